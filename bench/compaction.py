@@ -82,6 +82,6 @@ def _seconds(entries: int) -> float:
         gc.collect()
         began = time.process_time()
         for _ in range(EVENTS):
-            parts.account.add(message)
-            assert not parts.compactor.is_full
+            parts.core.account.add(message)
+            assert not parts.context.compactor.is_full
         return (time.process_time() - began) / EVENTS

@@ -16,9 +16,10 @@ from typing import Any
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.options import SessionOptions
 from app.engine.core.toolbox import Toolbox
+from app.engine.dependencies import Dependencies
 from app.engine.session import Session
 from app.engine.tree.session_paths import Places
-from app.engine.wiring import Machinery, Parts
+from app.engine.wiring import Machinery
 from app.providers.classify import Failure
 from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.credentials import Credentials
@@ -95,7 +96,7 @@ class Stage:
             answer = AssistantMessage(content=(Text(text="answer"),), stop_reason="stop", **_MADE_BY)
             log.append(MessageEntry(parent_id=None, message=answer))
         self.session = Session(
-            Parts(
+            Dependencies(
                 log=log,
                 places=places,
                 registry=registry,

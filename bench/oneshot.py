@@ -329,12 +329,12 @@ async def _measure_turns(url: str, compacts: bool) -> None:
                 found[seen] = (time.process_time(), resident_kilobytes())
             if compacts and seen % OFTEN == 0:
                 kept = session.log.leaf_id or ""
-                stage.parts.conversation.record_state(
+                stage.parts.core.conversation.record_state(
                     CompactionEntry(
                         parent_id=None, summary=f"{seen} turns.", first_kept_entry_id=kept, tokens_before=1
                     )
                 )
-                stage.parts.conversation.reload()
+                stage.parts.core.conversation.reload()
             if seen == TURNS:
                 leaving.append(asyncio.ensure_future(session.abort()))
 

@@ -26,12 +26,12 @@ from app.engine.core.options import (
     shell_settings,
 )
 from app.engine.core.toolbox import Toolbox
+from app.engine.dependencies import Dependencies
 from app.engine.models.prompt_sources import PromptChoice, PromptSource
 from app.engine.permissions.permission_context import GateStanding, rules_in
 from app.engine.secrets.known_secrets import SecretPlaces
 from app.engine.session import Session
 from app.engine.tree.session_paths import Places
-from app.engine.wiring import Parts
 from app.extensions.guard import limits_in_force
 from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.extensions.loading.choosing import Asked, Chosen, choose
@@ -126,7 +126,7 @@ def assemble(
     workspace.active_tools = toolbox.active
     prompt = PromptSource(paths, _prompt_choice(options, trust, chosen))
     session = Session(
-        Parts(
+        Dependencies(
             log=log,
             places=places,
             registry=registry,

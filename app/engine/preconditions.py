@@ -2,8 +2,7 @@
 
 import msgspec
 
-from app.engine.context.brancher import Brancher
-from app.engine.context.compactor import Compactor
+from app.engine.context.context_parts import ContextParts
 from app.engine.core.conversation import Conversation
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.prompt_intake import Busy, NoKey, Refused
@@ -15,22 +14,11 @@ class Readiness(msgspec.Struct, frozen=True):
     conversation: Conversation
     choice: ModelChoice
     runner: Runner
-    compactor: Compactor
-    brancher: Brancher
+    context: ContextParts
 
     @property
     def is_running(self) -> bool:
         return self.runner.is_running
-
-    @property
-    def is_compacting(self) -> bool:
-        """A summary is being written, of whatever kind."""
-        return self.compactor.underway.is_running or self.brancher.underway.is_running
-
-    async def until_summarised(self) -> None:
-        """Until no summary is being written."""
-        await self.compactor.underway.wait()
-        await self.brancher.underway.wait()
 
     def require_model(self) -> None:
         log = self.conversation.log
@@ -52,7 +40,7 @@ class Readiness(msgspec.Struct, frozen=True):
             ) from None
 
     def require_idle(self, what: str) -> None:
-        if self.is_compacting:
+        if self.context.is_summarising:
             raise Busy(f"{what} has to wait until the summary is written.")
         if self.is_running:
             raise Busy(f"{what} has to wait until the agent is idle.")

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from app.agent.queues import Aside, QueueName, Queues
-from app.engine.context.compactor import Compactor
+from app.engine.context.context_parts import ContextParts
 from app.engine.core.delivery import DeliverAs
 from app.engine.core.event_bus import Telling
 from app.engine.core.hooks import Hooks
@@ -33,7 +33,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
     queues: Queues
     hooks: Hooks
     runner: Runner
-    compactor: Compactor
+    context: ContextParts
     readiness: Readiness
     models: Models
     masking: Masking
@@ -65,7 +65,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
         message = await self._message(taken)
         if self.runner.is_running:
             return self._queue(words, [message])
-        if self.compactor.underway.is_running:
+        if self.context.compactor.underway.is_running:
             raise Refused(
                 "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."
             )
@@ -182,7 +182,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
             self.queues.add("steering" if deliver_as == "steer" else "follow_up", message)
         elif trigger and not self._is_closed:
             self.readiness.require_model()
-            if self.readiness.is_compacting:  # the summary being written knows nothing of this message
+            if self.context.is_summarising:  # the summary being written knows nothing of this message
                 self.queues.add("steering" if deliver_as == "steer" else "follow_up", message)
                 self._waking = asyncio.ensure_future(self._wake_behind_summary())
             else:
@@ -192,7 +192,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
         return message.id
 
     async def _wake_behind_summary(self) -> None:
-        await self.readiness.until_summarised()
+        await self.context.until_summarised()
         if not self.runner.is_running:
             waiting = self.queues.take("steering") or self.queues.take("follow_up")
             if waiting:
@@ -207,7 +207,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
     def _start(self, messages: Sequence[Message]) -> None:
         if self._is_closed:
             raise Refused("The session is being closed: nothing new is asked.")
-        self.compactor.prompt_began()
+        self.context.compactor.prompt_began()
         try:
             self.models.record_choice()
         except SessionWriteError:

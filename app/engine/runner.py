@@ -4,7 +4,7 @@ Between runs it retries, compacts where it is told to, delivers what was queued 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Literal, assert_never
 
@@ -13,27 +13,20 @@ import msgspec
 from app.agent.abort import Abort
 from app.agent.outcomes import in_words
 from app.agent.ports import Ports
-from app.agent.queues import Aside, Queues
-from app.agent.tool_pipeline import Gate, Masks
-from app.agent.watching import CallWatch
+from app.agent.queues import Aside
 from app.engine.context.compactor import Compactor
-from app.engine.core.conversation import Conversation
-from app.engine.core.event_bus import Telling
-from app.engine.core.hooks import Hooks
-from app.engine.core.options import SessionOptions
 from app.engine.core.retry_policy import Countdown
-from app.engine.core.runs import Begun, NextRun
-from app.engine.core.toolbox import Toolbox
-from app.engine.files.file_diagnostics import Diagnostics
-from app.engine.files.pending_changes import Pending
-from app.engine.files.session_files import Files
+from app.engine.core.runs import Begun
+from app.engine.core.session_core import SessionCore
+from app.engine.files.file_parts import FileParts
+from app.engine.jobs.background_jobs import JobTable
 from app.engine.models.model_requests import Requests
+from app.engine.permissions.gate import Permits
 from app.engine.planning.todo_list import Todos
 from app.engine.settings_watch import Following
+from app.engine.tools.tool_parts import ToolParts
 from app.engine.user_runs.user_shell import UserShell
-from app.providers.classify import Failure
 from app.sessions.errors import SessionWriteError
-from app.values.content import ToolCall
 from app.values.events import (
     AgentEnd,
     AgentSettled,
@@ -54,8 +47,6 @@ from app.values.events import (
     TurnStart,
 )
 from app.values.messages import AssistantMessage, CustomMessage, Message, ToolResultMessage
-from tools.base import ToolContext
-from tools.results import ToolResult
 
 Next = Literal["continue", "stop"]
 
@@ -65,60 +56,37 @@ class Runner:
 
     def __init__(
         self,
+        core: SessionCore,
         *,
-        conversation: Conversation,
-        queues: Queues,
         requests: Requests,
-        toolbox: Toolbox,
-        tool_context: Callable[[ToolCall, Callable[[ToolResult], None]], ToolContext],
         compactor: Compactor,
+        permits: Permits,
+        tools: ToolParts,
+        files: FileParts,
+        jobs: JobTable,
         shell: UserShell,
-        files: Files,
-        hooks: Hooks,
-        gate: Gate,
-        masks: Masks,
-        watch: CallWatch,
-        options: SessionOptions,
-        telling: Telling,
-        following: Following,
         todos: Todos,
-        pending: Pending,
-        diagnostics: Diagnostics,
-        look_at_jobs: Callable[[], Awaitable[list[str]]],
-        next_run: NextRun,
-        classify: Callable[[AssistantMessage], Failure],
+        following: Following,
     ) -> None:
         self.countdown = Countdown()
-        self._conversation = conversation
-        self._queues = queues
+        self._core = core
+        self._conversation, self._telling, self._queues = core.conversation, core.telling, core.queues
         self._requests = requests
-        self._toolbox = toolbox
-        self._tool_context = tool_context
         self._compactor = compactor
-        self._shell = shell
+        self._permits = permits
+        self._tools = tools
         self._files = files
-        self._hooks = hooks
-        self._gate = gate
-        self._masks = masks
-        self._watch = watch
-        self._options = options
-        self._telling = telling
-        self._following = following
+        self._jobs = jobs
+        self._shell = shell
         self._todos = todos
-        self._staged = pending
-        self._diagnostics = diagnostics
-        self._look_at_jobs = look_at_jobs
-        self._next_run = next_run
-        self._classify = classify
+        self._following = following
         self._task: asyncio.Task[None] | None = None
         self._abort = Abort()
         self._begun = Begun()
         self._attempt = 0
         self.interruption = Interruption(
+            core,
             requests,
-            conversation,
-            telling,
-            next_run,
             is_answering=lambda: self._begun.is_answering and not self._abort.is_set,
         )
         self._pending: list[Message] = []
@@ -141,7 +109,7 @@ class Runner:
         self._abort = Abort()
         self._begun = Begun()
         self._attempt = 0
-        self._next_run.begin()
+        self._core.next_run.begin()
         self._pending = []
         self._last_end = None
         self._task = asyncio.get_running_loop().create_task(self._work(list(prompts)))
@@ -210,15 +178,15 @@ class Runner:
         """What the loop is given for one run."""
         return Ports(
             ask=self._requests.ask,
-            tools=self._toolbox.callable,
-            tool_context=self._tool_context,
+            tools=self._core.toolbox.callable,
+            tool_context=self._tools.nested.tool_context,
             queues=self._queues,
             abort=self._abort,
-            hooks=self._hooks,
-            gate=self._gate,
-            masks=self._masks,
-            watch=self._watch,
-            interrupt_mode=self._options.interrupt_mode,
+            hooks=self._core.hooks,
+            gate=self._permits.check,
+            masks=self._tools.masks,
+            watch=self._tools.live_edits,
+            interrupt_mode=self._core.options.interrupt_mode,
             system_update=self._requests.system_update,
             before_request=self._compactor.check,
             will_retry=self.will_retry,
@@ -245,9 +213,9 @@ class Runner:
                     self._conversation.discard_partial()
             case ToolExecutionEnd(message=ToolResultMessage() as result):
                 self._conversation.record(result)
-                files = self._files.call_ended(result.tool_call_id, result.tool_name)
+                files = self._files.kept.call_ended(result.tool_call_id, result.tool_name)
             case ToolExecutionStart():
-                self._files.call_began(event.tool_call_id, event.tool_name)
+                self._files.kept.call_began(event.tool_call_id, event.tool_name)
             case AgentEnd():
                 self._last_end = event
                 await self._end_turn()
@@ -304,8 +272,8 @@ class Runner:
             return True
         if message.stop_reason != "error" or self._abort.is_set:
             return False
-        failure = self._classify(message)
-        policy = self._options.retry
+        failure = self._core.failure_of(message)
+        policy = self._core.options.retry
         return (
             failure.is_retryable
             and policy.is_enabled
@@ -332,8 +300,8 @@ class Runner:
         return "stop"
 
     async def _retry(self, message: AssistantMessage) -> Next:
-        policy = self._options.retry
-        failure = self._classify(message)
+        policy = self._core.options.retry
+        failure = self._core.failure_of(message)
         self._attempt += 1
         delay = policy.delay_ms(self._attempt, failure.retry_after_ms)
         assert delay is not None, "will_retry looked at it"
@@ -363,17 +331,17 @@ class Runner:
 
     async def _wants_more(self) -> bool:
         last = self._conversation.last_assistant
-        wanted = await self._hooks.before_settle(last)
+        wanted = await self._core.hooks.before_settle(last)
         if wanted and not isinstance(self._conversation.messages[-1], AssistantMessage):
             return True
-        reminder = self._staged.reminder(last) or self._todos.reminder(last)
-        reminder = reminder or await self._diagnostics.at_the_end(last, self._abort)
+        reminder = self._files.pending.reminder(last) or self._todos.reminder(last)
+        reminder = reminder or await self._files.diagnostics.at_the_end(last, self._abort)
         if reminder is not None:
             await self.append(reminder)
         return reminder is not None
 
     async def _look_behind_calls(self) -> None:
-        told = await self._diagnostics.behind_calls(self._abort)
+        told = await self._files.diagnostics.behind_calls(self._abort)
         if told is not None:
             self._queues.add_aside(Aside(message=told))
 
@@ -382,7 +350,7 @@ class Runner:
         return [*(self._queues.take("steering") or self._queues.take("follow_up"))]
 
     async def _settle(self) -> None:
-        for note in await self._look_at_jobs():
+        for note in await self._jobs.looked_at():
             await self._telling.publish(Notice(level="warning", text=note))
         try:
             for aside in self._queues.take_asides():
@@ -402,10 +370,8 @@ class Runner:
 class Interruption(msgspec.Struct, eq=False):
     """Stops an answer for what it says: it leaves the context, and the run goes on behind a message that says why."""
 
+    core: SessionCore
     requests: Requests
-    conversation: Conversation
-    telling: Telling
-    next_run: NextRun
     is_answering: Callable[[], bool]
     _why: CustomMessage | None = None
 
@@ -418,7 +384,7 @@ class Interruption(msgspec.Struct, eq=False):
         if self.is_wished or not self.is_answering():
             return False
         self._why = why
-        self.next_run.calls(self._forget)
+        self.core.next_run.calls(self._forget)
         if self.requests.stream is not None:
             self.requests.stream.cancel()
         return True
@@ -430,8 +396,8 @@ class Interruption(msgspec.Struct, eq=False):
         """Returns what is to be delivered in its place."""
         assert self._why is not None
         why, self._why = self._why, None
-        await self.telling.publish(
+        await self.core.telling.publish(
             AnswerInterrupted(message_id=answer.id, custom_type=why.custom_type, details=why.details)
         )
-        await self.telling.publish(EntryAppended(entry=self.conversation.omit(answer.id)))
+        await self.core.telling.publish(EntryAppended(entry=self.core.conversation.omit(answer.id)))
         return why

@@ -15,11 +15,12 @@ from app.engine.core.context_usage import ContextUsage
 from app.engine.core.delivery import DeliverAs, Receipt
 from app.engine.core.event_bus import Listener, Pace
 from app.engine.core.prompt_intake import Source, WhileRunning, Words
+from app.engine.dependencies import Dependencies
 from app.engine.prompts import Disposition
 from app.engine.state import Room, State, room_of, state_of
 from app.engine.tree.session_export import export_session, masked_entries
 from app.engine.user_runs.own_shell import SessionShell
-from app.engine.wiring import Machinery, Parts
+from app.engine.wiring import Machinery
 from app.sessions.log import SessionLog
 from app.sessions.stats import Stats
 from app.values.content import Image
@@ -32,41 +33,41 @@ from tools.workspace import PtyHost
 class Session:
     """A conversation with a model that can use tools."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self._made = made = Machinery(parts)
-        self.events = made.telling
-        self.queues = made.queues
-        self.models = made.models
-        self.requests = made.requests
+    def __init__(self, given: Dependencies) -> None:
+        self._given = given
+        self._made = made = Machinery(given)
+        self.events = made.core.telling
+        self.queues = made.core.queues
+        self.models = made.models.selection
+        self.requests = made.models.requests
         self.record = made.record
         """Names, notes and changes of the context, as entries of the session."""
         self.settings = made.following
         self.compaction = made.compaction
         self.branches = made.navigation
         """Other points of the tree, and other sessions."""
-        self.tools = parts.toolbox
-        self.calls = made.nested
+        self.tools = given.toolbox
+        self.calls = made.tools.nested
         """Calls of tools that are not the model's own."""
-        self.previews = made.preview
+        self.previews = made.tools.preview
         self.jobs = made.jobs
-        self.todos = made.todos
-        self.plan = made.planning
-        self.pending = made.pending
+        self.todos = made.planning.todos
+        self.plan = made.planning.plan
+        self.pending = made.files.pending
         """Staged changes, which wait to be applied or discarded."""
-        self.files = made.files
-        self.restoring = made.restoring
+        self.files = made.files.kept
+        self.restoring = made.files.restoring
         """Putting files back to what they were."""
         self.repository = made.repository
         self.permissions = made.permits
         self.secrets = made.masking
         self.mcp = made.servers
-        self.shell = made.shell
+        self.shell = made.runs.shell
         """Commands that the person runs."""
-        self.own_shell = SessionShell(parts.toolbox.workspace)
-        self.cells = made.cells
+        self.own_shell = SessionShell(given.toolbox.workspace)
+        self.cells = made.runs.cells
         """Python that the person runs, and the kernel."""
-        self.side_questions = made.beside
+        self.side_questions = made.models.beside
         self.retry_countdown = made.runner.countdown
 
     # What it is
@@ -74,16 +75,16 @@ class Session:
     @property
     def state(self) -> State:
         """What it is set to and doing: a frozen view, cheap to read often."""
-        return state_of(self._parts, self._made)
+        return state_of(self._given, self._made)
 
     @property
     def log(self) -> SessionLog:
         """The record that is open."""
-        return self._made.conversation.log
+        return self._made.core.conversation.log
 
     @property
     def cwd(self) -> Path:
-        return self._parts.toolbox.workspace.cwd
+        return self._given.toolbox.workspace.cwd
 
     @property
     def is_running(self) -> bool:
@@ -92,7 +93,7 @@ class Session:
     @property
     def messages(self) -> tuple[Message, ...]:
         """What the model reads with the next request."""
-        return tuple(self._made.conversation.messages)
+        return tuple(self._made.core.conversation.messages)
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -100,34 +101,34 @@ class Session:
 
     @property
     def stats(self) -> Stats:
-        return self._made.account.stats
+        return self._made.core.account.stats
 
     @property
     def model(self) -> Model | None:
-        return self._parts.choice.model
+        return self._given.choice.model
 
     @property
     def last_answer(self) -> AssistantMessage | None:
-        return self._made.conversation.last_assistant
+        return self._made.core.conversation.last_assistant
 
     @property
     def abort_signal(self) -> Abort | None:
         return self._made.runner.abort_signal if self.is_running else None
 
     def context_usage(self) -> ContextUsage | None:
-        return self._made.account.context_usage(self.model) if self.model else None
+        return self._made.core.account.context_usage(self.model) if self.model else None
 
     def room(self) -> Room:
         """The same with what a compaction would bring; not as cheap."""
-        return room_of(self._parts, self._made)
+        return room_of(self._given, self._made)
 
     def commands(self) -> Sequence[Any]:
         """What `/name` can stand for in a prompt, as `get_commands` answers it."""
-        return [*self._parts.hooks.commands(), *self.mcp.commands()]
+        return [*self._given.hooks.commands(), *self.mcp.commands()]
 
     def shown_text(self, message: CustomMessage) -> str:
         """What a person reads of it where there is only text."""
-        return self._parts.hooks.shown_text(message)
+        return self._given.hooks.shown_text(message)
 
     def subscribe(
         self, listener: Listener, *, pace: Pace | None = None, hears: Container[str] | None = None
@@ -190,8 +191,8 @@ class Session:
 
     async def wait_for_delivery(self, message_id: str, timeout: float | None = None) -> Receipt:
         """Resolves when a request with this message got response headers, or it left the context."""
-        look = self._made.telling.forget_undeliverable
-        return await self._made.deliveries.wait(message_id, timeout, look=look)
+        look = self._made.core.telling.forget_undeliverable
+        return await self._made.core.deliveries.wait(message_id, timeout, look=look)
 
     async def abort(self) -> None:
         """Stops whatever is under way and waits until it has settled. Queued messages stay queued."""
@@ -211,7 +212,7 @@ class Session:
 
     def use_terminal(self, host: PtyHost) -> None:
         """Commands that need a terminal are shown by this face."""
-        self._parts.toolbox.workspace.pty_host = host
+        self._given.toolbox.workspace.pty_host = host
 
     def warm_up(self) -> None:
         """Loads the tools, makes what the first request says in front, looks for what is to be masked in it and how it
@@ -219,15 +220,15 @@ class Session:
         a thread."""
         import_module("app.agent.loop")
         self.requests.sections()
-        self._made.conversation.warm_up()
-        choice = self._parts.choice
+        self._made.core.conversation.warm_up()
+        choice = self._given.choice
         if choice.model is not None:
             choice.credentials.prepare(choice.model.provider)
-            self._parts.registry.warm(choice.model)
+            self._given.registry.warm(choice.model)
 
     async def announce_end(self) -> None:
         """Extensions hear of the end of the program, while there still is a session to talk to."""
-        await self._parts.hooks.ended()
+        await self._given.hooks.ended()
 
     async def close(self) -> None:
         await self._made.end()

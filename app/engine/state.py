@@ -12,7 +12,8 @@ import msgspec
 from app.agent.ports import InterruptMode
 from app.agent.queues import QueueMode
 from app.compaction.cut import CannotCompact
-from app.engine.wiring import Machinery, Parts
+from app.engine.dependencies import Dependencies
+from app.engine.wiring import Machinery
 from app.permits.decide import Mode
 from app.values.models import Model, ThinkingLevel
 
@@ -93,23 +94,23 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     """What a compaction would free, about; 0: there is nothing to compact."""
 
 
-def room_of(parts: Parts, made: Machinery) -> Room:
-    model = parts.choice.model
+def room_of(given: Dependencies, made: Machinery) -> Room:
+    model = given.choice.model
     try:
-        freed = made.compactor.preparation().freed_tokens
+        freed = made.context.compactor.preparation().freed_tokens
     except CannotCompact:
         freed = 0
     return Room(
-        tokens=made.account.context_tokens,
-        is_exact=made.account.is_exact,
+        tokens=made.core.account.context_tokens,
+        is_exact=made.core.account.is_exact,
         window=model.context_window if model else 0,
-        reserve=made.compactor.limits.reserve_tokens,
+        reserve=made.context.compactor.limits.reserve_tokens,
         freed=freed,
     )
 
 
-def state_of(parts: Parts, made: Machinery) -> State:
-    log, choice, queues = made.conversation.log, parts.choice, made.queues
+def state_of(given: Dependencies, made: Machinery) -> State:
+    log, choice, queues = made.core.conversation.log, given.choice, made.core.queues
     return State(
         session_id=log.session_id,
         file=log.path,
@@ -122,21 +123,21 @@ def state_of(parts: Parts, made: Machinery) -> State:
         levels=choice.levels,
         scope=choice.scope,
         is_running=made.runner.is_running,
-        is_compacting=made.readiness.is_compacting,
+        is_compacting=made.context.is_summarising,
         is_waiting_to_retry=made.runner.countdown.is_running,
-        is_shell_running=made.shell.underway.is_running,
-        is_cell_running=made.cells.underway.is_running,
+        is_shell_running=made.runs.shell.underway.is_running,
+        is_cell_running=made.runs.cells.underway.is_running,
         waiting_count=len(queues),
         running_jobs=len(made.jobs.running()),
-        context_tokens=made.account.context_tokens,
-        is_full=made.compactor.is_full,
+        context_tokens=made.core.account.context_tokens,
+        is_full=made.context.compactor.is_full,
         permission_mode=made.permits.rules.mode,
         without_box=made.permits.boxes.missing if made.permits.asks_person else "",
-        is_planning=made.planning.is_on,
+        is_planning=made.planning.plan.is_on,
         asks_person=made.permits.asks_person,
-        compaction_mode=parts.options.in_force.settings.compaction.mode,
-        steering_mode=parts.options.queue_mode("steering"),
-        follow_up_mode=parts.options.queue_mode("follow_up"),
-        interrupt_mode=parts.options.interrupt_mode(),
-        retries=parts.options.in_force.settings.retry.enabled,
+        compaction_mode=given.options.in_force.settings.compaction.mode,
+        steering_mode=given.options.queue_mode("steering"),
+        follow_up_mode=given.options.queue_mode("follow_up"),
+        interrupt_mode=given.options.interrupt_mode(),
+        retries=given.options.in_force.settings.retry.enabled,
     )

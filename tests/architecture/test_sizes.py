@@ -21,11 +21,6 @@ FOLDER_MODULES = 20
 OWN_IMPORTS = 25
 HUBS = {
     "app/assembly/build.py": 41,
-    "app/engine/wiring.py": 55,
-    "app/engine/mcp/servers.py": 26,
-    "app/engine/tree/navigation.py": 29,
-    "app/engine/permissions/gate.py": 29,
-    "app/engine/runner.py": 29,
     "app/extensions/hooks/session_hooks.py": 27,
     "app/tui/app.py": 55,
     "tools/builtin/read.py": 27,

@@ -95,4 +95,4 @@ class Scene:
 
     def prompt_now(self) -> str:
         """The system prompt as it was declared to the model."""
-        return prompt_text(parts_of(self.session).conversation.declared.sections)
+        return prompt_text(parts_of(self.session).core.conversation.declared.sections)

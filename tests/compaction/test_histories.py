@@ -186,10 +186,10 @@ async def _compacted_again_and_again(history: History, keeps: Sequence[int]) -> 
         for keep in keeps:
             play.in_force.set("compaction.reserveTokens", 1_000)
             play.in_force.set("compaction.keepRecentTokens", keep)
-            before, declared = session.messages, parts.conversation.declared
+            before, declared = session.messages, parts.core.conversation.declared
             path = session.log.path_to()
             try:
-                prepared = parts.compactor.preparation()
+                prepared = parts.context.compactor.preparation()
             except CannotCompact:
                 _require_no_more_to_do(path, before, keep)
                 continue
@@ -198,7 +198,7 @@ async def _compacted_again_and_again(history: History, keeps: Sequence[int]) -> 
 
             # Prompt and tools stay, then comes the summary, then what was kept, word for word and in its order.
             assert isinstance(after[0], SystemMessage) and isinstance(after[1], CompactionSummaryMessage)
-            assert parts.conversation.declared == declared
+            assert parts.core.conversation.declared == declared
             kept = after[2:]
             said = [message for message in before if not isinstance(message, SystemMessage)]
             assert list(kept) == (said[-len(kept) :] if kept else [])
@@ -224,7 +224,7 @@ async def _compacted_again_and_again(history: History, keeps: Sequence[int]) -> 
             if draw(st.booleans()):
                 history.edit()
             history.turn()
-            parts.conversation.reload()
+            parts.core.conversation.reload()
             changed |= files_changed(session.log.path_to())
         await session.close()
 

@@ -144,7 +144,7 @@ async def test_very_long_skills_are_named_to_be_read_again(tmp_path: Path) -> No
     for text in ("/skill:one", "/skill:two", "go on"):
         await on.prompt(text)
     await on.session.compaction.run()
-    section = parts_of(on.session).conversation.standing[SECTION]
+    section = parts_of(on.session).core.conversation.standing[SECTION]
     assert '<skill name="two"' in section and '<skill name="one"' not in section
     assert "- one: " in section and len(section) < 45_000
 
@@ -183,7 +183,7 @@ async def test_a_skill_that_was_taken_out_of_the_context_does_not_come_back(
         message for message in on.session.messages if RULE in text_of(getattr(message, "content", ""))
     )
     if is_taken_out:
-        parts_of(on.session).conversation.omit(given.id)
+        parts_of(on.session).core.conversation.omit(given.id)
     await on.prompt("go on")
     await on.session.compaction.run()
     assert (RULE in on.prompt_now()) is not is_taken_out

@@ -214,9 +214,11 @@ async def test_limits_of_one_model_hold_for_it_alone(tmp_path: Path) -> None:
     play = play_of(tmp_path, *([Model()] * 8))
     in_force, own = play.in_force, {"reserveTokens": 10, "keepRecentTokens": 10}
     in_force.set("compaction.modelOverrides", {"scripted/script": own})
-    assert parts_of(play.session).compactor.limits == ContextLimits(reserve_tokens=10, keep_recent_tokens=10)
+    assert parts_of(play.session).context.compactor.limits == ContextLimits(
+        reserve_tokens=10, keep_recent_tokens=10
+    )
     in_force.set("compaction.modelOverrides", {"scripted/other": own})
-    assert parts_of(play.session).compactor.limits.reserve_tokens == 1_000
+    assert parts_of(play.session).context.compactor.limits.reserve_tokens == 1_000
 
 
 async def test_a_cheaper_model_writes_and_its_tokens_are_counted(tmp_path: Path) -> None:
@@ -339,13 +341,15 @@ async def test_an_extension_writes_changes_or_stops_a_summary_a_previewed_one_to
 async def test_a_stopped_run_stops_its_compaction(tmp_path: Path) -> None:
     gate = asyncio.Event()
     play = play_of(tmp_path, say(LONG), say(LONG), say(LONG), say("never", gate=gate))
-    run = asyncio.create_task(parts_of(play.session).compactor.compact("threshold", run=(abort := Abort())))
+    run = asyncio.create_task(
+        parts_of(play.session).context.compactor.compact("threshold", run=(abort := Abort()))
+    )
     with pytest.raises(CannotCompact):
         await run
     await play.prompt("one")
     await play.prompt("two")
     play.script.responses[:] = [say("never", gate=gate)]
-    run = asyncio.create_task(parts_of(play.session).compactor.compact("threshold", run=abort))
+    run = asyncio.create_task(parts_of(play.session).context.compactor.compact("threshold", run=abort))
     await play.until(lambda: bool(play.all(CompactionProgress)))
     abort.set()
     with pytest.raises(SummaryCancelled):

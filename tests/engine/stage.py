@@ -10,11 +10,11 @@ from app.engine.core.model_choice import ModelChoice
 from app.engine.core.options import SessionOptions, shell_settings
 from app.engine.core.retry_policy import RetryPolicy
 from app.engine.core.toolbox import Toolbox
+from app.engine.dependencies import Dependencies
 from app.engine.permissions.permission_context import GateStanding
 from app.engine.secrets.known_secrets import SecretPlaces
 from app.engine.session import Session
 from app.engine.tree.session_paths import Places
-from app.engine.wiring import Parts
 from app.providers.classify import Failure
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
@@ -68,7 +68,7 @@ class Play:
             Workspace(cwd, shell=lambda: shell_settings(self.in_force), spawn_hook=self.hooks.before_spawn),
         )
         self.session = Session(
-            Parts(
+            Dependencies(
                 log=log or self.places.new(),
                 places=self.places,
                 registry=self.registry,

@@ -46,7 +46,7 @@ async def test_every_request_has_an_id_and_names_what_is_new_in_it_before_and_af
     assert [event.request_id for event in prepared] == [event.request_id for event in delivered]
     assert len({event.request_id for event in prepared}) == 2
     assert {event.session_id for event in prepared} == {play.session.log.session_id}
-    said = [message.id for message in parts_of(play.session).conversation.said]
+    said = [message.id for message in parts_of(play.session).core.conversation.said]
     assert prepared[0].message_ids == tuple(said[:1])
     assert prepared[1].message_ids == tuple(said[1:3])
     assert delivered[0].status == 200
@@ -61,7 +61,7 @@ async def test_what_a_failed_request_named_is_named_again(tmp_path: Path) -> Non
     for text in ("a", "b", "c"):
         await play.prompt(text)
     named = [event.message_ids for event in play.all(ProviderRequestPrepared)]
-    a, one, b, failed, c = [message.id for message in parts_of(play.session).conversation.said][:5]
+    a, one, b, failed, c = [message.id for message in parts_of(play.session).core.conversation.said][:5]
     assert named == [(a,), (one, b), (one, b, failed, c)]
 
 
@@ -133,7 +133,7 @@ async def test_what_is_summarised_away_before_it_was_sent_is_dropped(tmp_path: P
     play.in_force.set("compaction.keepRecentTokens", 1)
     await play.session.send(note("something newer " * 50))
     await play.session.compaction.run()
-    assert message.id not in parts_of(play.session).conversation.context_ids
+    assert message.id not in parts_of(play.session).core.conversation.context_ids
     assert (await asyncio.wait_for(waiting, 10)).outcome == "dropped"
 
 
@@ -166,7 +166,7 @@ class Flight:
         self.headers = [asyncio.Event(), asyncio.Event()]
         self.play = Play(folder, *[self._response] * 2)
         self.made = parts_of(self.play.session)
-        self.deliveries = self.made.deliveries
+        self.deliveries = self.made.core.deliveries
         self.events = self.play.events
         self.answers = [say("fine"), say("fine")]
 
@@ -179,11 +179,11 @@ class Flight:
 
     async def send(self, message: CustomMessage) -> asyncio.Task[None]:
         """With all that was sent before."""
-        self.made.conversation.record(message)
-        stream = await self.made.requests.ask(Abort())
+        self.made.core.conversation.record(message)
+        stream = await self.made.models.requests.ask(Abort())
 
         async def follow() -> None:
-            await self.made.requests.note(MessageEnd(message=await stream.result()))
+            await self.made.models.requests.note(MessageEnd(message=await stream.result()))
 
         return asyncio.ensure_future(follow())
 
@@ -354,7 +354,7 @@ async def test_nothing_goes_to_the_background_by_itself_that_a_later_call_waits_
 async def test_nothing_goes_to_the_background_by_itself_that_code_has_called(tmp_path: Path) -> None:
     play = Play(tmp_path, tools=builtin_tools())
     play.in_force.set("bash.autoBackground.thresholdMs", 50)
-    result = await parts_of(play.session).nested.run("bash", {"command": "sleep 0.3; echo yes"}, "cell")
+    result = await parts_of(play.session).tools.nested.run("bash", {"command": "sleep 0.3; echo yes"}, "cell")
     assert result.text == "yes"
     assert play.all(JobChanged) == []
     await play.session.close()

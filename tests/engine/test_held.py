@@ -92,7 +92,7 @@ async def test_what_is_kept_between_requests_is_of_the_stretch_that_each_belongs
     hooks = _Changing()
     play = Play(tmp_path, *[say("ok")] * 5, hooks=hooks)
     kept: list[tuple[Kept | None, object]] = []
-    conversation, really = parts_of(play.session).conversation, play.registry.stream
+    conversation, really = parts_of(play.session).core.conversation, play.registry.stream
 
     def noting(model: Model, context: Context, options: StreamOptions, **more: Any) -> AssistantStream:
         kept.append((options.kept, conversation.stretch))

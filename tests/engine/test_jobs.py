@@ -143,7 +143,7 @@ async def test_a_wait_with_a_time_limit_tells_how_far_the_job_is(tmp_path: Path)
     play = Play(tmp_path, call("slow"), say("ok"), tools=[slow.tool])
     await play.prompt("go")
     jobs = jobs_tool(play.session.jobs)
-    context = parts_of(play.session).nested.tool_context(
+    context = parts_of(play.session).tools.nested.tool_context(
         ToolCall(id="c", name="jobs", arguments={}), lambda result: None
     )
     for arguments, expected in [

@@ -137,7 +137,7 @@ async def test_a_queued_message_can_be_seen_changed_moved_and_taken_back(tmp_pat
     gate.go_on.set()
     await play.session.wait_until_idle()
     assert prompts(play) == ["go", "three, changed"]
-    assert two.id not in parts_of(play.session).conversation.context_ids
+    assert two.id not in parts_of(play.session).core.conversation.context_ids
 
 
 async def test_queues_survive_an_abort_and_go_with_the_next_prompt(tmp_path: Path) -> None:

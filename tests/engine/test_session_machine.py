@@ -301,7 +301,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @invariant()
     def file_and_memory_agree(self) -> None:
-        conversation = parts_of(self.play.session).conversation
+        conversation = parts_of(self.play.session).core.conversation
         said = [message for message in conversation.messages if not isinstance(message, SystemMessage)]
         assert conversation.said == said
         assert conversation.said_ids == [message.id for message in said]

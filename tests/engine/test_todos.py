@@ -241,7 +241,7 @@ async def test_secrets_in_a_list_that_a_person_set_reach_neither_model_nor_file(
 
 async def test_a_list_that_is_done_is_cleared_and_stays_so(tmp_path: Path) -> None:
     play = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), say("?"))
-    parts_of(play.session).todos.clear_seconds = 0
+    parts_of(play.session).planning.todos.clear_seconds = 0
     await play.prompt("go")
     closed = TodoPhase(name="Work", tasks=(TodoItem(content="First", status="completed"),))
     await play.session.todos.set([closed])

@@ -98,7 +98,7 @@ async def level_of_a_model(scene: Scene) -> Any:
 
 @LIVE.add("compaction.model", "one/m", "two/m")
 async def model_of_summaries(scene: Scene) -> Any:
-    return (await parts_of(scene.session).summariser.model_for("a few words")).key
+    return (await parts_of(scene.session).context.compactor.summariser.model_for("a few words")).key
 
 
 @LIVE.add("steeringMode", "one-at-a-time", "all")
@@ -112,7 +112,7 @@ async def follow_ups(scene: Scene) -> Any:
 
 
 def taken_at_once(scene: Scene, queue: Any) -> int:
-    queues = parts_of(scene.session).queues
+    queues = parts_of(scene.session).core.queues
     for text in ("a", "b"):
         queues.add(queue, UserMessage(content=text))
     count = len(queues.take(queue))
@@ -318,7 +318,7 @@ async def reserve(scene: Scene) -> Any:
 @LIVE.add("compaction.keepRecentTokens", 100, 1_500)
 async def kept(scene: Scene) -> Any:
     await talked(scene)
-    return parts_of(scene.session).compactor.preparation().first_kept_entry_id
+    return parts_of(scene.session).context.compactor.preparation().first_kept_entry_id
 
 
 @LIVE.add("compaction.modelOverrides", {}, {"scripted/script": {"reserveTokens": 199_000}})

@@ -18,4 +18,4 @@ def parts_of(session: Session) -> Machinery:
 
 def workspace_of(session: Session) -> Workspace:
     """Where its tools run."""
-    return session._parts.toolbox.workspace
+    return session._given.toolbox.workspace

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from app.engine.core.conversation import Conversation
+from app.engine.core.delivery import SendMessage
 from app.engine.core.event_bus import Telling
 from app.engine.core.runs import NextRun
 from app.engine.core.toolbox import Toolbox
@@ -59,7 +60,7 @@ class Pending(msgspec.Struct, eq=False, kw_only=True):
     telling: Telling
     next_run: NextRun
     masking: Masking
-    send: Callable[[CustomMessage], Awaitable[object]]
+    send: SendMessage
     """Gives the agent a message with what it reads next."""
     _known: set[str] = msgspec.field(default_factory=set[str])
     """Of what waits: what the model need not be reminded of."""
@@ -129,7 +130,7 @@ class Pending(msgspec.Struct, eq=False, kw_only=True):
         """Applies or discards a change in the model's place, which reads of it next. Raises `Unable`."""
         reason = await self.masking.words(reason, "your answer")
         resolved = await self._resolve(id, action, reason, by)
-        await self.send(self._as_message(resolved))
+        await self.send(self._as_message(resolved), deliver_as="aside")
         return resolved
 
     async def _resolve(self, id: str | None, action: Answer, reason: str, by: By) -> Resolved:

@@ -1,4 +1,4 @@
-"""Telling the agent that a background job has ended, and the job that the agent has been told."""
+"""The background jobs of a session: the agent is told that one has ended, and the job that the agent has been told."""
 
 import msgspec
 
@@ -6,8 +6,15 @@ from app.engine.core.delivery import Deliveries, SendMessage
 from app.engine.core.event_bus import Telling
 from app.engine.core.options import SessionOptions
 from app.engine.core.prompt_intake import Refused
-from app.engine.jobs.background_jobs import RESULT_MESSAGE, Job
+from app.engine.core.session_core import SessionCore
+from app.engine.jobs.background_jobs import RESULT_MESSAGE, Job, JobTable
 from app.values.messages import CustomMessage
+
+
+def job_table(core: SessionCore, send: SendMessage) -> JobTable:
+    """The jobs of a session, whose agent is told of their ends."""
+    results = JobResults(send=send, deliveries=core.deliveries, options=core.options, telling=core.telling)
+    return JobTable(results.tell, core.telling.publish_now, is_waited_for=core.options.ends_with_answer)
 
 
 class JobResults(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from app.engine.core.conversation import Conversation
-from app.engine.core.event_bus import Telling
-from app.engine.core.options import SessionOptions
 from app.engine.core.prompt_intake import Words
-from app.engine.core.toolbox import Toolbox, ToolChoice
+from app.engine.core.session_core import SessionCore
+from app.engine.core.toolbox import ToolChoice
 from app.engine.models.model_requests import Requests
-from app.engine.sandbox.sandboxes import Boxes
+from app.engine.permissions.gate import Permits
 from app.engine.secrets.session_mask import Masking
 from app.resources.paths import Paths
 from app.values.servers import McpServersChange, McpServerState, PromptView, ServerView
@@ -29,6 +27,7 @@ from tools.text import one_line
 if TYPE_CHECKING:
     from app.engine.mcp.exposure import McpExposure
     from app.engine.mcp.mcp_commands import ServerChanges
+    from app.engine.mcp.prompts import ServerQuestions
     from app.mcp.config import ConfiguredServers
     from app.mcp.entries import Exposure, ServerConfig
     from app.mcp.ground import ServerLog
@@ -65,26 +64,20 @@ class McpServers:
 
     def __init__(
         self,
+        core: SessionCore,
         places: ServerPlaces | None,
-        *,
-        conversation: Conversation,
-        toolbox: Toolbox,
         requests: Requests,
-        boxes: Boxes,
+        permits: Permits,
         masking: Masking,
-        telling: Telling,
-        options: SessionOptions,
-        elicit: Elicit | None = None,
     ) -> None:
+        self._core = core
         self._places = self.found_in = places
-        self._conversation = conversation
-        self._toolbox = toolbox
         self._requests = requests
-        self._boxes = boxes
+        self._permits = permits
         self._masking = masking
-        self._telling = telling
-        self._options = options
-        self._elicit = elicit
+        self._telling = core.telling
+        self._options = core.options
+        self._questions: ServerQuestions | None = None
         self._hub: Hub | None = None
         self._exposure: McpExposure | None = None
         self._brought: dict[str, Mapping[str, Any]] = {}
@@ -139,7 +132,7 @@ class McpServers:
 
     async def meant(self, words: Words) -> Words:
         """With the prompts and resources of servers that they name. Raises `Unable`."""
-        if self._elicit is None or self.hub() is None:
+        if self.hub() is None:
             return words
         from app.engine.mcp.prompts import ServerPrompts  # noqa: PLC0415  (most words name none)
 
@@ -171,8 +164,8 @@ class McpServers:
             hub,
             is_on=lambda: self.is_on,
             choice=places.choice,
-            conversation=self._conversation,
-            toolbox=self._toolbox,
+            conversation=self._core.conversation,
+            toolbox=self._core.toolbox,
             requests=self._requests,
             telling=self._telling,
             options=self._options,
@@ -201,7 +194,7 @@ class McpServers:
 
         return ServerGround(
             processes=self._local_processes,
-            folder=lambda: self._toolbox.workspace.cwd,
+            folder=lambda: self._core.workspace.cwd,
             environment=environment,
             resolved=resolved,
             remote=places.remote,
@@ -212,21 +205,29 @@ class McpServers:
             mask=lambda text: self._masking.text(text, ""),
         )
 
+    async def _elicit(self, server: str, params: dict[str, Any]) -> dict[str, Any]:
+        """What a server asks the person."""
+        if self._questions is None:
+            from app.engine.mcp.prompts import ServerQuestions  # noqa: PLC0415  (few servers ask anything)
+
+            self._questions = ServerQuestions(self._permits.standing, self._telling)
+        return await self._questions.ask(server, params)
+
     async def box(self, config: "ServerConfig") -> "Box | None":
         """The sandbox that this server runs in."""
         if self._options.in_force.settings.mcp.sandbox == "off":
             return None
-        return await self._boxes.of_server()
+        return await self._permits.boxes.of_server()
 
     def _local_processes(self) -> "LocalProcesses":
         """Servers run on this machine, also where an extension has commands run elsewhere."""
-        local = self._toolbox.workspace.local_processes
+        local = self._core.workspace.local_processes
         if local is not None:
             return local
         if self._processes is None:
             from tools.running.process import LocalProcesses  # noqa: PLC0415  (seldom)
 
-            self._processes = LocalProcesses(self._toolbox.workspace.abilities)
+            self._processes = LocalProcesses(self._core.workspace.abilities)
         return self._processes
 
     def _use(self, hub: "Hub") -> None:

@@ -14,15 +14,12 @@ import msgspec
 
 from app.agent.hooks import Verdict
 from app.agent.tool_pipeline import CallReading, ReadCall
-from app.engine.core.conversation import Conversation
-from app.engine.core.event_bus import Telling
-from app.engine.core.options import SessionOptions
 from app.engine.core.questions import ApprovalReply, RuleChanges
-from app.engine.core.toolbox import Toolbox
+from app.engine.core.session_core import SessionCore
 from app.engine.permissions.approval_request import ApprovalRequests
 from app.engine.permissions.approved_definitions import KnownDefinitions
 from app.engine.permissions.gate_question import Answering
-from app.engine.permissions.gate_verdict import Judged, Judging
+from app.engine.permissions.gate_verdict import Judged, Judging, shortened
 from app.engine.permissions.past_verdicts import Past, VerdictLog
 from app.engine.permissions.permission_context import GateStanding
 from app.engine.permissions.sandbox_exceptions import allowed_places
@@ -37,9 +34,7 @@ from app.permits.place import CommandPlace
 from app.permits.rules import PermitRules
 from app.permits.sandbox_exceptions import is_leaving, is_request, staying
 from app.values.content import ToolCall
-from tools.base import ToolError
-from tools.effects import Effects, Program
-from tools.running.shell import SpawnHook, SpawnPlan
+from tools.effects import Effects
 from tools.running.user_shell.shell_snapshot import own_snapshot
 
 _WITHOUT_REASON = (
@@ -63,23 +58,12 @@ class GateState(msgspec.Struct, frozen=True, kw_only=True):
 class Permits:
     """One session's gate."""
 
-    def __init__(
-        self,
-        standing: GateStanding,
-        *,
-        options: SessionOptions,
-        toolbox: Toolbox,
-        conversation: Conversation,
-        telling: Telling,
-        unheld: Unheld,
-    ) -> None:
+    def __init__(self, core: SessionCore, standing: GateStanding, *, unheld: Unheld) -> None:
         """`unheld`: which files undo could not put back."""
-        self._standing = standing
+        options, conversation, telling = core.options, core.conversation, core.telling
+        self.standing = standing
         self._unheld = unheld
-        self._options = options
-        self._toolbox = toolbox
-        self._workspace = workspace = toolbox.workspace
-        self._conversation = conversation
+        self._workspace = workspace = core.workspace
         self._telling = telling
         self._whereabouts = Whereabouts(standing.home, standing.agent_dir, standing.sessions_dir)
         self._changes = RuleChanges(options, telling)
@@ -118,11 +102,12 @@ class Permits:
             verdicts=self._verdicts,
             standing=standing,
             conversation=conversation,
-            toolbox=toolbox,
+            toolbox=core.toolbox,
             judge=lambda tool, effects: self.judge(effects, tool=tool),
         )
         self.answering = Answering(standing, options, telling)
         self._told: set[str] = set()
+        workspace.spawn_hook = self._judging.watching(workspace.spawn_hook)
         workspace.kept_back = lambda: kept_back(
             self.rules.all().rules, self._whereabouts.place(workspace.cwd)
         )
@@ -132,7 +117,7 @@ class Permits:
     @property
     def asks_person(self) -> bool:
         """Somebody sits in front of it."""
-        return self._standing.asks == "person"
+        return self.standing.asks == "person"
 
     def view(self) -> GateState:
         return GateState(
@@ -182,7 +167,7 @@ class Permits:
             has_reason = program is not None and (program.outside or program.reason).strip()
             if (is_leaving(decision) or is_request(decision)) and not has_reason:
                 return Verdict(is_blocked=True, reason=_WITHOUT_REASON)
-            if self._standing.asks == "nobody" or self.answering.answers_nothing:
+            if self.standing.asks == "nobody" or self.answering.answers_nothing:
                 return self._refused(call, decision, "Needs approval and nobody can give it")
             rule_name = reading.effects.acts_as or call.name
             asking = self._ask(call, reading.shown_arguments, decision, looked_at.place, rule_name=rule_name)
@@ -231,26 +216,6 @@ class Permits:
         """What would be decided of a call of this tool with these effects. For a thread."""
         return self._judging.decided(tool, effects)[1]
 
-    def watching(self, hook: SpawnHook | None) -> SpawnHook | None:
-        """A hook that makes another command of it is judged by what it made: that runs without a question, or not."""
-        if hook is None:
-            return None
-
-        async def watched(plan: SpawnPlan) -> SpawnPlan:
-            after = await hook(plan)
-            if after.command != plan.command:
-                program = Program(language="shell", code=after.command, folder=after.cwd)
-                decision = await asyncio.to_thread(self.judge, Effects(runs=program), tool="bash")
-                if decision.outcome != "run":
-                    part = decision.decisive.part
-                    raise ToolError(
-                        f"An extension made another command of this one, and that does not run unasked "
-                        f"({_short(part.text)}: {part.why})."
-                    )
-            return after
-
-        return watched
-
     # Asking
 
     async def _ask(
@@ -265,7 +230,7 @@ class Permits:
         """`rule_name`: the name by which rules know the tool, if that is another."""
         approval = self._requests.of(call, arguments, decision, place, rule_name or call.name)
         part = decision.decisive.part
-        title = f"{call.name}: {_short(part.text)} ({part.does}: {part.why})"
+        title = f"{call.name}: {shortened(part.text)} ({part.does}: {part.why})"
         asking = self.answering.ask(title, approval)
         self._requests.asked(rule_name or call.name, part)
         return await asking
@@ -277,7 +242,7 @@ class Permits:
     ) -> Verdict:
         self._verdicts.note(call, decision, "refused", by or decision.decided_by)
         part = decision.decisive.part
-        told = f"{what} ({part.does}: {_short(part.text)}: {part.why})."
+        told = f"{what} ({part.does}: {shortened(part.text)}: {part.why})."
         if reason:
             told += f" The user's words: {reason}"
         elif by != "person":
@@ -307,8 +272,3 @@ def _words_of(reading: CallReading) -> str:
     """The command of a call, or what stands for it."""
     program = reading.effects.runs
     return reading.tool.name if program is None else program.code
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 120 else line[:119] + "…"

@@ -3,6 +3,7 @@
 What a command does, what rules say and what a mode makes of it is `app.permits`' business, which looks at nothing.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,7 +17,9 @@ from app.permits.decide import CallDecision, Mode, Policy, decide, is_by_mode
 from app.permits.place import CommandPlace
 from app.permits.rules import PermitRules
 from app.permits.sandbox_exceptions import leaving, requesting
+from tools.base import ToolError
 from tools.effects import Effects, Program
+from tools.running.shell import SpawnHook, SpawnPlan
 from tools.workspace import Workspace
 
 _MOST_REQUESTS = 8
@@ -64,6 +67,26 @@ class Judging(msgspec.Struct, frozen=True):
         """With the mode and the rules of this moment. For a thread."""
         return self.judged(reading).decision.outcome == "ask"
 
+    def watching(self, hook: SpawnHook | None) -> SpawnHook | None:
+        """A hook that makes another command of it is judged by what it made: that runs without a question, or not."""
+        if hook is None:
+            return None
+
+        async def watched(plan: SpawnPlan) -> SpawnPlan:
+            after = await hook(plan)
+            if after.command != plan.command:
+                program = Program(language="shell", code=after.command, folder=after.cwd)
+                _, decision, *_ = await asyncio.to_thread(self.decided, "bash", Effects(runs=program))
+                if decision.outcome != "run":
+                    part = decision.decisive.part
+                    raise ToolError(
+                        f"An extension made another command of this one, and that does not run unasked "
+                        f"({shortened(part.text)}: {part.why})."
+                    )
+            return after
+
+        return watched
+
     def decided(
         self, name: str, effects: Effects, *, arguments: Mapping[str, Any] = {}, claim: str = ""
     ) -> tuple[CommandPlace, CallDecision, PermitRules, Mode]:
@@ -104,3 +127,9 @@ class Judging(msgspec.Struct, frozen=True):
             return place
         known = shell.own.known
         return msgspec.structs.replace(place, aliases=known.aliases, functions=frozenset(known.functions))
+
+
+def shortened(text: str) -> str:
+    """A command, for a line of a sentence."""
+    line = " ".join(text.split())
+    return line if len(line) <= 120 else line[:119] + "…"

@@ -5,11 +5,12 @@ place wherever the session goes; a summary has it word for word.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from app.engine.core.conversation import Conversation
+from app.engine.core.delivery import SendMessage
 from app.engine.core.event_bus import Telling
 from app.engine.core.options import SessionOptions
 from app.engine.core.runs import NextRun
@@ -38,7 +39,7 @@ class Todos(msgspec.Struct, eq=False):
     options: SessionOptions
     masking: Masking
     next_run: NextRun
-    send: Callable[[CustomMessage], Awaitable[object]]
+    send: SendMessage
     """Gives the agent a message with what it reads next."""
     clear_seconds: float = CLEAR_SECONDS
     may_remind: Callable[[], bool] = lambda: True
@@ -89,7 +90,7 @@ class Todos(msgspec.Struct, eq=False):
         """Replaces the list by a person's or a program's; the agent reads the new one next. Raises `TodoRefused`."""
         before, after = self.phases, await self.replace(tuple(phases))
         if after != before:
-            await self.send(self.as_message())
+            await self.send(self.as_message(), deliver_as="aside")
         return after
 
     def as_message(self) -> CustomMessage:

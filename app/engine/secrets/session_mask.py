@@ -25,6 +25,7 @@ from app.values.unable import Unable
 from tools.files.regular import read_regular
 from tools.masking.marks import BEGINNING, Marker
 from tools.masking.mask import Mask, Own
+from tools.workspace import Workspace
 
 _KEPT_MARKS = 500
 KEY_FILE = "secrets.key"
@@ -269,3 +270,11 @@ def own_shapes(patterns: Iterable[str]) -> tuple[tuple[Own, ...], tuple[str, ...
             continue
         found.append(Own(kind.strip(), compiled))
     return tuple(found), tuple(problems)
+
+
+def masking_of(workspace: Workspace, places: SecretPlaces, options: SessionOptions) -> Masking:
+    """The masking of a session, by which its workspace masks what commands write and what tools read."""
+    masking = Masking(places, options, folder=lambda: workspace.cwd if workspace.is_here else None)
+    workspace.mask_output = masking.mask_of_bytes
+    workspace.mask_text = lambda text: masking.text(text, "")
+    return masking

@@ -9,21 +9,12 @@ from typing import Literal
 
 import msgspec
 
-from app.agent.queues import Queues
-from app.engine.context.brancher import Brancher
-from app.engine.context.compactor import Compactor
-from app.engine.core.conversation import Conversation
-from app.engine.core.delivery import Deliveries
-from app.engine.core.event_bus import Telling
+from app.engine.context.context_parts import ContextParts
 from app.engine.core.hook_results import Wish
-from app.engine.core.hooks import Hooks
-from app.engine.core.model_choice import ModelChoice, NoModel
+from app.engine.core.model_choice import NoModel
 from app.engine.core.prompt_intake import Stayed
-from app.engine.core.usage_totals import Account
-from app.engine.files.file_diagnostics import Diagnostics
-from app.engine.files.pending_changes import Pending
-from app.engine.files.restore import Restoring
-from app.engine.files.session_files import Files
+from app.engine.core.session_core import SessionCore
+from app.engine.files.file_parts import FileParts
 from app.engine.jobs.background_jobs import JobTable
 from app.engine.mcp.servers import McpServers
 from app.engine.planning.plan_mode import Planning
@@ -36,7 +27,6 @@ from app.undo.images import RestoredData
 from app.values.entries import BranchSummaryEntry
 from app.values.events import SessionReplaced
 from app.values.models import thinking_level
-from tools.files.artifacts import Artifacts
 
 SwitchReason = Literal["new", "resume", "fork", "tree", "reload"]
 
@@ -55,30 +45,18 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
 class Navigation(msgspec.Struct, frozen=True, kw_only=True):
     """Moves one session about."""
 
-    conversation: Conversation
+    core: SessionCore
     places: Places
-    choice: ModelChoice
-    hooks: Hooks
-    queues: Queues
+    context: ContextParts
+    files: FileParts
     jobs: JobTable
-    deliveries: Deliveries
-    account: Account
-    compactor: Compactor
-    brancher: Brancher
-    readiness: Readiness
-    files: Files
-    restoring: Restoring
-    pending: Pending
-    diagnostics: Diagnostics
     planning: Planning
     servers: McpServers
-    telling: Telling
+    readiness: Readiness
     stop: Callable[[], Awaitable[None]]
     """Ends what is under way, and returns when it has."""
     enter: Callable[[Path], Awaitable[None]]
     """Makes a folder the one that this session works in."""
-    artifacts: Artifacts
-    end_kernel: Callable[[str], None]
 
     # In the tree
 
@@ -87,33 +65,33 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         text = None
         self.readiness.require_idle("Going to another point of the session")
         if entry_id is not None:
-            target = self.conversation.log.navigation(entry_id)
+            target = self.core.conversation.log.navigation(entry_id)
             entry_id, text = target.leaf_id, target.text
         restored: list[RestoredData] = []
-        stays = None if wish.puts_files_back else await self.restoring.left_as_restored(entry_id)
+        stays = None if wish.puts_files_back else await self.files.restoring.left_as_restored(entry_id)
 
         async def before_moving() -> None:
             if wish.puts_files_back:
-                plan = await self.restoring.to_place(entry_id, is_move=True)
-                restored.append(await self.files.carry_out(plan, wish.choices))
+                plan = await self.files.restoring.to_place(entry_id, is_move=True)
+                restored.append(await self.files.kept.carry_out(plan, wish.choices))
 
         try:
-            summary = await self.brancher.leave(entry_id, wish, before_moving)
+            summary = await self.context.brancher.leave(entry_id, wish, before_moving)
         except BaseException:
             for data in restored:  # the files went, the conversation did not
-                await self.files.record_restore(msgspec.structs.replace(data, is_move=False))
+                await self.files.kept.record_restore(msgspec.structs.replace(data, is_move=False))
             raise
         await self._replaced("tree")
         for data in (*restored, *((stays,) if stays is not None else ())):
-            if await self.files.record_restore(data) is not None:
-                await self.restoring.tell_model(data)
+            if await self.files.kept.record_restore(data) is not None:
+                await self.files.restoring.tell_model(data)
         files = restored[0] if restored else None
         return Arrival(text=text, summary=summary, files=files)
 
     async def merge(self, leaf_id: str, wish: Wish = Wish()) -> BranchSummaryEntry:  # noqa: B008  (frozen)
         """Summarises another branch into this one."""
         self.readiness.require_idle("Merging a branch")
-        summary = await self.brancher.merge(leaf_id, wish)
+        summary = await self.context.brancher.merge(leaf_id, wish)
         await self._replaced("tree")
         return summary
 
@@ -122,7 +100,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
     async def begin(self, parent: Path | None = None) -> None:
         """A new session; what is under way is stopped. One in memory is followed by one in memory. Raises `Stayed`."""
         await self.stop()
-        if self.conversation.log.path is None:
+        if self.core.conversation.log.path is None:
             log = SessionLog.in_memory(self.places.cwd)
         else:
             log = self.places.new(parent=parent)
@@ -130,7 +108,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
 
     async def switch_to(self, name: str) -> None:
         """Goes on with the file of this name, or with a new session that will be written there."""
-        if self.places.is_at(self.conversation.log, name):  # it is here already
+        if self.places.is_at(self.core.conversation.log, name):  # it is here already
             await self.stop()
             return
         log = self.places.open_or_begin(name)
@@ -142,8 +120,8 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         """Goes on in a copy that ends before or at an entry. False: an extension wants to stay."""
         from app.sessions.fork import clone, fork_before  # noqa: PLC0415  (with what reads whole sessions)
 
-        log = self.conversation.log
-        if not await self.hooks.may_fork(entry_id, position):
+        log = self.core.conversation.log
+        if not await self.core.hooks.may_fork(entry_id, position):
             return False
         is_here = entry_id == log.leaf_id
         await self.stop()  # what it leaves behind the present point goes along
@@ -159,79 +137,79 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         """A session acts in its own folder, unless somebody who was asked wants it to go on here (`stays`)."""
         self.readiness.require_idle("Switching sessions")
         is_elsewhere = reason in ("new", "resume", "fork")
-        if is_elsewhere and not await self.hooks.may_leave(reason, log.path):
+        if is_elsewhere and not await self.core.hooks.may_leave(reason, log.path):
             log.close()
             raise Stayed("An extension wants to stay in this session.")
         await self.jobs.close(keep_pinned=True)
-        self.queues.forget_companions()
-        self.deliveries.left_context(frozenset(), self.conversation.log.__contains__)
-        self.conversation.open(log).close()
-        self.artifacts.belong_to(*outputs_of(log))
+        self.core.queues.forget_companions()
+        self.core.deliveries.left_context(frozenset(), self.core.conversation.log.__contains__)
+        self.core.conversation.open(log).close()
+        self.core.workspace.artifacts.belong_to(*outputs_of(log))
         if reason != "fork":  # which goes on with what its cells have defined
-            self.end_kernel("Another session is open.")
+            self.core.workspace.end_kernel("Another session is open.")
         if not stays and not log.is_read_only and self.places.is_elsewhere(log):
             await self.enter(log.cwd)
         self._recover_files()
-        self.conversation.recover_partial()
+        self.core.conversation.recover_partial()
         await self._replaced(reason)
         self.servers.resume()
 
     def _recover_files(self) -> None:
         """What a crash left of changes to files."""
-        told = self.files.recover()
+        told = self.files.kept.recover()
         if told is not None:
-            self.conversation.log.problems.append(told)
+            self.core.conversation.log.problems.append(told)
 
     def restore(
         self, *, restores_model: bool, restores_thinking: bool = True, name: str | None = None
     ) -> bool:
         """At the start; whether the log names a model. One that is not there may still come, with an extension."""
-        log = self.conversation.log
+        log = self.core.conversation.log
         names_model = bool(log.entries) and self._restore_choice(
             model=restores_model, thinking=restores_thinking
         )
         self._recover_files()
-        self.conversation.recover_partial()
+        self.core.conversation.recover_partial()
         self.planning.arrive()
         self._tell_lost()
         if name and not log.is_read_only:
-            self.conversation.rename(" ".join(name.split()))
+            self.core.conversation.rename(" ".join(name.split()))
         return names_model
 
     def _tell_lost(self) -> None:
-        if (lost := self.pending.lost()) is not None:
-            self.queues.hold_for_next_turn(lost)
+        if (lost := self.files.pending.lost()) is not None:
+            self.core.queues.hold_for_next_turn(lost)
 
     def _restore_choice(self, *, model: bool = True, thinking: bool = True) -> bool:
         """Takes up the model and thinking level that the log was left with; whether it names a model."""
-        log = self.conversation.log
+        log = self.core.conversation.log
         projection = settings_above(log.upwards(), log.upwards(without_messages=True))
         if projection.model is not None and model:
             try:
-                self.choice.set(self.choice.find(*projection.model))
+                self.core.choice.set(self.core.choice.find(*projection.model))
             except NoModel:
-                self.choice.lose("/".join(projection.model))
+                self.core.choice.lose("/".join(projection.model))
         level = thinking_level(projection.thinking_level)
         if level is not None and projection.has_thinking_level and thinking:
-            self.choice.set_thinking(level)
+            self.core.choice.set_thinking(level)
         return projection.model is not None and model
 
     async def _replaced(self, reason: SwitchReason) -> None:
-        self.conversation.reload()
+        self.core.conversation.reload()
         self._tell_lost()
-        self.pending.left()
-        self.diagnostics.left()
-        self.compactor.start_over()
-        self.account.start_over()
-        model = self.choice.model
+        self.files.pending.left()
+        self.files.diagnostics.left()
+        self.context.compactor.start_over()
+        self.core.account.start_over()
+        model = self.core.choice.model
         self._restore_choice()
-        if self.choice.missing is not None:
+        if self.core.choice.missing is not None:
             if (
                 reason == "tree" and model is not None
             ):  # it is the same session, which has another model by now
-                self.choice.set(model)
+                self.core.choice.set(model)
             else:
-                self.telling.notify(self.choice.why_none, "warning")
-        self.telling.forget_undeliverable()
-        await self.telling.publish(SessionReplaced(reason=reason))
+                self.core.telling.notify(self.core.choice.why_none, "warning")
+        self.core.telling.forget_undeliverable()
+        await self.core.telling.publish(SessionReplaced(reason=reason))
         self.planning.arrive()

@@ -1,0 +1,69 @@
+"""The parts of a session that write summaries, made from what they stand on."""
+
+from collections.abc import Callable
+
+from app.engine.context.brancher import Brancher
+from app.engine.context.compactor import Compactor
+from app.engine.context.summariser import Summariser
+from app.engine.core.session_core import SessionCore
+from app.engine.models.prompt_cache import PromptCache
+from app.engine.secrets.session_mask import Masking
+from app.providers.registry import Registry
+
+
+class ContextParts:
+    """Compacts the context, and summarises branches that are left or merged."""
+
+    def __init__(
+        self,
+        core: SessionCore,
+        registry: Registry,
+        masking: Masking,
+        cache: PromptCache,
+        *,
+        behind: Callable[[str], str],
+    ) -> None:
+        """`behind`: what is added to a summary of a compaction."""
+        summariser = Summariser(
+            core.choice,
+            registry,
+            masking=masking,
+            classify=core.failure_of,
+            publish=core.telling.publish,
+            options=core.options,
+        )
+        self.compactor = Compactor(
+            conversation=core.conversation,
+            account=core.account,
+            choice=core.choice,
+            options=core.options,
+            summariser=summariser,
+            hooks=core.hooks,
+            telling=core.telling,
+            cache=cache,
+            classify=core.failure_of,
+            files_of_call=core.toolbox.files_of,
+            behind=behind,
+        )
+        self.brancher = Brancher(
+            conversation=core.conversation,
+            choice=core.choice,
+            options=core.options,
+            hooks=core.hooks,
+            summariser=summariser,
+            files_of_call=core.toolbox.files_of,
+        )
+
+    @property
+    def is_summarising(self) -> bool:
+        """A summary is being written, of whatever kind."""
+        return self.compactor.underway.is_running or self.brancher.underway.is_running
+
+    async def until_summarised(self) -> None:
+        """Until no summary is being written."""
+        await self.compactor.underway.wait()
+        await self.brancher.underway.wait()
+
+    def stop(self) -> None:
+        self.compactor.underway.stop()
+        self.brancher.underway.stop()

@@ -1,0 +1,65 @@
+"""What every subject of a session stands on."""
+
+from collections.abc import Callable
+
+from app.agent.queues import Queues
+from app.engine.core.conversation import Conversation
+from app.engine.core.delivery import Deliveries
+from app.engine.core.event_bus import Telling
+from app.engine.core.hooks import Hooks
+from app.engine.core.model_choice import ModelChoice
+from app.engine.core.options import SessionOptions
+from app.engine.core.runs import NextRun
+from app.engine.core.toolbox import Toolbox
+from app.engine.core.usage_totals import Account
+from app.providers.classify import Failure
+from app.sessions.log import SessionLog
+from app.values.events import QueueUpdate
+from app.values.messages import AssistantMessage
+from app.values.models import Model
+
+Classify = Callable[[AssistantMessage, Model | None], Failure]
+
+
+class SessionCore:
+    """A session's record, its event bus and queues, and the model, tools, hooks and options chosen for it.
+
+    Subjects are made from it; it knows none of them.
+    """
+
+    def __init__(
+        self,
+        log: SessionLog,
+        *,
+        choice: ModelChoice,
+        toolbox: Toolbox,
+        options: SessionOptions,
+        hooks: Hooks,
+        classify: Classify,
+    ) -> None:
+        self.choice = choice
+        self.toolbox = toolbox
+        self.workspace = toolbox.workspace
+        self.options = options
+        self.hooks = hooks
+        self._classify = classify
+        self.conversation = Conversation(log, toolbox.files_of)
+        self.account = Account(self.conversation)
+        self.deliveries = Deliveries()
+        self.telling = Telling(self.conversation, self.account, self.deliveries)
+        self.queues = Queues(
+            mode=options.queue_mode,
+            on_change=self._queues_changed,
+            on_removed=lambda message: self.deliveries.dropped(message.id),
+        )
+        self.next_run = NextRun()
+        options.in_force.subscribe(lambda before: toolbox.changed())
+        choice.subscribe(toolbox.changed)
+
+    def failure_of(self, message: AssistantMessage) -> Failure:
+        """Why an answer failed, as the chosen model's provider means it."""
+        return self._classify(message, self.choice.model)
+
+    def _queues_changed(self) -> None:
+        texts = self.queues.texts
+        self.telling.publish_now(QueueUpdate(steering=texts("steering"), follow_up=texts("follow_up")))

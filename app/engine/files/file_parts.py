@@ -1,0 +1,73 @@
+"""The parts of a session that are about files, made from what they stand on."""
+
+from collections.abc import Callable
+
+from app.engine.core.delivery import SendMessage
+from app.engine.core.session_core import SessionCore
+from app.engine.files.file_diagnostics import Diagnostics
+from app.engine.files.pending_changes import Pending
+from app.engine.files.restore import Restoring
+from app.engine.files.session_files import Files
+from app.engine.permissions.gate import Permits
+from app.engine.secrets.session_mask import Masking
+from app.undo.blobs import UndoPlace
+from app.values.events import FileChanged
+from tools.base import FileChange
+
+
+class FileParts:
+    """What is kept of files, staged changes of them, what linters say of them, and how they go back."""
+
+    def __init__(
+        self,
+        core: SessionCore,
+        place: UndoPlace | None,
+        permits: Permits,
+        masking: Masking,
+        *,
+        send: SendMessage,
+        require_idle: Callable[[str], None],
+    ) -> None:
+        self._telling = core.telling
+        self.kept = Files(
+            conversation=core.conversation,
+            workspace=core.workspace,
+            telling=core.telling,
+            options=core.options,
+            place=place,
+        )
+        self.pending = Pending(
+            workspace=core.workspace,
+            toolbox=core.toolbox,
+            conversation=core.conversation,
+            telling=core.telling,
+            next_run=core.next_run,
+            masking=masking,
+            send=send,
+        )
+        self.diagnostics = Diagnostics(
+            core.workspace,
+            hooks=core.hooks,
+            files=self.kept,
+            permits=permits,
+            standing=permits.standing,
+            masking=masking,
+            telling=core.telling,
+            options=core.options,
+            next_run=core.next_run,
+        )
+        self.restoring = Restoring(core.conversation, self.kept, send, require_idle)
+        core.workspace.mutations.subscribe(self._changed)
+
+    def _changed(self, change: FileChange) -> None:
+        told = FileChanged(
+            path=change.path,
+            tool_call_id=change.call_id,
+            before_hash=change.before_hash,
+            after_hash=change.after_hash,
+            mode_before=change.mode_before,
+            mode_after=change.mode_after,
+            added=change.added,
+            removed=change.removed,
+        )
+        self._telling.publish_now(told)

@@ -1,0 +1,31 @@
+"""The parts of a session that are about its model, made from what they stand on."""
+
+from app.engine.core.session_core import SessionCore
+from app.engine.models.model_requests import Requests, Sections
+from app.engine.models.model_selection import Models
+from app.engine.models.prompt_cache import PromptCache
+from app.engine.models.side_question import Beside
+from app.engine.secrets.session_mask import Masking
+from app.providers.registry import Registry
+
+
+class ModelParts:
+    """Which model answers, what it is asked, and what a question beside the conversation asks it."""
+
+    def __init__(self, core: SessionCore, registry: Registry, sections: Sections, masking: Masking) -> None:
+        self.cache = PromptCache(core.account, core.choice, core.telling.publish_now)
+        self.selection = Models(core.choice, core.conversation, core.telling, self.cache)
+        self.requests = Requests(
+            registry,
+            conversation=core.conversation,
+            choice=core.choice,
+            toolbox=core.toolbox,
+            sections=sections,
+            options=core.options,
+            hooks=core.hooks,
+            masking=masking,
+            deliveries=core.deliveries,
+            telling=core.telling,
+            cache=self.cache,
+        )
+        self.beside = Beside(self.requests, core.conversation, masking, core.telling)

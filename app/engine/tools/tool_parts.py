@@ -1,0 +1,28 @@
+"""The parts of a session that are about calls of tools, made from what they stand on."""
+
+from app.engine.core.session_core import SessionCore
+from app.engine.jobs.background_jobs import JobTable
+from app.engine.permissions.gate import Permits
+from app.engine.secrets.masked_calls import MaskedCalls
+from app.engine.secrets.session_mask import Masking
+from app.engine.tools.call_preview import CallPreview
+from app.engine.tools.live_edits import LiveEdits
+from app.engine.tools.nested_calls import NestedCalls
+
+
+class ToolParts:
+    """Calls within calls, what a call would do, edits that are checked as they arrive, and their masks."""
+
+    def __init__(self, core: SessionCore, jobs: JobTable, permits: Permits, masking: Masking) -> None:
+        self.masks = MaskedCalls(masking)
+        self.nested = NestedCalls(
+            core.toolbox, core.choice, jobs, core.hooks, permits.check, self.masks, core.telling
+        )
+        self.preview = CallPreview(core.toolbox, permits, self.masks)
+        self.live_edits = LiveEdits(
+            toolbox=core.toolbox,
+            permits=permits,
+            preview=self.preview,
+            hooks=core.hooks,
+            options=core.options,
+        )

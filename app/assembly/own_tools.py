@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.toolbox import Toolbox
 from app.engine.jobs.jobs_tool import jobs_tool
-from app.engine.planning.plan_tool import plan_tool
-from app.engine.planning.todo_tool import todo_tool
+from app.engine.planning.planning_tools import plan_tool, todo_tool
 from app.engine.session import Session
 from app.resources.settings.in_force import InForce
 from app.values.models import Model

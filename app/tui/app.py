@@ -65,7 +65,6 @@ from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.queue import QueueView
 from widgets.status.side import SidePanel
-from widgets.status.todos import TodoView
 from widgets.terminal.raw_input import RawInput
 from widgets.terminal.terminal_driver import TerminalDriver
 from widgets.terminal.terminal_manners import write_to
@@ -131,7 +130,6 @@ class BayouApp(App[int]):
         self.header = StatusHeader(id="header")
         self.footer = StatusFooter(id="footer")
         self.queue_view = QueueView(id="queue")
-        self.todo_view = TodoView(id="todos")
         self.search_bar = SearchBar(self.transcript, id="search")
         self.approval_bar = ApprovalBar(clock=self.clock, id="approval")
         self.first_screen = FirstScreen(self.session, key_told)
@@ -185,7 +183,6 @@ class BayouApp(App[int]):
             is_read_only=lambda: self.session.state.is_read_only,
             editor=self.editor,
             queue_view=self.queue_view,
-            todo_view=self.todo_view,
             presenter=self.presenter,
         )
         self.own_keys = OwnKeys(
@@ -260,7 +257,7 @@ class BayouApp(App[int]):
         yield self.header
         yield self.transcript
         yield self.search_bar
-        yield self.todo_view
+        yield from self.register.above_editor()
         yield self.queue_view
         yield self.approval_bar
         yield popup_for(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 from textual.screen import Screen
+from textual.widget import Widget
 
 from app.assembly.build import Assembled
 from app.engine.session import Session
@@ -29,7 +30,6 @@ from widgets.editor.prompt import PromptEditor
 from widgets.status.approval import ApprovalBar
 from widgets.status.queue import QueueView
 from widgets.status.side import SidePanel
-from widgets.status.todos import TodoView
 from widgets.terminal.terminal_manners import editor_command
 from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
@@ -76,7 +76,6 @@ class FullScreen(msgspec.Struct, frozen=True, kw_only=True):
     editor: PromptEditor
     queue_view: QueueView
     approval_bar: ApprovalBar
-    todo_view: TodoView
     side_panel: SidePanel
     clock: Callable[[], float]
     home: Path
@@ -144,6 +143,8 @@ class Feature(Protocol[P]):
     slash: Sequence[SlashCommand[P]] = ()
     keys: Sequence[PageKey[P]] = ()
     hears: Sequence[Hears[P]] = ()
+    above_editor: Sequence[Callable[[P], Widget]] = ()
+    """What its page shows there all the time; the page is made for it."""
 
     def page(self, screen: FullScreen) -> P:
         """Makes what its commands and keys act on; called once, when the first of them is used."""

@@ -42,7 +42,6 @@ def full_screen(app: "BayouApp") -> FullScreen:
         editor=app.editor,
         queue_view=app.queue_view,
         approval_bar=app.approval_bar,
-        todo_view=app.todo_view,
         side_panel=app.side_panel,
         clock=lambda: app.clock(),
         home=app.home,

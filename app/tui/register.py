@@ -4,10 +4,12 @@ A feature is a folder of `app.tui.features` with a module `feature`, and its nam
 """
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from importlib import import_module
 from typing import Any, TypeVar
+
+from textual.widget import Widget
 
 from app.engine.session import Session
 from app.tui.feature import Feature, FullScreen, Topic, topics_of
@@ -92,6 +94,11 @@ class Register:
         if feature not in self._pages:
             self._pages[feature] = feature.page(self._screen)
         return self._pages[feature]
+
+    def above_editor(self) -> Iterator[Widget]:
+        for feature in FEATURES:
+            for widget in feature.above_editor:
+                yield widget(self.page(feature))
 
     def listen(self, topics: Iterable[Topic], listener: Callable[[Any], object]) -> None:
         for topic in topics:

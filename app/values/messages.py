@@ -73,6 +73,12 @@ class AssistantMessage(_Message, frozen=True, kw_only=True, tag_field="role", ta
         return "".join(block.text for block in self.content if isinstance(block, Text))
 
     @property
+    def asks_something(self) -> bool:
+        """Whether its last words are a question to the person."""
+        paragraph = self.text.rstrip().rpartition("\n\n")[2]
+        return any(line.rstrip(' *_`)"”»').endswith(("?", "？", "؟")) for line in paragraph.splitlines())
+
+    @property
     def thinking(self) -> str:
         return "".join(block.thinking for block in self.content if isinstance(block, Thinking))
 

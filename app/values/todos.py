@@ -1,4 +1,4 @@
-"""What is still to be done, as a list in phases: the wire form that programs read and set."""
+"""A list of todos in phases: the wire form that programs read and set, and the text of it that the model reads."""
 
 from typing import Literal
 
@@ -6,6 +6,8 @@ from app.values.wire import Wire
 
 TodoStatus = Literal["pending", "in_progress", "completed", "abandoned"]
 OPEN: tuple[TodoStatus, ...] = ("pending", "in_progress")
+_BEGIN, _END = "\n\n<todo-list>\n", "\n</todo-list>"
+_MARKS = {"pending": " ", "in_progress": ">", "completed": "x", "abandoned": "-"}
 
 
 class TodoItem(Wire, frozen=True, kw_only=True):
@@ -47,3 +49,60 @@ def closed_of(phases: Phases) -> tuple[int, int]:
 def current_of(phases: Phases) -> TodoItem | None:
     """What is being done."""
     return next((item for item in items_of(phases) if item.status == "in_progress"), None)
+
+
+def told(phases: Phases) -> str:
+    """The whole list, as the model reads it."""
+    if not phases:
+        return "The list is empty."
+    lines: list[str] = []
+    for phase in phases:
+        lines.append(f"{phase.name}:")
+        lines += [_line(item) for item in phase.tasks]
+    return "\n".join(lines)
+
+
+def told_after(phases: Phases) -> str:
+    """What an operation left: how far it is, and what is next. The open items of the phase at hand in full."""
+    if not phases:
+        return "The list is empty."
+    closed, total = closed_of(phases)
+    if closed == total:
+        return f"All {total} items are closed."
+    current = current_of(phases)
+    at = next((phase for phase in phases if current in phase.tasks), None) or next(
+        phase for phase in phases if any(item.is_open for item in phase.tasks)
+    )
+    elsewhere = total - closed - sum(item.is_open for item in at.tasks)
+    lines = [f"{closed} of {total} closed. {at.name}:", *(_line(item) for item in at.tasks)]
+    if elsewhere:
+        lines.append(f"{elsewhere} more open in other phases.")
+    return "\n".join(lines)
+
+
+def _line(item: TodoItem) -> str:
+    waits = f" (blocked: {item.blocked})" if item.blocked else ""
+    return f"- [{_MARKS[item.status]}] {item.content}{waits}"
+
+
+def with_list(summary: str, phases: Phases) -> str:
+    """A summary with the list behind it, word for word; without what an earlier one had there."""
+    bare = without_list(summary)
+    return bare if not phases else f"{bare}{_BEGIN}{told(phases)}{_END}"
+
+
+def without_list(summary: str) -> str:
+    head, begin, rest = summary.rpartition(_BEGIN)
+    if not begin or _END not in rest:
+        return summary
+    return head + rest.partition(_END)[2]
+
+
+def reminder(phases: Phases) -> str:
+    left = open_items(phases)
+    return (
+        f"{len(left)} {'items are' if len(left) > 1 else 'item is'} still open:\n"
+        + "\n".join(_line(item) for item in left)
+        + "\n\nGo on with them. If one is done, say so with the todo tool; if it cannot or need not be done, "
+        "block or drop it with the reason."
+    )

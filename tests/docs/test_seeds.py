@@ -13,8 +13,7 @@ import pytest
 from app.cli.flags import FLAGS
 from app.cli.subcommands import SUBCOMMANDS
 from app.engine.commands.table import COMMANDS
-from app.engine.planning.plan_tool import plan_tool
-from app.engine.planning.todo_tool import todo_tool
+from app.engine.planning.planning_tools import plan_tool, todo_tool
 from app.extensions.hooks.hook_table import HOOKS
 from app.modes.rpc.host_tools import set_host_tools
 from app.resources.settings.settings import choices, keys

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.engine.planning.todo_tool import todo_tool
+from app.engine.planning.planning_tools import todo_tool
 from app.providers.scripted import call, say
 from app.sessions.log import SessionLog
 from app.values.events import AgentSettled, TodoAutoClear, TodoReminder, TodosChanged

@@ -1,8 +1,7 @@
 """The list of todos above the editor, folded, and when it is changed by hand; a plan that is proposed."""
 
 from app.providers.scripted import Scripted, call, say
-from app.tui.features.todos.page import TodosScreen
-from app.tui.features.todos.plans import PlanScreen
+from app.tui.features.todos.page import PlanScreen, TodosScreen
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
 

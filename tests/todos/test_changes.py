@@ -4,9 +4,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.todos.changes import MOST_ITEMS, TodoChange, TodoRefused, changed, normalised
-from app.todos.telling import asks_something, told, told_after, with_list, without_list
-from app.values.todos import Phases, TodoItem, TodoPhase, current_of, items_of, open_items
+from app.engine.planning.todo_changes import MOST_ITEMS, TodoChange, TodoRefused, changed, normalised
+from app.values.content import Text
+from app.values.messages import AssistantMessage
+from app.values.todos import (
+    Phases,
+    TodoItem,
+    TodoPhase,
+    current_of,
+    items_of,
+    open_items,
+    told,
+    told_after,
+    with_list,
+    without_list,
+)
 
 PLAN = [("Survey", ["Read the parser", "Read the tests"]), ("Change", ["Rename the flag"])]
 
@@ -133,7 +145,7 @@ def test_a_summary_has_the_list_once_and_word_for_word():
     ],
 )
 def test_a_question_to_the_person_is_seen(answer: str, asks: bool):
-    assert asks_something(answer) is asks
+    assert AssistantMessage(content=(Text(text=answer),)).asks_something is asks
 
 
 names = st.sampled_from([f"item {letter}" for letter in "abcdef"] + ["a", "item", "", "ITEM A"])

@@ -26,7 +26,6 @@ from app.engine.core.options import SessionOptions
 from app.engine.core.usage_totals import Account
 from app.engine.models.prompt_cache import PromptCache
 from app.providers.classify import Failure
-from app.todos.telling import without_list
 from app.values.content import text_of
 from app.values.entries import CompactionEntry, Entry
 from app.values.events import (
@@ -37,6 +36,7 @@ from app.values.events import (
     Notice,
 )
 from app.values.messages import AssistantMessage, Message, SystemMessage, ToolResultMessage
+from app.values.todos import without_list
 from app.values.usage import Usage
 
 

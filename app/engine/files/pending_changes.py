@@ -17,7 +17,6 @@ from app.engine.core.event_bus import Telling
 from app.engine.core.runs import NextRun
 from app.engine.core.toolbox import Toolbox
 from app.engine.secrets.session_mask import Masking
-from app.todos.telling import asks_something
 from app.values.entries import CustomEntry, CustomMessageEntry, MessageEntry
 from app.values.events import EntryAppended
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage
@@ -169,7 +168,7 @@ class Pending(msgspec.Struct, eq=False, kw_only=True):
         Never when the person was asked, when the answer failed, or when it has no tool to answer with.
         """
         fresh = [one for one in self.waiting if one.id not in self._known]
-        if not fresh or last is None or last.stop_reason != "stop" or asks_something(last.text):
+        if not fresh or last is None or last.stop_reason != "stop" or last.asks_something:
             return None
         if not _resolving(self.toolbox.active()):
             return None

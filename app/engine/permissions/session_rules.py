@@ -6,14 +6,18 @@ import msgspec
 
 from app.engine.core.conversation import Conversation
 from app.engine.core.options import SessionOptions
-from app.engine.core.plan_entries import is_planned
 from app.engine.core.questions import ApprovalReply
 from app.engine.permissions.permission_context import GateStanding, mode_of, rules_in
 from app.engine.permissions.sandbox_exceptions import allow_place, keep_rule
 from app.engine.sandbox.sandboxes import Boxes
 from app.permits.decide import MODES, Mode, Policy
 from app.permits.rules import Deed, PermitRule, PermitRules, RuleProblem, parse
+from app.sessions.log import SessionLog
+from app.values.entries import CustomEntry
 from app.values.unable import Unable
+
+PLAN = "bayou.plan"
+"""Entries that say whether plan mode is on from there; a session is resumed in it."""
 
 
 class SessionRules:
@@ -89,3 +93,14 @@ class SessionRules:
         known = dict(in_force.said("permissions.allowIn").get("global", {}))
         known[here] = tuple(one for one in known.get(here, ()) if one.strip() != text)
         in_force.keep("permissions.allowIn", {folder: rules for folder, rules in known.items() if rules})
+
+
+def is_planned(log: SessionLog) -> bool:
+    """Whether plan mode is on at this place of the tree."""
+    said = (
+        one
+        for one in log.upwards(without_messages=True)
+        if isinstance(one, CustomEntry) and one.custom_type == PLAN
+    )
+    entry = next(said, None)
+    return entry is not None and entry.data == {"on": True}

@@ -11,16 +11,16 @@ import msgspec
 
 from app.engine.core.conversation import Conversation
 from app.engine.core.event_bus import Telling
-from app.engine.core.plan_entries import ENTRY, is_planned
 from app.engine.core.questions import answer_to
 from app.engine.core.toolbox import Toolbox
 from app.engine.models.model_requests import Requests
 from app.engine.permissions.gate import Permits
 from app.engine.permissions.permission_context import Asked
+from app.engine.permissions.session_rules import PLAN, is_planned
+from app.engine.planning.todo_changes import TodoRefused, steps_of
 from app.engine.planning.todo_list import Todos
 from app.permits.decide import Mode
 from app.resources.settings.in_force import InForce
-from app.todos.changes import TodoRefused
 from app.values.events import EntryAppended, PlanModeChanged, PlanProposed
 from app.values.todos import items_of, open_items
 from tools.base import Tool
@@ -121,7 +121,7 @@ class Planning(msgspec.Struct, eq=False):
 
     def _note(self, *, is_on: bool) -> None:
         if not self.conversation.log.is_read_only:
-            self.telling.publish_now(EntryAppended(entry=self.conversation.note(ENTRY, {"on": is_on})))
+            self.telling.publish_now(EntryAppended(entry=self.conversation.note(PLAN, {"on": is_on})))
 
     def _withholds(self, tools: Mapping[str, Tool]) -> set[str]:
         """What could not run now, or what there is nothing to propose for."""
@@ -163,9 +163,7 @@ class Planning(msgspec.Struct, eq=False):
         told = f"The user accepted the plan. Carry it out now; permissions are those of mode {self.permits.rules.mode}."
         if changed is not None and changed.strip() != plan.strip():
             told += f" They changed it; this counts:\n\n{changed}"
-        from app.todos.plans import todos_of  # noqa: PLC0415  (with the first plan)
-
-        steps = todos_of(title, changed or plan)
+        steps = steps_of(title, changed or plan)
         if not steps or open_items(self.todos.phases):
             return told
         try:

@@ -1,6 +1,6 @@
 """The list of todos of one session: read off its branch, changed by the agent and by people, reminded of at the end.
 
-What an operation makes of a list is `app.todos`' business. The list is an entry of the branch, so it is that of the
+What an operation makes of a list is `todo_changes`' business. The list is an entry of the branch, so it is that of the
 place wherever the session goes; a summary has it word for word.
 """
 
@@ -14,19 +14,19 @@ from app.engine.core.delivery import SendMessage
 from app.engine.core.event_bus import Telling
 from app.engine.core.options import SessionOptions
 from app.engine.core.runs import NextRun
+from app.engine.planning.todo_changes import TodoChange, TodoRefused, changed, normalised
 from app.engine.secrets.session_mask import Masking
 from app.sessions.log import SessionLog
-from app.todos.changes import TodoChange, TodoRefused, changed, normalised
-from app.todos.telling import MOST_REMINDERS, asks_something, reminder, told, with_list
 from app.values.entries import CustomEntry, Entry
 from app.values.events import EntryAppended, TodoAutoClear, TodoReminder, TodosChanged
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage
-from app.values.todos import Phases, TodoPhase, open_items
+from app.values.todos import Phases, TodoPhase, open_items, reminder, told, with_list
 from app.values.wire import from_wire, to_wire
 
 ENTRY = "bayou.todos"
 REMINDER = "todo-reminder"
 TOLD = "todo-list"
+MOST_REMINDERS = 3
 CLEAR_SECONDS = 10.0
 """How long a finished list stands there."""
 
@@ -152,7 +152,7 @@ class Todos(msgspec.Struct, eq=False):
         phases = self.phases
         if not self.options.in_force.settings.todo.reminders or last is None or last.stop_reason != "stop":
             return None
-        if not any(item.blocked is None for item in open_items(phases)) or asks_something(last.text):
+        if not any(item.blocked is None for item in open_items(phases)) or last.asks_something:
             return None
         if self._reminders >= MOST_REMINDERS or self._was_idle() or not self.may_remind():
             return None

@@ -9,7 +9,6 @@ from app.tui.transcript.presenter import Presenter
 from app.values.messages import AssistantMessage
 from widgets.editor.prompt import PromptEditor
 from widgets.status.queue import QueueView
-from widgets.status.todos import TodoView
 
 PLACEHOLDER = "Ask anything · / commands · @ files · ! shell"
 READ_ONLY = "Read-only · /clone goes on in a copy"
@@ -33,7 +32,6 @@ class KeyTexts(msgspec.Struct):
     is_read_only: Callable[[], bool]
     editor: PromptEditor
     queue_view: QueueView
-    todo_view: TodoView
     presenter: Presenter
     at_blocks: str = ""
     """What the keys do while the keyboard is at the blocks of the transcript."""
@@ -44,7 +42,6 @@ class KeyTexts(msgspec.Struct):
         self.tell_of_session()
         presenter.renderers.retry_key = key("app.retry")
         self.queue_view.hint = self._hint(_WAITING)
-        self.todo_view.hint = self._hint((("app.todos.fold", "folds"),))
         self.at_blocks = self._hint(_AT_BLOCKS)
         full, compacted = key("app.compaction.preview"), key("app.compaction.undo")
         presenter.offers = {

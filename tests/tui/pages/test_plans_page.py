@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.engine.planning.plan_mode import PlanReply
-from app.tui.features.todos.plans import PlanScreen, PlansPage
+from app.tui.features.todos.page import PlanScreen, PlansPage
 from app.values.events import PlanProposed, QuestionAsked
 from tests.engine.stage import Play
 from tests.support.clock import Clock

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from app.engine.files.session_files import OfSession
 from app.engine.jobs.background_jobs import Job
 from app.engine.session import Session
-from app.tui.features.todos.todo_list import TodoList, state_of
+from app.tui.features.todos.todo_list import GLYPHS, TONES, TodoList, state_of
 from app.tui.handed import Keep, Spawn, TellPerson
 from app.undo.history import has_changes
 from app.values.events import EntryAppended, Event, JobChanged, SessionReplaced, TodosChanged
@@ -14,7 +14,6 @@ from app.values.todos import closed_of
 from app.values.unable import Unable
 from tools.amounts import MINUS, changed_files
 from widgets.status.side import SidePanel, SideRow, SideSection, SideTone
-from widgets.status.todos import GLYPHS, TONES
 
 if TYPE_CHECKING:
     from app.undo.differences import Differences, FileDifference

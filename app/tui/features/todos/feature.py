@@ -1,7 +1,9 @@
 """The list of todos, and plan mode."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
+
+from textual.widget import Widget
 
 from app.tui.feature import Feature, FullScreen, Hears
 from app.tui.features.todos.todo_list import TodoList
@@ -10,8 +12,7 @@ from app.tui.slash import SlashCommand
 from app.values.events import EntryAppended, SessionReplaced, TodosChanged
 
 if TYPE_CHECKING:
-    from app.tui.features.todos.page import TodosPage
-    from app.tui.features.todos.plans import PlansPage
+    from app.tui.features.todos.page import PlansPage, TodosPage
 
 
 class Todos(Feature["TodosPage"]):
@@ -44,8 +45,14 @@ class ListOfTodos(Feature[TodoList]):
         Hears((TodosChanged, EntryAppended, SessionReplaced), lambda page, _: page.show()),
     )
 
+    above_editor: Sequence[Callable[[TodoList], Widget]] = (lambda page: page.view,)
+
     def page(self, screen: FullScreen) -> TodoList:
-        return TodoList(screen.session, screen.todo_view)
+        def hint() -> str:
+            key = screen.action_table.key_of("app.todos.fold")
+            return f"{key} folds" if key else ""
+
+        return TodoList(screen.session, hint)
 
 
 class Plans(Feature["PlansPage"]):
@@ -68,7 +75,7 @@ class Plans(Feature["PlansPage"]):
     hears: Sequence[Hears["PlansPage"]] = (Hears(("plan",), lambda page, event: page.answer(event)),)
 
     def page(self, screen: FullScreen) -> "PlansPage":
-        from app.tui.features.todos.plans import PlansPage  # noqa: PLC0415  (when it is first used)
+        from app.tui.features.todos.page import PlansPage  # noqa: PLC0415  (when it is first used)
 
         return PlansPage(screen.session, screen.ask, screen.say, told=screen.told, clock=screen.clock)
 

@@ -1,16 +1,140 @@
-"""The list of todos above the editor: the phase that is being worked on, as the session has it."""
+"""The list of todos above the editor: the phase at hand in a few rows, or one line when it is folded.
+
+It never takes the focus; `/todos` is where the list is changed.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Literal
+
+import msgspec
+from textual.strip import Strip
+from textual.widget import Widget
 
 from app.engine.session import Session
 from app.values.todos import Phases, TodoItem, TodoPhase, closed_of, current_of
-from widgets.status.todos import TodoHead, TodoRow, TodoState, TodoView
+from widgets.keys_told import hint_parts
+from widgets.line import Line, cells, plain
+
+TodoState = Literal["pending", "current", "done", "dropped", "blocked"]
+MOST_ROWS = 5
+"""With the head."""
+GLYPHS: dict[TodoState, str] = {"pending": "○", "current": "◐", "done": "✓", "dropped": "–", "blocked": "‖"}
+TONES: dict[TodoState, Literal["text", "accent", "dim", "warning"]] = {
+    "pending": "text",
+    "current": "accent",
+    "done": "dim",
+    "dropped": "dim",
+    "blocked": "warning",
+}
+"""Of an item in a list."""
+
+
+class TodoRow(msgspec.Struct, frozen=True, kw_only=True):
+    text: str
+    state: TodoState = "pending"
+
+
+class TodoHead(msgspec.Struct, frozen=True, kw_only=True):
+    """Which phase it is, and how far the whole list is."""
+
+    phase: str = ""
+    closed: int = 0
+    total: int = 0
+
+
+class TodoView(Widget):
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "todos--head",
+        "todos--count",
+        "todos--current",
+        "todos--text",
+        "todos--closed",
+        "todos--hint",
+        "todos--key",
+        "todos--blocked",
+    }
+    DEFAULT_CSS = "TodoView { height: 0; }"
+
+    def __init__(self, hint: Callable[[], str]) -> None:
+        """`hint`: which key folds it."""
+        super().__init__(id="todos")
+        self.hint = hint
+        self.head = TodoHead()
+        self.rows: tuple[TodoRow, ...] = ()
+        self.is_folded = self.is_hidden = False
+        self.display = False
+
+    def show(self, head: TodoHead, rows: Sequence[TodoRow]) -> None:
+        """The items of the phase at hand; none, and the list is gone."""
+        if (head, tuple(rows)) != (self.head, self.rows):
+            self.head, self.rows = head, tuple(rows)
+            self._fit()
+
+    def fold(self) -> None:
+        """One line only, or all of it again."""
+        self.is_folded = not self.is_folded
+        self._fit()
+
+    def hide(self, *, is_hidden: bool) -> None:
+        self.is_hidden = is_hidden
+        self._fit()
+
+    def _fit(self) -> None:
+        height = 0 if not self.rows else 1 if self.is_folded else min(len(self.rows) + 1, MOST_ROWS)
+        if self.styles.height is None or self.styles.height.value != height:
+            self.styles.height = height
+        self.display = bool(self.rows) and not self.is_hidden
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        line = Line(self.size.width, self.rich_style, edge=1)
+        if y == 0:
+            return self._head(line.pad(2))
+        shown = self._shown()
+        row = shown[y - 1] if y <= len(shown) else None
+        if row is None:
+            return line.strip()
+        name = {"current": "current", "done": "closed", "dropped": "closed", "blocked": "blocked"}.get(
+            row.state, "text"
+        )
+        style = self.get_component_rich_style(f"todos--{name}")
+        return line.add(f"{GLYPHS[row.state]} ", style).add(plain(row.text), style).strip()
+
+    def _head(self, line: Line) -> Strip:
+        head, count = (
+            self.get_component_rich_style("todos--head"),
+            self.get_component_rich_style("todos--count"),
+        )
+        line.add(plain(self.head.phase), head).add(f"  {self.head.closed}/{self.head.total}", count)
+        now = next((row for row in self.rows if row.state == "current"), None)
+        if self.is_folded and now is not None:
+            line.add(
+                f"  {GLYPHS['current']} {plain(now.text)}", self.get_component_rich_style("todos--current")
+            )
+        elif (told := self.hint()) and cells(self.head.phase) + cells(told) + 14 < self.size.width:
+            hint, key = map(self.get_component_rich_style, ("todos--hint", "todos--key"))
+            line.add("  ")
+            for piece, is_key in hint_parts(told):
+                line.add(piece, key if is_key else hint)
+        return line.strip()
+
+    def _shown(self) -> Sequence[TodoRow]:
+        """The current item with what is around it: one that is closed before, the rest behind."""
+        room = MOST_ROWS - 1
+        if len(self.rows) <= room:
+            return self.rows
+        open_at = next((at for at, row in enumerate(self.rows) if row.state not in ("done", "dropped")), 0)
+        at = next((at for at, row in enumerate(self.rows) if row.state == "current"), open_at)
+        first = max(0, min(at - 1, len(self.rows) - room))
+        return self.rows[first : first + room]
 
 
 class TodoList:
-    """Shows the list of one session in one view."""
+    """Shows the list of one session."""
 
-    def __init__(self, session: Session, view: TodoView) -> None:
+    def __init__(self, session: Session, hint: Callable[[], str]) -> None:
         self._session = session
-        self._view = view
+        self.view = TodoView(hint)
         self._shown: Phases | None = None
 
     def show(self) -> None:
@@ -22,16 +146,16 @@ class TodoList:
         at = phase_at_hand(phases)
         closed, total = closed_of(phases)
         head = TodoHead(phase=at.name if at else "", closed=closed, total=total)
-        self._view.show(
+        self.view.show(
             head, [TodoRow(text=item.content, state=state_of(item)) for item in at.tasks] if at else []
         )
 
     def fold(self) -> None:
-        self._view.fold()
+        self.view.fold()
 
     def stand_elsewhere(self, is_elsewhere: bool) -> None:
         """While all of the list stands beside the transcript, none of it stands above the editor."""
-        self._view.hide(is_hidden=is_elsewhere)
+        self.view.hide(is_hidden=is_elsewhere)
 
 
 def phase_at_hand(phases: Phases) -> TodoPhase | None:

@@ -1,4 +1,5 @@
-"""What an operation makes of a list of todos. Pure: a list goes in, another comes out, or a refusal in words.
+"""What an operation makes of a list of todos, and which list a plan is. Pure: a list goes in, another comes out, or a
+refusal in words.
 
 Items are named by their text, never by number, and nothing vanishes by rewriting: what is open stays in the list
 until it is done or dropped by name. One item is being done at a time.
@@ -11,6 +12,7 @@ import msgspec
 
 from app.values.todos import Phases, TodoItem, TodoPhase, TodoStatus, current_of, items_of, open_items
 from app.values.unable import Unable
+from tools.patterns import late
 from tools.text import visible
 
 TodoOperation = Literal["set", "start", "done", "drop", "block", "add", "view"]
@@ -18,6 +20,9 @@ MOST_ITEMS = 200
 LONGEST = 400
 _TOLD = 40
 _DEFAULT_PHASE = "Todos"
+_HEADING = late(r"#{1,6}\s+(.+?)\s*#*$")
+_STEP = late(r"(?:\d{1,3}[.)]|[-*+])\s+(?:\[[ xX]\]\s+)?(.+)")
+_EMPHASIS = late(r"(\*\*|__|`)")
 
 
 class TodoRefused(Unable):
@@ -219,3 +224,39 @@ def _quoted(names: Sequence[str]) -> str:
 def _listed(phases: Phases) -> str:
     names = [item.content for item in open_items(phases)]
     return f"Open items: {_quoted(names)}." if names else "There are no open items."
+
+
+def steps_of(title: str, plan: str) -> Phases:
+    """Its top-level items by heading; a plan without any becomes no list."""
+    phases: list[TodoPhase] = []
+    name, texts = title, list[str]()
+    seen: set[str] = set()
+    is_code = False
+
+    def close() -> None:
+        if texts:
+            phases.append(TodoPhase(name=name, tasks=tuple(TodoItem(content=text) for text in texts)))
+            texts.clear()
+
+    for line in plan.splitlines():
+        if line.startswith(("```", "~~~")):
+            is_code = not is_code
+        elif is_code:
+            continue
+        elif heading := _HEADING.fullmatch(line):
+            close()
+            name = _plain(heading[1])
+        elif step := _STEP.match(line):
+            text = _plain(step[1])
+            if text and text not in seen and len(seen) < MOST_ITEMS:
+                seen.add(text)
+                texts.append(text)
+    close()
+    try:
+        return normalised(phases)
+    except TodoRefused:
+        return ()
+
+
+def _plain(text: str) -> str:
+    return " ".join(_EMPHASIS.sub("", text).split())[:LONGEST]

@@ -1,4 +1,5 @@
-"""The `todo` tool: how the model keeps the list of what is to be done."""
+"""The tools `todo`, with which the model keeps its list, and `propose_plan`, with which it ends plan mode if the person
+agrees."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -6,12 +7,13 @@ from typing import Annotated, Any, cast
 
 import msgspec
 
-from app.todos.changes import TodoChange, TodoOperation, TodoRefused
-from app.todos.telling import told, told_after
-from app.values.todos import Phases, items_of, open_items
+from app.engine.planning.plan_mode import TOOL_NAME, PlanOutcome
+from app.engine.planning.todo_changes import TodoChange, TodoOperation, TodoRefused
+from app.values.todos import Phases, items_of, open_items, told, told_after
 from tools.base import Tool, ToolContext, ToolError, no_effects
-from tools.results import Card, TextBlock, ToolResult, text_result
+from tools.results import Card, MarkdownBlock, TextBlock, ToolResult, text_result
 from tools.schema import schema_of
+from tools.text import one_line
 
 _OTHER_NAMES = {"init": "set", "append": "add", "rm": "drop", "unblock": "start", "list": "view"}
 """What other agents call these operations."""
@@ -65,7 +67,7 @@ def todo_tool(list_now: Callable[[], Phases], change: Callable[[TodoChange], Awa
         effects=no_effects,
         prepare=_mended,
         run=run,
-        show=_show,
+        show=_show_list,
         snippet="Keep a list of what is to be done",
         mode="sequential",
         is_read_only=True,
@@ -132,7 +134,7 @@ def _item(item: Any) -> Any:
     return next((given[key] for key in ("content", "text", "task", "title") if key in given), given)
 
 
-def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def _show_list(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     op = arguments.get("op")
     names: list[Any] = (result.details or {}).get("changed", []) if result is not None else []
     if op == "set" and names:
@@ -142,3 +144,34 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     subject = " ".join(str(word) for word in (op, named) if word)
     blocks = (TextBlock(text=result.text),) if result and result.text else ()
     return Card(title="todo", subject=" ".join(subject.split()), blocks=blocks)
+
+
+class PlanArguments(msgspec.Struct, frozen=True, kw_only=True):
+    title: Annotated[str, msgspec.Meta(description="A few words")]
+    plan: Annotated[str, msgspec.Meta(description="Markdown: numbered steps, files, how it is checked")]
+
+
+def plan_tool(propose: Callable[[str, str], Awaitable[PlanOutcome]]) -> Tool:
+    async def run(arguments: PlanArguments, context: ToolContext) -> ToolResult:
+        if not arguments.plan.strip():
+            raise ToolError("The plan is empty. Write its steps.")
+        outcome = await propose(one_line(arguments.title.strip()) or "Plan", arguments.plan)
+        return msgspec.structs.replace(text_result(outcome.text), terminate=outcome.ends_run)
+
+    return Tool(
+        name=TOOL_NAME,
+        description="Propose the whole plan to the user, who accepts it, changes it, or says what is wrong with it.",
+        schema=schema_of(PlanArguments),
+        arguments=PlanArguments,
+        effects=no_effects,
+        run=run,
+        show=_show_plan,
+        mode="sequential",
+        is_read_only=True,
+    )
+
+
+def _show_plan(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    plan = arguments.get("plan")
+    blocks = (MarkdownBlock(text=plan),) if isinstance(plan, str) and plan else ()
+    return Card(title="plan", subject=one_line(str(arguments.get("title", ""))), blocks=blocks)

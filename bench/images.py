@@ -16,24 +16,24 @@ from bench.table import Row
 from bench.transcript_corpus import markdown
 from bench.transcript_stage import Stage, best, cpu, stream_deltas
 from tools.results import ImageBlock
-from widgets.graphics.ability import ImageAbility, Wish
-from widgets.graphics.over_cells import REST
+from widgets.graphics.image_overlay import REST_SECONDS
+from widgets.graphics.image_support import ImageSetting, ImageSupport
 from widgets.graphics.terminal_images import TerminalImages
 from widgets.terminal.terminal_output import OutputDiff
 from widgets.transcript.blocks import Block, UserBlock
 
-WAYS: tuple[Wish, ...] = ("blocks", "kitty", "sixel")
+WAYS: tuple[ImageSetting, ...] = ("blocks", "kitty", "sixel")
 TURNS = 3
 ROWS = 120
 DELTAS = 400
 
 
 class PictureStage(Stage):
-    def __init__(self, wish: Wish) -> None:
+    def __init__(self, setting: ImageSetting) -> None:
         super().__init__()
         self.written: list[str] = []
         self.images = TerminalImages(
-            self.written.append, ImageAbility(wish, env={"TERM": "xterm"}), lines=lambda: self.size.height
+            self.written.append, ImageSupport(setting, env={"TERM": "xterm"}), lines=lambda: self.size.height
         )
         self.output = OutputDiff(self, self.images.over)
 
@@ -42,7 +42,7 @@ class PictureStage(Stage):
         self.paint(everything=True)
         await asyncio.gather(*self.transcript.painter.thumbnails.tasks.values())
         self.paint(everything=True)
-        await asyncio.sleep(2 * REST)
+        await asyncio.sleep(2 * REST_SECONDS)
 
 
 def pictures(count: int) -> list[Block]:
@@ -56,8 +56,8 @@ def pictures(count: int) -> list[Block]:
     return blocks
 
 
-async def _measured(wish: Wish) -> dict[str, float]:
-    app = PictureStage(wish)
+async def _measured(setting: ImageSetting) -> dict[str, float]:
+    app = PictureStage(setting)
     source = markdown(random.Random(3), 200)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
@@ -92,7 +92,7 @@ async def _measured(wish: Wish) -> dict[str, float]:
 
 
 def rows() -> Iterator[Row]:
-    got: dict[Wish, list[dict[str, float]]] = {way: [] for way in WAYS}
+    got: dict[ImageSetting, list[dict[str, float]]] = {way: [] for way in WAYS}
     for _ in range(TURNS):
         for way in WAYS:
             got[way].append(asyncio.run(_measured(way)))

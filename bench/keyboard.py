@@ -16,7 +16,7 @@ from app.tui.features.settings.screen import SettingRow, SettingsScreen
 from app.tui.features.tree.screen import TreeScreen
 from app.tui.garbage import Garbage
 from bench.table import Row
-from widgets.completion.fileindex import FileIndex
+from widgets.completion.file_index import FileIndex
 from widgets.editor.paste import clean
 from widgets.editor.prompt import PromptEditor
 from widgets.lists.rows import ListRow

@@ -14,7 +14,7 @@ from tools.masking.mask import Mask
 from tools.masking.streams import MaskedStream
 
 _MEGABYTES = 100
-_PIECE = 1 << 16
+_PIECE_CHARS = 1 << 16
 _LETTERS = string.ascii_letters + string.digits
 
 
@@ -46,9 +46,9 @@ def _masked(data: bytes, mask: Mask, values: list[str]) -> int:
     missed = 0
     behind = b""
     for number in range(_MEGABYTES):
-        at = -(number * 977 % _PIECE)
-        for begin in range(at, len(data), _PIECE):
-            out = stream.take(data[max(0, begin) : begin + _PIECE])
+        at = -(number * 977 % _PIECE_CHARS)
+        for begin in range(at, len(data), _PIECE_CHARS):
+            out = stream.take(data[max(0, begin) : begin + _PIECE_CHARS])
             behind = behind[-64:] + out
             missed += any(one.encode() in behind for one in values[:3])
     return missed

@@ -16,7 +16,7 @@ from app.assembly.options import Options
 from app.resources.paths import Paths, styles_dir
 from app.resources.settings.settings_display import FooterSegment
 from app.tui.app import BayouApp
-from app.tui.opening import Opening
+from app.tui.startup import StartOptions
 from app.values.codec import encode
 from app.values.entries import MessageEntry, SessionHeader
 from app.values.events import EntryAppended
@@ -51,7 +51,7 @@ async def _measured(folder: Path, messages: int) -> dict[str, float]:
     paths = Paths.from_env({"HOME": str(home)}, project)
     assembled = assemble(Options(session=str(file), offline=True), paths, {}, can_ask=True)
     assembled.in_force.set("footer.segments", get_args(FooterSegment))
-    app = BayouApp(assembled, opening=Opening(), home=home, css_path=sorted(styles_dir().glob("*.tcss")))
+    app = BayouApp(assembled, opening=StartOptions(), home=home, css_path=sorted(styles_dir().glob("*.tcss")))
     async with app.run_test(size=(200, 60)) as pilot:
         await app.is_ready.wait()
         await pilot.pause()

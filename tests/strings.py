@@ -27,7 +27,7 @@ from app.tui.register import COMMANDS as SLASH_COMMANDS
 from app.values.unable import Unable
 from tests.architecture.sources import SHIPPED, files, name
 from tests.tui.keys_pressed import PLACES
-from widgets.screens.parts import KeyHint
+from widgets.screens.screen_parts import KeyHint
 
 ROLES = {
     "hint": "hints",

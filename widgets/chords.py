@@ -44,7 +44,7 @@ class Chords:
         self._actions[parts] = action
 
     @property
-    def begun(self) -> str:
+    def pending_keys(self) -> str:
         """The keys pressed so far, to be shown while the next is waited for."""
         return " ".join(self._begun)
 

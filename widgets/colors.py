@@ -14,7 +14,7 @@ _SYSTEM = (
 )
 
 
-class ColorProblem(ValueError):
+class ColorError(ValueError):
     """A colour that cannot be read; the text says which forms there are."""
 
 
@@ -33,7 +33,7 @@ def read_color(value: str | int) -> str:
     if match := _OKHSL.fullmatch(value):
         hue, saturation, lightness = map(float, match.groups())
         return _from_okhsl(hue, saturation / 100, lightness / 100)
-    raise ColorProblem(
+    raise ColorError(
         f"{value!r} is no colour: use #rgb, #rrggbb, oklch(L% C H), okhsl(H S% L%), a number from 0 to 255, "
         "the name of one of the theme's vars, or an empty text"
     )
@@ -60,7 +60,7 @@ def contrast(first: str, second: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def apart(ground: str, ink: str, ratio: float) -> str:
+def mix_to_contrast(ground: str, ink: str, ratio: float) -> str:
     """The colour on the way from a ground to an ink that can be told from the ground so well; at most the ink."""
     low, high = 0.0, 1.0
     for _ in range(16):
@@ -90,7 +90,7 @@ def _hex(red: float, green: float, blue: float) -> str:
 
 def _indexed(number: int) -> str:
     if not 0 <= number <= 255:
-        raise ColorProblem(f"{number} is no colour of the 256")
+        raise ColorError(f"{number} is no colour of the 256")
     if number < 16:
         return _SYSTEM[number]
     if number >= 232:

@@ -154,7 +154,7 @@ def _trace(word: str, haystack: str, text: str, start: int) -> Match:
     return Match(score, tuple(places))
 
 
-def ranked(
+def rank(
     query: str, items: Sequence[T], text_of: Callable[[T], str], limit: int = 0
 ) -> list[tuple[T, Match]]:
     """The matching items, best first; in their own order when the query is empty."""

@@ -7,8 +7,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from widgets.figures import figured
-from widgets.transcript.leaves.text import clean, crop, crop_start
+from widgets.diffstat import split_diffstat
+from widgets.transcript.leaves.safe_text import clean, crop, crop_start
 
 
 def cells(text: str) -> int:
@@ -48,7 +48,7 @@ class Line:
         self.used += size
         return self
 
-    def add_marked(self, text: str, marks: Iterable[int], style: Style | None, mark: Style) -> "Line":
+    def add_highlighted(self, text: str, marks: Iterable[int], style: Style | None, mark: Style) -> "Line":
         """Add a text with the characters at some places in another style."""
         places = set(marks)
         if not places:
@@ -63,9 +63,9 @@ class Line:
             start = end
         return self
 
-    def add_figured(self, text: str, style: Style | None, added: Style, removed: Style) -> "Line":
+    def add_with_diffstat(self, text: str, style: Style | None, added: Style, removed: Style) -> "Line":
         """Add words of bayou with the lines that came and went in their colours."""
-        for piece in figured(crop(text, max(0, self.room))):
+        for piece in split_diffstat(crop(text, max(0, self.room))):
             kind = added if piece.kind == "added" else removed if piece.kind == "removed" else style
             self.add(piece.text, kind)
         return self

@@ -13,7 +13,7 @@ import msgspec
 from textual.theme import Theme
 
 from tools.patterns import late
-from widgets.colors import ColorProblem, apart, is_dark, mix, read_color
+from widgets.colors import ColorError, is_dark, mix, mix_to_contrast, read_color
 
 Color = str | int
 
@@ -71,9 +71,9 @@ _FALLBACKS = {
     "caretText": "background",
 }
 _REQUIRED = ("accent", "success", "error", "warning")
-GROUND_CONTRASTS = {"surface": 1.2, "panel": 1.33, "selectedBg": 1.65}
+BACKGROUND_CONTRASTS = {"surface": 1.2, "panel": 1.33, "selectedBg": 1.65}
 """How well grounds can be told from the page."""
-INK_CONTRASTS = {"text": 13.0, "muted": 7.0, "dim": 4.6}
+TEXT_CONTRASTS = {"text": 13.0, "muted": 7.0, "dim": 4.6}
 """About how well inks are read on the page."""
 _DERIVED = (
     *("muted", "dim", "background", "surface"),
@@ -83,7 +83,7 @@ TOKENS = (*_REQUIRED, *_DERIVED, *_FALLBACKS)
 """All that a theme may set. pi's themes lack background, surface, panel, primary, secondary, caretBg, caretText."""
 
 
-class ThemeProblem(ValueError):
+class ThemeError(ValueError):
     """A theme file that cannot be used; the text names the file and what is wrong."""
 
 
@@ -103,9 +103,9 @@ def read_theme(raw: bytes, source: str) -> ThemeSpec:
     try:
         spec = msgspec.json.decode(raw, type=ThemeSpec)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ThemeProblem(f"{source}: {error}") from error
+        raise ThemeError(f"{source}: {error}") from error
     if not spec.name or "/" in spec.name or spec.name == "system":
-        raise ThemeProblem(f"{source}: `name` must not be empty, contain a slash or be `system`")
+        raise ThemeError(f"{source}: `name` must not be empty, contain a slash or be `system`")
     return _checked(spec, source)
 
 
@@ -126,7 +126,7 @@ def read_tcss_theme(text: str, name: str, source: str) -> tuple[ThemeSpec, str]:
             value = _camel(value[1:])
         (colors if token in TOKENS else names)[token] = int(value) if value.isdigit() else value
     if appearance not in (None, "dark", "light"):
-        raise ThemeProblem(f"{source}: $appearance must be dark or light, not {appearance}")
+        raise ThemeError(f"{source}: $appearance must be dark or light, not {appearance}")
     spec = ThemeSpec(name=name, appearance=appearance, colors=colors, vars={**colors, **names})
     return _checked(spec, source), _VARIABLE.sub("", text).strip()
 
@@ -142,9 +142,9 @@ def colors_of(spec: ThemeSpec) -> dict[str, str]:
     if not found.get("text"):
         found["text"] = "#1c2024" if is_light else "#dfe3e6"
     page, text = found["background"], found["text"]
-    for token, ratio in (GROUND_CONTRASTS | INK_CONTRASTS).items():
+    for token, ratio in (BACKGROUND_CONTRASTS | TEXT_CONTRASTS).items():
         if not found.get(token):
-            found[token] = apart(page, text, ratio)
+            found[token] = mix_to_contrast(page, text, ratio)
     if not found.get("scrollbarTrack"):
         found["scrollbarTrack"] = page
     for token in TOKENS:
@@ -261,15 +261,15 @@ def _ansi_theme(spec: ThemeSpec) -> Theme:
 def _checked(spec: ThemeSpec, source: str) -> ThemeSpec:
     unknown = sorted(set(spec.colors) - set(TOKENS))
     if unknown:
-        raise ThemeProblem(f"{source}: there is no token {', '.join(unknown)}")
+        raise ThemeError(f"{source}: there is no token {', '.join(unknown)}")
     missing = [token for token in _REQUIRED if token not in spec.colors]
     if missing:
-        raise ThemeProblem(f"{source}: a theme needs {', '.join(missing)}")
+        raise ThemeError(f"{source}: a theme needs {', '.join(missing)}")
     for token, value in spec.colors.items():
         try:
             _resolve(spec, value)
-        except ColorProblem as error:
-            raise ThemeProblem(f"{source}: {token}: {error}") from error
+        except ColorError as error:
+            raise ThemeError(f"{source}: {token}: {error}") from error
     return spec
 
 
@@ -278,7 +278,7 @@ def _resolve(spec: ThemeSpec, value: Color) -> str:
         if not isinstance(value, str) or value not in spec.vars:
             return read_color(value)
         value = spec.vars[value]
-    raise ColorProblem(f"{value!r} names itself in a circle")
+    raise ColorError(f"{value!r} names itself in a circle")
 
 
 def _kebab(colors: dict[str, str]) -> dict[str, str]:

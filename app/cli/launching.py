@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from widgets.terminal.early_terminal import HeldTerminal
+    from widgets.terminal.early_terminal import EarlyTerminal
 
 _ALONE = frozenset(("-c", "--continue", "-r", "--resume", "--no-session", "--offline"))
 _WITH_VALUE = frozenset(
@@ -18,13 +18,13 @@ _WITH_VALUE = frozenset(
 """Words that surely open the full screen. With others it opens without a launch frame."""
 
 
-def launch(words: "Sequence[str]") -> "HeldTerminal | None":
+def launch(words: "Sequence[str]") -> "EarlyTerminal | None":
     """Shows the frame that fits, if there is one. Whoever called this has to end what it returns."""
     if sys.platform == "win32" or not _opens_the_screen(words):
         return None
     # Other faces draw no frame.
     from app.resources import launch_frame  # noqa: PLC0415
-    from widgets.terminal.early_terminal import HeldTerminal, TypingPlace  # noqa: PLC0415
+    from widgets.terminal.early_terminal import EarlyTerminal, EchoLine  # noqa: PLC0415
 
     if not launch_frame.is_capable(os.environ):
         return None
@@ -37,11 +37,11 @@ def launch(words: "Sequence[str]") -> "HeldTerminal | None":
         return None
     if frame is None:
         return None
-    held = HeldTerminal()
+    held = EarlyTerminal()
     end_on_signals()
     try:
         held.hold()
-        held.draw(frame.content, TypingPlace(frame.row, frame.column, frame.room, frame.style))
+        held.draw(frame.content, EchoLine(frame.row, frame.column, frame.room, frame.style))
     except BaseException:  # a signal, while nobody else knows of it
         held.end()
         raise

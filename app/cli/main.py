@@ -10,7 +10,7 @@ from app.version import VERSION
 TYPE_CHECKING = False
 """As in `typing`, which is not imported: it takes as long as all of this."""
 if TYPE_CHECKING:
-    from widgets.terminal.early_terminal import HeldTerminal
+    from widgets.terminal.early_terminal import EarlyTerminal
 
 EXIT_FAILED = 1
 """Also for words that are not understood, as in pi: a script asks whether it went well."""
@@ -74,7 +74,7 @@ def _run(words: list[str]) -> int:
         return EXIT_FAILED
 
 
-def _started(words: list[str], held: "HeldTerminal | None") -> int:
+def _started(words: list[str], held: "EarlyTerminal | None") -> int:
     # Imports make much and throw nothing away. Who lives longer than a start begins to collect in time.
     gc.disable()
     _keep_to_itself(words)

@@ -13,12 +13,12 @@ from app.resources.paths import Paths
 from app.resources.private_folders import keep_private
 
 if TYPE_CHECKING:
-    from widgets.terminal.early_terminal import HeldTerminal
+    from widgets.terminal.early_terminal import EarlyTerminal
 
 Face = Literal["tui", "print", "json", "rpc"]
 
 
-def start(options: Options, held: "HeldTerminal | None" = None) -> int:
+def start(options: Options, held: "EarlyTerminal | None" = None) -> int:
     """`held`: the terminal, when its launch frame is on it. Nothing has been collected so far (`gc`)."""
     if options.safe and options.extension_flags:
         raise UsageError(f"Unknown option: --{next(iter(options.extension_flags))}. See bayou --help.")
@@ -47,9 +47,9 @@ def start(options: Options, held: "HeldTerminal | None" = None) -> int:
         # The terminal is asked for its size; the environment's word would come first, and follows no resize.
         for name in ("COLUMNS", "LINES"):
             os.environ.pop(name, None)
-        from widgets.terminal.early_terminal import HeldTerminal  # noqa: PLC0415  (the other faces draw nothing)
+        from widgets.terminal.early_terminal import EarlyTerminal  # noqa: PLC0415  (the other faces draw nothing)
 
-        held = held or HeldTerminal()
+        held = held or EarlyTerminal()
         end_on_signals()
         try:
             held.hold()

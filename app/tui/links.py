@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from app.tui.handed import Copy
+from app.tui.page_protocols import Copy
 
 
 def open_link(address: str, open_page: Callable[[str], None], copy: Copy, env: Mapping[str, str]) -> None:

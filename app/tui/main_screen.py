@@ -11,17 +11,17 @@ from textual.screen import Screen
 from app.tui.features.permissions.feature import APPROVALS
 from app.tui.features.screen.feature import QUEUE
 from app.tui.features.side.feature import SIDE
-from app.tui.handed import Spawn
 from app.tui.keys.key_texts import KeyTexts
-from app.tui.prompt.remembered import Remembered
+from app.tui.page_protocols import Spawn
+from app.tui.prompt.project_history import ProjectHistory
 from app.tui.prompt.sending import Sending
-from app.tui.prompt.unsent import Unsent
+from app.tui.prompt.unsent_draft import UnsentDraft
 from app.tui.register import Register
 from app.tui.status.status_lines import StatusLines
 from widgets.editor.prompt import PromptEditor
 from widgets.status.approval import ApprovalBar
 from widgets.status.queue import QueueView
-from widgets.textual_inside import paint_near_changes
+from widgets.textual_internals import paint_changed_widgets
 from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
 
@@ -45,8 +45,8 @@ class MainScreen(Screen[None]):
         transcript: Transcript,
         search_bar: SearchBar,
         sending: Sending,
-        remembered: Remembered,
-        unsent: Unsent,
+        remembered: ProjectHistory,
+        unsent: UnsentDraft,
         register: Register,
         status: StatusLines,
         key_texts: KeyTexts,
@@ -54,7 +54,7 @@ class MainScreen(Screen[None]):
     ) -> None:
         # Known from the start: told by the first resize, the page would be styled and painted once more.
         super().__init__(id="_default", classes=_TALL if self.app.size.height >= _TALL_FROM else _SHORT)
-        paint_near_changes(self)
+        paint_changed_widgets(self)
         self._editor = editor
         self._transcript = transcript
         self._search_bar = search_bar
@@ -120,7 +120,7 @@ class MainScreen(Screen[None]):
     def _approval_answered(self, message: ApprovalBar.Answered) -> None:
         self._approvals.answered(message)
 
-    @on(ApprovalBar.WholeRequested)
+    @on(ApprovalBar.DetailsRequested)
     def _approval_whole(self) -> None:
         self._spawn(self._approvals.whole())
 

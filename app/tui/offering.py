@@ -5,13 +5,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from app.tui.feature import FullScreen
-from app.tui.keys.doing import do_action
-from app.tui.opening import warm_up
-from app.tui.prompt.attaching import joined
+from app.tui.keys.run_action import do_action
+from app.tui.prompt.attachments import joined
 from app.tui.register import Register
+from app.tui.startup import warm_up
 from app.tui.terminal.suspending import suspend
 from app.values.events import AgentSettled, ModelChanged, QueueUpdate, SessionReplaced
-from widgets.terminal.terminal_manners import open_externally
+from widgets.terminal.terminal_control import open_externally
 
 if TYPE_CHECKING:
     from app.tui.app import BayouApp
@@ -31,7 +31,7 @@ def full_screen(app: "BayouApp") -> FullScreen:
         told=await_answer,
         tasks=app.tasks,
         action_table=app.action_table,
-        own_keys=app.own_keys,
+        user_keys=app.user_keys,
         look=app.look,
         presenter=app.presenter,
         status=app.status,
@@ -59,7 +59,7 @@ def full_screen(app: "BayouApp") -> FullScreen:
 def listen(app: "BayouApp", register: Register) -> None:
     """What is no feature's own."""
     for listener in (app.title_line, app.notifications, app.cache_misses):
-        register.listen(listener.HEARS, listener.note)
+        register.listen(listener.EVENT_TYPES, listener.note)
     register.listen((QueueUpdate,), lambda _: app.unsent.save())
     register.listen((ModelChanged,), lambda _: warm_up(app))
     register.listen((AgentSettled,), lambda _: app.tasks.spawn(app.status.look_at_git()))

@@ -13,16 +13,15 @@ from textual.widget import Widget
 
 from app.engine.session import Session
 from app.tui.feature import Feature, FullScreen, Topic, topics_of
-from app.tui.handed import KeyTold
 from app.tui.keys.keymap import KeyPlace
 from app.tui.keys.page_keys import bindings
+from app.tui.page_protocols import KeyLabel
 from app.tui.row_order import COMMANDS as ORDER_OF_COMMANDS
 from app.tui.row_order import KEYS as ORDER_OF_KEYS
 from app.tui.row_order import ordered
 from app.tui.slash import name_and_argument
 
 NAMES = (
-    "beside",
     "blocks",
     "context",
     "diff",
@@ -40,6 +39,7 @@ NAMES = (
     "sessions",
     "settings",
     "side",
+    "side_questions",
     "todos",
     "tree",
     "undo",
@@ -61,9 +61,9 @@ _OF_COMMAND = {command.name: (feature, command) for feature in FEATURES for comm
 P = TypeVar("P")
 
 
-def command_names(session: Session, key_told: KeyTold) -> list[tuple[str, str]]:
+def command_names(session: Session, key_label: KeyLabel) -> list[tuple[str, str]]:
     """All that there are, with their meaning: bayou's, then extensions', prompts, skills. The first counts."""
-    names = {command.name: command.told(key_told) for command in COMMANDS}
+    names = {command.name: command.told(key_label) for command in COMMANDS}
     for other in session.commands():
         names.setdefault(other["name"], other.get("description", ""))
     return list(names.items())
@@ -84,7 +84,7 @@ class Register:
         self._pages: dict[Feature[Any], Any] = {}
         self._hearing: dict[Topic, list[Callable[[Any], object]]] = {}
         for feature in FEATURES:
-            for one in feature.hears:
+            for one in feature.subscriptions:
                 self.listen(one.topics, partial(self._do, feature, one.do))
 
     def _do(self, feature: Feature[P], do: Callable[[P, Any], object], event: object) -> object:

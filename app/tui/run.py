@@ -28,18 +28,18 @@ from app.engine.session import Session
 from app.printing import print_problem
 from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionError
-from app.tui import theme_in_force
+from app.tui import current_theme as theme_in_force
 from app.tui.app import BayouApp
-from app.tui.opening import Opening, extensions_for
+from app.tui.startup import StartOptions, extensions_for
 from tools.files.presence import exists
 from tools.text import for_terminal
 from widgets.terminal.appearance import appearance_of
-from widgets.terminal.early_terminal import HeldTerminal
+from widgets.terminal.early_terminal import EarlyTerminal
+from widgets.terminal.terminal_control import restore_terminal
 from widgets.terminal.terminal_driver import TerminalDriver
-from widgets.terminal.terminal_manners import restore_terminal
 from widgets.terminal.terminal_output import OutputDiff
-from widgets.textual_inside import take_faults
-from widgets.transcript.leaves.text import clean
+from widgets.textual_internals import set_fault_handler
+from widgets.transcript.leaves.safe_text import clean
 
 TASKS_SECONDS = 0.3
 """How long what a person had begun on the page is waited for once it is cancelled."""
@@ -49,7 +49,7 @@ THREADS_SECONDS = 1.0
 start."""
 
 
-def run_tui(options: Options, paths: Paths, held: HeldTerminal) -> int:
+def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
     """`held` since before anything heavy was loaded; what the terminal was asked it has answered meanwhile."""
     stood_in = paths.cwd
     try:
@@ -62,16 +62,16 @@ def run_tui(options: Options, paths: Paths, held: HeldTerminal) -> int:
         assembled.theme = theme_in_force.system_theme(appearance_of(held))
     read = partial(read_input, cwd=stood_in, permissions=assembled.session.permissions)
     given = FirstInput() if options.extension_flags else read(options)
-    opening = Opening(
+    opening = StartOptions(
         extend=extensions_for(assembled, options, paths),
         opens_sessions=options.resume,
         indexes=True,
         prompts=given.prompts,
         images=given.images,
-        typed=held.take_typed,
+        typed=held.take_typed_text,
         read=read,
     )
-    leaving = Leaving(assembled, held)
+    leaving = Shutdown(assembled, held)
     app = BayouApp(
         assembled,
         opening=opening,
@@ -79,7 +79,7 @@ def run_tui(options: Options, paths: Paths, held: HeldTerminal) -> int:
         css_path=sorted(styles_dir().glob("*.tcss")),
         when_leaving=leaving.begin,
     )
-    faults = Faults(app, paths.crash_dir)
+    faults = FaultReports(app, paths.crash_dir)
     app.driver_class = cast(
         type[Driver],
         partial(TerminalDriver, held=held, ahead=app.typed_ahead, raw=app.raw_input, images=app.images),
@@ -98,12 +98,12 @@ def run_tui(options: Options, paths: Paths, held: HeldTerminal) -> int:
     return code
 
 
-class Leaving:
+class Shutdown:
     """The way out of the page: within two seconds whatever hangs, with the terminal given back and a hint how to come
     back.
     """
 
-    def __init__(self, assembled: Assembled, held: HeldTerminal) -> None:
+    def __init__(self, assembled: Assembled, held: EarlyTerminal) -> None:
         self._assembled = assembled
         self._held = held
         self._code: int | None = None
@@ -158,7 +158,7 @@ class Leaving:
         os.write(1, f"{resume_hint(self._assembled)}{problems}".encode())
 
 
-async def _run(app: BayouApp, leaving: Leaving, faults: "Faults", *, mouse: bool) -> int:
+async def _run(app: BayouApp, leaving: Shutdown, faults: "FaultReports", *, mouse: bool) -> int:
     ending: set[asyncio.Task[None]] = set()
 
     def end_on_signal(number: int) -> None:
@@ -179,12 +179,12 @@ async def _run(app: BayouApp, leaving: Leaving, faults: "Faults", *, mouse: bool
     return code or 0
 
 
-async def _end(app: BayouApp, leaving: Leaving, code: int) -> None:
+async def _end(app: BayouApp, leaving: Shutdown, code: int) -> None:
     await leaving.close(app.session)
     app.exit(code)
 
 
-class Faults:
+class FaultReports:
     """A fault of ours ends the program with a report file, and never with a traceback over the terminal."""
 
     def __init__(self, app: BayouApp, crash_dir: Path) -> None:
@@ -193,7 +193,7 @@ class Faults:
         self.crash: Crash | None = None
         self.refused: UsageError | None = None
         """What the command line asks for is found to be impossible only now."""
-        take_faults(app, self.take)
+        set_fault_handler(app, self.take)
 
     def take(self, error: Exception) -> None:
         if isinstance(error, UsageError):

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 from textual.app import App
 from textual.screen import Screen
 
-from app.tui.handed import OnRequest
+from app.tui.page_protocols import OnRequest
 from app.tui.tasks import Tasks
 from widgets.screens.requests import ScreenRequest
 

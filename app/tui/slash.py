@@ -5,8 +5,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from app.tui.handed import KeyTold
 from app.tui.keys.verb_words import words_of
+from app.tui.page_protocols import KeyLabel
 
 P = TypeVar("P")
 
@@ -25,11 +25,11 @@ class SlashCommand(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
     key: tuple[str, str] = ("", "")
     """Action and usual key that `help` names as `{key}`."""
 
-    def told(self, key_told: KeyTold) -> str:
+    def told(self, key_label: KeyLabel) -> str:
         if self.verb:
             words = words_of(self.verb)
             return words[:1].lower() + words[1:]
-        return self.help.format(key=key_told(*self.key) or "a key")
+        return self.help.format(key=key_label(*self.key) or "a key")
 
 
 OTHER_NAMES = {"exit": "quit", "clear": "new"}

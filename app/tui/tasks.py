@@ -7,20 +7,20 @@ from typing import Any
 from textual.app import App
 
 from app.engine.core.prompt_intake import Busy
-from app.tui.handed import KeyTold
+from app.tui.page_protocols import KeyLabel
 from app.values.unable import Unable
-from widgets.terminal.terminal_driver import raised
+from widgets.terminal.terminal_driver import reraise
 
 
-def words_of(problem: Exception, key_told: KeyTold) -> str:
+def words_of(problem: Exception, key_label: KeyLabel) -> str:
     """What is told of a failure; of what can be stopped, the key that does."""
-    key = key_told("app.interrupt", "Escape") if isinstance(problem, Busy) else ""
+    key = key_label("app.interrupt", "Escape") if isinstance(problem, Busy) else ""
     return f"{problem} {key} stops it." if key else str(problem)
 
 
 def tell_fault_of_task(app: App[Any], is_ready: asyncio.Event, problem: Exception) -> None:
     if app.is_running or not is_ready.is_set():  # else its screen was taken down under it: no fault
-        app.call_later(raised, problem)
+        app.call_later(reraise, problem)
 
 
 class Tasks:

@@ -11,14 +11,14 @@ from tests.support.terminals import terminal
 PROGRAM = """
 import os, sys
 import app.tui.run
-from app.tui.opening import Opening
+from app.tui.startup import StartOptions
 
 async def complete(self, app):
     with open("loaded.part", "w") as file:
         file.write(" ".join(sys.modules))
     os.rename("loaded.part", "loaded")
 
-Opening.complete = complete
+StartOptions.complete = complete
 sys.argv = ["bayou", *sys.argv[1:]]
 from app.cli.main import main
 main()
@@ -27,7 +27,7 @@ main()
 
 IDLE = PROGRAM.replace(
     "async def complete(self, app):\n",
-    "whole = Opening.complete\n\nasync def complete(self, app):\n    await whole(self, app)\n",
+    "whole = StartOptions.complete\n\nasync def complete(self, app):\n    await whole(self, app)\n",
 )
 """The same, when all has been done that is done without being asked."""
 

@@ -1,4 +1,4 @@
-"""Texts that name a key name the one that is in force: they ask for it (`key_told`, `KeyHint`), and have no literal."""
+"""Texts that name a key name the one in force: they ask for it (`key_label`, `KeyHint`), and have no literal."""
 
 import ast
 import re
@@ -10,14 +10,14 @@ import pytest
 from app.tui.keys.keymap import keys_of
 from tests.architecture.sources import SHIPPED, files, name, nodes, tree
 from tests.tui.keys_pressed import PLACES
-from widgets.keys_told import key_name
+from widgets.key_labels import key_name
 
 A_KEY = re.compile(
     r"\b(?:ctrl|alt|shift)\+\S|\b(?:Esc|Escape|Enter|Tab|PgUp|PgDn|esc|pgup|pgdn)\b|\bF\d\b", re.IGNORECASE
 )
 WORD_OF_ITS_OWN = re.compile(r"\b(?:enter|tab|escape)\b")
 """Written small it may be any word; as a key it has a capital, or stands with others in a hint."""
-TELL = {"key_told", "KeyHint", "told"}
+TELL = {"key_label", "KeyHint", "told"}
 """The usual key is an argument of these."""
 KEYS = {"Binding", "Key", "TextKey", "PageKey", "PickerAction", "_key"}
 """Tables of keys."""
@@ -28,9 +28,9 @@ NOT_BOUND = {
     "app/providers/offline": "what a model says, which does not know who shows it",
     "app/providers/signin": "pages in a browser",
     "app/resources/settings/settings_agent.py": "the reference of settings, made once for everybody",
-    "widgets/screens/catalogue.py": "the question for a key, which takes any but these two",
+    "widgets/screens/common_pickers.py": "the question for a key, which takes any but these two",
     "widgets/emulator/emulator_keys.py": "what keys send",
-    "widgets/keys_told.py": "how keys are found in a text",
+    "widgets/key_labels.py": "how keys are found in a text",
 }
 """Where a key in a text is none of bayou's."""
 
@@ -82,7 +82,7 @@ def usual_keys() -> list[tuple[str, str, str]]:
     found = []
     for path in files("app/tui", "widgets"):
         for node in nodes(path, ast.Call):
-            if called(node).lstrip("_") != "key_told":
+            if called(node).lstrip("_") != "key_label":
                 continue
             words = [one.value for one in node.args if isinstance(one, ast.Constant)]
             if len(words) == 2:

@@ -1,6 +1,6 @@
 """bayou stands on what its libraries have promised: no private name or module of theirs, and no trick on imports.
 
-The one exception is `widgets.textual_inside`, which says of each reach into Textual and Rich why it is needed.
+The one exception is `widgets.textual_internals`, which says of each reach into Textual and Rich why it is needed.
 """
 
 import ast
@@ -17,7 +17,7 @@ import pytest
 
 from tests.architecture.sources import SHIPPED, files, name, nodes
 
-INSIDE = "widgets/textual_inside.py"
+INSIDE = "widgets/textual_internals.py"
 WITH_WIDGETS = ("widgets/", "app/tui/")
 """Where objects of Textual's are handed on without an import of it."""
 PUBLIC_ALL_THE_SAME = {"_replace", "_asdict", "_fields", "_make"}

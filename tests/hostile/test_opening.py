@@ -15,7 +15,7 @@ from tools.git.command import git_command
 from tools.git.repository import find_repository
 from tools.running.own_programs import find_own_program
 from tools.searching.ripgrep import bundled_ripgrep
-from widgets.completion.fileindex import FileIndex
+from widgets.completion.file_index import FileIndex
 
 Attack = Callable[[Path, Path], Path]
 """Prepares a folder so that git starts a program, and says where bayou is opened."""

@@ -23,7 +23,7 @@ from app.providers.signin.interface import post_soon
 from app.providers.transform import prepare
 from app.resources.paths import Paths
 from app.sessions.ids import folder_name
-from app.tui.prompt.remembered import Remembered
+from app.tui.prompt.project_history import ProjectHistory
 from app.values.content import Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage, user_message
 from tests.providers.loopback import Reply, loopback
@@ -96,7 +96,7 @@ async def discovered(folder: Path, data: bytes) -> None:
 async def prompts(folder: Path, data: bytes) -> None:
     paths = paths_in(folder)
     put(paths.agent_dir / "history" / f"{folder_name(paths.cwd)}.jsonl", data + b'\n{"text": "afloat"}\n')
-    found = [one.text for one in Remembered(paths, most_prompts=lambda: 10).read_prompts()]
+    found = [one.text for one in ProjectHistory(paths, most_prompts=lambda: 10).read_prompts()]
     assert found[-1] == "afloat"
 
 

@@ -9,7 +9,7 @@ from app.engine.core.prompt_intake import Refused
 from app.engine.mcp.prompts import arguments_of, said_in
 from app.providers.scripted import say
 from app.resources.paths import Paths
-from app.tui.prompt.server_completing import ResourceCompletions, hint_of, prompt_arguments
+from app.tui.prompt.mcp_completions import ResourceCompletions, hint_of, prompt_arguments
 from app.values.content import text_of
 from app.values.messages import UserMessage
 from app.values.servers import PromptView

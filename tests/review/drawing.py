@@ -70,7 +70,7 @@ _COLOUR = re.compile(r"fill:\s*(#[0-9a-fA-F]{3,8}|[a-z]+)")
 _MARKS = {"b": "font-weight: bold", "i": "font-style: italic", "u": "underline", "s": "line-through"}
 _FIRST_BASELINE = 20.0
 _FIRST_GROUND = 1.5
-MOST_COLUMNS = 2000
+MAX_COLUMNS = 2000
 MOST_LINES = 2000
 
 
@@ -87,7 +87,7 @@ def read_drawing(svg: str) -> Drawing:
     for colour, x, y, width in _GROUND.findall(svg):
         row = round((float(y) - _FIRST_GROUND) / CELL_HEIGHT)
         cells = round(float(width) / CELL_WIDTH)
-        if 0 <= row < MOST_LINES and 0 < cells <= MOST_COLUMNS:
+        if 0 <= row < MOST_LINES and 0 < cells <= MAX_COLUMNS:
             grounds.setdefault(row, []).append(Ground(round(float(x) / CELL_WIDTH), cells, colour))
     extent = _EXTENT.search(svg)
     height = max([*pieces, *grounds, -1]) + 1

@@ -21,7 +21,7 @@ from tests.support.clock import Clock
 from tests.support.screens import settled, text_of
 from tests.support.sizes import resize
 from tests.support.snapshots import Pictures
-from widgets.status.arming import SHOWN_SECONDS
+from widgets.status.input_guard import SHOWN_SECONDS
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
 
@@ -80,7 +80,7 @@ class Tour:
         bar, clock = self.app.approval_bar, self.app.clock
         assert isinstance(clock, Clock)
         async with asyncio.timeout(20):
-            while not bar.tells_keys:
+            while not bar.shows_keys:
                 if not bar.arming.is_armed(clock.now):
                     clock.now += 0.1
                     bar.arming.look(clock.now)

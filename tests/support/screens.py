@@ -24,7 +24,7 @@ from app.providers.contract import Context
 from app.providers.scripted import Scripted
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
-from app.tui.opening import Opening, extensions_for
+from app.tui.startup import StartOptions, extensions_for
 from app.values.usage import Usage
 from app.values.wire import new_id
 from tests.support import idle
@@ -98,7 +98,9 @@ class Screen:
 
         app = BayouApp(
             assembled,
-            opening=Opening(extend=extensions_for(assembled, options, paths) if has_extensions else None),
+            opening=StartOptions(
+                extend=extensions_for(assembled, options, paths) if has_extensions else None
+            ),
             home=self.home,
             clock=Clock(FIXED_SECONDS),
             css_path=sorted(styles_dir().glob("*.tcss")),

@@ -14,7 +14,7 @@ from app.providers.scripted import Response, Scripted
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
 from app.tui.features.extensions.trust_screen import PAUSE, TrustScreen
-from app.tui.opening import Opening, extensions_for
+from app.tui.startup import StartOptions, extensions_for
 from app.values.events import AgentSettled, Event
 from tests.support.clock import Clock
 from tests.support.idle import text_of
@@ -86,7 +86,7 @@ def make_app(
         assembled.choice.set(script.register(assembled.registry))
     for tool in tools:
         session.tools.register(tool, owner="test")
-    opening = Opening(extend=extensions_for(assembled, options, paths) if extension else None)
+    opening = StartOptions(extend=extensions_for(assembled, options, paths) if extension else None)
     clock = Clock()
     app = StageApp(
         assembled,

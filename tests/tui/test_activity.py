@@ -38,7 +38,7 @@ def activity(clock: Clock) -> Activity:
         clock=clock,
         provider=lambda: "anthropic",
         call=lambda name, arguments: f"{name} {dict(arguments).get('path', '')}".rstrip(),  # type: ignore[call-overload]
-        key_told=lambda action, usual: usual,
+        key_label=lambda action, usual: usual,
     )
 
 
@@ -198,7 +198,7 @@ def test_without_a_key_that_stops_none_is_told(clock: Clock) -> None:
         clock=clock,
         provider=lambda: "x",
         call=lambda name, arguments: "",
-        key_told=lambda action, usual: "",
+        key_label=lambda action, usual: "",
     )
     bare.note(AgentStart())
     assert bare.told().hints == ""

@@ -17,7 +17,7 @@ from tests.support.idle import watch_paints
 from tests.support.sessions import waiting_texts
 from tests.support.sizes import resize
 from tests.tui.stage import make_app, settled, submit
-from widgets.textual_inside import LayoutUpdate
+from widgets.textual_internals import LayoutUpdate
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from app.assembly.build import assemble
 from app.assembly.options import Options
 from app.providers.scripted import Response, Scripted, call, say
 from app.resources.paths import Paths, styles_dir
-from app.tui.opening import Opening
+from app.tui.startup import StartOptions
 from app.values.content import text_of
 from app.values.messages import ToolResultMessage
 from tests.box.conftest import skip_below
@@ -20,7 +20,7 @@ from tests.support.clock import Clock
 from tests.tui.stage import StageApp, settled, submit
 from tools.edits.dialects.anchors import row
 from widgets.editor.prompt import PromptEditor
-from widgets.status.arming import Arming
+from widgets.status.input_guard import InputGuard
 
 
 def asking_app(home: Path, *responses: Response, mode: str = "ask") -> StageApp:
@@ -33,7 +33,11 @@ def asking_app(home: Path, *responses: Response, mode: str = "ask") -> StageApp:
     assembled.choice.set(script.register(assembled.registry))
     clock = Clock()
     app = StageApp(
-        assembled, opening=Opening(), home=home, clock=clock, css_path=sorted(styles_dir().glob("*.tcss"))
+        assembled,
+        opening=StartOptions(),
+        home=home,
+        clock=clock,
+        css_path=sorted(styles_dir().glob("*.tcss")),
     )
     app.time = clock
     app.animation_level = "none"
@@ -334,7 +338,7 @@ def test_ten_thousand_questions_under_somebody_who_never_stops_typing(rate: int)
     chance = random.Random(rate)
     answered_by_typing = answered_by_person = 0
     for _ in range(2_500):
-        arming, now = Arming(), chance.uniform(0, 1)
+        arming, now = InputGuard(), chance.uniform(0, 1)
         arming.shown(now)
         for _ in range(chance.randrange(1, 30)):
             now = _later(arming, now, chance.expovariate(rate))
@@ -348,7 +352,7 @@ def test_ten_thousand_questions_under_somebody_who_never_stops_typing(rate: int)
     assert answered_by_person == 2_500
 
 
-def _later(arming: Arming, now: float, seconds: float) -> float:
+def _later(arming: InputGuard, now: float, seconds: float) -> float:
     end = now + seconds
     while now < end:
         now = min(end, now + 0.1)
@@ -357,7 +361,7 @@ def _later(arming: Arming, now: float, seconds: float) -> float:
 
 
 def test_keys_that_piled_up_while_the_program_stood_still_answer_nothing() -> None:
-    arming = Arming()
+    arming = InputGuard()
     arming.shown(0.0)
     now = _later(arming, 0.0, 2.0)
     assert arming.is_armed(now)
@@ -367,7 +371,7 @@ def test_keys_that_piled_up_while_the_program_stood_still_answer_nothing() -> No
 
 
 def test_a_key_that_is_held_down_answers_nothing() -> None:
-    arming = Arming()
+    arming = InputGuard()
     now = 0.0
     arming.key(now)
     arming.shown(now)

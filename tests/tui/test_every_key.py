@@ -23,7 +23,8 @@ from app.tui.features.context.feature import CONTEXT
 from app.tui.features.models.feature import MODELS
 from app.tui.features.screen.feature import QUEUE, RUN
 from app.tui.keys.keymap import key_of_character
-from tests.tui import test_every_key_of_screens, test_every_key_of_settings, vi_keys_pressed
+from tests.tui import test_every_key_of_screens, test_every_key_of_settings
+from tests.tui import vi_key_cases as vi_keys_pressed
 from tests.tui.keys_pressed import KEYS, keys
 from tests.tui.stage import StageApp, make_app, settled, submit
 from widgets.editor.chips import UnsentPrompt
@@ -105,8 +106,8 @@ async def test_the_editors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     def edit(editor: PromptEditor, text: str, *rest: object, **more: object) -> None:
         editor.set_text(text + " and more")
 
-    monkeypatch.setattr("app.tui.prompt.from_elsewhere.paste", paste)
-    monkeypatch.setattr("app.tui.prompt.from_elsewhere.edit_elsewhere", edit)
+    monkeypatch.setattr("app.tui.prompt.paste_and_editor.paste", paste)
+    monkeypatch.setattr("app.tui.prompt.paste_and_editor.edit_elsewhere", edit)
     async with page(tmp_path) as (app, pilot):
         app.editor.history.replace([UnsentPrompt(text="older")])
         for action, (before, after) in EDITOR.items():

@@ -22,11 +22,11 @@ from tests.widgets.host import Host
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
 from widgets.lists.tree_rows import TreeEntry
-from widgets.screens.catalogue import ThemeScreen
+from widgets.screens.common_pickers import ThemeScreen
 from widgets.screens.dialogs import ConfirmScreen, QuestionScreen
-from widgets.screens.pages import PageScreen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import Preview, preview_of
+from widgets.screens.text_pages import PageScreen
 from widgets.status.queue import QueuedRow, QueueView
 
 ROWS = [ListRow(id=str(n), title=f"row {n}") for n in range(60)]
@@ -51,7 +51,7 @@ class Screens(Host):
     def on_settings_screen_changed(self, event: SettingsScreen.Changed) -> None:
         self.noted.append((event.key, event.value))
 
-    def on_settings_screen_looked(self, event: SettingsScreen.Looked) -> None:
+    def on_settings_screen_looked(self, event: SettingsScreen.DetailsRequested) -> None:
         self.noted.append(f"look at {event.key}")
 
     async def shows(self, screen: Any) -> None:

@@ -12,16 +12,16 @@ from app.assembly.crash import report_crash, tell_of_crash
 from app.assembly.options import Options
 from app.resources.paths import Paths
 from app.tui.app import BayouApp
-from app.tui.run import Faults
+from app.tui.run import FaultReports
 from tools.files.private import last_resort
 
 
-def guarded(tmp_path: Path) -> tuple[BayouApp, Faults]:
+def guarded(tmp_path: Path) -> tuple[BayouApp, FaultReports]:
     project = tmp_path / "project"
     project.mkdir()
     assembled = assemble(Options(no_session=True), Paths.from_env({"HOME": str(tmp_path)}, project), {})
     app = BayouApp(assembled, home=tmp_path)
-    return app, Faults(app, tmp_path / "crash")
+    return app, FaultReports(app, tmp_path / "crash")
 
 
 async def test_an_internal_error_leaves_a_report_and_ends_the_program(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from app.engine.core.hook_results import Wish
 from app.engine.permissions.gate import Permits
 from app.providers.scripted import say
 from app.resources.settings.settings_display import SegmentLook
-from app.tui.status.bars import Surroundings, footer
+from app.tui.status.header_and_footer import FooterContext, footer
 from app.values.todos import TodoItem, TodoPhase
 from tests.engine.stage import Play
 from tests.tui.stage import make_app, settled
@@ -19,7 +19,7 @@ from widgets.status.header import StatusHeader
 async def test_segments_are_in_the_wanted_order_and_colour(tmp_path: Path) -> None:
     play = Play(tmp_path)
     await play.session.todos.set([TodoPhase(name="W", tasks=(TodoItem(content="a"), TodoItem(content="b")))])
-    around = Surroundings(home=tmp_path, host="harbour")
+    around = FooterContext(home=tmp_path, host="harbour")
     made = footer(
         play.session, around, ["host", "todos", "sessionId", "path"], {"host": SegmentLook(tone="success")}
     )
@@ -36,7 +36,7 @@ async def test_a_segment_shows_when_it_is_wanted(tmp_path: Path) -> None:
 
     def shown(show: str, width: int) -> list[str]:
         look = SegmentLook(show=show)  # pyright: ignore[reportArgumentType]
-        around = Surroundings(home=tmp_path, width=width)
+        around = FooterContext(home=tmp_path, width=width)
         return [one.id for one in footer(play.session, around, ["path"], {"path": look})]
 
     assert shown("always", 80) == shown("idle", 80) == shown("wide", 120) == ["path"]

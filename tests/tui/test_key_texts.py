@@ -101,7 +101,7 @@ async def test_what_brings_a_session_back_and_what_stands_in_an_empty_list(home:
     app = page(home, call("echo", text="x"), say("done"))
     async with app.run_test(size=(120, 30)) as pilot:
         await app.is_ready.wait()
-        assert app.register.page(SESSIONS).key_told("app.session.undelete", "ctrl+z") == "f4"
+        assert app.register.page(SESSIONS).key_label("app.session.undelete", "ctrl+z") == "f4"
         screen = SessionsScreen([])
         await app.push_screen(screen)
         await pilot.pause()

@@ -11,7 +11,7 @@ import pytest
 
 from app.resources import launch_frame
 from tests.support.terminals import Terminal, terminal
-from widgets.terminal.early_terminal import TypingPlace, typed_in
+from widgets.terminal.early_terminal import EchoLine, typed_in
 
 PAGE = "Ask anything"
 MODEL = "guide  medium"
@@ -310,7 +310,7 @@ def test_what_is_text_of_what_has_come(read: bytes, text: str, rest: bytes):
 
 
 def test_letters_are_drawn_in_their_place_as_far_as_there_is_room():
-    place = TypingPlace(3, 5, 4, b"\x1b[1m")
+    place = EchoLine(3, 5, 4, b"\x1b[1m")
     assert place.drawn("") == b"\x1b[3;5H\x1b[1m    \x1b[0m\x1b[3;5H"
     assert place.drawn("a船") == "\x1b[3;5H\x1b[1ma船 \x1b[0m\x1b[3;8H".encode()
     assert place.drawn("abcd") is None

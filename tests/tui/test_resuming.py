@@ -19,8 +19,8 @@ from app.sessions.errors import SessionLocked, SessionTooNew
 from app.sessions.file.partial import PartialFile
 from app.sessions.log import SessionLog
 from app.tui.features.extensions.trust_screen import TrustScreen
-from app.tui.features.sessions.feature import RESUMING, SESSIONS
-from app.tui.opening import Opening
+from app.tui.features.sessions.feature import RESUME, SESSIONS
+from app.tui.startup import StartOptions
 from app.values.content import Text
 from app.values.messages import AssistantMessage
 from tests.sessions.say import answer
@@ -67,7 +67,7 @@ def orphan(home: Path) -> Path:
 
 def started(home: Path, *words: str) -> tuple[StageApp, Assembled]:
     assembled = assemble(Options(session=words[0], offline=True), paths_of(home), {}, can_ask=True)
-    app = StageApp(assembled, opening=Opening(), home=home, css_path=sorted(styles_dir().glob("*.tcss")))
+    app = StageApp(assembled, opening=StartOptions(), home=home, css_path=sorted(styles_dir().glob("*.tcss")))
     app.animation_level = "none"
     app.note_events()
     return app, assembled
@@ -152,7 +152,7 @@ async def test_a_session_of_a_newer_bayou_can_be_looked_at(home: Path) -> None:
         assert "from the future, answered" in app.screen_text and app.session.log.is_read_only
     other = make_app(home, say("hello"), options=Options(offline=True))
     async with other.run_test(size=(100, 30)) as pilot:
-        await other.tasks.chosen(other.register.page(RESUMING).open(path))
+        await other.tasks.chosen(other.register.page(RESUME).open(path))
         await until(pilot, lambda: "written by a newer bayou" in other.screen_text)
     with pytest.raises(SessionTooNew, match="Update bayou"):
         assemble(Options(session=str(path), offline=True), paths_of(home), {})
@@ -165,7 +165,7 @@ async def test_a_file_that_is_no_session_is_told_and_one_stays(home: Path) -> No
     app = make_app(home, say("hello"), options=Options(offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
         where = app.session.log
-        await app.tasks.chosen(app.register.page(RESUMING).open(broken))
+        await app.tasks.chosen(app.register.page(RESUME).open(broken))
         await pilot.pause()
         assert app.session.log is where and "✗" in app.screen_text and "broken.jsonl" in app.screen_text
 
@@ -212,7 +212,7 @@ async def test_half_an_answer_is_there_again_after_resuming_from_within(home: Pa
     log.close()
     app = make_app(home, say("hello"), options=Options(offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
-        await app.tasks.chosen(app.register.page(RESUMING).open(path))
+        await app.tasks.chosen(app.register.page(RESUME).open(path))
         await pilot.pause()
         assert "as far as it came" in app.screen_text
         assert "what had arrived of it is kept" in app.screen_text
@@ -228,7 +228,7 @@ async def test_what_was_not_sent_waits_in_its_session_and_what_is_written_goes_a
     other = make_app(home, say("hello"), options=Options(session=str(second), offline=True))
     async with other.run_test(size=(100, 30)) as pilot:
         other.editor.set_text("written in second")
-        await other.tasks.chosen(other.register.page(RESUMING).open(first))
+        await other.tasks.chosen(other.register.page(RESUME).open(first))
         await pilot.pause()
         assert other.editor.text == "written in second\n\nleft in first"
 
@@ -278,7 +278,7 @@ async def test_resuming_one_from_within_asks_the_same(
     app = make_app(home, say("hello"), options=Options(offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, app.is_ready.is_set)
-        resuming = asyncio.ensure_future(app.tasks.chosen(app.register.page(RESUMING).open(elsewhere)))
+        resuming = asyncio.ensure_future(app.tasks.chosen(app.register.page(RESUME).open(elsewhere)))
         await asked(app, pilot)
         await pilot.press(key)
         await resuming
@@ -293,7 +293,7 @@ async def test_staying_where_one_is_leaves_everything(home: Path, elsewhere: Pat
     app = make_app(home, say("hello"), options=Options(offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, app.is_ready.is_set)
-        resuming = asyncio.ensure_future(app.tasks.chosen(app.register.page(RESUMING).open(elsewhere)))
+        resuming = asyncio.ensure_future(app.tasks.chosen(app.register.page(RESUME).open(elsewhere)))
         await asked(app, pilot)
         await pilot.press("escape")
         await resuming
@@ -327,7 +327,7 @@ async def test_what_the_other_folder_brings_along_is_asked_about_on_arrival(
     app, _ = started(home, str(a_session(home, "here")))
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, app.is_ready.is_set)
-        resuming = asyncio.ensure_future(app.tasks.chosen(app.register.page(RESUMING).open(elsewhere)))
+        resuming = asyncio.ensure_future(app.tasks.chosen(app.register.page(RESUME).open(elsewhere)))
         await asked(app, pilot)
         await pilot.press("1")
         await resuming

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.terminals import Terminal, terminal
-from widgets.status.approval import AGAIN_SECONDS
-from widgets.status.arming import QUIET_SECONDS, SHOWN_SECONDS
+from widgets.status.approval import REPEAT_SECONDS
+from widgets.status.input_guard import QUIET_SECONDS, SHOWN_SECONDS
 
 ASKS = ("--permissions", "ask")
 KITTY = 25
@@ -110,7 +110,7 @@ def test_focus_on_the_question_is_no_stop(tmp_path: Path) -> None:
         rest(shown, QUIET_SECONDS + 0.2)
         shown.press("\x1b[19~")
         shown.until("esc back")
-        rest(shown, AGAIN_SECONDS)
+        rest(shown, REPEAT_SECONDS)
         shown.press("a")
         shown.until(made.exists)
 

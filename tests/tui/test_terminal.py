@@ -306,10 +306,12 @@ FAULTS = {
     "in composing": "from app.tui.app import BayouApp as A; A.compose = lambda self: 1 / 0",
     "in mounting": "from app.tui.app import BayouApp as A; A.on_mount = lambda self: 1 / 0",
     "in drawing": "from widgets.editor.prompt import PromptEditor as E; E.render_line = lambda self, y: 1 / 0",
-    "after the first paint": "import app.tui.opening as m; m.warm_up = lambda app: 1 / 0",
+    "after the first paint": "import app.tui.startup as m; m.warm_up = lambda app: 1 / 0",
 }
 FAULTS_OF_KEYS = {
-    "in reading keys": "from widgets.terminal.incoming import Incoming as I; I.take = lambda self, text: 1 / 0",
+    "in reading keys": (
+        "from widgets.terminal.input_splitter import InputSplitter as I; I.feed = lambda self, text: 1 / 0"
+    ),
     "in a key": "from app.tui.app import BayouApp as A; A.action_act = lambda self, name: 1 / 0",
     "in leaving": "from app.tui import run; run.say_goodbye = lambda assembled: 1 / 0",
 }

@@ -17,7 +17,7 @@ from app.assembly.options import Options
 from app.providers.scripted import Scripted, say
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
-from app.tui.opening import Opening
+from app.tui.startup import StartOptions
 from app.values.approvals import Approval, JudgedPart
 from app.values.events import QuestionAsked
 
@@ -85,7 +85,9 @@ def main(home: str, count: str, long: str, file: str) -> None:
     assembled = assemble(Options(no_session=True, permissions="ask", approve=True), paths, {}, can_ask=True)
     script = Scripted([say("ok")] * 20_000)
     assembled.choice.set(script.register(assembled.registry))
-    app = Flooded(assembled, opening=Opening(), home=Path(home), css_path=sorted(styles_dir().glob("*.tcss")))
+    app = Flooded(
+        assembled, opening=StartOptions(), home=Path(home), css_path=sorted(styles_dir().glob("*.tcss"))
+    )
     app.count, app.long, app.file = int(count), int(long), Path(file)
     app.run()
 

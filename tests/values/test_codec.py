@@ -23,13 +23,13 @@ plain = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(any_text, inner, max_size=3),
     max_leaves=10,
 )
-own_keys = {"type", "id", "parentId", "timestamp", "message", "role", "content"}
-unknown_fields = st.dictionaries(any_text.filter(lambda key: key not in own_keys), plain, max_size=3)
+user_keys = {"type", "id", "parentId", "timestamp", "message", "role", "content"}
+unknown_fields = st.dictionaries(any_text.filter(lambda key: key not in user_keys), plain, max_size=3)
 
 
 def unless_known(**taken: Any) -> st.SearchStrategy[dict[str, Any]]:
     return st.dictionaries(
-        any_text.filter(lambda key: key not in own_keys and key not in taken), plain, max_size=3
+        any_text.filter(lambda key: key not in user_keys and key not in taken), plain, max_size=3
     )
 
 
@@ -173,7 +173,7 @@ wire_events = st.builds(
             any_text,
         ),
     ),
-    st.dictionaries(any_text.filter(lambda key: key not in own_keys | EVENT_FIELDS), plain, max_size=3),
+    st.dictionaries(any_text.filter(lambda key: key not in user_keys | EVENT_FIELDS), plain, max_size=3),
 )
 
 

@@ -18,17 +18,23 @@ from tools.results import Card, CommandBlock
 from widgets.completion.commands import CommandCompletions, CommandRow
 from widgets.completion.popup import CompletionPopup
 from widgets.editor.chips import Attachment, UnsentPrompt
-from widgets.editor.painting import RuleWords
+from widgets.editor.painting import RuleText
 from widgets.editor.prompt import PromptEditor
 from widgets.lists.rows import Badge, ListRow
 from widgets.lists.tree_rows import TreeEntry
 from widgets.screens.block import BlockScreen
-from widgets.screens.catalogue import ActionRow, ThemeScreen, history_screen, hotkeys_screen, palette_screen
+from widgets.screens.common_pickers import (
+    ActionRow,
+    ThemeScreen,
+    history_screen,
+    hotkeys_screen,
+    palette_screen,
+)
 from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextScreen
-from widgets.screens.pages import PageScreen
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText, preview_of
-from widgets.status.approval import ApprovalAsked, ApprovalBar, ApprovalPart, ApprovalRule
+from widgets.screens.text_pages import PageScreen
+from widgets.status.approval import ApprovalBar, ApprovalPart, ApprovalRequest, ApprovalRule
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.queue import QueuedRow, QueueView
@@ -89,7 +95,7 @@ def with_editor(prepare: Callable[[PromptEditor], None]) -> Callable[[str], Host
     return build
 
 
-ASKED = ApprovalAsked(
+ASKED = ApprovalRequest(
     id="1",
     tool="bash",
     text="cd web && npm ci && npm run build [/foo]",
@@ -130,7 +136,7 @@ def with_rules_of_approval(theme: str) -> Host:
 
 def with_floor(theme: str) -> Host:
     bar = ApprovalBar(clock=lambda: 0.0)
-    asked = ApprovalAsked(
+    asked = ApprovalRequest(
         id="2",
         tool="bash",
         text="rm -rf ~/old-site",
@@ -179,7 +185,7 @@ def on_screen(make: Callable[[], Screen[Any]]) -> Callable[[str], Host]:
 
 def editing(editor: PromptEditor) -> None:
     editor.surface.show_thinking("high")
-    editor.surface.show_told(RuleWords("bash make test", "12 s", "◐", "esc stops"))
+    editor.surface.show_rule_text(RuleText("bash make test", "12 s", "◐", "esc stops"))
     editor.insert("Look at ")
     editor.attach(
         Attachment(name="shot.png", mime_type="image/png", byte_count=48_000, width=800, height=600)
@@ -298,7 +304,11 @@ def settings() -> list[SettingRow]:
 ACTIONS = (
     ActionRow(id="app.model.select", title="Choose a model", keys=("ctrl+l",), group="Model"),
     ActionRow(
-        id="app.thinking.cycle", title="Next thinking level", keys=("shift+tab",), group="Model", is_own=True
+        id="app.thinking.cycle",
+        title="Next thinking level",
+        keys=("shift+tab",),
+        group="Model",
+        is_own=True,
     ),
     ActionRow(
         id="tui.editor.jumpForward",

@@ -10,10 +10,10 @@ def chords() -> Chords:
 def test_a_chord_is_complete_with_its_last_key() -> None:
     keys = chords()
     assert keys.press("ctrl+x") == ChordStep(is_waiting=True)
-    assert keys.begun == "ctrl+x"
+    assert keys.pending_keys == "ctrl+x"
     assert keys.choices() == {"t": "tree", "h": "theme"}
     assert keys.press("t") == ChordStep(action="tree")
-    assert keys.begun == ""
+    assert keys.pending_keys == ""
 
 
 def test_single_keys_are_not_touched() -> None:
@@ -35,7 +35,7 @@ def test_escape_drops_it() -> None:
     keys.press("ctrl+x")
     keys.press("h")
     assert keys.press("escape") == ChordStep(is_dropped=True)
-    assert keys.begun == ""
+    assert keys.pending_keys == ""
 
 
 def test_a_chord_that_hides_another_is_reported() -> None:

@@ -3,11 +3,11 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from widgets.fuzzy import Query, ranked
+from widgets.fuzzy import Query, rank
 
 
 def order(query: str, *texts: str) -> list[str]:
-    return [text for text, _ in ranked(query, texts, str)]
+    return [text for text, _ in rank(query, texts, str)]
 
 
 def test_a_name_that_begins_so_comes_before_one_that_contains_it() -> None:

@@ -9,7 +9,7 @@ from textual.constants import ESCAPE_DELAY
 from textual.events import Paste
 
 from tests.support.clock import Clock
-from widgets.terminal.incoming import Incoming, TerminalAnswer
+from widgets.terminal.input_splitter import InputSplitter, TerminalReply
 
 IMAGES, NAME, CELL = "\x1b_Gi=3190;OK\x1b\\", "\x1bP>|kitty(0.35.2)\x1b\\", "\x1b[6;20;10t"
 ANSWERS = [
@@ -29,9 +29,9 @@ PASTED = st.text(st.sampled_from("ab\n\r\x1b[]0123;~漢\0"), max_size=30).filter
 
 def taken(*pieces: str) -> list[str]:
     """What comes out, pastes in brackets, neighbouring keys joined."""
-    incoming = Incoming()
-    every = [part for piece in pieces for part in incoming.take(piece)]
-    parts = [part for part in every if not isinstance(part, TerminalAnswer)]
+    incoming = InputSplitter()
+    every = [part for piece in pieces for part in incoming.feed(piece)]
+    parts = [part for part in every if not isinstance(part, TerminalReply)]
     joined: list[str] = []
     for is_paste, group in itertools.groupby(parts, lambda part: isinstance(part, Paste)):
         texts = [part.text if isinstance(part, Paste) else part for part in group]
@@ -51,7 +51,7 @@ def test_answers_are_no_keys() -> None:
 
 
 def test_answers_are_told() -> None:
-    assert list(Incoming().take(f"a{IMAGES}b{NAME}{CELL}")) == ["a", IMAGES, "b", NAME, CELL]
+    assert list(InputSplitter().feed(f"a{IMAGES}b{NAME}{CELL}")) == ["a", IMAGES, "b", NAME, CELL]
 
 
 def test_keys_wait_no_longer_than_an_escape_does() -> None:
@@ -59,12 +59,12 @@ def test_keys_wait_no_longer_than_an_escape_does() -> None:
         assert taken(key) == [key]
     for key in ("\x1b", "\x1b[", "\x1b]", "\x1b_", "\x1bP", "\x1b_G"):
         clock = Clock()
-        incoming = Incoming(clock)
-        assert list(incoming.take(key)) == [] and incoming.give_up() == ""
-        assert incoming.patience == ESCAPE_DELAY
+        incoming = InputSplitter(clock)
+        assert list(incoming.feed(key)) == [] and incoming.give_up() == ""
+        assert incoming.hold_timeout == ESCAPE_DELAY
         clock.now = ESCAPE_DELAY
         assert incoming.give_up() == key
-        assert incoming.patience is None and list(incoming.take("x")) == ["x"]
+        assert incoming.hold_timeout is None and list(incoming.feed("x")) == ["x"]
     endless = "\x1b]1;" + "y" * 300
     assert taken(endless) == [endless]
 
@@ -73,14 +73,14 @@ def test_keys_wait_no_longer_than_an_escape_does() -> None:
 def test_an_answer_without_an_end_is_not_typed_and_takes_no_keys_with_it(answer: str) -> None:
     begun = answer[:8]
     clock = Clock()
-    incoming = Incoming(clock)
-    assert list(incoming.take(begun)) == []
+    incoming = InputSplitter(clock)
+    assert list(incoming.feed(begun)) == []
     clock.now = 5.0
     assert incoming.give_up() == ""
-    assert list(incoming.take("yes\r")) == ["yes\r"]
-    incoming = Incoming(clock)
-    assert list(incoming.take(begun)) == []
-    pressed = "".join(part for key in "\tno\r" for part in incoming.take(key) if isinstance(part, str))
+    assert list(incoming.feed("yes\r")) == ["yes\r"]
+    incoming = InputSplitter(clock)
+    assert list(incoming.feed(begun)) == []
+    pressed = "".join(part for key in "\tno\r" for part in incoming.feed(key) if isinstance(part, str))
     clock.now = 10.0
     assert pressed + incoming.give_up() == "\tno\r"
 

@@ -14,7 +14,7 @@ from textual.app import App
 
 from widgets.terminal import clipboard
 from widgets.terminal.appearance import background_from
-from widgets.terminal.terminal_manners import (
+from widgets.terminal.terminal_control import (
     BELL,
     RESTORE,
     Notifier,
@@ -93,10 +93,10 @@ def test_the_answer_about_the_background() -> None:
 def test_asking_a_real_terminal(answer: bytes, appearance: str) -> None:
     code = (
         "from widgets.terminal.appearance import appearance_of\n"
-        "from widgets.terminal.early_terminal import HeldTerminal\n"
-        "held = HeldTerminal()\n"
+        "from widgets.terminal.early_terminal import EarlyTerminal\n"
+        "held = EarlyTerminal()\n"
         "held.hold()\n"
-        "appearance, read = appearance_of(held, 5.0), held.take_read()\n"
+        "appearance, read = appearance_of(held, 5.0), held.take_input()\n"
         "held.end()\n"
         "print('is', appearance, 'with Enter' if b'who\\r' in read else '', flush=True)\n"
     )

@@ -10,7 +10,7 @@ from textual._xterm_parser import XTermParser
 from textual.message import Message
 
 from widgets.terminal.terminal_input import InputReader
-from widgets.textual_inside import KeyParser
+from widgets.textual_internals import KeyParser
 
 
 def parsed(*pieces: bytes) -> list[events.Event]:
@@ -129,7 +129,7 @@ def test_no_sequence_ends_the_reading(count: int) -> None:
         for message in parser.feed(InputReader().read(sequence.encode(), final=True)):
             if isinstance(message, events.Resize):
                 assert message.size.width < 5000 and message.size.height < 5000, sequence
-        list(parser.take_alone("\x1b"))
+        list(parser.feed_alone("\x1b"))
         assert [one.key for one in parser.feed("x") if isinstance(one, events.Key)] == ["x"], sequence
 
 

@@ -8,10 +8,10 @@ from textual.theme import Theme
 from tests.widgets.host import STYLES
 from widgets.colors import contrast, read_color
 from widgets.themes import (
-    GROUND_CONTRASTS,
-    INK_CONTRASTS,
+    BACKGROUND_CONTRASTS,
+    TEXT_CONTRASTS,
     TOKENS,
-    ThemeProblem,
+    ThemeError,
     ThemeSpec,
     colors_of,
     read_tcss_theme,
@@ -55,7 +55,7 @@ LIFTED = {(text, "selectedBg") for text in TEXTS} | {
     ("dim", ground) for ground in GROUNDS if ground != "background"
 }
 """The selected row, and the faint ink on raised grounds: there the ink is brought nearer to black or white where it is
-painted (`widgets.legible`, and `test_contrast` over what is really shown)."""
+painted (`widgets.readable_styles`, and `test_contrast` over what is really shown)."""
 ORNAMENTS = {"borderMuted", "mdCodeBlockBorder", "mdHr", "scrollbarTrack"}
 """Nothing is lost with them."""
 
@@ -99,12 +99,12 @@ def test_there_are_three_inks_and_grounds_that_one_sees(path: Path) -> None:
     if spec.ansi:
         return
     colors = colors_of(spec)
-    for ink, ratio in INK_CONTRASTS.items():
+    for ink, ratio in TEXT_CONTRASTS.items():
         most = 21 if spec.name == "high-contrast" else ratio * 1.06
         assert ratio <= contrast(colors[ink], colors["background"]) <= most, ink
-    text, muted, dim = (contrast(colors[ink], colors["background"]) for ink in INK_CONTRASTS)
+    text, muted, dim = (contrast(colors[ink], colors["background"]) for ink in TEXT_CONTRASTS)
     assert text / muted >= 1.4 and muted / dim >= 1.4
-    for ground, least in GROUND_CONTRASTS.items():
+    for ground, least in BACKGROUND_CONTRASTS.items():
         assert contrast(colors[ground], colors["background"]) >= least - 0.01, ground
 
 
@@ -112,7 +112,7 @@ def test_a_theme_that_names_no_grounds_and_no_quieter_inks_gets_some_that_one_se
     colors = colors_of(
         ThemeSpec(name="bare", colors={"accent": "#0aa", "success": 2, "error": 1, "warning": 3})
     )
-    for token, least in (GROUND_CONTRASTS | INK_CONTRASTS).items():
+    for token, least in (BACKGROUND_CONTRASTS | TEXT_CONTRASTS).items():
         assert least - 0.01 <= contrast(colors[token], colors["background"]) <= least * 1.1, token
 
 
@@ -166,7 +166,7 @@ def test_a_theme_of_pi_loads_and_gets_what_it_lacks() -> None:
     ],
 )
 def test_a_broken_theme_says_what_is_wrong_and_where(raw: bytes, said: str) -> None:
-    with pytest.raises(ThemeProblem) as problem:
+    with pytest.raises(ThemeError) as problem:
         read_theme(raw, "mine.json")
     assert "mine.json" in str(problem.value)
     assert said in str(problem.value)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 import msgspec
 
 from widgets.completion.source import CompletionRequest, Completions, Suggestion
-from widgets.fuzzy import Match, ranked
+from widgets.fuzzy import Match, rank
 
 Arguments = Callable[[str], Sequence[Suggestion] | Awaitable[Sequence[Suggestion]]]
 
@@ -41,11 +41,11 @@ class CommandCompletions:
             items = await self._of_argument(name, argument)
             yield Completions(start=len(name) + 2, end=request.column, items=tuple(items), query=argument)
             return
-        found = ranked(name, self._commands(), lambda command: command.name)
+        found = rank(name, self._commands(), lambda command: command.name)
         if name:  # words of the description help when no name fits
             named = {command.name for command, _ in found}
             others = [command for command in self._commands() if command.name not in named]
-            found += [(command, Match(0.0, ())) for command in others if _tells(command, name)]
+            found += [(command, Match(0.0, ())) for command in others if _description_matches(command, name)]
         items = [_suggestion(command, name) for command, _ in found]
         yield Completions(start=0, end=request.column, items=tuple(items), query=name)
 
@@ -56,16 +56,16 @@ class CommandCompletions:
         found = command.arguments(argument)
         if inspect.isawaitable(found):
             found = await found
-        matching = [item for item, _ in ranked(argument, list(found), lambda item: item.label or item.text)]
+        matching = [item for item, _ in rank(argument, list(found), lambda item: item.label or item.text)]
         is_complete = [item.text for item in matching] == [argument.strip()]
         return [] if is_complete else matching  # nothing to choose any more: Enter sends
 
 
-def _tells(command: CommandRow, word: str) -> bool:
+def _description_matches(command: CommandRow, word: str) -> bool:
     return len(word) > 2 and word.lower() in command.description.lower()
 
 
-def _stands_for(typed: str, name: str) -> bool:
+def _name_matches(typed: str, name: str) -> bool:
     """Whether it is how the name begins, or that part of it which says what it does (`skill:commit`)."""
     return name.startswith(typed) or name.rpartition(":")[2].startswith(typed)
 
@@ -78,5 +78,5 @@ def _suggestion(command: CommandRow, typed: str) -> Suggestion:
         kind="command",
         tail=" ",
         sends=not command.needs_argument,
-        is_guess=not _stands_for(typed, command.name),
+        is_guess=not _name_matches(typed, command.name),
     )

@@ -8,15 +8,15 @@ from pathlib import Path
 import msgspec
 
 from tools.patterns import late
-from widgets.completion.fileindex import FileIndex, FoundFile
+from widgets.completion.file_index import FileIndex, FoundFile
 from widgets.completion.source import CompletionRequest, Completions, Suggestion
-from widgets.fuzzy import ranked
+from widgets.fuzzy import rank
 
 _AT = late(r'(?:^|(?<=[\s(\[{,;]))@(?:"([^"]*)|([^\s"]*))$')
-_COLON_BEHIND = late(r'(?:^|(?<=[\s(\[{,;]))@(?:"([^"]+)"|([^\s"]+)) :([^\s:]*)$')
+_COLON_AFTER_FILE = late(r'(?:^|(?<=[\s(\[{,;]))@(?:"([^"]+)"|([^\s"]+)) :([^\s:]*)$')
 """A symbol of the file that was just chosen: it ends with a blank, and nobody should have to take that away."""
 _WORD = late(r"[^\s\"'=:(]*$")
-FRESH_SECONDS = 10.0
+REFRESH_SECONDS = 10.0
 
 
 class SymbolRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +26,7 @@ class SymbolRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Symbols = Callable[[str], Awaitable[Sequence[SymbolRow]]]
-Everywhere = Callable[[str], AsyncIterator[Sequence[tuple[str, SymbolRow]]]]
+RepositorySymbols = Callable[[str], AsyncIterator[Sequence[tuple[str, SymbolRow]]]]
 """Symbols by a part of their name, each with its file, the likeliest first; again when more of them are known."""
 
 
@@ -40,15 +40,15 @@ class FileCompletions(msgspec.Struct, frozen=True):
 
     index: FileIndex
     symbols: Symbols | None = None
-    everywhere: Everywhere | None = None
+    repository_symbols: RepositorySymbols | None = None
 
     def accepts(self, request: CompletionRequest) -> bool:
         return "@" in request.before and (
-            _AT.search(request.before) is not None or _COLON_BEHIND.search(request.before) is not None
+            _AT.search(request.before) is not None or _COLON_AFTER_FILE.search(request.before) is not None
         )
 
     async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
-        behind = _COLON_BEHIND.search(request.before)
+        behind = _COLON_AFTER_FILE.search(request.before)
         if behind is not None:
             path, name = behind[1] or behind[2], behind[3]
             if self.symbols is not None and self.index.knows(path):
@@ -62,17 +62,17 @@ class FileCompletions(msgspec.Struct, frozen=True):
         if match[1] is not None and request.line[end : end + 1] == '"':
             end += 1
         path, colon, name = query.rpartition(":")
-        if colon and not path and self.everywhere is not None:
+        if colon and not path and self.repository_symbols is not None:
             if not name:
                 yield self._of_all((), name, start, end)
                 return
-            async for found in self.everywhere(name):
+            async for found in self.repository_symbols(name):
                 yield self._of_all(found, name, start, end)
             return
         if colon and self.symbols is not None and await self._is_file(path):
             yield await self._of_symbols(path, name, start, end)
             return
-        loading = self.index.refresh(older_than=FRESH_SECONDS)
+        loading = self.index.refresh(older_than=REFRESH_SECONDS)
         async for hits in self.index.search(query):
             if hits or self.index.is_loaded:
                 yield self._answer(hits, query, start, end)
@@ -90,7 +90,7 @@ class FileCompletions(msgspec.Struct, frozen=True):
 
     async def _of_symbols(self, path: str, name: str, start: int, end: int) -> Completions:
         assert self.symbols is not None
-        found = ranked(name, list(await self.symbols(path)), lambda row: row.name, 200)
+        found = rank(name, list(await self.symbols(path)), lambda row: row.name, 200)
         items = tuple(_symbol(path, row, row.kind) for row, _ in found)
         return Completions(start=start, end=end, items=items, query=name)
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 
 HALF_LIFE = 7 * 24 * 3600.0
-MOST = 2000
+MAX_PATHS = 2000
 
 
 class Frecency:
@@ -15,8 +15,8 @@ class Frecency:
 
     def record(self, path: str) -> None:
         self.marks[path] = (self.weight(path) + 1.0, self._clock())
-        if len(self.marks) > MOST:
-            for path_ in sorted(self.marks, key=self.weight)[: MOST // 10]:
+        if len(self.marks) > MAX_PATHS:
+            for path_ in sorted(self.marks, key=self.weight)[: MAX_PATHS // 10]:
                 del self.marks[path_]
 
     def weight(self, path: str) -> float:

@@ -7,11 +7,11 @@ from typing import ClassVar
 from widgets.completion.source import CompletionRequest, Completions, CompletionSource, Suggestion
 from widgets.editor.prompt import PromptEditor
 from widgets.line import cells
-from widgets.lists.filtering import Shown
+from widgets.lists.filtering import VisibleRow
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
 
-_LONGEST_TITLE = 24
+_MAX_TITLE_CELLS = 24
 """Cells up to which what is completed pushes its explanation to the right."""
 
 
@@ -30,7 +30,7 @@ class CompletionPopup(RowList):
         editor: PromptEditor,
         sources: Sequence[CompletionSource] = (),
         *,
-        most_rows: int = 8,
+        max_rows: int = 8,
         on_chosen: Callable[[Suggestion], None] = lambda _: None,
         id: str | None = None,
     ) -> None:
@@ -38,7 +38,7 @@ class CompletionPopup(RowList):
         self.editor = editor
         self.sources: list[CompletionSource] = list(sources)
         """The first that accepts is asked; sources of extensions are put in front."""
-        self.most_rows = most_rows
+        self.max_rows = max_rows
         self._on_chosen = on_chosen
         self.problem = ""
         """Why the last source gave no answer."""
@@ -67,16 +67,21 @@ class CompletionPopup(RowList):
     def page(self, direction: int) -> None:
         self.action_page(direction)
 
-    def accept(self, *, goes_on: bool = False) -> bool:
-        """`goes_on`: what was offered for less counts too, where it begins with all that has been typed since."""
-        if goes_on and self.current is None:
+    def accept(self, *, accepts_prefix_answer: bool = False) -> bool:
+        """`accepts_prefix_answer`: a suggestion made for a shorter prefix counts if it begins with the new text."""
+        if accepts_prefix_answer and self.current is None:
             self.move_to(0)
         chosen, answer = self.chosen, self._answer
         is_late = self._answered != self._place()
         if (
             chosen is None
             or answer is None
-            or (is_late and not (goes_on and _fits_still(chosen, answer, self._answered, self._place())))
+            or (
+                is_late
+                and not (
+                    accepts_prefix_answer and _still_matches(chosen, answer, self._answered, self._place())
+                )
+            )
         ):
             self.close()  # nothing is chosen, or one has typed on since: what is written counts
             return True
@@ -147,33 +152,33 @@ class CompletionPopup(RowList):
             return
         if request.is_forced and len(answer.items) == 1 and answer.items[0].kind in ("path", "folder"):
             self._answer = answer
-            self.show([Shown(_row(0, answer.items[0]))])
+            self.show([VisibleRow(_row(0, answer.items[0]))])
             self.accept()
             return
         keep = self.chosen
         self._answer = answer
         is_kept = self.index > 0 and keep in answer.items
         at = answer.items.index(keep) if is_kept and keep is not None else 0
-        self._stand_above(len(answer.items))
+        self._place_above_editor(len(answer.items))
         self.display = True
         rows = [_row(number, item) for number, item in enumerate(answer.items)]
-        self.title_cells = min(_LONGEST_TITLE, max(cells(row.title) for row in rows))
+        self.title_cells = min(_MAX_TITLE_CELLS, max(cells(row.title) for row in rows))
         self.show(
-            [Shown(row) for row in rows],
+            [VisibleRow(row) for row in rows],
             query=answer.query,
             keep=str(at),
             is_chosen=is_kept or not answer.items[0].is_guess,
         )
 
-    def _stand_above(self, count: int) -> None:
-        height = min(count, self.most_rows, max(1, self.editor.region.y))
+    def _place_above_editor(self, count: int) -> None:
+        height = min(count, self.max_rows, max(1, self.editor.region.y))
         self.styles.height = height
         self.styles.offset = (0, -height)
 
     def on_resize(self) -> None:
         super().on_resize()
         if self._answer is not None:  # the editor has its new place by then
-            self.call_after_refresh(self._stand_above, len(self._answer.items))
+            self.call_after_refresh(self._place_above_editor, len(self._answer.items))
 
     def _stop(self) -> None:
         if self._asking is not None and not self._asking.done():
@@ -186,7 +191,7 @@ class CompletionPopup(RowList):
             self.display = False
 
 
-def _fits_still(
+def _still_matches(
     chosen: Suggestion, answer: Completions, then: tuple[str, int, int], now: tuple[str, int, int]
 ) -> bool:
     """Whether it begins with what stands there now, and nothing else has changed. `then`: what the answer is for."""

@@ -50,7 +50,7 @@ class UnsentPrompt(msgspec.Struct, frozen=True, kw_only=True):
         return not self.text.strip()
 
 
-def labelled(draft: UnsentPrompt) -> str:
+def text_with_labels(draft: UnsentPrompt) -> str:
     """The draft's text with the words for its chips, as the editor shows it."""
     chips = Chips()
     chips.known = dict(draft.chips)

@@ -86,11 +86,11 @@ def transpose_words(model: EditorModel) -> None:
 
 
 def delete_backward(model: EditorModel) -> None:
-    model.rub(*(selected(model) or (_left(model), model.cursor)))
+    model.erase(*(selected(model) or (_left(model), model.cursor)))
 
 
 def delete_forward(model: EditorModel) -> None:
-    model.rub(*(selected(model) or (model.cursor, _right(model))))
+    model.erase(*(selected(model) or (model.cursor, _right(model))))
 
 
 def kill_word_backward(model: EditorModel) -> None:

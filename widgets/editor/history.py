@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 from widgets.editor.chips import UnsentPrompt
 
-SIZE = 1000
+MAX_PROMPTS = 1000
 
 
 class History:
     """Going back keeps the draft one came from; going forward past the newest gives it back."""
 
-    def __init__(self, entries: Iterable[UnsentPrompt] = (), size: int = SIZE) -> None:
+    def __init__(self, entries: Iterable[UnsentPrompt] = (), size: int = MAX_PROMPTS) -> None:
         self.size = size
         """How many are kept."""
         self.replace(entries)

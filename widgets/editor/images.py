@@ -5,7 +5,7 @@ from pathlib import Path
 
 from widgets.editor.chips import Attachment
 
-HEADER = 256 * 1024
+MAX_HEADER_BYTES = 256 * 1024
 """A JPEG may hide its size behind a large preview."""
 MAX_BYTES = 50_000_000
 _ORIENTATION = 0x112
@@ -18,7 +18,7 @@ def image_file(path: Path) -> Attachment | None:
             return None
         byte_count = path.stat().st_size
         with path.open("rb") as file:
-            header = file.read(HEADER)
+            header = file.read(MAX_HEADER_BYTES)
     except OSError:
         return None
     kind = _kind(header)
@@ -83,7 +83,7 @@ def _jpeg_size(header: bytes) -> tuple[int, int]:
     return 0, 0
 
 
-def is_on_its_side(header: bytes) -> bool:
+def is_rotated(header: bytes) -> bool:
     """Whether a photograph says (in its EXIF) that it is to be turned by a quarter, so that width and height change."""
     at = header.find(b"Exif\0\0", 0, 65_536) + 6
     order = {b"II": "<", b"MM": ">"}.get(header[at : at + 2])

@@ -13,7 +13,7 @@ from widgets.editor.vi.keyboard import ViKeyboard
 if TYPE_CHECKING:
     from widgets.editor.prompt import PromptEditor
 
-JUMPING = "jump to character: "
+JUMP_PROMPT = "jump to character: "
 
 
 class Popup(Protocol):
@@ -23,9 +23,11 @@ class Popup(Protocol):
     def is_open(self) -> bool: ...
     def move(self, delta: int) -> None: ...
     def page(self, direction: int) -> None: ...
-    def accept(self, *, goes_on: bool = False) -> bool:
-        """Put the chosen completion in; whether Enter shall send afterwards. `goes_on`: though its list is for less
-        than is written now, if it begins with all of that."""
+    def accept(self, *, accepts_prefix_answer: bool = False) -> bool:
+        """Inserts the chosen completion; returns whether Enter shall send afterwards.
+
+        `accepts_prefix_answer`: a suggestion made for a shorter prefix counts if it begins with the text typed now.
+        """
         ...
 
     def close(self) -> None: ...
@@ -56,7 +58,7 @@ class PromptKeyboard:
             self._model.type(character)
         else:
             is_forward = self._jump
-            self.wait_no_longer()
+            self.cancel_jump()
             commands.jump(self._model, character, is_forward=is_forward)
         self._editor.changed()
 
@@ -84,16 +86,16 @@ class PromptKeyboard:
     def jump(self, is_forward: bool) -> None:
         """The next character is where to go."""
         self._jump = is_forward
-        self._surface.hint = JUMPING
+        self._surface.hint = JUMP_PROMPT
         self._editor.refresh()
 
     @property
     def is_jumping(self) -> bool:
         return self._jump is not None
 
-    def wait_no_longer(self) -> None:
+    def cancel_jump(self) -> None:
         self._jump = None
-        self._surface.hint = self.vi.told
+        self._surface.hint = self.vi.status
 
     # -- sending -------------------------------------------------------------------------------------------
 
@@ -198,7 +200,7 @@ class PromptKeyboard:
 
     def complete(self) -> None:
         if (popup := self.open_popup) is not None:
-            popup.accept(goes_on=True)
+            popup.accept(accepts_prefix_answer=True)
         elif self._editor.popup is not None:
             self._editor.popup.force()
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from widgets.editor import commands
 from widgets.editor.keyboard import PromptKeyboard
 from widgets.editor.model import EditorModel
-from widgets.keytable import Key, KeyTable
+from widgets.key_table import Key, KeyTable
 
 Command = Callable[[EditorModel], object]
 

@@ -12,9 +12,9 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from widgets.editor.key_dispatch import consume, run_widget_binding
 from widgets.editor.keys import TEXT_KEYS
 from widgets.editor.model import EditorModel
-from widgets.editor.own_keys import do_own_key, take
 from widgets.editor.paste import clean
 from widgets.line import Line, cells
 from widgets.terminal import caret
@@ -121,14 +121,14 @@ class LineInput(Widget, can_focus=True):
 
     async def on_key(self, event: events.Key) -> None:
         if event.character is not None and event.is_printable:
-            take(event)
+            consume(event)
             self.model.type(clean(event.character))
             self._changed()
         else:
-            await do_own_key(self, event)
+            await run_widget_binding(self, event)
 
     def on_paste(self, event: events.Paste) -> None:
-        take(event)
+        consume(event)
         self.model.insert(" ".join(clean(event.text[:20_000]).split("\n")).strip())
         self._changed()
 

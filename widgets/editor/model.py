@@ -17,7 +17,7 @@ Position = tuple[int, int]
 MarkKind = Literal["char", "inclusive", "line"]
 """Whether a selection ends before the cursor, takes its character too, or is whole lines."""
 UNDO_LIMIT = 1000
-KILLS_KEPT = 60
+MAX_KILLS = 60
 
 
 class KillRing:
@@ -34,7 +34,7 @@ class KillRing:
             self.entries[0] = self.entries[0] + text if is_forward else text + self.entries[0]
         else:
             self.entries.insert(0, text)
-            del self.entries[KILLS_KEPT:]
+            del self.entries[MAX_KILLS:]
 
     @property
     def newest(self) -> str:
@@ -70,7 +70,7 @@ def end_of(start: Position, text: str) -> Position:
     return start[0] + breaks, len(text) - text.rfind("\n") - 1
 
 
-def between(lines: Sequence[str], start: Position, end: Position) -> str:
+def text_between(lines: Sequence[str], start: Position, end: Position) -> str:
     if start[0] == end[0]:
         return lines[start[0]][start[1] : end[1]]
     middle = lines[start[0] + 1 : end[0]]
@@ -138,13 +138,13 @@ class EditorModel:
     def insert(self, text: str) -> None:
         """Insert a text as one unit."""
         if text:
-            self.settle()
+            self.end_undo_run()
             start, end = selected(self) or (self.cursor, self.cursor)
             self._replace(start, end, text)
 
     def replace(self, start: Position, end: Position, text: str) -> None:
         """Put a text in place of a range, as one unit: completion, expansion."""
-        self.settle()
+        self.end_undo_run()
         self._replace(start, end, text)
 
     def set_text(self, text: str) -> None:
@@ -160,7 +160,7 @@ class EditorModel:
         self.cursor = (row, snap(self.lines[row], draft.column))
         self._undo.clear()
         self._redo.clear()
-        self.settle()
+        self.end_undo_run()
         self.mark = self._group = None
         self.version += 1
 
@@ -168,7 +168,7 @@ class EditorModel:
         """Show another draft (history, queue), as one unit of undo."""
         self.set_text(self.chips.adopt(draft.text, draft.chips))
 
-    def rub(self, start: Position, end: Position) -> None:
+    def erase(self, start: Position, end: Position) -> None:
         """Delete a range. A run of these is one unit of undo."""
         if start != end:
             self._replace(start, end, "", joins=self._last == "rub")
@@ -178,7 +178,9 @@ class EditorModel:
         """Delete a range that can be had back by a yank. A run of these is one kill."""
         if start == end:
             return
-        self.kills.kill(between(self.lines, start, end), is_forward=is_forward, joins=self._last == "kill")
+        self.kills.kill(
+            text_between(self.lines, start, end), is_forward=is_forward, joins=self._last == "kill"
+        )
         self._replace(start, end, "")
         self._last = "kill"
 
@@ -203,7 +205,7 @@ class EditorModel:
     def group(self, is_open: bool) -> None:
         """What is changed until it is closed is taken back together."""
         self._is_grouping, self._group = is_open, None
-        self.settle()
+        self.end_undo_run()
 
     def undo(self) -> None:
         if not self._undo:
@@ -213,7 +215,7 @@ class EditorModel:
             self._apply(edit.start, end_of(edit.start, edit.inserted), edit.removed)
         self._redo.append(unit)
         self.cursor, self.mark, self._group = unit.before, None, None
-        self.settle()
+        self.end_undo_run()
 
     def redo(self) -> None:
         if not self._redo:
@@ -223,16 +225,16 @@ class EditorModel:
             self._apply(edit.start, end_of(edit.start, edit.removed), edit.inserted)
         self._undo.append(unit)
         self.cursor, self.mark, self._group = unit.after, None, None
-        self.settle()
+        self.end_undo_run()
 
     # -- moving --------------------------------------------------------------------------------------------
 
     def move_to(self, position: Position) -> None:
         row = min(max(0, position[0]), len(self.lines) - 1)
         self.cursor = (row, snap(self.lines[row], position[1]))
-        self.settle()
+        self.end_undo_run()
 
-    def settle(self) -> None:
+    def end_undo_run(self) -> None:
         """End the run of typing, killing or yanking: what comes next stands by itself."""
         self._last = ""
         self._yanked = None
@@ -241,7 +243,7 @@ class EditorModel:
 
     def _replace(self, start: Position, end: Position, text: str, *, joins: bool = False) -> None:
         self.mark = None
-        removed = between(self.lines, start, end)
+        removed = text_between(self.lines, start, end)
         if removed == text:  # nothing that undo could take back
             self._stand_behind(start, text)
             return

@@ -10,10 +10,10 @@ from textual.widget import Widget
 from widgets.editor.graphemes import TAB, graphemes, is_chip
 from widgets.editor.layout import Layout
 from widgets.editor.model import EditorModel, Position
-from widgets.keys_told import hint_parts
-from widgets.legible import has_ground
+from widgets.key_labels import hint_parts
 from widgets.line import Line, cells, fit
-from widgets.transcript.leaves.text import crop
+from widgets.readable_styles import has_background
+from widgets.transcript.leaves.safe_text import crop
 
 MARK_CELLS = 2
 """The column of marks, and a blank: where text begins on the whole page."""
@@ -41,7 +41,7 @@ COMPONENTS = frozenset(
 )
 
 
-class EditorLook:
+class EditorStyles:
     """The editor's styles, looked up once per theme."""
 
     def __init__(self, widget: Widget) -> None:
@@ -56,13 +56,13 @@ class EditorLook:
             if key not in COMPONENTS:
                 key = PREFIX + "thinking-off"
             found = self._widget.get_component_rich_style(key)
-            if name in ("selected", "caret") and not has_ground(found):
+            if name in ("selected", "caret") and not has_background(found):
                 found += Style(reverse=True)
             self._styles[name] = found
         return found
 
 
-class RuleWords(NamedTuple):
+class RuleText(NamedTuple):
     """What a rule of the editor tells."""
 
     words: str = ""
@@ -77,7 +77,7 @@ class RuleWords(NamedTuple):
 
 
 def draw_rule(
-    look: EditorLook, key: str, width: int, told: RuleWords, *, hidden: int, arrow: str, char: str = "─"
+    look: EditorStyles, key: str, width: int, told: RuleText, *, hidden: int, arrow: str, char: str = "─"
 ) -> Strip:
     """A rule with words in it, and how many rows are out of sight behind it."""
     rule = look[key]
@@ -108,7 +108,7 @@ def draw_rule(
     return line.strip()
 
 
-def _add_hints(line: Line, look: EditorLook, hints: Sequence[tuple[str, bool]], room: int) -> None:
+def _add_hints(line: Line, look: EditorStyles, hints: Sequence[tuple[str, bool]], room: int) -> None:
     for text, is_key in hints:
         text = fit_to(text, room)
         line.add(text, look["key" if is_key else "detail"])
@@ -120,7 +120,7 @@ def fit_to(text: str, room: int) -> str:
 
 
 def draw_row(
-    look: EditorLook,
+    look: EditorStyles,
     model: EditorModel,
     layout: Layout,
     row: int,
@@ -152,7 +152,7 @@ def draw_row(
 
 
 def _draw_text(
-    line: Line, look: EditorLook, layout: Layout, text: str, style: Style, caret: int, inside: range
+    line: Line, look: EditorStyles, layout: Layout, text: str, style: Style, caret: int, inside: range
 ) -> None:
     """`inside`: the characters that are selected; a line break among them is seen as one cell."""
     if caret < 0 and not inside and text.isascii() and "\t" not in text:

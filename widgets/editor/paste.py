@@ -33,7 +33,7 @@ def clean(text: str) -> str:
     return strip_chips(_CONTROLS.sub("", _BREAKS.sub("\n", text)))
 
 
-async def clean_in_pieces(text: str, piece: int = 100_000) -> str:
+async def clean_in_chunks(text: str, piece: int = 100_000) -> str:
     """The same for megabytes, with a turn for everybody else between the pieces."""
     cleaned: list[str] = []
     start = 0

@@ -19,22 +19,22 @@ from widgets.editor import commands, messages
 from widgets.editor.chips import Attachment, ImageChip, PasteChip, UnsentPrompt
 from widgets.editor.history import History
 from widgets.editor.images import image_file
+from widgets.editor.key_dispatch import consume, run_widget_binding
 from widgets.editor.keyboard import Popup, PromptKeyboard
 from widgets.editor.keys import KEYS
 from widgets.editor.model import EditorModel
-from widgets.editor.own_keys import do_own_key, take
 from widgets.editor.painting import COMPONENTS
 from widgets.editor.paste import (
     CHIP_LINES,
     clean,
-    clean_in_pieces,
+    clean_in_chunks,
     dropped_images,
     is_long,
     needs_space_before,
 )
 from widgets.editor.surface import Surface
 
-HUGE = 200_000
+LARGE_PASTE_CHARS = 200_000
 """Characters of a paste that are not cleaned at once."""
 
 
@@ -165,7 +165,7 @@ class PromptEditor(Widget, can_focus=True):
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        self.surface.forget_look()
+        self.surface.forget_styles()
 
     @on(events.Mount)
     @on(events.Resize)
@@ -173,10 +173,10 @@ class PromptEditor(Widget, can_focus=True):
     @on(events.Blur)
     @on(events.MouseScrollUp)
     @on(events.MouseScrollDown)
-    def _surface_told(self, event: events.Event) -> None:
+    def _on_surface_event(self, event: events.Event) -> None:
         if isinstance(event, events.Blur):
-            self.keyboard.wait_no_longer()
-        self.surface.take(event)
+            self.keyboard.cancel_jump()
+        self.surface.handle_event(event)
 
     def action_do(self, id: str) -> object:
         """A key of the table."""
@@ -185,29 +185,29 @@ class PromptEditor(Widget, can_focus=True):
     async def on_key(self, event: events.Key) -> None:
         character = event.character
         if self.keyboard.vi.hears(event):
-            take(event)
+            consume(event)
             return
         if character is not None and event.is_printable:
-            take(event)
+            consume(event)
             self.keyboard.write(clean(character))
             return
         if self.keyboard.is_jumping:
-            self.keyboard.wait_no_longer()
+            self.keyboard.cancel_jump()
             self.refresh()
             if event.key == "escape":
-                take(event)
+                consume(event)
                 return
-        await do_own_key(self, event)
-        if self.keyboard.vi.told:
+        await run_widget_binding(self, event)
+        if self.keyboard.vi.status:
             self.keyboard.vi.show()
 
     async def on_paste(self, event: events.Paste) -> None:
-        take(event)
+        consume(event)
         paths = dropped_images(event.text)
         if paths:
             self.run_worker(_attach_dropped(self, paths, event.text), exit_on_error=False)
-        elif len(event.text) > HUGE:
-            self._insert_paste(await clean_in_pieces(event.text))
+        elif len(event.text) > LARGE_PASTE_CHARS:
+            self._insert_paste(await clean_in_chunks(event.text))
         else:
             self.paste(event.text)
 

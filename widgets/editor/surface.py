@@ -7,7 +7,7 @@ from textual.widget import Widget
 
 from widgets.editor.layout import Layout
 from widgets.editor.model import EditorModel, Position, selected
-from widgets.editor.painting import MARK_CELLS, EditorLook, RuleWords, draw_row, draw_rule
+from widgets.editor.painting import MARK_CELLS, EditorStyles, RuleText, draw_row, draw_rule
 from widgets.terminal import caret
 
 
@@ -30,8 +30,8 @@ class Surface:
         self._goal: int | None = None
         """The cell that moving from row to row goes for."""
         self._thinking = "off"
-        self._told = RuleWords()
-        self._look: EditorLook | None = None
+        self._told = RuleText()
+        self._look: EditorStyles | None = None
 
     # -- what is told of it --------------------------------------------------------------------------------
 
@@ -40,7 +40,7 @@ class Surface:
         self._thinking = level
         self._widget.refresh()
 
-    def show_told(self, told: RuleWords) -> None:
+    def show_rule_text(self, told: RuleText) -> None:
         """Of the upper rule only the words are others: nothing else is drawn again."""
         if told == self._told:
             return
@@ -76,7 +76,7 @@ class Surface:
             if self._widget.has_focus:
                 caret.show(self._widget, blinks=self._blinks, is_bar=is_bar)
 
-    def take(self, event: events.Event) -> None:
+    def handle_event(self, event: events.Event) -> None:
         match event:
             case events.Mount():
                 caret.follow_suspension(
@@ -93,7 +93,7 @@ class Surface:
             case events.MouseScrollDown():
                 self._scroll(1, event)
 
-    def forget_look(self) -> None:
+    def forget_styles(self) -> None:
         self._look = None
 
     # -- places --------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ class Surface:
     def line(self, y: int) -> Strip:
         widget, look = self._widget, self._look
         if look is None:
-            look = self._look = EditorLook(widget)
+            look = self._look = EditorStyles(widget)
         width = widget.size.width
         last = widget.size.height - 1
         key = self._rule_key
@@ -177,7 +177,7 @@ class Surface:
         if y == last:
             mode, _, begun = self.hint.partition(" · ")
             below = self._layout.row_count - self._top - self.visible_rows
-            return draw_rule(look, key, width, RuleWords(mode, begun), hidden=max(0, below), arrow="↓")
+            return draw_rule(look, key, width, RuleText(mode, begun), hidden=max(0, below), arrow="↓")
         is_drawn = widget.has_focus and caret.is_drawn(widget)
         return draw_row(
             look,

@@ -18,7 +18,7 @@ from widgets.emulator.pen import Pen
 
 _MAX_HISTORY: Final = 5_000
 _MAX_SEQUENCE: Final = 65_536
-_DIGITS: Final = 9
+_MAX_DIGITS: Final = 9
 """Of a number; Python reads none of thousands."""
 _MAX_PARAMETER: Final = 9_999
 _TAB: Final = 8
@@ -33,9 +33,9 @@ _TOKEN: Final = re.compile(
     re.DOTALL,
 )
 _UNFINISHED: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)\Z")
-_MOVING: Final = frozenset("ABCDEFGHIZadef`")
-_CHANGING: Final = frozenset("JKLM@PXbST")
-_LINES: Final = str.maketrans("`afgjklmnopqrstuvwxyz{|}~", "◆▒°±┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·")
+_CURSOR_COMMANDS: Final = frozenset("ABCDEFGHIZadef`")
+_EDIT_COMMANDS: Final = frozenset("JKLM@PXbST")
+_LINE_DRAWING: Final = str.maketrans("`afgjklmnopqrstuvwxyz{|}~", "◆▒°±┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·")
 """The characters that draw boxes in the old way."""
 
 
@@ -122,7 +122,7 @@ class Emulator:
             case "text":
                 text = token["text"]
                 if self._charsets[self._charset] == "0":
-                    text = text.translate(_LINES)
+                    text = text.translate(_LINE_DRAWING)
                 self._last_char = text[-1]
                 self._grid.put(text, self._pen.style, wraps=self._wraps, inserts=self._inserts)
             case "final":
@@ -173,10 +173,10 @@ class Emulator:
             return
         if final == "m":
             if not sign:
-                self._pen.obey(parameters)
+                self._pen.apply(parameters)
             return
         numbers = [
-            min(int(part[:_DIGITS]), _MAX_PARAMETER) if part.isdigit() else 0
+            min(int(part[:_MAX_DIGITS]), _MAX_PARAMETER) if part.isdigit() else 0
             for part in parameters.removeprefix(sign)[:_MAX_SEQUENCE].split(";")
         ]
         if sign == "?" and final in "hl":
@@ -185,15 +185,15 @@ class Emulator:
         elif final == "c" and sign in ("", ">"):
             self._reply(b"\x1b[>0;10;1c" if sign else b"\x1b[?62;22c")
         elif not sign or (sign == "?" and final in "JK"):
-            self._obey(final, numbers)
+            self._run_command(final, numbers)
 
-    def _obey(self, final: str, numbers: list[int]) -> None:
-        if final in _MOVING:
+    def _run_command(self, final: str, numbers: list[int]) -> None:
+        if final in _CURSOR_COMMANDS:
             self._move(final, numbers)
-        elif final in _CHANGING:
+        elif final in _EDIT_COMMANDS:
             self._change(final, numbers[0])
         else:
-            self._settle(final, numbers)
+            self._set_mode(final, numbers)
 
     def _move(self, final: str, numbers: list[int]) -> None:
         """The cursor; a missing number counts as 1."""
@@ -245,7 +245,7 @@ class Emulator:
             case _:
                 grid.scroll(count if final == "S" else -count, blank)
 
-    def _settle(self, final: str, numbers: list[int]) -> None:
+    def _set_mode(self, final: str, numbers: list[int]) -> None:
         """How things are done from now on, and questions."""
         match final:
             case "s":
@@ -271,11 +271,11 @@ class Emulator:
             case 1048:
                 self._save() if is_on else self._restore()
             case 47 | 1047 | 1049:
-                self._show_other(is_on=is_on, saves=mode == 1049)
+                self._switch_screen(is_on=is_on, saves=mode == 1049)
             case 2004:
                 self.has_bracketed_paste = is_on
 
-    def _show_other(self, *, is_on: bool, saves: bool) -> None:
+    def _switch_screen(self, *, is_on: bool, saves: bool) -> None:
         if is_on == self.is_full_screen:
             return
         if is_on:

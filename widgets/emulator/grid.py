@@ -6,7 +6,7 @@ from collections.abc import Callable
 from rich.cells import get_character_cell_size
 from rich.style import Style
 
-from widgets.transcript.leaves.text import clean
+from widgets.transcript.leaves.safe_text import clean
 
 _MAX_CLUSTER = 16
 """Characters in one cell: a letter and its marks."""

@@ -40,13 +40,13 @@ class Pen:
     def copy(self) -> "Pen":
         return copy.copy(self)
 
-    def obey(self, parameters: str) -> None:
+    def apply(self, parameters: str) -> None:
         codes = [_codes(part) for part in parameters.split(";")]
         at = 0
         while at < len(codes):
-            at += self._obey(codes[at], codes[at + 1 :])
+            at += self._apply_code(codes[at], codes[at + 1 :])
 
-    def _obey(self, code: list[int], rest: list[list[int]]) -> int:
+    def _apply_code(self, code: list[int], rest: list[list[int]]) -> int:
         """How many parameters that took."""
         number = code[0]
         if number == 0:

@@ -16,10 +16,10 @@ from textual.widget import Widget
 from widgets.emulator.emulator import Emulator
 from widgets.emulator.emulator_keys import key_bytes, pasted_bytes
 from widgets.line import plain
-from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
+from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
 
 _CURSOR = Style(reverse=True)
-BARS = 2
+BAR_ROWS = 2
 """Rows of the screen that are not the program's."""
 
 
@@ -91,13 +91,13 @@ class TerminalScreen(ModalScreen[None]):
         send: Callable[[bytes], None],
         resize: Callable[[int, int], None],
         kill: Callable[[], None],
-        is_own: bool = False,
+        is_started_by_user: bool = False,
     ) -> None:
         super().__init__(classes="full-height")
         self._title = plain(title)
         self._send = send
         self._kill = kill
-        self._is_own = is_own
+        self._is_own = is_started_by_user
         self._is_over = False
         self._view = TerminalView(emulator, send=send, resize=resize, id="terminal")
 

@@ -40,12 +40,12 @@ def cells_of(number: int, row: int, columns: int) -> str:
     return "".join(f"{CELL}{_MARKS[row]}{_MARKS[column]}{ends}" for column in range(columns))
 
 
-def question(number: int) -> str:
+def query(number: int) -> str:
     """Whether images are understood: one pixel, which is not kept."""
     return f"\x1b_Gi={number},s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
 
 
-def sent(
+def transmit(
     number: int, png: str, columns: int, rows: int, *, has_cells: bool, is_answered: bool = False
 ) -> Iterator[str]:
     """An image in parts, in base64. Of those for cells it is said at once how many they are.
@@ -60,21 +60,21 @@ def sent(
         yield f"\x1b_G{head};{png[at : at + _CHUNK]}\x1b\\"
 
 
-def placed(number: int, place: int, columns: int, rows: int) -> str:
+def place(number: int, place: int, columns: int, rows: int) -> str:
     """The image at the cursor, which stays there."""
     return f"\x1b_Ga=p,i={number},p={place},c={columns},r={rows},C=1,q=2\x1b\\"
 
 
-def taken_off(number: int, place: int) -> str:
+def remove_placement(number: int, place: int) -> str:
     return f"\x1b_Ga=d,d=i,i={number},p={place},q=2\x1b\\"
 
 
-def deleted(number: int) -> str:
+def delete(number: int) -> str:
     """The image, its data and wherever it is shown."""
     return f"\x1b_Ga=d,d=I,i={number},q=2\x1b\\"
 
 
-def family_deleted(family: int) -> str:
+def delete_family(family: int) -> str:
     """All that a program of this family may have left behind that was killed."""
     first, last = number_of(family, COLOURS[0]), number_of(family, COLOURS[-1])
     return f"\x1b_Ga=d,d=R,x={first},y={last},q=2\x1b\\"

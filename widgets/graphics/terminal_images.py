@@ -12,17 +12,17 @@ from weakref import WeakSet
 
 from textual.app import App
 
-from widgets.graphics import answers, kitty
-from widgets.graphics.ability import ImageAbility, Wish
-from widgets.graphics.drawn import DrawnImage, ImageProtocol
-from widgets.graphics.over_cells import OverCells
+from widgets.graphics import kitty, terminal_replies
+from widgets.graphics.drawn_image import DrawnImage, ImageProtocol
+from widgets.graphics.image_overlay import ImageOverlay
+from widgets.graphics.image_support import ImageSetting, ImageSupport
 
 if TYPE_CHECKING:
-    from widgets.graphics.drawing import Drawing
+    from widgets.graphics.image_drawing import Drawing
 
-_MOST_IMAGES = 64
-_MOST_MEMORY = 100_000_000
-_ARRIVES = 2.0
+_MAX_IMAGES = 64
+_MAX_MEMORY = 100_000_000
+_ARRIVAL_TIMEOUT = 2.0
 """Seconds in which a terminal behind tmux has said that it has an image."""
 
 
@@ -34,12 +34,12 @@ class ImageWatcher(Protocol):
 def images_of(app: App[object]) -> "TerminalImages":
     """Those of an application; one without a terminal of its own shows half blocks."""
     images = getattr(app, "images", None)
-    return images if isinstance(images, TerminalImages) else TerminalImages(print, ImageAbility("blocks"))
+    return images if isinstance(images, TerminalImages) else TerminalImages(print, ImageSupport("blocks"))
 
 
 class TerminalImages:
     def __init__(
-        self, write: Callable[[str], None], ability: ImageAbility, *, lines: Callable[[], int] = lambda: 0
+        self, write: Callable[[str], None], ability: ImageSupport, *, lines: Callable[[], int] = lambda: 0
     ) -> None:
         """`write` sends a sequence to the terminal behind what was painted. `lines`: its height."""
         self._write = write
@@ -48,56 +48,56 @@ class TerminalImages:
         self._kept: OrderedDict[tuple[object, ...], DrawnImage] = OrderedDict()
         self._numbers = 0
         self._is_away = False
-        self._missed: deque[DrawnImage] = deque(maxlen=_MOST_IMAGES)
+        self._missed: deque[DrawnImage] = deque(maxlen=_MAX_IMAGES)
         """Half blocks only because nobody looked at tmux's pane, or it handed on nothing."""
         self._awaited: dict[int, asyncio.Future[bool]] = {}
         """Images of which the terminal is to say that it has them."""
         self._one_at_a_time = asyncio.Semaphore(1)
-        self.over = OverCells(self._with_token, write, lines)
+        self.over = ImageOverlay(self._with_token, write, lines)
         """Those that are drawn over cells; it is told of each frame."""
 
     # -- what is told --------------------------------------------------------------------------------------
 
-    def use(self, wish: Wish) -> None:
+    def use(self, setting: ImageSetting) -> None:
         """The setting: from now on, and for what is in sight."""
-        if wish != self._ability.wish:
+        if setting != self._ability.setting:
             before = self._ability.protocol
-            self._ability.wish = wish
+            self._ability.setting = setting
             self._turn(before)
             self._write(self._questions())
 
-    def hear(self, answer: str) -> None:
+    def handle_reply(self, answer: str) -> None:
         """Of the terminal."""
         if self._is_away:
             return
         before = self._ability.protocol
-        number, is_held = answers.of_image(answer)
+        number, is_held = terminal_replies.parse_image_reply(answer)
         if number in self._awaited and not self._awaited[number].done():
             self._awaited[number].set_result(is_held)
         elif number and not is_held:
             self._refused(number)
         if self._ability.take(answer):
-            self._send(kitty.family_deleted(self._ability.family))
+            self._send(kitty.delete_family(self._ability.family))
         self._turn(before)
 
     def arrive(self) -> str:
         """The terminal is ours, for the first time or again: what it is asked."""
         if self._is_away:
             self._is_away = False
-            asyncio.get_running_loop().call_soon(self.try_again)
+            asyncio.get_running_loop().call_soon(self.retry_images)
         return self._questions()
 
     def leave(self) -> str:
         """The terminal is the shell's from here on: takes all out of it that it holds of ours."""
         self._is_away = True
-        return self.over.take_all_off() + self._all_gone()
+        return self.over.remove_all() + self._all_gone()
 
     @property
-    def misses_some(self) -> bool:
+    def needs_retry(self) -> bool:
         """Waits for a sign that somebody is there."""
         return bool(self._missed)
 
-    def try_again(self) -> None:
+    def retry_images(self) -> None:
         """Somebody is there."""
         for image in self._missed:
             image.is_stale = True
@@ -120,13 +120,13 @@ class TerminalImages:
 
     def _questions(self) -> str:
         if self._ability.is_in_tmux:
-            asyncio.get_running_loop().create_task(self._look_at_tmux())
+            asyncio.get_running_loop().create_task(self._query_tmux())
             return ""
-        return self._ability.questions()
+        return self._ability.queries()
 
-    async def _look_at_tmux(self) -> bool:
+    async def _query_tmux(self) -> bool:
         before = self._ability.protocol
-        is_reached = await self._ability.look_at_tmux(self._write) and not self._is_away
+        is_reached = await self._ability.query_tmux(self._write) and not self._is_away
         self._turn(before)
         return is_reached
 
@@ -134,7 +134,7 @@ class TerminalImages:
 
     async def obtain(self, data: str, columns: int, rows: int) -> DrawnImage | str:
         """An image that can be shown in so many cells, or why it cannot. `data` is base64."""
-        from widgets.graphics.drawing import CellBox, draw  # noqa: PLC0415  (at the first image)
+        from widgets.graphics.image_drawing import CellBox, draw  # noqa: PLC0415  (at the first image)
 
         async with self._one_at_a_time:
             while True:
@@ -161,7 +161,7 @@ class TerminalImages:
             self._kept.move_to_end(image.key)
         return image
 
-    def use_again(self, image: DrawnImage) -> None:
+    def mark_used(self, image: DrawnImage) -> None:
         """It is in sight, so others go before it."""
         if image.key in self._kept:
             self._kept.move_to_end(image.key)
@@ -169,7 +169,7 @@ class TerminalImages:
     async def _is_sent(self, image: DrawnImage, made: "Drawing", protocol: ImageProtocol) -> bool:
         """Whether it can be shown; what is drawn over cells is sent when it is drawn."""
         is_in_tmux = self._ability.is_in_tmux and protocol == "kitty"
-        is_reached = not is_in_tmux or await self._look_at_tmux()
+        is_reached = not is_in_tmux or await self._query_tmux()
         if self._is_away or not is_reached:
             return False
         self._numbers += 1
@@ -182,13 +182,13 @@ class TerminalImages:
         number = kitty.number_of(self._ability.family, colour)
         is_answered = is_in_tmux and self._ability.is_in_front
         has_cells = protocol == "kitty"
-        parts = kitty.sent(
+        parts = kitty.transmit(
             number, made.data, image.columns, image.rows, has_cells=has_cells, is_answered=is_answered
         )
         for part in parts:
             self._send(part)
         if is_answered and not await self._has_arrived(number):
-            self._send(kitty.deleted(number))
+            self._send(kitty.delete(number))
             return False
         image.number, image.colour, image.has_cells = number, colour, has_cells
         return True
@@ -197,7 +197,7 @@ class TerminalImages:
         """tmux leaves out what comes while it draws anew, or more than its terminal takes."""
         answer = self._awaited[number] = asyncio.get_running_loop().create_future()
         try:
-            return await asyncio.wait_for(answer, _ARRIVES)
+            return await asyncio.wait_for(answer, _ARRIVAL_TIMEOUT)
         except TimeoutError:
             return False
         finally:
@@ -206,7 +206,7 @@ class TerminalImages:
     def _keep(self, image: DrawnImage) -> None:
         self.over.is_used = self.over.is_used or bool(image.token)
         self._kept[image.key] = image
-        while len(self._kept) > 1 and (len(self._kept) > _MOST_IMAGES or self._memory > _MOST_MEMORY):
+        while len(self._kept) > 1 and (len(self._kept) > _MAX_IMAGES or self._memory > _MAX_MEMORY):
             _, oldest = self._kept.popitem(last=False)
             self._write(self._gone(oldest))
 
@@ -232,7 +232,7 @@ class TerminalImages:
 
     def _gone(self, image: DrawnImage) -> str:
         image.is_stale = True
-        return self._ability.wrapped(kitty.deleted(image.number)) if image.number else ""
+        return self._ability.wrapped(kitty.delete(image.number)) if image.number else ""
 
     def _send(self, sequence: str) -> None:
         self._write(self._ability.wrapped(sequence))

@@ -8,7 +8,7 @@ _FORMAT = (
     "#{pane_active} #{window_active} #{window_zoomed_flag} #{session_attached} #{allow-passthrough} "
     "#{client_termtype}"
 )
-_PATIENCE = 2.0
+_TIMEOUT = 2.0
 _VARIABLES = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TERM", "TMUX", "TMUX_TMPDIR")
 
 
@@ -23,7 +23,7 @@ class Pane(NamedTuple):
     """As it calls itself."""
 
 
-NOWHERE = Pane(is_in_front=False, is_seen=False, passes=False, terminal="")
+NO_PANE = Pane(is_in_front=False, is_seen=False, passes=False, terminal="")
 
 
 def ask(program: str, pane: str, env: Mapping[str, str]) -> Pane:
@@ -36,15 +36,15 @@ def ask(program: str, pane: str, env: Mapping[str, str]) -> Pane:
             env={name: env[name] for name in _VARIABLES if name in env},
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=_PATIENCE,
+            timeout=_TIMEOUT,
             check=True,
         ).stdout
     except (OSError, subprocess.SubprocessError):
-        return NOWHERE
+        return NO_PANE
     try:
         active, window, zoomed, attached, passes, *terminal = said.decode("utf-8", "replace").split()
     except ValueError:
-        return NOWHERE
+        return NO_PANE
     is_shown = window == "1" and attached != "0"
     return Pane(
         is_in_front=is_shown and active == "1",

@@ -9,11 +9,11 @@ from widgets.lists.rows import ListRow
 Order = Literal["given", "best"]
 
 
-MANY = 300
+ROUGH_RANKING_FROM = 300
 """From so many matches on they are ordered by a rough look: nobody reads that far."""
 
 
-class Shown(NamedTuple):
+class VisibleRow(NamedTuple):
     row: ListRow
     places: tuple[int, ...] = ()
     """Characters of title and detail that matched."""
@@ -29,12 +29,12 @@ class Filter:
         self._query = ""
         self._candidates: Sequence[ListRow] = rows
 
-    def apply(self, query: str) -> list[Shown]:
+    def apply(self, query: str) -> list[VisibleRow]:
         asked = Query(query.strip())
         self.problem = asked.problem
         if asked.is_empty:
             self._query, self._candidates = "", self.rows
-            return [Shown(row) for row in self.rows]
+            return [VisibleRow(row) for row in self.rows]
         narrows = self._query and query.startswith(self._query) and _is_plain(query)
         candidates = self._candidates if narrows else self.rows
         left = [
@@ -42,23 +42,24 @@ class Filter:
         ]
         self._query, self._candidates = query, left
         if self.order == "given":
-            return [Shown(row) for row in left]
-        if len(left) > MANY and _is_plain(query):
+            return [VisibleRow(row) for row in left]
+        if len(left) > ROUGH_RANKING_FROM and _is_plain(query):
             left.sort(
-                key=lambda row: _roughly(row, query) - _out_of_reach(row) + _named(row, query), reverse=True
+                key=lambda row: _rough_rank(row, query) - _secondary_rank(row) + _exact_name_rank(row, query),
+                reverse=True,
             )
-            return [Shown(row) for row in left]
+            return [VisibleRow(row) for row in left]
         scored = [(asked.match(row.searched, len(row.title)), row) for row in left]
         found = [
-            (match.score - _out_of_reach(row) + _named(row, query), match.places, row)
+            (match.score - _secondary_rank(row) + _exact_name_rank(row, query), match.places, row)
             for match, row in scored
             if match is not None
         ]
         found.sort(key=lambda item: -item[0])
-        return [Shown(row, places) for _, places, row in found]
+        return [VisibleRow(row, places) for _, places, row in found]
 
 
-def places_of(row: ListRow, query: str, *, scatters: bool = True) -> tuple[int, ...]:
+def matched_positions(row: ListRow, query: str, *, scatters: bool = True) -> tuple[int, ...]:
     """The matching characters of a row that is on the screen."""
     match = Query(query.strip()).match(row.searched, len(row.title) if scatters else 0)
     return match.places if match else ()
@@ -68,18 +69,18 @@ def _is_plain(query: str) -> bool:
     return not query.startswith("re:") and '"' not in query
 
 
-def _out_of_reach(row: ListRow) -> float:
+def _secondary_rank(row: ListRow) -> float:
     """What cannot be had at once (a model without a key) stands behind what can; then what is second best."""
-    return (5.0 if row.tone == "dim" else 0.0) + (3.0 if row.is_second else 0.0)
+    return (5.0 if row.tone == "dim" else 0.0) + (3.0 if row.is_secondary else 0.0)
 
 
-def _named(row: ListRow, query: str) -> float:
+def _exact_name_rank(row: ListRow, query: str) -> float:
     """Who types the whole name of a thing means that thing, whatever else begins so."""
     word = query.strip().lower().lstrip("/")
     return 100.0 if word and word in (row.title.lower().lstrip("/"), row.id.lower()) else 0.0
 
 
-def _roughly(row: ListRow, query: str) -> float:
+def _rough_rank(row: ListRow, query: str) -> float:
     title, rest = row.title.lower(), f"{row.detail} {row.words}".lower()
     score = -len(title) * 0.02
     for word in query.lower().split():

@@ -15,18 +15,18 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
-from widgets import textual_inside
-from widgets.legible import on_current, readable
+from widgets import textual_internals as textual_inside
 from widgets.line import Line, cells, plain
-from widgets.lists.filtering import Shown, places_of
+from widgets.lists.filtering import VisibleRow, matched_positions
 from widgets.lists.rows import ListRow
+from widgets.readable_styles import on_selected_row, readable
 
 TONES = ("text", "strong", "muted", "dim", "accent", "success", "warning", "error")
 _PARTS = (*TONES, "match", "prefix", "heading", "mark")
-_MOST_KEPT = 500
-LEAST_CUT = 4
+_MAX_CACHED_ROWS = 500
+MIN_CUT_CELLS = 4
 """Cells of a word that is cut: of less nothing is shown."""
-WIDEST = 119
+MAX_WIDTH = 119
 """Columns of a list, those of a page of 120: on a wider page what stands at the right stays where the eye finds it,
 unless the row needs more."""
 
@@ -35,8 +35,8 @@ class Rows(Protocol):
     """What a list shows: rows that are there, or that are made when they come in sight."""
 
     def __len__(self) -> int: ...
-    def __getitem__(self, at: int, /) -> Shown: ...
-    def __iter__(self) -> Iterator[Shown]: ...
+    def __getitem__(self, at: int, /) -> VisibleRow: ...
+    def __iter__(self) -> Iterator[VisibleRow]: ...
 
 
 class RowList(ScrollView, can_focus=False):
@@ -75,17 +75,17 @@ class RowList(ScrollView, can_focus=False):
         id: str | None = None,
     ) -> None:
         super().__init__(id=id)
-        textual_inside.paint_bare(self)
+        textual_inside.paint_without_frame(self)
         self.title_cells = title_cells
         """What stands behind the titles begins in one column, if there are so many cells for them."""
         self.scatters = scatters
         """Whether the letters of a word that was searched may stand apart."""
-        self.shown: Rows = [Shown(row) for row in rows]
+        self.shown: Rows = [VisibleRow(row) for row in rows]
         self.empty = empty
         self.filter_text = ""
         self._at = -1
         self._styles: dict[tuple[str, bool], Style] = {}
-        self._drawn: dict[tuple[int, bool], tuple[Shown, int, Strip]] = {}
+        self._drawn: dict[tuple[int, bool], tuple[VisibleRow, int, Strip]] = {}
         """Rows that were in sight, by place and whether the cursor was there: what they show, in which width."""
         self.has_marks = False
         self._told: str | None = None
@@ -108,7 +108,7 @@ class RowList(ScrollView, can_focus=False):
         self._resize_to_rows()
         self._reveal()
 
-    def show_unseen(self, shown: Rows, at: int, *, query: str = "") -> None:
+    def show_lazy(self, shown: Rows, at: int, *, query: str = "") -> None:
         """Rows that are made when they come in sight; none is checked or a heading. The cursor goes to `at`."""
         self.shown = shown
         self.filter_text = query
@@ -157,7 +157,7 @@ class RowList(ScrollView, can_focus=False):
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
-        return textual_inside.vertical_scrollbar(self, textual_inside.BareScrollBar)
+        return textual_inside.vertical_scrollbar(self, textual_inside.FastScrollBar)
 
     def render_line(self, y: int) -> Strip:
         at = y + self.scroll_offset.y
@@ -172,7 +172,7 @@ class RowList(ScrollView, can_focus=False):
         if kept is not None and kept[0] is item and kept[1] == width:
             return kept[2]
         strip = self._whole(self._draw(item, width, is_current=key[1]))
-        if len(self._drawn) >= _MOST_KEPT:
+        if len(self._drawn) >= _MAX_CACHED_ROWS:
             self._drawn.clear()
         self._drawn[key] = (item, width, strip)
         return strip
@@ -187,12 +187,12 @@ class RowList(ScrollView, can_focus=False):
         line.width = self.size.width
         return line.strip()
 
-    def _draw(self, item: Shown, width: int, *, is_current: bool) -> Line:
+    def _draw(self, item: VisibleRow, width: int, *, is_current: bool) -> Line:
         row = item.row
         if row.is_heading:
             line = Line(width, self._style("text", False)).pad(2)
             line.add(plain(row.title), self._style("heading", False))
-            edge = min(width, WIDEST)
+            edge = min(width, MAX_WIDTH)
             if (right := plain(row.right)) and cells(right) < edge - line.used:
                 line.fill_to(edge - cells(right)).add(right, self._style("dim", False))
             return line
@@ -205,8 +205,8 @@ class RowList(ScrollView, can_focus=False):
         right = plain(row.right)
         if cells(right) + 1 > line.room // 2:
             right = ""
-        edge = min(width, WIDEST)
-        if width > WIDEST:
+        edge = min(width, MAX_WIDTH)
+        if width > MAX_WIDTH:
             edge = min(
                 width,
                 max(edge, line.used + _takes(row, self.title_cells, width) + cells(right) + bool(right)),
@@ -218,11 +218,11 @@ class RowList(ScrollView, can_focus=False):
             line.fill_to(edge - cells(right)).add(right, self._style(row.right_tone, is_current))
         return line.fill_to(width)
 
-    def _draw_text(self, line: Line, item: Shown, *, is_current: bool) -> None:
+    def _draw_text(self, line: Line, item: VisibleRow, *, is_current: bool) -> None:
         row = item.row
         title, detail = plain(row.title), plain(row.detail)
         places = item.places or (
-            places_of(row, self.filter_text, scatters=self.scatters) if self.filter_text else ()
+            matched_positions(row, self.filter_text, scatters=self.scatters) if self.filter_text else ()
         )
         if title != row.title or detail != row.detail:
             places = ()
@@ -233,7 +233,7 @@ class RowList(ScrollView, can_focus=False):
             line.room - min(badges, line.room // 2), line.base
         )  # a long title leaves the badges their room
         words = title.rstrip()  # blanks behind it only line up what follows, and need not stay
-        piece.add_marked(
+        piece.add_highlighted(
             words, (at for at in places if at < len(title)), self._style(tone, is_current), match
         )
         piece.pad(len(title) - len(words))
@@ -241,25 +241,25 @@ class RowList(ScrollView, can_focus=False):
         if self.title_cells and (row.badges or detail):
             line.fill_to(min(self.title_cells, _share(self._width, bool(detail))))
         for badge in row.badges:
-            if line.room - 2 < min(LEAST_CUT, cells(plain(badge.text))):
+            if line.room - 2 < min(MIN_CUT_CELLS, cells(plain(badge.text))):
                 return
-            line.add("  ").add_figured(
+            line.add("  ").add_with_diffstat(
                 plain(badge.text),
                 self._style(badge.tone, is_current),
                 self._style("success", is_current),
                 self._style("error", is_current),
             )
-        if detail and line.room - 2 >= min(LEAST_CUT, cells(detail)):
+        if detail and line.room - 2 >= min(MIN_CUT_CELLS, cells(detail)):
             start = len(title) + 1
             ours = [at - start for at in places if start <= at < start + len(detail)]
-            line.add("  ").add_marked(detail, ours, self._style("muted", is_current), match)
+            line.add("  ").add_highlighted(detail, ours, self._style("muted", is_current), match)
 
     def _style(self, name: str, is_current: bool) -> Style:
         found = self._styles.get((name, is_current))
         if found is None:
             found = self.get_component_rich_style(f"list--{name}")
             found = (
-                on_current(found, self.get_component_rich_style("list--cursor"))
+                on_selected_row(found, self.get_component_rich_style("list--cursor"))
                 if is_current
                 else readable(found)
             )

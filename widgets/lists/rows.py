@@ -34,7 +34,7 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     is_disabled: bool = False
     words: str = ""
     """Searched besides title and detail, but not shown."""
-    is_second: bool = False
+    is_secondary: bool = False
     """Of what matches alike the others come first."""
 
     @property

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import msgspec
 
 from widgets.fuzzy import Query
-from widgets.lists.filtering import Shown
+from widgets.lists.filtering import VisibleRow
 from widgets.lists.rows import Badge, ListRow, Tone
 
 EntryKind = Literal[
@@ -26,14 +26,14 @@ FILTER_NAMES: dict[TreeFilter, str] = {
     "labeled-only": "labelled",
     "all": "everything",
 }
-_SAID: tuple[EntryKind, ...] = ("user", "assistant", "compaction", "summary")
+_CONVERSATION_KINDS: tuple[EntryKind, ...] = ("user", "assistant", "compaction", "summary")
 _KINDS_SHOWN: dict[TreeFilter, tuple[EntryKind, ...]] = {
-    "default": (*_SAID, "tool", "shell"),
-    "no-tools": _SAID,
+    "default": (*_CONVERSATION_KINDS, "tool", "shell"),
+    "no-tools": _CONVERSATION_KINDS,
     "user-only": ("user",),
     "all": get_args(EntryKind),
 }
-_DEEPEST = 36
+_MAX_DEPTH = 36
 _SPEAKERS = {"user": "you: "}
 """Told by a word too, for a terminal without colours."""
 _TONES: dict[str, Tone] = {
@@ -87,14 +87,14 @@ class EntryTree:
         self._describe = describe
         self._described: dict[str, TreeEntry] = {}
         self.by_id = {entry.id: entry for entry in entries}
-        self.leaf = self._said(leaf)
+        self.leaf = self._nearest_message(leaf)
         self.path: set[str] = set()
         at = self.leaf
         while at is not None and at not in self.path:
             self.path.add(at)
             at = self.by_id[at].parent if at in self.by_id else None
 
-    def _said(self, leaf: str | None) -> str | None:
+    def _nearest_message(self, leaf: str | None) -> str | None:
         """The entry where the session stands for a person: a label or another model after it is no step."""
         while (entry := self.by_id.get(leaf or "")) and entry.kind in ("label", "change") and entry.parent:
             leaf = entry.parent
@@ -126,10 +126,10 @@ class EntryTree:
         return found
 
     def row(self, line: TreeLine, *, shows_time: bool = False) -> ListRow:
-        entry = self._told(line.entry)
+        entry = self._describe_entry(line.entry)
         mark = "• " if entry.id in self.path else "  "
         fold = f"▸{line.hidden} " if line.is_folded else ""
-        prefix = line.prefix if len(line.prefix) <= _DEEPEST else "…" + line.prefix[-_DEEPEST:]
+        prefix = line.prefix if len(line.prefix) <= _MAX_DEPTH else "…" + line.prefix[-_MAX_DEPTH:]
         label = (Badge(text=f"[{entry.label}]", tone="success"),) if entry.label else ()
         here = (Badge(text="← here", tone="accent"),) if entry.id == self.leaf else ()
         return ListRow(
@@ -142,7 +142,7 @@ class EntryTree:
             words=entry.label,
         )
 
-    def _told(self, entry: TreeEntry) -> TreeEntry:
+    def _describe_entry(self, entry: TreeEntry) -> TreeEntry:
         if self._describe is None:
             return entry
         found = self._described.get(entry.id)
@@ -163,7 +163,7 @@ class EntryTree:
         return of_kind if asked is None else lambda entry: of_kind(entry) and self._matches(entry, asked)
 
     def _matches(self, entry: TreeEntry, asked: Query) -> bool:
-        entry = self._told(entry)
+        entry = self._describe_entry(entry)
         return asked.accepts(f"{entry.text} {entry.label}", 0)
 
     def _children(self, shows: Callable[[TreeEntry], bool]) -> dict[str, list[TreeEntry]]:
@@ -190,19 +190,19 @@ class TreeRows:
         self._tree = tree
         self._lines = lines
         self._shows_time = shows_time
-        self._made: dict[int, Shown] = {}
+        self._made: dict[int, VisibleRow] = {}
 
     def __len__(self) -> int:
         return len(self._lines)
 
-    def __getitem__(self, at: int) -> Shown:
+    def __getitem__(self, at: int) -> VisibleRow:
         found = self._made.get(at)
         if found is None:
             row = self._tree.row(self._lines[at], shows_time=self._shows_time)
-            found = self._made[at] = Shown(row)
+            found = self._made[at] = VisibleRow(row)
         return found
 
-    def __iter__(self) -> Iterator[Shown]:
+    def __iter__(self) -> Iterator[VisibleRow]:
         return (self[at] for at in range(len(self)))
 
 

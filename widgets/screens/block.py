@@ -10,9 +10,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
 
-from widgets.keytable import Key, KeyTable
-from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
-from widgets.textual_inside import SheetScreen
+from widgets.key_table import Key, KeyTable
+from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
+from widgets.textual_internals import SheetScreen
 from widgets.transcript.blocks import (
     Block,
     CardBlock,
@@ -23,20 +23,20 @@ from widgets.transcript.blocks import (
     ReplyState,
     UserBlock,
 )
-from widgets.transcript.extent import Expansion
+from widgets.transcript.expansion import Expansion
 from widgets.transcript.item import Item
 from widgets.transcript.keyboard import Keyboard
 from widgets.transcript.leaves.code import CodeLeaf
 from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
 
-REFRESH = 0.5
+REFRESH_SECONDS = 0.5
 """Seconds between two looks at a block that goes on."""
-SHARE = 20
+MIN_PAUSE_FACTOR = 20
 """A look that cost t is followed by the next after at least this many t."""
 
 
-class WholeKeyboard(Keyboard):
+class BlockKeyboard(Keyboard):
     """There is nothing to walk between, so the keys move by rows; and leaving is closing."""
 
     @property
@@ -63,36 +63,36 @@ class WholeKeyboard(Keyboard):
             self.leave()
 
 
-KEYS: KeyTable[WholeKeyboard] = KeyTable(
+KEYS: KeyTable[BlockKeyboard] = KeyTable(
     Key("tui.select.down", "j,down", "Down", lambda keyboard: keyboard.viewport.scroll_by(1)),
     Key("tui.select.up", "k,up", "Up", lambda keyboard: keyboard.viewport.scroll_by(-1)),
     Key("tui.select.pageUp", "pageup,b", "Page up", lambda keyboard: keyboard.page(-1)),
     Key("tui.select.pageDown", "pagedown,space", "Page down", lambda keyboard: keyboard.page(1)),
     Key("tui.select.first", "home,g", "Top", Keyboard.go_home),
     Key("tui.select.last", "end,G", "Bottom", Keyboard.go_end),
-    Key("tui.select.confirm", "q,enter", "Close", WholeKeyboard.leave),
-    Key("tui.select.cancel", "escape", "Close", WholeKeyboard.leave),
-    Key("copy-or-leave", "ctrl+c", "Copy", WholeKeyboard.copy_or_leave, is_remappable=False),
+    Key("tui.select.confirm", "q,enter", "Close", BlockKeyboard.leave),
+    Key("tui.select.cancel", "escape", "Close", BlockKeyboard.leave),
+    Key("copy-or-leave", "ctrl+c", "Copy", BlockKeyboard.copy_or_leave, is_remappable=False),
 )
 
 
-class WholeBlock(Transcript):
+class BlockView(Transcript):
     """A transcript of one block."""
 
     BINDINGS: ClassVar[list[BindingType]] = KEYS.bindings
 
-    def __init__(self, block: Block, *, keyboard: type[WholeKeyboard] = WholeKeyboard) -> None:
+    def __init__(self, block: Block, *, keyboard: type[BlockKeyboard] = BlockKeyboard) -> None:
         super().__init__(keyboard=keyboard)
         self.column.expansion = Expansion(tools=True, thinking=True, is_whole=True)
         self.replace_all([block])
         self.viewport.set_following(is_going_on(block) and not _waits(block))
 
     def action_do(self, id: str) -> object:
-        assert isinstance(self.keyboard, WholeKeyboard)
+        assert isinstance(self.keyboard, BlockKeyboard)
         return KEYS.do(id, self.keyboard) if id in KEYS else super().action_do(id)
 
 
-def put(shown: WholeBlock, block: Block) -> None:
+def show_only(shown: BlockView, block: Block) -> None:
     """Only this, from its beginning."""
     shown.replace_all([block])
     shown.viewport.set_following(False)
@@ -106,7 +106,7 @@ class SearchedScreen(SheetScreen[None]):
         Binding("ctrl+f,slash,f3", "search", "Search", show=False, id="tui.altScreen.search"),
     ]
 
-    def __init__(self, transcript: WholeBlock) -> None:
+    def __init__(self, transcript: BlockView) -> None:
         super().__init__(classes="full-height")
         self.transcript = transcript
         self.search_bar = SearchBar(transcript, id="search")
@@ -133,7 +133,7 @@ class BlockScreen(SearchedScreen):
         shown = current()
         assert shown is not None
         self._shown = shown
-        super().__init__(WholeBlock(shown))
+        super().__init__(BlockView(shown))
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
@@ -153,7 +153,7 @@ class BlockScreen(SearchedScreen):
     def on_mount(self) -> None:
         self.transcript.focus()
         if is_going_on(self._shown):
-            self.set_timer(REFRESH, self._look_again)
+            self.set_timer(REFRESH_SECONDS, self._look_again)
 
     def _look_again(self) -> None:
         began = time.thread_time()
@@ -164,7 +164,7 @@ class BlockScreen(SearchedScreen):
         self._tell_keys()
         if is_going_on(block):
             cost = time.thread_time() - began
-            self.set_timer(max(REFRESH, SHARE * cost), self._look_again)
+            self.set_timer(max(REFRESH_SECONDS, MIN_PAUSE_FACTOR * cost), self._look_again)
 
     @on(Transcript.FocusModeChanged)
     def _focus_changed(self, message: Message) -> None:
@@ -178,7 +178,7 @@ class BlockScreen(SearchedScreen):
         self.dismiss(None)
 
 
-def _hints(shown: WholeBlock) -> list[KeyHint]:
+def _hints(shown: BlockView) -> list[KeyHint]:
     """Keys that do something with what is shown."""
     item = shown.column.items[0]
     leaves = item.leaves or ()

@@ -18,15 +18,15 @@ from widgets.editor.chips import UnsentPrompt
 from widgets.editor.line_input import LineInput
 from widgets.editor.prompt import PromptEditor
 from widgets.line import cells
-from widgets.lists.filtering import Shown
+from widgets.lists.filtering import VisibleRow
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
-from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
 from widgets.screens.preview import Preview, PreviewText, preview_of
-from widgets.status.arming import SHOWN_SECONDS
-from widgets.textual_inside import SheetScreen
+from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
+from widgets.status.input_guard import SHOWN_SECONDS
+from widgets.textual_internals import SheetScreen
 
-GRACE = 0.35
+GRACE_SECONDS = 0.35
 """Seconds without keys."""
 ROOMY = 16
 """Rows of a terminal from which a blank one stands between the text and what is asked."""
@@ -71,13 +71,13 @@ class DialogScreen(SheetScreen[T]):
     def _fit(self) -> None:
         text = self.query_one("#text", Preview)
         text.display = bool(self._text.parts or self._text.title)
-        height = max(1, min(text.row_count, self.most_rows()))
+        height = max(1, min(text.row_count, self.max_rows()))
         text.styles.height = height
         text.styles.margin = (0, 0, int(self.app.size.height >= ROOMY), 0)
         self._is_scrolled = text.display and text.row_count > height
         self.query_one("#keys", KeyHints).show(self.hints())
 
-    def most_rows(self) -> int:
+    def max_rows(self) -> int:
         """Of the text: what is longer is scrolled."""
         return self.app.size.height // 2
 
@@ -88,7 +88,7 @@ class DialogScreen(SheetScreen[T]):
 class QuestionScreen(DialogScreen[ListRow | None]):
     """One of several answers, by arrows and Enter or by its number."""
 
-    HEARD_AT_ONCE: ClassVar[frozenset[str]] = frozenset()
+    IMMEDIATE_KEYS: ClassVar[frozenset[str]] = frozenset()
     """Keys that decide nothing, or carefully, whenever they come."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Choose", show=False, id="tui.select.confirm"),
@@ -105,22 +105,22 @@ class QuestionScreen(DialogScreen[ListRow | None]):
         answers: Sequence[ListRow] = (),
         *,
         grace: float = 0.0,
-        hands_on: bool = False,
+        returns_early_letters: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`hands_on`: a letter that comes before the question listens is its answer, a row without an id: it was
-        typed by somebody who does not mean the question.
+        """`returns_early_letters`: a letter pressed during the grace period closes the question with a row
+        without an id: the person was typing something else.
         """
         super().__init__(title, text)
         self.answers = tuple(answers)
-        self._hands_on = hands_on
+        self._hands_on = returns_early_letters
         self._grace = grace
         self._clock = clock
         self._armed_at = 0.0
 
     def compose_question(self) -> ComposeResult:
         rows = [
-            Shown(msgspec.structs.replace(row, prefix=f"{number} ") if len(self.answers) < 10 else row)
+            VisibleRow(msgspec.structs.replace(row, prefix=f"{number} ") if len(self.answers) < 10 else row)
             for number, row in enumerate(self.answers, 1)
         ]
         titles = [cells(row.row.title) for row in rows if row.row.detail]
@@ -148,7 +148,7 @@ class QuestionScreen(DialogScreen[ListRow | None]):
         answers.show(answers.shown)
 
     def on_key(self, event: events.Key) -> None:
-        if event.key in self.HEARD_AT_ONCE:
+        if event.key in self.IMMEDIATE_KEYS:
             return
         if self._clock() < self._armed_at:
             self._armed_at = max(self._armed_at, self._clock() + self._grace)

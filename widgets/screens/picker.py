@@ -15,21 +15,21 @@ from textual.widget import Widget
 
 from widgets.editor.line_input import LineInput
 from widgets.line import cells
-from widgets.lists.filtering import Filter, Order, Shown
+from widgets.lists.filtering import Filter, Order, VisibleRow
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow, spaced
-from widgets.screens.pages import ALL_KEYS, show_all_keys
-from widgets.screens.parts import Body, KeyHint, KeyHints, RuleTitle, Sheet
+from widgets.screens.full_row_text import FullRowText
 from widgets.screens.preview import Preview, PreviewText
 from widgets.screens.requests import ScreenRequest
-from widgets.screens.told_whole import ToldWhole
-from widgets.textual_inside import SheetScreen, keymap_of
+from widgets.screens.screen_parts import Body, KeyHint, KeyHints, RuleTitle, Sheet
+from widgets.screens.text_pages import ALL_KEYS, show_all_keys
+from widgets.textual_internals import SheetScreen, keymap_of
 
-WIDE = 100
+PREVIEW_MIN_WIDTH = 100
 """From this width on a preview has room beside the list."""
-LONGEST_TITLE = 40
+MAX_TITLE_CELLS = 40
 """Cells up to which titles push what stands behind them to the right."""
-_MOST_NUMBERED = 9
+_MAX_NUMBERED = 9
 
 
 class PickerAction(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,7 +130,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         self._filters = filters
         self._filter = Filter(self._rows, order)
         self._order: Order = order
-        self._few = _FewRows(may_be=self.IS_SEARCHED and filters and not query and not is_full_height)
+        self._few = _RowNumbers(may_be=self.IS_SEARCHED and filters and not query and not is_full_height)
 
     # -- verbs ---------------------------------------------------------------------------------------------
 
@@ -190,7 +190,7 @@ class PickerScreen(SheetScreen[Picked | None]):
                 if self._preview is not None:
                     yield Preview(id="preview")
                 yield from self._below
-            yield ToldWhole(id="told")
+            yield FullRowText(id="told")
             yield KeyHints(self.hints(), all_keys=ALL_KEYS, id="keys")
 
     def compose_above(self) -> ComposeResult:
@@ -200,7 +200,7 @@ class PickerScreen(SheetScreen[Picked | None]):
     def _title_cells(self) -> int:
         widths = (cells(row.title) + len(row.prefix) for row in self._rows if not row.is_heading)
         number = 2 if self._few.may_be else 0
-        return min(LONGEST_TITLE, number + max(widths, default=0)) if self.IS_ALIGNED else 0
+        return min(MAX_TITLE_CELLS, number + max(widths, default=0)) if self.IS_ALIGNED else 0
 
     def hints(self) -> list[KeyHint]:
         own = [
@@ -244,12 +244,12 @@ class PickerScreen(SheetScreen[Picked | None]):
 
     def _arrange_panes(self) -> None:
         """Before there are any: a class that changes later styles all of them again."""
-        self.set_class(self._preview is not None and self.app.size.width >= WIDE, "beside")
+        self.set_class(self._preview is not None and self.app.size.width >= PREVIEW_MIN_WIDTH, "beside")
 
     def _fit(self) -> None:
         self._arrange_panes()
         is_told = self._preview is not None and (self.has_class("beside") or self.has_class("below"))
-        self.query_one(ToldWhole).fit(self.query_one(RowList), is_told=is_told)
+        self.query_one(FullRowText).fit(self.query_one(RowList), is_told=is_told)
         if not self.has_class("full-height"):
             most = max(3, self.app.size.height * 3 // 5 - 3)
             least = 2 if self._few.are(self._rows) and self._preview is None else 5
@@ -266,7 +266,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         hints = [hint for hint in self.hints() if self.row is not None or hint.id not in needing]
         self.query_one("#keys", KeyHints).show(hints)
 
-    def told(self, shown: list[Shown]) -> list[Shown]:
+    def told(self, shown: list[VisibleRow]) -> list[VisibleRow]:
         """What a row says may depend on what is around it."""
         return shown
 
@@ -287,7 +287,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         event.stop()
         if self._preview is not None:
             self.query_one("#preview", Preview).show(self._preview(event.row) if event.row else PreviewText())
-        self.query_one(ToldWhole).tell(self.query_one(RowList))
+        self.query_one(FullRowText).show_row(self.query_one(RowList))
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
         event.stop()
@@ -321,7 +321,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         self.query_one(RowList).action_edge(is_end)
 
 
-class _FewRows:
+class _RowNumbers:
     """Lists so short that each row has a number, which chooses it: they need no line to filter them."""
 
     def __init__(self, *, may_be: bool) -> None:
@@ -329,7 +329,7 @@ class _FewRows:
         """Whether a list shows numbers when it is short; not once something was typed to filter it."""
 
     def are(self, rows: Sequence[ListRow]) -> bool:
-        return self.may_be and 0 < sum(not row.is_heading for row in rows) <= _MOST_NUMBERED
+        return self.may_be and 0 < sum(not row.is_heading for row in rows) <= _MAX_NUMBERED
 
     @staticmethod
     def called(number: str, rows: Sequence[ListRow]) -> ListRow | None:
@@ -339,8 +339,8 @@ class _FewRows:
         return choices[at] if 0 <= at < len(choices) and not choices[at].is_disabled else None
 
 
-def _numbered(shown: Sequence[Shown]) -> list[Shown]:
-    out: list[Shown] = []
+def _numbered(shown: Sequence[VisibleRow]) -> list[VisibleRow]:
+    out: list[VisibleRow] = []
     number = 0
     for item in shown:
         if not item.row.is_heading:

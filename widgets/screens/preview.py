@@ -10,14 +10,14 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
-from widgets import textual_inside
-from widgets.legible import readable
+from widgets import textual_internals as textual_inside
 from widgets.line import Line, cells, plain
 from widgets.lists.rows import Tone
-from widgets.transcript.leaves.text import clean, expand_tabs, wrap
+from widgets.readable_styles import readable
+from widgets.transcript.leaves.safe_text import clean, expand_tabs, wrap
 
-LONGEST = 20_000
-LEAST_WRAPPED = 16
+MAX_PREVIEW_CHARS = 20_000
+MIN_WRAP_CELLS = 16
 """Cells that are left of an indent for what goes on below itself; else it begins at the edge."""
 
 
@@ -53,9 +53,9 @@ class Preview(ScrollView, can_focus=False):
     }
     DEFAULT_CSS = "Preview { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }"
 
-    def __init__(self, *, longest: int = LONGEST, id: str | None = None) -> None:
+    def __init__(self, *, longest: int = MAX_PREVIEW_CHARS, id: str | None = None) -> None:
         super().__init__(id=id)
-        textual_inside.paint_bare(self)
+        textual_inside.paint_without_frame(self)
         self.shown = PreviewText()
         self._longest = longest
         """Characters of each part that are shown."""
@@ -84,7 +84,7 @@ class Preview(ScrollView, can_focus=False):
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
-        return textual_inside.vertical_scrollbar(self, textual_inside.BareScrollBar)
+        return textual_inside.vertical_scrollbar(self, textual_inside.FastScrollBar)
 
     def _lay_out(self) -> None:
         width = _room(self.size.width)
@@ -111,7 +111,7 @@ class Preview(ScrollView, can_focus=False):
 
 def row_count(text: PreviewText, width: int) -> int:
     """In a pane of so many columns."""
-    return len(_wrapped(text, _room(width), LONGEST))
+    return len(_wrapped(text, _room(width), MAX_PREVIEW_CHARS))
 
 
 def _room(width: int) -> int:
@@ -137,7 +137,7 @@ def _wrapped(text: PreviewText, width: int, longest: int) -> list[tuple[str, str
 def _rows_of(line: str, width: int, hang: int) -> list[str]:
     """A line that goes on below itself keeps its indent."""
     indent = hang or len(line) - len(line.lstrip(" "))
-    if width - indent < LEAST_WRAPPED:
+    if width - indent < MIN_WRAP_CELLS:
         indent = 0
     rest = line[indent:]
     rows = [expand_tabs(rest[start:end], 0) for start, end in wrap(rest, width - indent)]

@@ -17,30 +17,30 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
-from widgets.figures import figured
-from widgets.keys_told import fitting_hints
-from widgets.legible import on_current
+from widgets.diffstat import split_diffstat
+from widgets.key_labels import fitting_hints
 from widgets.line import Line, cells, plain
-from widgets.status.arming import QUIET_SECONDS, Arming
-from widgets.terminal.terminal_driver import DoubtfulChord
-from widgets.transcript.leaves.text import clean, expand_tabs, wrap
+from widgets.readable_styles import on_selected_row
+from widgets.status.input_guard import QUIET_SECONDS, InputGuard
+from widgets.terminal.terminal_driver import AmbiguousAltKey
+from widgets.transcript.leaves.safe_text import clean, expand_tabs, wrap
 
-AGAIN_SECONDS = 2.5
+REPEAT_SECONDS = 2.5
 """How long the same chord once more counts, in a terminal that sends Alt as an Escape in front; then it was a stop."""
-MOST_TEXT_ROWS = 4
-MOST_PARTS = 3
-_BESIDE = 6
+MAX_TEXT_ROWS = 4
+MAX_PARTS = 3
+_RESERVED_ROWS = 6
 """Rows that the editor, the lines around and a little of the transcript keep."""
-_LOOKS = 0.1
-ApprovalKeeps = Literal["session", "project", "person"]
-_KEEPS: dict[ApprovalKeeps, str] = {
+_TICK_SECONDS = 0.1
+RuleScope = Literal["session", "project", "person"]
+_SCOPE_LABELS: dict[RuleScope, str] = {
     "session": "this session",
     "project": "this project",
     "person": "always",
 }
 """How long a rule counts."""
-_PROJECT_FIRST: tuple[ApprovalKeeps, ...] = ("project", "session", "person")
-_LONGEST_KEEP = max(map(len, _KEEPS.values()))
+_PROJECT_FIRST: tuple[RuleScope, ...] = ("project", "session", "person")
+_MAX_SCOPE_CELLS = max(map(len, _SCOPE_LABELS.values()))
 Tone = Literal["text", "muted", "accent", "warning", "error"]
 
 
@@ -60,7 +60,7 @@ class ApprovalRule(msgspec.Struct, frozen=True, kw_only=True):
     """Those of its group, shown as far as there is room."""
 
 
-class ApprovalAsked(msgspec.Struct, frozen=True, kw_only=True):
+class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What the bar shows."""
 
     id: str
@@ -110,15 +110,15 @@ class ApprovalBar(Widget, can_focus=False):
         """Somebody decided."""
 
         def __init__(
-            self, id: str, allows: bool, rule: str | None = None, keeps: ApprovalKeeps = "session"
+            self, id: str, allows: bool, rule: str | None = None, scope: RuleScope = "session"
         ) -> None:
             super().__init__()
             self.id = id
             self.allows = allows
             self.rule = rule
-            self.keeps: ApprovalKeeps = keeps
+            self.scope: RuleScope = scope
 
-    class WholeRequested(Message):
+    class DetailsRequested(Message):
         """All of it, on a screen."""
 
     class EditRequested(Message):
@@ -127,14 +127,14 @@ class ApprovalBar(Widget, can_focus=False):
     class Left(Message):
         """Back to the editor."""
 
-    class StopMeant(Message):
+    class StopRequested(Message):
         """A chord that may have been an Escape with a letter behind it was not pressed again."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.asked: ApprovalAsked | None = None
+        self.asked: ApprovalRequest | None = None
         self.keys = ApprovalKeys()
-        self.arming = Arming()
+        self.arming = InputGuard()
         self._clock = clock
         self._typed = ""
         self._chooses = False
@@ -151,7 +151,7 @@ class ApprovalBar(Widget, can_focus=False):
         self._rows: list[tuple[tuple[str, str], ...]] = []
 
     def on_mount(self) -> None:
-        self._looks = self.set_interval(_LOOKS, self._look, pause=self.asked is None)
+        self._looks = self.set_interval(_TICK_SECONDS, self._look, pause=self.asked is None)
 
     @property
     def is_inside(self) -> bool:
@@ -159,24 +159,24 @@ class ApprovalBar(Widget, can_focus=False):
         return self.has_focus
 
     @property
-    def tells_keys(self) -> bool:
+    def shows_keys(self) -> bool:
         """They are heard, and shown as what one can press."""
         return self._was_armed and self.arming.is_armed(self._clock())
 
-    def show(self, asked: ApprovalAsked | None) -> None:
+    def show(self, asked: ApprovalRequest | None) -> None:
         """Another question, or none."""
         self.arming.hidden()
         if asked is None and self.has_focus:
             self.leave()
         self.asked = asked
         self._typed, self._chooses, self._at, self._was_armed = "", False, 0, False
-        self._settle_doubt()
+        self._resolve_ambiguity()
         self.display = asked is not None
         self._fit()
         if self._looks is not None:
             (self._looks.pause if asked is None else self._looks.resume)()
         if asked is not None:
-            self.call_after_refresh(self._has_been_painted)
+            self.call_after_refresh(self._after_paint)
 
     def note_input(self, event: events.Event) -> bool:
         """Any key, paste or click anywhere: told before it does what it does.
@@ -187,11 +187,11 @@ class ApprovalBar(Widget, can_focus=False):
         if self.asked is not None:
             self.arming.key(now)
         elif now >= self._again_until:
-            self._settle_doubt()
-        self._doubtful = event.key if isinstance(event, DoubtfulChord) else ""
+            self._resolve_ambiguity()
+        self._doubtful = event.key if isinstance(event, AmbiguousAltKey) else ""
         was_stop = bool(self._waits_for) and isinstance(event, events.Key) and event.is_printable
         if was_stop:
-            self._settle_doubt()
+            self._resolve_ambiguity()
         return was_stop
 
     # From the editor
@@ -199,7 +199,7 @@ class ApprovalBar(Widget, can_focus=False):
     def answer(self, allows: bool) -> bool:
         """By a key of the page. False: it did not listen yet, or wants a word."""
         asked = self.asked
-        if asked is None or (allows and not self.is_meant()) or not self.arming.was_armed:
+        if asked is None or (allows and not self.is_intended()) or not self.arming.was_armed:
             return False
         if allows and asked.floor_word is not None:
             return False
@@ -211,7 +211,7 @@ class ApprovalBar(Widget, can_focus=False):
 
     def enter(self, *, chooses: bool = False) -> None:
         """The keyboard goes here, if the key came when it listened."""
-        if self.asked is not None and self.is_meant() and self.arming.was_armed:
+        if self.asked is not None and self.is_intended() and self.arming.was_armed:
             self._open(chooses=chooses)
 
     def _open(self, *, chooses: bool) -> None:
@@ -221,21 +221,21 @@ class ApprovalBar(Widget, can_focus=False):
         self.focus()
         self._fit()
 
-    def is_meant(self) -> bool:
+    def is_intended(self) -> bool:
         """A chord that may be an Escape with a letter right behind it answers nothing: the same once more does. A
         letter behind it stops, and so does no second press."""
         now, was_quiet = self._clock(), self.asked is None or self.arming.was_armed
         is_again = self._doubtful == self._waits_for and now - self._pressed_at >= QUIET_SECONDS and was_quiet
         if not self._doubtful or is_again:
-            self._settle_doubt()
+            self._resolve_ambiguity()
             return True
         if self._doubtful != self._waits_for:
             self._waits_for, self._pressed_at = self._doubtful, now
-            self._again_until = now + AGAIN_SECONDS
+            self._again_until = now + REPEAT_SECONDS
         self._fit()
         return False
 
-    def _settle_doubt(self) -> None:
+    def _resolve_ambiguity(self) -> None:
         self._waits_for, self._again_until = "", math.inf
 
     def leave(self) -> None:
@@ -274,19 +274,19 @@ class ApprovalBar(Widget, can_focus=False):
             return False
         return True
 
-    def _do(self, key: str, asked: ApprovalAsked) -> None:
+    def _do(self, key: str, asked: ApprovalRequest) -> None:
         rules = self._choices()
         if self._chooses and key in ("up", "down"):
             self._at = min(max(0, self._at + (1 if key == "down" else -1)), len(rules) - 1)
             self._fit()
         elif self._chooses and key == "enter":
-            text, keeps = rules[self._at]
-            self.post_message(self.Answered(asked.id, True, text, keeps))
+            text, scope = rules[self._at]
+            self.post_message(self.Answered(asked.id, True, text, scope))
         elif key == "w" and asked.rules and asked.kind == "call":
             self._chooses = not self._chooses
             self._fit()
         elif key == "v":
-            self.post_message(self.WholeRequested())
+            self.post_message(self.DetailsRequested())
         elif key == "e" and asked.kind == "call":
             self.post_message(self.EditRequested())
         elif key == "x" or (key == "n" and asked.kind == "confirm"):
@@ -296,13 +296,13 @@ class ApprovalBar(Widget, can_focus=False):
         elif (key in ("a", "enter") and asked.floor_word is None) or (key == "y" and asked.kind == "confirm"):
             self.post_message(self.Answered(asked.id, True))
 
-    def _choices(self) -> list[tuple[str, ApprovalKeeps]]:
+    def _choices(self) -> list[tuple[str, RuleScope]]:
         """Each rule for this session, then for this project, then for good; or what is to be chosen from."""
         if self.asked is not None and self.asked.kind == "select":
             return [(option, "session") for option in self.asked.options]
         rules = self.asked.rules if self.asked is not None else ()
-        keeps_in_order = _PROJECT_FIRST if any(rule.words for rule in rules) else tuple(_KEEPS)
-        return [(rule.text, keeps) for keeps in keeps_in_order for rule in rules]
+        keeps_in_order = _PROJECT_FIRST if any(rule.words for rule in rules) else tuple(_SCOPE_LABELS)
+        return [(rule.text, scope) for scope in keeps_in_order for rule in rules]
 
     # How it looks
 
@@ -313,31 +313,31 @@ class ApprovalBar(Widget, can_focus=False):
         self.arming.look(now)
         is_armed = self.arming.is_armed(now)
         if now >= self._again_until:
-            self._settle_doubt()
-            self.post_message(self.StopMeant())
+            self._resolve_ambiguity()
+            self.post_message(self.StopRequested())
         was_told_again, self._tells_again = self._tells_again, bool(self._waits_for)
         if is_armed != self._was_armed or was_told_again != self._tells_again:
             self._was_armed = is_armed
             self._fit()  # the keys are in another ink
 
-    def _has_been_painted(self) -> None:
+    def _after_paint(self) -> None:
         if self.asked is not None and self.is_attached and self.region.height >= len(self._rows):
             self.arming.shown(self._clock())
 
     def on_resize(self) -> None:
         self._fit()
         if self.asked is not None:
-            self.call_after_refresh(self._has_been_painted)
+            self.call_after_refresh(self._after_paint)
 
     def _fit(self) -> None:
         asked = self.asked
-        self._rows = [] if asked is None else self._made(asked, max(20, (self.size.width or 80) - 3))
+        self._rows = [] if asked is None else self._content_rows(asked, max(20, (self.size.width or 80) - 3))
         height = len(self._rows)
         if self.styles.height is None or self.styles.height.value != height:
             self.styles.height = height
         self.refresh()
 
-    def _made(self, asked: ApprovalAsked, width: int) -> list[tuple[tuple[str, str], ...]]:
+    def _content_rows(self, asked: ApprovalRequest, width: int) -> list[tuple[tuple[str, str], ...]]:
         number = f"{asked.number} of {asked.of} · " if asked.of > 1 else ""
         head = (
             ("title", f"{asked.tool} wants to run  "),
@@ -349,9 +349,9 @@ class ApprovalBar(Widget, can_focus=False):
             head = (("title", f"{asked.tool} asks  "), ("muted", number))
         rows: list[tuple[tuple[str, str], ...]] = [head]
         lines = _rows_of(asked.text, width)
-        most = MOST_TEXT_ROWS if self.app.size.height > 20 else 2
+        most = MAX_TEXT_ROWS if self.app.size.height > 20 else 2
         rows += [
-            tuple((piece.kind or "text", piece.text) for piece in figured(line))
+            tuple((piece.kind or "text", piece.text) for piece in split_diffstat(line))
             if asked.kind == "staged"
             else (("text", line),)
             for line in lines[:most]
@@ -362,13 +362,13 @@ class ApprovalBar(Widget, can_focus=False):
             )
         telling = [part for part in asked.parts if not part.is_harmless]
         if len(asked.parts) > 1:
-            for part in telling[:MOST_PARTS]:
+            for part in telling[:MAX_PARTS]:
                 rows.append((("muted", f"  {part.does}: "), ("text", plain(part.text))))
-            if len(telling) > MOST_PARTS:
-                rows.append((("muted", f"  … and {len(telling) - MOST_PARTS} more parts"),))
+            if len(telling) > MAX_PARTS:
+                rows.append((("muted", f"  … and {len(telling) - MAX_PARTS} more parts"),))
         if asked.why:
             rows.append((("muted", plain(asked.why)),))
-        room = max(4, self.app.size.height - _BESIDE) - 1
+        room = max(4, self.app.size.height - _RESERVED_ROWS) - 1
         if self._chooses:
             rules = self._rule_rows(asked, width)
             first = max(0, min(self._at - 1, len(rules) - max(1, room - 2)))
@@ -376,11 +376,11 @@ class ApprovalBar(Widget, can_focus=False):
             rows = [*rows[: max(1, room - len(rules))], *rules]
         return [*rows[:room], self._key_row(asked, width)]
 
-    def _rule_rows(self, asked: ApprovalAsked, width: int) -> list[tuple[tuple[str, str], ...]]:
+    def _rule_rows(self, asked: ApprovalRequest, width: int) -> list[tuple[tuple[str, str], ...]]:
         known_rules = {rule.text: rule for rule in asked.rules}
         longest = max((cells(plain(text)) for text in known_rules), default=0)
         rows: list[tuple[tuple[str, str], ...]] = []
-        for place, (text, keeps) in enumerate(self._choices()):
+        for place, (text, scope) in enumerate(self._choices()):
             name, mark = ("current", "› ") if place == self._at else ("text", "  ")
             if asked.kind == "select":
                 rows.append(((name, f"{mark}{plain(text)}"),))
@@ -388,8 +388,8 @@ class ApprovalBar(Widget, can_focus=False):
             answers = f"matches {known_rules[text].answers} of {asked.asked} earlier questions"
             count = answers if asked.asked else "first question"
             words = plain(known_rules[text].words)
-            kept = "all projects" if words and keeps == "person" else _KEEPS[keeps]
-            row = f"{words} for {kept}" if words else f"{kept:<{_LONGEST_KEEP}}  {plain(text):<{longest}}"
+            kept = "all projects" if words and scope == "person" else _SCOPE_LABELS[scope]
+            row = f"{words} for {kept}" if words else f"{kept:<{_MAX_SCOPE_CELLS}}  {plain(text):<{longest}}"
             room = width - cells(mark + row)
             hosts = _fitting_hosts(known_rules[text].hosts, room - cells(f"  {count}"))
             rows.append(
@@ -397,7 +397,7 @@ class ApprovalBar(Widget, can_focus=False):
             )
         return rows
 
-    def _key_row(self, asked: ApprovalAsked, width: int) -> tuple[tuple[str, str], ...]:
+    def _key_row(self, asked: ApprovalRequest, width: int) -> tuple[tuple[str, str], ...]:
         """What answers: the keys are in accent from when they are heard."""
         keys, name = self.keys, "key" if self._was_armed or self.has_focus else "muted"
         inside = (("x", "deny"), ("v", "details"), ("e", "edit"), ("esc", "back"))
@@ -421,7 +421,7 @@ class ApprovalBar(Widget, can_focus=False):
         whole, here = (keys.whole, "details"), (keys.enter, "focus")
         return _told(((keys.once, "allow"), (keys.deny, "deny"), always, whole, here), name, width)
 
-    def _keys_for_others(self, asked: ApprovalAsked) -> tuple[tuple[str, str], ...]:
+    def _keys_for_others(self, asked: ApprovalRequest) -> tuple[tuple[str, str], ...]:
         keys = self.keys
         if asked.kind == "select":
             if self.has_focus:
@@ -450,9 +450,9 @@ class ApprovalBar(Widget, can_focus=False):
         current = self._style("approval--current") if self._rows[y][0][0] == "current" else None
         for name, text in self._rows[y]:
             style = self._style(f"approval--{name}")
-            line.add(text, style if current is None else on_current(style, current))
+            line.add(text, style if current is None else on_selected_row(style, current))
         if current is not None:  # to the edge, as in every list
-            line.base = on_current(line.base, current)
+            line.base = on_selected_row(line.base, current)
         return line.strip()
 
     def _style(self, name: str) -> Style:

@@ -12,14 +12,14 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from widgets.keys_told import fitting_hints, hint_parts, key_told, keys_told
-from widgets.legible import on_current
+from widgets.key_labels import fitting_hints, format_hints, hint_parts, key_label
 from widgets.line import Line, plain
-from widgets.textual_inside import keymap_of
+from widgets.readable_styles import on_selected_row
+from widgets.textual_internals import keymap_of
 
 Kind = Literal["steer", "followUp"]
 _LABELS: dict[Kind, str] = {"steer": "steers", "followUp": "follows"}
-MOST_ROWS = 5
+MAX_ROWS = 5
 
 
 class QueuedRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +89,7 @@ class QueueView(Widget, can_focus=True):
         self.rows = rows
         stays = next((at for at, row in enumerate(rows) if row.id == current), min(self._at, len(rows) - 1))
         self._at = max(0, stays) if self.has_focus else 0
-        height = min(len(rows), MOST_ROWS) + 1 if rows else 0
+        height = min(len(rows), MAX_ROWS) + 1 if rows else 0
         if self.styles.height is None or self.styles.height.value != height:
             self.styles.height = height
         self.display = bool(rows)
@@ -108,7 +108,7 @@ class QueueView(Widget, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         line = Line(self.size.width, self.rich_style, edge=1)
-        shown = min(len(self.rows), MOST_ROWS)
+        shown = min(len(self.rows), MAX_ROWS)
         hint = self.get_component_rich_style("queue--hint")
         if y >= shown:
             more = len(self.rows) - shown
@@ -125,9 +125,9 @@ class QueueView(Widget, can_focus=True):
         label, style = self.get_component_rich_style(name), self.get_component_rich_style("queue--text")
         if is_current:  # to the edge, as in every list
             current = self.get_component_rich_style("queue--current")
-            line.base = on_current(line.base, current)
+            line.base = on_selected_row(line.base, current)
             hint, label, style = (
-                on_current(each, current)
+                on_selected_row(each, current)
                 for each in (self.get_component_rich_style("queue--key"), label, current)
             )
         line.add("› " if is_current else "  ", hint).add(_LABELS[row.kind].ljust(9), label)
@@ -137,16 +137,16 @@ class QueueView(Widget, can_focus=True):
     def _keys(self) -> str:
         """What each key does while the keyboard is here."""
         own = keymap_of(self.app)
-        moves = key_told(own, "app.queue.earlier", "shift+↑"), key_told(own, "app.queue.later", "shift+↓")
+        moves = key_label(own, "app.queue.earlier", "shift+↑"), key_label(own, "app.queue.later", "shift+↓")
         usual = "shift+↑/↓" if moves == ("shift+↑", "shift+↓") else "/".join(filter(None, moves))
         told = (
-            (key_told(own, "app.queue.edit", "enter"), "edit"),
+            (key_label(own, "app.queue.edit", "enter"), "edit"),
             (usual, "move"),
-            (key_told(own, "app.queue.remove", "del"), "remove"),
-            (key_told(own, "app.queue.switch", "tab"), "steer or follow"),
-            (key_told(own, "app.queue.leave", "esc"), "back"),
+            (key_label(own, "app.queue.remove", "del"), "remove"),
+            (key_label(own, "app.queue.switch", "tab"), "steer or follow"),
+            (key_label(own, "app.queue.leave", "esc"), "back"),
         )
-        return keys_told(told)
+        return format_hints(told)
 
     def action_move(self, delta: int) -> None:
         if self.rows:

@@ -6,7 +6,7 @@ import msgspec
 
 from widgets.line import cells, plain
 from widgets.lists.rows import Tone
-from widgets.transcript.leaves.text import crop
+from widgets.transcript.leaves.safe_text import crop
 
 GAP = "  "
 

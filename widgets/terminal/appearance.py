@@ -5,7 +5,7 @@ from typing import Literal
 
 from tools.patterns import late
 from widgets.colors import is_dark
-from widgets.terminal.early_terminal import HeldTerminal
+from widgets.terminal.early_terminal import EarlyTerminal
 
 Appearance = Literal["dark", "light"]
 _PART = rb"([0-9a-fA-F]{1,4})"
@@ -14,7 +14,7 @@ _ATTRIBUTES = late(rb"\x1b\[\?[\d;]*c")
 """The answer to a question that every terminal answers: behind it, no other answer comes."""
 
 
-def appearance_of(held: HeldTerminal, patience: float = 0.1) -> Appearance | None:
+def appearance_of(held: EarlyTerminal, patience: float = 0.1) -> Appearance | None:
     """None when the terminal does not say within `patience` seconds after it was asked."""
     deadline = held.asked_at + patience
     while held.is_held and not _ATTRIBUTES.search(held.read):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from textual.geometry import Offset
 from textual.widget import Widget
 
-from widgets import textual_inside
+from widgets import textual_internals as textual_inside
 
 _STEADY_BLOCK, _BLINKING_BLOCK = "\x1b[2 q", "\x1b[1 q"
 _STEADY_BAR, _BLINKING_BAR = "\x1b[6 q", "\x1b[5 q"

@@ -15,11 +15,11 @@ import msgspec
 
 from widgets.editor.chips import Attachment
 from widgets.editor.images import image_bytes
-from widgets.terminal.terminal_manners import wrapped
+from widgets.terminal.terminal_control import wrapped
 
-MOST_OSC52 = 74_000
+MAX_OSC52_CHARS = 74_000
 """Characters of base64 that common terminals take; more is cut off or dropped by them."""
-SECONDS = 3.0
+TIMEOUT = 3.0
 
 
 class Copied(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class Copied(msgspec.Struct, frozen=True, kw_only=True):
 def osc52(text: str, env: Mapping[str, str] = os.environ, *, target: str = "c") -> str:
     """The sequence that puts a text into the terminal's clipboard (`c`) or selection (`p`); empty if too long."""
     data = base64.b64encode(text.encode(errors="replace")).decode()
-    return wrapped(f"\x1b]52;{target};{data}\x1b\\", env) if len(data) <= MOST_OSC52 else ""
+    return wrapped(f"\x1b]52;{target};{data}\x1b\\", env) if len(data) <= MAX_OSC52_CHARS else ""
 
 
 def copy(
@@ -139,7 +139,7 @@ def _feed(command: Sequence[str], text: str, env: Mapping[str, str]) -> bool:
             input=text.encode(errors="replace"),
             stdout=subprocess.DEVNULL,  # such a program stays behind and would hold a pipe open
             stderr=subprocess.DEVNULL,
-            timeout=SECONDS,
+            timeout=TIMEOUT,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
@@ -149,7 +149,7 @@ def _feed(command: Sequence[str], text: str, env: Mapping[str, str]) -> bool:
 
 def _output(command: Sequence[str], env: Mapping[str, str]) -> bytes:
     try:
-        done = subprocess.run(command, env=env, capture_output=True, timeout=SECONDS, check=False)
+        done = subprocess.run(command, env=env, capture_output=True, timeout=TIMEOUT, check=False)
         return done.stdout
     except (OSError, subprocess.TimeoutExpired):
         return b""

@@ -22,7 +22,7 @@ _QUESTION = b"\x1b]11;?\x1b\\\x1b[c"
 """The background's colour, and what every terminal answers: behind that, no other answer comes."""
 
 
-class TypingPlace:
+class EchoLine:
     """Where on a launch frame typed letters stand: row and column from 1, `room` cells, in the `style` of a text."""
 
     def __init__(self, row: int, column: int, room: int, style: bytes) -> None:
@@ -47,7 +47,7 @@ class TypingPlace:
         return row + b"\x1b[%d;%dH" % (self.row, self.column + used)
 
 
-class HeldTerminal:
+class EarlyTerminal:
     """From `hold` until `end`, which must be called, what is typed is kept and not echoed."""
 
     def __init__(self) -> None:
@@ -61,16 +61,16 @@ class HeldTerminal:
         self._handle = -1
         self._read = b""
         self._lock = threading.Lock()
-        self._echoes: TypingPlace | None = None
+        self._echoes: EchoLine | None = None
         self._echoed = ""
         self._size = (0, 0)
         self._wakes = self._waker = -1
         self._reader: threading.Thread | None = None
 
-    def page_came(self) -> None:
+    def page_started(self) -> None:
         self.is_given_back = False
 
-    def page_went(self) -> None:
+    def page_stopped(self) -> None:
         self.is_given_back = True
 
     @property
@@ -100,7 +100,7 @@ class HeldTerminal:
         except (termios.error, OSError):
             pass
 
-    def draw(self, frame: bytes, place: TypingPlace) -> None:
+    def draw(self, frame: bytes, place: EchoLine) -> None:
         """Shows a launch frame, and from now on what is typed on it."""
         import termios  # noqa: PLC0415  (not on every system)
 
@@ -119,10 +119,10 @@ class HeldTerminal:
             return
         self._echoes = place
         self._wakes, self._waker = os.pipe()
-        self._reader = threading.Thread(target=self._read_along, name="launch frame", daemon=True)
+        self._reader = threading.Thread(target=self._read_input, name="launch frame", daemon=True)
         self._reader.start()
 
-    def _read_along(self) -> None:
+    def _read_input(self) -> None:
         while True:
             try:
                 ready, _, _ = select.select([self._handle, self._wakes], [], [])
@@ -189,7 +189,7 @@ class HeldTerminal:
         """What the terminal has sent so far, answers and keys."""
         return self._read
 
-    def take_typed(self) -> str:
+    def take_typed_text(self) -> str:
         """What was typed so far, if it is nothing but text; for the editor, before the page is first painted.
 
         From now on nothing more is shown on the frame.
@@ -202,7 +202,7 @@ class HeldTerminal:
             self._read = b""
             return text
 
-    def take_read(self) -> bytes:
+    def take_input(self) -> bytes:
         """What the terminal has sent: whoever reads the terminal next begins with it."""
         self._stop_reading()
         while self.is_held and self.wait_for(0.0):

@@ -13,7 +13,7 @@ class RawInput:
         self._listeners: list[Listener] = []
 
     @property
-    def is_heard(self) -> bool:
+    def has_listeners(self) -> bool:
         return bool(self._listeners)
 
     def listen(self, listener: Listener) -> Callable[[], None]:
@@ -26,7 +26,7 @@ class RawInput:
 
         return stop
 
-    def passed(self, text: str) -> str:
+    def pass_through(self, text: str) -> str:
         """What is left of it for those behind."""
         for listener in tuple(self._listeners):
             answer = listener(text)

@@ -22,24 +22,24 @@ from textual.geometry import Size
 from textual.message import Message
 
 from tools.patterns import TURNS_DIRECTION, late
-from widgets import textual_inside
+from widgets import textual_internals as textual_inside
 from widgets.graphics.terminal_images import TerminalImages
-from widgets.terminal.early_terminal import HeldTerminal
-from widgets.terminal.incoming import Incoming, TerminalAnswer
+from widgets.terminal.early_terminal import EarlyTerminal
+from widgets.terminal.input_splitter import InputSplitter, TerminalReply
 from widgets.terminal.raw_input import RawInput
 from widgets.terminal.terminal_input import InputReader
-from widgets.textual_inside import KeyParser
+from widgets.textual_internals import KeyParser
 
 _CHUNK = 65_536
-_PATIENCE = 2.0
+_KEY_TIMEOUT = 2.0
 """Seconds for what a key does until the next one is given on in any case."""
 _ENTER_SCREEN = "\x1b[?1049h"
-_ASK_HOW_KEYS_ARE_TOLD = "\x1b[?u"
-_KEYS_ARE_TOLD = late(r"\x1b\[\?(\d*)u")
-_CHORDS_ARE_TOLD = 1
+_KEY_PROTOCOL_QUERY = "\x1b[?u"
+_KEY_PROTOCOL_REPLY = late(r"\x1b\[\?(\d*)u")
+_DISAMBIGUATES_ESCAPE = 1
 """In the answer: Escape and Alt are sequences that nothing else begins with (kitty's keyboard protocol)."""
-_KEEP_TITLE = "\x1b[22;0t"
-_OWN_TITLE_AND_CURSOR = "\x1b[23;0t\x1b[0 q"
+_SAVE_TITLE = "\x1b[22;0t"
+_RESTORE_TITLE_AND_CURSOR = "\x1b[23;0t\x1b[0 q"
 """The shell's, which it does not set anew."""
 
 
@@ -55,18 +55,18 @@ class _WakingEvent(threading.Event):
         os.write(self._waker, b"\0")
 
 
-class Ahead(Protocol):
+class KeyPacing(Protocol):
     """Tells for which keys those behind them wait, and for what."""
 
     def is_text(self, key: events.Key) -> bool: ...
     async def settle(self) -> None: ...
 
 
-class DoubtfulChord(events.Key):
+class AmbiguousAltKey(events.Key):
     """Alt with a key, or Escape with that key right behind it: only a terminal that tells them apart would know."""
 
 
-DoubtfulChord.handler_name = events.Key.handler_name
+AmbiguousAltKey.handler_name = events.Key.handler_name
 
 
 class TerminalDriver(LinuxDriver):
@@ -77,8 +77,8 @@ class TerminalDriver(LinuxDriver):
         debug: bool = False,
         mouse: bool = True,
         size: tuple[int, int] | None = None,
-        held: HeldTerminal | None = None,
-        ahead: Ahead | None = None,
+        held: EarlyTerminal | None = None,
+        ahead: KeyPacing | None = None,
         raw: RawInput | None = None,
         images: TerminalImages | None = None,
     ) -> None:
@@ -88,9 +88,9 @@ class TerminalDriver(LinuxDriver):
         """
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         if sys.__stderr__ is not None and not sys.__stderr__.isatty():
-            textual_inside.draw_on(self, sys.__stdout__)
-        _draw_anything(sys.__stdout__)
-        _draw_anything(textual_inside.output_of(self))
+            textual_inside.set_output(self, sys.__stdout__)
+        _allow_any_character(sys.__stdout__)
+        _allow_any_character(textual_inside.output_of(self))
         self._owner = app
         self._events = asyncio.get_running_loop()
         self._is_debugging = debug
@@ -99,7 +99,7 @@ class TerminalDriver(LinuxDriver):
         self._raw = raw
         self._images = images
         self._settling: Future[None] | None = None
-        self._incoming = Incoming()
+        self._incoming = InputSplitter()
         self._has_page = False
         self._tells_chords = False
         self._wakes, self._waker = os.pipe()
@@ -108,7 +108,7 @@ class TerminalDriver(LinuxDriver):
 
     def start_application_mode(self) -> None:
         if self._held is not None:
-            self._held.page_came()
+            self._held.page_started()
         super().start_application_mode()
         # Between any two steps of Python a second signal would overtake the first, and an old size come last; while
         # many keys wait, asyncio's own way would lose it.
@@ -121,7 +121,7 @@ class TerminalDriver(LinuxDriver):
             )
         if self._held is not None and self._held.attributes is not None:
             self.attrs_before = self._held.attributes
-        self.write(_KEEP_TITLE + _ASK_HOW_KEYS_ARE_TOLD)
+        self.write(_SAVE_TITLE + _KEY_PROTOCOL_QUERY)
         if self._images is not None:
             self.write(self._images.arrive())
 
@@ -136,12 +136,12 @@ class TerminalDriver(LinuxDriver):
     def stop_application_mode(self) -> None:
         if self._images is not None:
             self.write(self._images.leave())
-        self.write(_OWN_TITLE_AND_CURSOR)
+        self.write(_RESTORE_TITLE_AND_CURSOR)
         super().stop_application_mode()
         if self._held is not None:
-            self._held.page_went()
+            self._held.page_stopped()
 
-    def step_aside(self) -> bool:
+    def suspend_to_shell(self) -> bool:
         """Leaves the terminal to the shell until that brings us back. False: there is no shell that could."""
         self.suspend_application_mode()
         with self.no_automatic_restart():
@@ -154,28 +154,30 @@ class TerminalDriver(LinuxDriver):
         try:
             self._read_keys()
         except Exception as error:  # noqa: BLE001  (a listener's boundary: the app reports it)
-            self._owner.call_later(raised, error)
+            self._owner.call_later(reraise, error)
 
     def _read_keys(self) -> None:
         self._wait_for_page()
         parser, reader = KeyParser(debug=self._is_debugging), InputReader()
         if self._held is not None:
-            self._take(parser, reader.read(self._held.take_read()), is_guessed=reader.has_guessed)
+            self._take(parser, reader.read(self._held.take_input()), is_guessed=reader.has_guessed)
         while not self.exit_event.is_set():
-            ready, _, _ = select.select([self.fileno, self._wakes], [], [], _sooner(parser, self._incoming))
+            ready, _, _ = select.select(
+                [self.fileno, self._wakes], [], [], _nearest_timeout(parser, self._incoming)
+            )
             if self.fileno in ready:
                 data = _read(self.fileno)
                 if not data:
                     os.kill(os.getpid(), signal.SIGHUP)  # the terminal has gone
                     return
                 self._take(parser, reader.read(data), is_guessed=reader.has_guessed)
-            for event in parser.take_alone(self._incoming.give_up()):
+            for event in parser.feed_alone(self._incoming.give_up()):
                 self._deliver(self._as_key(event))
             for event in parser.tick():
                 self._deliver(self._as_key(event))
         parser.close()
 
-    def page_is_there(self) -> None:
+    def page_ready(self) -> None:
         """Until now keys would have found nobody who takes them."""
         self._has_page = True
         os.write(self._waker, b"\0")
@@ -188,39 +190,39 @@ class TerminalDriver(LinuxDriver):
 
     def _take(self, parser: KeyParser, text: str, *, is_guessed: bool) -> None:
         """`is_guessed`: this terminal, or what stands between, has sent Alt as an Escape in front, whatever it said."""
-        if text and self._raw is not None and self._raw.is_heard:
+        if text and self._raw is not None and self._raw.has_listeners:
             text = self._passed(self._raw, text)
-        for part in self._incoming.take(text):
+        for part in self._incoming.feed(text):
             if isinstance(part, events.Paste):
                 self._deliver(part)
-            elif isinstance(part, TerminalAnswer):
-                self._hear(part)
+            elif isinstance(part, TerminalReply):
+                self._handle_reply(part)
             else:
                 self._tells_chords &= not is_guessed
                 for event in parser.feed(part):
                     self._deliver(self._as_key(event))
 
-    def _hear(self, answer: TerminalAnswer) -> None:
-        if (found := _KEYS_ARE_TOLD.fullmatch(answer)) is not None:
-            self._tells_chords = bool(int(found[1] or 0) & _CHORDS_ARE_TOLD)
+    def _handle_reply(self, answer: TerminalReply) -> None:
+        if (found := _KEY_PROTOCOL_REPLY.fullmatch(answer)) is not None:
+            self._tells_chords = bool(int(found[1] or 0) & _DISAMBIGUATES_ESCAPE)
         elif self._images is not None:
-            self._events.call_soon_threadsafe(self._images.hear, str(answer))
+            self._events.call_soon_threadsafe(self._images.handle_reply, str(answer))
 
     def _as_key(self, event: Message) -> Message:
         """Alt with a letter writes nothing, though the letter may have come behind its Escape in a read of its own."""
         if not isinstance(event, events.Key) or not event.key.startswith("alt+"):
             return event
         character = None if event.is_printable else event.character
-        return (events.Key if self._tells_chords else DoubtfulChord)(event.key, character)
+        return (events.Key if self._tells_chords else AmbiguousAltKey)(event.key, character)
 
     def _passed(self, raw: RawInput, text: str) -> str:
         """What the listeners leave of it. They belong to the application's thread; one that hangs loses its say."""
 
         async def ask() -> str:
-            return raw.passed(text)
+            return raw.pass_through(text)
 
         asked = asyncio.run_coroutine_threadsafe(ask(), self._events)
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + _KEY_TIMEOUT
         while not asked.done() and time.monotonic() < end and not self.exit_event.is_set():
             wait([asked], 0.05)
         return asked.result() if asked.done() else text
@@ -228,18 +230,18 @@ class TerminalDriver(LinuxDriver):
     def _deliver(self, event: Message) -> None:
         """A key or a paste, when what the key before it has set going stands."""
         if isinstance(event, events.Key | events.Paste):
-            self._wait_until_settled()
+            self._wait_for_previous_key()
         if isinstance(event, events.MouseEvent) and not is_within(event, self._owner.size):
             return
         self.process_message(event)
-        if self._images is not None and self._images.misses_some:
-            self._events.call_soon_threadsafe(self._images.try_again)
+        if self._images is not None and self._images.needs_retry:
+            self._events.call_soon_threadsafe(self._images.retry_images)
         if self._ahead is not None and isinstance(event, events.Key) and not self._ahead.is_text(event):
             self._settling = asyncio.run_coroutine_threadsafe(self._ahead.settle(), self._events)
 
-    def _wait_until_settled(self) -> None:
+    def _wait_for_previous_key(self) -> None:
         settling, self._settling = self._settling, None
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + _KEY_TIMEOUT
         while settling is not None and not settling.done() and not self.exit_event.is_set():
             if time.monotonic() > end:
                 return
@@ -251,18 +253,18 @@ def is_within(event: events.MouseEvent, size: Size) -> bool:
     return isinstance(event, events.MouseUp) or (0 <= event.x < size.width and 0 <= event.y < size.height)
 
 
-def raised(error: Exception) -> None:
+def reraise(error: Exception) -> None:
     """Called later by an application, it is a fault in one of its handlers: the application ends and says why."""
     raise error
 
 
-def _sooner(parser: KeyParser, incoming: Incoming) -> float | None:
+def _nearest_timeout(parser: KeyParser, incoming: InputSplitter) -> float | None:
     """Seconds until one of them takes what there is for all that comes."""
-    waits = [seconds for seconds in (parser.patience, incoming.patience) if seconds is not None]
+    waits = [seconds for seconds in (parser.escape_timeout, incoming.hold_timeout) if seconds is not None]
     return min(waits, default=None)
 
 
-def _draw_anything(file: Any) -> None:
+def _allow_any_character(file: Any) -> None:
     """Whatever the locale says: a frame is drawn with characters, and a name on disk may hold bytes that are none."""
     if file is not None:
         file.reconfigure(encoding="utf-8", errors="replace")

@@ -20,24 +20,24 @@ from textual.screen import Screen
 from textual.strip import Strip
 
 from tools.patterns import late
-from widgets.graphics.over_cells import OverCells
+from widgets.graphics.image_overlay import ImageOverlay
 from widgets.terminal.written_runs import Row, Run
-from widgets.textual_inside import (
+from widgets.textual_internals import (
     ChopsUpdate,
     CompositorUpdate,
     Display,
     LayoutUpdate,
+    cache_encoding,
+    cached_encoding,
     driver_of,
-    encoded,
-    keep_encoded,
     reroute_display,
 )
 from widgets.transcript.painting.sgr import color_system, compact
 
 _NARROW = late("[ -~\u00a1-\u00ac\u00ae-\u02ff\u2500-\u257f]*")
 """Characters that every terminal draws one cell wide."""
-_FEWEST_MOVED = 4
-_SHARE_MOVED = 0.3
+_MIN_MOVED_ROWS = 4
+_MIN_MOVED_SHARE = 0.3
 
 
 class _Update(CompositorUpdate):
@@ -55,7 +55,7 @@ class _Update(CompositorUpdate):
 
 
 class OutputDiff:
-    def __init__(self, app: App[Any], over: OverCells | None = None) -> None:
+    def __init__(self, app: App[Any], over: ImageOverlay | None = None) -> None:
         """`over`: the images that the terminal draws over cells."""
         self._app = app
         self._over = over
@@ -104,14 +104,14 @@ class OutputDiff:
         else:
             out = self._encode_changes(update, system)
         if self._over is not None:
-            self._over.look(self._rows)
+            self._over.schedule_drawing(self._rows)
         text = "".join(out)
         self.bytes_sent += len(text)
         return text
 
     def _encode_all(self, update: LayoutUpdate, system: ColorSystem) -> list[str]:
         self.forget()
-        out: list[str] = [self._over.take_all_off()] if self._over is not None else []
+        out: list[str] = [self._over.remove_all()] if self._over is not None else []
         for y, strips in enumerate(update.strips, update.region.y):
             row: Row = {}
             x = update.region.x
@@ -126,7 +126,7 @@ class OutputDiff:
 
     def _encode_changes(self, update: ChopsUpdate, system: ColorSystem) -> list[str]:
         wanted = _wanted(update)
-        out: list[str] = [self._over.make_way(self._rows, wanted)] if self._over is not None else []
+        out: list[str] = [self._over.clear_before_write(self._rows, wanted)] if self._over is not None else []
         move = find_move(self._rows, wanted)
         if move is not None and not (self._over is not None and self._over.covers(move.top, move.bottom)):
             self._scroll(move, wanted, out)
@@ -175,7 +175,7 @@ class Move(NamedTuple):
 
 def find_move(rows: dict[int, Row], wanted: dict[int, list[Run]]) -> Move | None:
     """Whether most of what is wanted is on the screen already, some rows further up or down."""
-    if len(wanted) < 2 * _FEWEST_MOVED:
+    if len(wanted) < 2 * _MIN_MOVED_ROWS:
         return None
     shown: dict[int, int | None] = {}
     for y in wanted:
@@ -194,7 +194,7 @@ def find_move(rows: dict[int, Row], wanted: dict[int, list[Run]]) -> Move | None
     if not steps:
         return None
     up = max(steps, key=steps.__getitem__)
-    fewest = max(_FEWEST_MOVED, _SHARE_MOVED * len(wanted) - abs(up)) * width
+    fewest = max(_MIN_MOVED_ROWS, _MIN_MOVED_SHARE * len(wanted) - abs(up)) * width
     if up == 0 or steps[up] <= steps.get(0, 0) or steps[up] < fewest:
         return None
     top, bottom = min(wanted), max(wanted) + 1
@@ -316,10 +316,10 @@ def _common(old: list[Segment], new: list[Segment], at: int) -> int:
 
 def _encoded(strip: Strip, system: ColorSystem) -> str:
     """The strip for the terminal, encoded once."""
-    found = encoded(strip)
+    found = cached_encoding(strip)
     if found is None:
         found = compact(strip, system)
-        keep_encoded(strip, found)
+        cache_encoding(strip, found)
     return found
 
 

@@ -105,7 +105,7 @@ class CustomBlock(_Value, frozen=True, kw_only=True):
     """Lines of the body that show before it is opened."""
     tone: NoteKind | None = None
     """For what wants attention."""
-    opens_with: str = ""
+    open_hint: str = ""
     """The key that opens it and what it does, shown while it is closed: `ctrl+o open`."""
 
 

@@ -12,16 +12,16 @@ from operator import add, floordiv
 from typing import TYPE_CHECKING, NamedTuple
 
 from widgets.transcript.blocks import UserBlock
-from widgets.transcript.extent import Expansion
+from widgets.transcript.expansion import Expansion
 from widgets.transcript.heights import Heights
 from widgets.transcript.leaves.leaf import Leaf
 
 if TYPE_CHECKING:
     from widgets.transcript.item import Item
 
-MOST_BELOW_LIVE = 200
+MAX_BELOW_STREAMING = 200
 """A reply that still grows is never further from the end than this."""
-KEPT = 60
+MAX_CACHED_BLOCKS = 60
 """Blocks whose leaves and strips stay in memory."""
 
 
@@ -86,13 +86,13 @@ class Column:
         """Costs what these cost, however many there are already."""
         self._sizes = None
         self.changes += 1
-        _line_up(items, self.expansion)
+        _set_gaps(items, self.expansion)
         width = max(1, self.width)
         self.heights.put_before([item.estimate(width, self.expansion) for item in items])
         self.items[:0] = items
         self._before += len(items)
         self._index.update({item.block.id: index - self._before for index, item in enumerate(items)})
-        self.refollow(len(items))
+        self.update_gap(len(items))
 
     def append(self, item: Item) -> None:
         self._sizes = None
@@ -109,9 +109,9 @@ class Column:
         self.heights.remove(index)
         self._recent.pop(id(item), None)
         self._number()
-        self.refollow(index)
+        self.update_gap(index)
 
-    def refollow(self, index: int, *, is_another: bool = True) -> None:
+    def update_gap(self, index: int, *, is_another: bool = True) -> None:
         """What stands above a block has changed, and the gap between them may have.
 
         `is_another`: another block stands there now.
@@ -133,7 +133,7 @@ class Column:
         self._sizes = None
         width, expansion = max(1, self.width), self.expansion
         heights = []
-        _line_up(self.items, expansion)
+        _set_gaps(self.items, expansion)
         for item in self.items:
             if item.live is not None:
                 heights.append(item.measure(width, expansion) if self.width > 0 else 0)
@@ -150,7 +150,7 @@ class Column:
         self.width = width
         lines, characters = self._sizes
         self.heights.replace(map(add, lines, map(floordiv, characters, repeat(width))))
-        for item in (item for item in self.items[-MOST_BELOW_LIVE:] if item.live is not None):
+        for item in (item for item in self.items[-MAX_BELOW_STREAMING:] if item.live is not None):
             self.heights.set(self._index[item.block.id] + self._before, item.measure(width, self.expansion))
 
     def measure(self, index: int) -> int:
@@ -167,9 +167,9 @@ class Column:
 
     def trim(self) -> None:
         """Let go of what was drawn longest ago."""
-        while len(self._recent) > KEPT:
+        while len(self._recent) > MAX_CACHED_BLOCKS:
             _, item = self._recent.popitem(last=False)
-            item.let_go()
+            item.release_drawing()
 
     def settle(self, y: int, height: int) -> int:
         """Make exact what the viewport shows from `y` on; the place where its first row then is."""
@@ -287,11 +287,11 @@ class Column:
         return same[0] if len(same) == 1 else None
 
 
-def show_anew(column: Column, index: int) -> None:
+def refresh_block(column: Column, index: int) -> None:
     """A block shows something else: what it takes is another, and the gaps around it may be."""
-    column.refollow(index, is_another=False)
+    column.update_gap(index, is_another=False)
     column.measure(index)
-    column.refollow(index + 1, is_another=False)
+    column.update_gap(index + 1, is_another=False)
 
 
 def first_row(column: Column, index: int) -> int:
@@ -299,7 +299,7 @@ def first_row(column: Column, index: int) -> int:
     return column.heights.top(index) + column.items[index].gap
 
 
-def prompts_in(column: Column, y: int, height: int) -> tuple[str, ...]:
+def prompts_in_view(column: Column, y: int, height: int) -> tuple[str, ...]:
     """What the person said that begins in some rows."""
     heights = column.heights
     said = (
@@ -311,7 +311,7 @@ def prompts_in(column: Column, y: int, height: int) -> tuple[str, ...]:
     )
 
 
-def _line_up(items: list[Item], expansion: Expansion) -> None:
+def _set_gaps(items: list[Item], expansion: Expansion) -> None:
     """Each follows the one above that shows anything."""
     above = None
     for item in items:

@@ -11,7 +11,7 @@ from widgets.transcript.blocks import (
     ReplyState,
     ShownFailure,
 )
-from widgets.transcript.extent import Expansion, Extent
+from widgets.transcript.expansion import Expansion, Extent
 from widgets.transcript.leaves import block_leaves as drawing
 from widgets.transcript.leaves import card_leaves as cards
 from widgets.transcript.leaves import long_messages as rough
@@ -126,7 +126,9 @@ class Item:
         if self.leaves is None or extent is not self._extent:
             self.leaves = drawing.draw(self.block, extent, is_whole=expansion.is_whole)
         show_diagrams(self.leaves, expansion.diagrams)
-        self._tops = list(accumulate((rough.about(leaf, width) for leaf in self.leaves), initial=self.gap))
+        self._tops = list(
+            accumulate((rough.rough_height(leaf, width) for leaf in self.leaves), initial=self.gap)
+        )
         self._is_rough = rough.is_rough(self.leaves, width)
         self._bases = []
         self.height = self._tops[-1] if self.leaves else 0
@@ -147,7 +149,7 @@ class Item:
         del tops[stable + 1 :]
         show_diagrams(leaves[len(tops) - 1 :], expansion.diagrams)
         for leaf in leaves[len(tops) - 1 :]:
-            tops.append(tops[-1] + rough.about(leaf, width))
+            tops.append(tops[-1] + rough.rough_height(leaf, width))
         self.leaves = leaves
         self._is_rough = rough.is_rough(leaves[stable:], width) or (stable > 0 and self._is_rough)
         self._bases = []
@@ -204,15 +206,15 @@ class Item:
     def drop(self) -> None:
         """Forget how the block is drawn."""
         if self.live is None:
-            self.let_go()
+            self.release_drawing()
             self._measured = None
 
-    def lay_out_anew(self) -> None:
+    def invalidate_layout(self) -> None:
         """Something is drawn in another way, a reply that streams included."""
         self.drop()
         self.width = -1
 
-    def let_go(self) -> None:
+    def release_drawing(self) -> None:
         """Forget everything but the height, which stays right."""
         if self.live is None:
             self.leaves = None
@@ -261,7 +263,7 @@ class Item:
         """The drawn text without wrapping, indents and borders."""
         return "".join(gap + leaf.plain for gap, leaf in _drawn(self, expansion))
 
-    def as_it_is(self) -> Block:
+    def current_block(self) -> Block:
         """The block, with what has arrived so far of a reply that streams."""
         return self.live.block(ReplyState.STREAMING) if self.live is not None else self.block
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from widgets.keytable import Key, KeyTable
+from widgets.key_table import Key, KeyTable
 from widgets.transcript import messages
 from widgets.transcript.blocks import CardBlock, CustomBlock, UserBlock, map_in
 from widgets.transcript.column import Column
@@ -19,7 +19,7 @@ from widgets.transcript.viewport import Viewport
 if TYPE_CHECKING:
     from widgets.transcript.item import Item
 
-SIDEWAYS = 8
+SIDEWAYS_CELLS = 8
 
 
 class Keyboard:
@@ -65,7 +65,7 @@ class Keyboard:
         if found is not None:
             column.measure(found)
             top = column.heights.top(found) + items[found].gap
-            self.viewport.stand_at(column.settle(top, self.viewport.height))
+            self.viewport.scroll_to_top_row(column.settle(top, self.viewport.height))
             if self.cursor:
                 self._set_cursor(items[found].block.id)
         elif direction > 0:
@@ -203,7 +203,7 @@ class Keyboard:
 
     def scroll_sideways(self, item: Item, direction: int) -> None:
         for leaf in item.leaves or ():
-            leaf.scroll_sideways(direction * SIDEWAYS)
+            leaf.scroll_sideways(direction * SIDEWAYS_CELLS)
         self.viewport.repaint()
 
 

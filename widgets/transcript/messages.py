@@ -14,7 +14,7 @@ class CopyRequested(Message, namespace="transcript"):
         self.what = what
 
 
-class OfBlock(Message, namespace="transcript"):
+class BlockMessage(Message, namespace="transcript"):
     """Something that is to be done with a block."""
 
     def __init__(self, block_id: str) -> None:
@@ -22,15 +22,15 @@ class OfBlock(Message, namespace="transcript"):
         self.block_id = block_id
 
 
-class BranchRequested(OfBlock, namespace="transcript"):
+class BranchRequested(BlockMessage, namespace="transcript"):
     """Edit this message, or go on from it, in a new branch."""
 
 
-class FullScreenRequested(OfBlock, namespace="transcript"):
+class FullScreenRequested(BlockMessage, namespace="transcript"):
     """Show the whole of a block on a screen of its own."""
 
 
-class RetryRequested(OfBlock, namespace="transcript"):
+class RetryRequested(BlockMessage, namespace="transcript"):
     """Ask the model once more."""
 
 

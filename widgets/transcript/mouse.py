@@ -10,13 +10,22 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.widget import Widget
 
-from widgets.editor.own_keys import take
+from widgets.editor.key_dispatch import consume
 from widgets.transcript import messages
 from widgets.transcript.blocks import CardBlock, CustomBlock, map_in
 from widgets.transcript.column import Column, RowInSight
 from widgets.transcript.keyboard import Keyboard
 from widgets.transcript.overlay import Overlay
-from widgets.transcript.pointing import Link, TextPlace, between, link_at, name_at, place_at, span, word_at
+from widgets.transcript.pointing import (
+    Link,
+    TextPlace,
+    link_at,
+    name_at,
+    place_at,
+    selection_between,
+    span,
+    word_at,
+)
 from widgets.transcript.viewport import Viewport
 
 if TYPE_CHECKING:
@@ -57,7 +66,7 @@ class Mouse:
                 self._click(event)
 
     def _wheel(self, event: events.MouseEvent, direction: int) -> None:
-        take(event)
+        consume(event)
         row = self._viewport.row_at(event.y)
         if event.shift and row is not None:
             self._keyboard.scroll_sideways(row.item, direction)
@@ -78,7 +87,7 @@ class Mouse:
             self._viewport.repaint()
 
     def _click(self, event: events.Click) -> None:
-        take(event)
+        consume(event)
         viewport = self._viewport
         row = viewport.row_at(event.y)
         was_dragged = Offset(event.x, event.y) != self._pressed_at
@@ -140,7 +149,7 @@ class Mouse:
             other = self._clicked
         else:
             return
-        self._set_selection(between(other, here))
+        self._set_selection(selection_between(other, here))
 
     def _go_to_definition(self, event: events.Click) -> None:
         """Of the word under the pointer."""

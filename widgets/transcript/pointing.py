@@ -8,7 +8,7 @@ from textual.selection import Selection
 from tools.patterns import late
 from widgets.transcript.column import Column, RowInSight
 from widgets.transcript.leaves.leaf import Leaf, Piece
-from widgets.transcript.leaves.text import cells
+from widgets.transcript.leaves.safe_text import cells
 
 _NAME = late(r"(?:[^\W\d]|\$)[\w$]*")
 _WORD = late(r"[\w./~@:+-]+|\s+|[^\w\s]+")
@@ -148,7 +148,7 @@ def selected_text(column: Column, selection: Selection) -> str:
     return "".join(parts)
 
 
-def between(one: TextPlace, other: TextPlace) -> Selection:
+def selection_between(one: TextPlace, other: TextPlace) -> Selection:
     """From one character to another, whichever comes first, both of them included."""
     first, last = sorted((one, other))
     return Selection(Offset(first.offset, first.block), Offset(last.offset + 1, last.block))

@@ -17,22 +17,22 @@ from textual.scrollbar import ScrollBar
 from textual.selection import Selection
 from textual.strip import Strip
 
-from widgets import textual_inside
+from widgets import textual_internals as textual_inside
 from widgets.transcript import messages
-from widgets.transcript.arriving_blocks import Arriving
+from widgets.transcript.block_items import items_of, reply_item
 from widgets.transcript.blocks import Block, CardBlock, CustomBlock, ReplyBlock, ReplyState, ShownFailure
 from widgets.transcript.column import Column
-from widgets.transcript.extent import Extent, OpensCards, extent_of
+from widgets.transcript.expansion import AutoOpenCards, Extent, extent_of
 from widgets.transcript.keyboard import KEYS, Keyboard
-from widgets.transcript.making import items_of, reply_item
 from widgets.transcript.markdown.diagram import Diagrams
 from widgets.transcript.mouse import Mouse
 from widgets.transcript.overlay import Overlay
-from widgets.transcript.painting.look import COMPONENTS, CurrentLook
 from widgets.transcript.painting.painter import Painter
 from widgets.transcript.painting.scrollbar import MarkedScrollBar, Thumb
+from widgets.transcript.painting.style_lookup import COMPONENTS, CurrentStyles
 from widgets.transcript.pointing import selected_text
 from widgets.transcript.searching.finder import Finder
+from widgets.transcript.streamed_blocks import StreamedBlocks
 from widgets.transcript.viewport import Viewport
 
 
@@ -65,14 +65,14 @@ class Transcript(ScrollView, can_focus=True):
         super().__init__(id=id, classes=classes)
         self.column = Column()
         self.overlay = Overlay()
-        look = CurrentLook(self)
+        look = CurrentStyles(self)
         thumb = Thumb(self, self.column, self.overlay.search, look)
         self.viewport = Viewport(self, self.column, self.overlay, thumb)
         self.painter = Painter(self, self.column, self.viewport, self.overlay, look)
         self.finder = Finder(self.column, self.viewport, self.overlay.search, thumb, self.post_message)
         self.keyboard = keyboard(self, self.column, self.viewport, self.overlay, self.finder)
         self.mouse = Mouse(self, self.column, self.viewport, self.overlay, self.keyboard)
-        self.arriving = Arriving(self, self.column, self.viewport, self.painter, clock)
+        self.arriving = StreamedBlocks(self, self.column, self.viewport, self.painter, clock)
 
     # -- verbs ---------------------------------------------------------------------------------------------
 
@@ -84,16 +84,16 @@ class Transcript(ScrollView, can_focus=True):
             return
         item = items_of([block])[0]
         if isinstance(block, CardBlock | CustomBlock):
-            self.arriving.expect_code()
+            self.arriving.prepare_highlighter()
         self.column.append(item)
-        self.viewport.take_in(item)
+        self.viewport.block_added(item)
 
     def begin_reply(self, block_id: str) -> None:
         if self.column.find(block_id) is None:
             item = reply_item(block_id)
             self.arriving.begin(item)
             self.column.append(item)
-            self.viewport.take_in(item)
+            self.viewport.block_added(item)
 
     def append_text(self, block_id: str, delta: str) -> None:
         """More of a reply's Markdown. Costs nothing until the next frame."""
@@ -115,7 +115,7 @@ class Transcript(ScrollView, can_focus=True):
         for item in items:
             item.expanded = opened.get(item.block.id)
         if items:
-            self.arriving.expect_code()
+            self.arriving.prepare_highlighter()
         self._forget_places()
         self.column.replace(items)
         self.viewport.follow()
@@ -132,7 +132,7 @@ class Transcript(ScrollView, can_focus=True):
     def block(self, block_id: str) -> Block | None:
         """What is shown under an id, as it is now."""
         item = self.column.find(block_id)
-        return item.as_it_is() if item is not None else None
+        return item.current_block() if item is not None else None
 
     @property
     def last_block(self) -> Block | None:
@@ -155,7 +155,7 @@ class Transcript(ScrollView, can_focus=True):
         self.column.estimate()
         self.viewport.restore(anchor)
 
-    def show_as(self, *, cards: OpensCards, diagrams: Diagrams) -> None:
+    def set_display_options(self, *, cards: AutoOpenCards, diagrams: Diagrams) -> None:
         """Which cards open by themselves, and when a diagram is drawn."""
         old = self.column.expansion
         new = old._replace(cards=cards, diagrams=diagrams)
@@ -164,7 +164,7 @@ class Transcript(ScrollView, can_focus=True):
         anchor = self.viewport.remember_place()
         self.column.expansion = new
         for item in self.column.items:
-            item.lay_out_anew()
+            item.invalidate_layout()
         self.column.estimate()
         self.viewport.restore(anchor)
 
@@ -215,10 +215,10 @@ class Transcript(ScrollView, can_focus=True):
     @on(events.Mount)
     @on(events.Focus)
     @on(events.Blur)
-    def _came_or_went(self, event: events.Event) -> None:
+    def _on_lifecycle_event(self, event: events.Event) -> None:
         match event:
             case events.Mount():
-                self.arriving.came()
+                self.arriving.on_mounted()
             case events.Focus():
                 self.keyboard.begin()
             case _:
@@ -230,5 +230,5 @@ class Transcript(ScrollView, can_focus=True):
     @on(events.MouseMove)
     @on(events.Leave)
     @on(events.Click)
-    def _mouse_did(self, event: events.Event) -> None:
+    def _on_mouse_event(self, event: events.Event) -> None:
         self.mouse.take(event)

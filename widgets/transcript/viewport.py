@@ -12,9 +12,9 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.widget import Widget
 
-from widgets import textual_inside
+from widgets import textual_internals as textual_inside
 from widgets.transcript import messages
-from widgets.transcript.column import Anchor, Column, RowInSight, first_row, prompts_in, show_anew
+from widgets.transcript.column import Anchor, Column, RowInSight, first_row, prompts_in_view, refresh_block
 from widgets.transcript.overlay import Overlay
 from widgets.transcript.painting.scrollbar import Thumb
 
@@ -106,11 +106,11 @@ class Viewport:
             return
         if self._column.width <= 0:  # not seen yet
             change()
-            show_anew(self._column, index)
+            refresh_block(self._column, index)
             return
         anchor = self.remember_place()
         change()
-        show_anew(self._column, index)
+        refresh_block(self._column, index)
         self.restore(anchor)
 
     def toggle(self, item: Item) -> None:
@@ -123,14 +123,14 @@ class Viewport:
             return
         anchor, row = self._column.anchor(self.top), first_row(self._column, index) - self.top
         item.toggle(self._column.expansion)
-        show_anew(self._column, index)
+        refresh_block(self._column, index)
         if row < 0:
             self.restore(anchor)
         else:
             self.commit(self._column.settle(max(0, first_row(self._column, index) - row), self.height))
         self.set_following(self.top >= self._column.heights.total - self.height)
 
-    def take_in(self, item: Item) -> None:
+    def block_added(self, item: Item) -> None:
         """A block has come at the end."""
         if self._column.width <= 0:
             return
@@ -170,12 +170,12 @@ class Viewport:
         self._is_setting = False
         self._thumb.sync()
         self.repaint()
-        prompts = prompts_in(self._column, self.top, self.height)
+        prompts = prompts_in_view(self._column, self.top, self.height)
         if prompts != self.prompts:
             self.prompts = prompts
             widget.post_message(messages.PromptsMoved(prompts))
 
-    def tell_total(self) -> None:
+    def update_total(self) -> None:
         """Below what is in sight something is longer now."""
         self._set_total()
         self._thumb.sync()
@@ -211,7 +211,7 @@ class Viewport:
         elif rows > 0:
             self.scroll_to(y, y + rows)
 
-    def stand_at(self, y: int) -> None:
+    def scroll_to_top_row(self, y: int) -> None:
         """A row, which is exact, comes to stand at the top; at the end that is followed."""
         self.set_following(y >= self._column.heights.total - self.height)
         self.commit(y)

@@ -15,9 +15,9 @@ from textual.widgets import Static
 
 from app.extensions.ports import Level, Placement
 from app.extensions.views import View, view_text
-from app.tui.handed import AskPerson, TellPerson
+from app.tui.current_theme import CurrentTheme
+from app.tui.page_protocols import AskPerson, ShowMessage
 from app.tui.status.status_lines import StatusLines
-from app.tui.theme_in_force import ThemeInForce
 from widgets.editor.prompt import PromptEditor
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
@@ -27,7 +27,7 @@ from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
 
 
-class AsksBeside(Protocol):
+class AskInBar(Protocol):
     """Asks in the bar: whether the answer is yes, which of the options, or None."""
 
     async def __call__(
@@ -47,10 +47,10 @@ class ScreenUi(msgspec.Struct):
     app: App[Any]
     """In which widgets of extensions are mounted."""
     ask: AskPerson
-    say: TellPerson
+    say: ShowMessage
     asked: Callable[[str], None]
     """The person may look elsewhere while a question waits."""
-    beside: AsksBeside
+    beside: AskInBar
     """Asks in the bar above the editor. What is asked while the agent works, and the person may be writing, comes up
     there, where no writing answers it."""
     is_busy: Callable[[], bool]
@@ -59,7 +59,7 @@ class ScreenUi(msgspec.Struct):
     prompt_editor: PromptEditor
     footer: StatusFooter
     status: StatusLines
-    look: ThemeInForce
+    look: CurrentTheme
     raw_input: RawInput
     _widgets: dict[str, Widget] = {}
 

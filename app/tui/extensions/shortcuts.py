@@ -9,7 +9,7 @@ from textual.widget import Widget
 from app.extensions.catalogue import Catalogue
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.keymap import spelled
-from widgets.textual_inside import bindings_of
+from widgets.textual_internals import bindings_of
 
 _ACTION = "extension_key("
 

@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from app.tui.handed import AskPerson, OnRequest
+from app.tui.page_protocols import AskPerson, OnRequest
 from tools.results import Card
 from widgets.lists.rows import ListRow
 from widgets.screens.block import BlockScreen

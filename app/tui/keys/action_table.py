@@ -14,7 +14,7 @@ from app.tui.keys.page_keys import PageKey, bindings
 from app.tui.keys.verb_words import words_of
 from widgets.editor.prompt import PromptEditor
 from widgets.editor.vi.keys import BINDINGS as VI_KEYS
-from widgets.keys_told import NO_KEY, key_name, key_told
+from widgets.key_labels import NO_KEY, key_label, key_name
 from widgets.screens.actions import ActionRow
 from widgets.status.queue import QueueView
 from widgets.transcript.searching.search_bar import SearchBar
@@ -123,9 +123,9 @@ class ActionTable:
         key = next(iter(self.keys_of(action)), NO_KEY)
         return "" if key == NO_KEY else key_name(key)
 
-    def key_told(self, action: str, usual: str) -> str:
+    def key_label(self, action: str, usual: str) -> str:
         """In a text: `usual` unless the person has another key; nothing when it was taken away."""
-        return key_told(self.own.keys, action, usual)
+        return key_label(self.own.keys, action, usual)
 
     def _near_and_far(self) -> Iterator[KeyPlace]:
         """What is on the page first: for most of what is asked no screen need be loaded."""

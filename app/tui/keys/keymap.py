@@ -13,7 +13,7 @@ from app.resources.files import read_text, write_text
 from app.values.json_comments import JsonFault, parse, with_value, without_key
 from app.values.unable import FileFault
 from tools.patterns import late
-from widgets.keys_told import NO_KEY
+from widgets.key_labels import NO_KEY
 
 _MODIFIERS = ("alt", "ctrl", "shift", "super")
 """In the order in which a terminal's keys come to be named."""

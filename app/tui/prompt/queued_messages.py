@@ -6,8 +6,8 @@ import msgspec
 
 from app.agent.queues import Queued, QueueName
 from app.engine.session import Session
-from app.tui.handed import TellPerson
-from app.tui.prompt.attaching import attachment_of, draft_with, images_in, joined
+from app.tui.page_protocols import ShowMessage
+from app.tui.prompt.attachments import attachment_of, draft_with, images_in, joined
 from app.values.content import text_of
 from widgets.editor.prompt import PromptEditor
 from widgets.status.queue import Kind, QueuedRow, QueueView
@@ -21,7 +21,7 @@ class QueuedMessages(msgspec.Struct, frozen=True):
     session: Session
     view: QueueView
     editor: PromptEditor
-    say: TellPerson
+    say: ShowMessage
 
     def focus(self) -> None:
         if self.view.rows:

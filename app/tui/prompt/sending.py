@@ -10,10 +10,10 @@ import msgspec
 from app.engine.session import Session
 from app.engine.user_runs.user_cells import OwnCells
 from app.resources.settings.settings import Settings
-from app.tui.handed import KeyTold
-from app.tui.prompt.attaching import images_of
+from app.tui.page_protocols import KeyLabel
+from app.tui.prompt.attachments import images_of
 from app.tui.prompt.notes import is_note
-from app.tui.prompt.unsent import Unsent
+from app.tui.prompt.unsent_draft import UnsentDraft
 from app.tui.status.status_lines import StatusLines
 from app.tui.tasks import words_of
 from app.tui.transcript.presenter import Presenter
@@ -33,7 +33,7 @@ _USUAL_ELSEWHERE = {
     **{"share": "export", "history": "resume", "sessions": "resume", "rewind": "tree"},
 }
 """What hands write that have learnt another program, and what it is here."""
-While = Literal["steer", "follow_up"]
+DeliverWhenBusy = Literal["steer", "follow_up"]
 """What a prompt does when the agent is at work."""
 
 
@@ -45,7 +45,7 @@ class Sending(msgspec.Struct, frozen=True):
     editor: PromptEditor
     presenter: Presenter
     status: StatusLines
-    unsent: Unsent
+    unsent: UnsentDraft
     settings: Callable[[], Settings]
     may_begin: Callable[[], Awaitable[object]]
     """Waits until extensions are there."""
@@ -56,10 +56,10 @@ class Sending(msgspec.Struct, frozen=True):
     note: Callable[[str], Awaitable[str]]
     """Asks where a `# line` goes."""
     command_names: Callable[[], Sequence[tuple[str, str]]]
-    key_told: KeyTold
+    key_label: KeyLabel
 
     async def send(
-        self, draft: UnsentPrompt, text: str, attachments: Sequence[Attachment], how: While
+        self, draft: UnsentPrompt, text: str, attachments: Sequence[Attachment], how: DeliverWhenBusy
     ) -> None:
         """What was sent before the extensions were there waits for them: they may have a say in it."""
         with self.unsent.on_its_way(text, how=how):
@@ -94,7 +94,7 @@ class Sending(msgspec.Struct, frozen=True):
             with self.unsent.on_its_way(text, images, how):
                 await self.session.prompt(text, images, while_running=how)
         except Unable as problem:
-            self.presenter.note(words_of(problem, self.key_told), NoteKind.ERROR)
+            self.presenter.note(words_of(problem, self.key_label), NoteKind.ERROR)
             self._give_back(draft)
 
     async def prompt(self, text: str, images: tuple[Image, ...] = ()) -> None:
@@ -102,7 +102,7 @@ class Sending(msgspec.Struct, frozen=True):
         try:
             await self.session.prompt(text, images, while_running="steer")
         except Unable as problem:
-            self.presenter.note(words_of(problem, self.key_told), NoteKind.ERROR)
+            self.presenter.note(words_of(problem, self.key_label), NoteKind.ERROR)
             self._give_back(UnsentPrompt(text=text))
 
     def _unknown_command(self, text: str) -> str | None:
@@ -133,7 +133,7 @@ class Sending(msgspec.Struct, frozen=True):
         except Unable as problem:
             if is_first:
                 own.end(None)
-            self.presenter.note(words_of(problem, self.key_told), NoteKind.ERROR)
+            self.presenter.note(words_of(problem, self.key_label), NoteKind.ERROR)
             self._give_back(UnsentPrompt(text=text))
         self.status.say_what_runs()
 
@@ -147,7 +147,7 @@ class Sending(msgspec.Struct, frozen=True):
         try:
             await self.cells.run(code, exclude=exclude)
         except Unable as problem:
-            self.presenter.note(words_of(problem, self.key_told), NoteKind.ERROR)
+            self.presenter.note(words_of(problem, self.key_label), NoteKind.ERROR)
             self._give_back(UnsentPrompt(text=text))
         self.status.say_what_runs()
 

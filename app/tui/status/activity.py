@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from app.tui.handed import KeyTold
+from app.tui.page_protocols import KeyLabel
 from app.values.cells import is_own_cell
 from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.events import (
@@ -65,7 +65,7 @@ _ARRIVES: tuple[tuple[type[BlockEvent], Phase], ...] = (
 )
 
 
-class WhatRuns(msgspec.Struct, frozen=True, kw_only=True):
+class ActivityStatus(msgspec.Struct, frozen=True, kw_only=True):
     """What is under way at one moment."""
 
     what: str = ""
@@ -94,13 +94,13 @@ class Activity:
         clock: Callable[[], float],
         provider: Callable[[], str],
         call: Callable[[str, object], str],
-        key_told: KeyTold,
+        key_label: KeyLabel,
     ) -> None:
         """`provider`: who answers; `call`: what a tool does and to what, from its name and arguments."""
         self._clock = clock
         self._provider = provider
         self._call = call
-        self._key_told = key_told
+        self._key_told = key_label
         self.phase: Phase = ""
         self._since = 0.0
         self._tools: dict[str, _ToolAtWork] = {}
@@ -136,7 +136,7 @@ class Activity:
         self._other, self._other_since, self._is_other_stopped = words, self._clock(), is_stoppable
 
     def note(self, event: Event) -> bool:
-        """Whether something else is under way now than before. WhatRuns of every delta, so it costs next to nothing."""
+        """Updates the status from an event; returns whether it changed. Called for every delta, so it is cheap."""
         before = self.phase, len(self._tools), self._silence, len(self._asked)
         if isinstance(event, MessageUpdate):
             self._count(event)
@@ -219,24 +219,24 @@ class Activity:
 
     # -- what it says --------------------------------------------------------------------------------------
 
-    def told(self) -> WhatRuns:
+    def told(self) -> ActivityStatus:
         now = self._clock()
         if self._other:
             hints = self._stops() if self._is_other_stopped else ""
-            return WhatRuns(what=self._other, figures=_time(now - self._other_since), hints=hints)
+            return ActivityStatus(what=self._other, figures=_time(now - self._other_since), hints=hints)
         if self._asked:
-            return WhatRuns(
+            return ActivityStatus(
                 what="Your answer is waited for",
                 figures=_time(now - min(self._asked.values())),
                 is_waiting_for_person=True,
                 hints=self._stops(),
             )
         if not self.phase:
-            return WhatRuns()
+            return ActivityStatus()
         figures = _time(now - self._began())
         if (count := max(self._counted, self._characters // CHARACTERS_PER_TOKEN)) >= LEAST_TOKENS:
             figures += (f"↓ {tokens(count)}",)
-        return WhatRuns(what=self._words(now), figures=figures, hints=self._stops())
+        return ActivityStatus(what=self._words(now), figures=figures, hints=self._stops())
 
     def _began(self) -> float:
         """Of a retry nothing has: its words count down."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from app.tui.handed import TellPerson
+from app.tui.page_protocols import ShowMessage
 from app.values.events import CompactionEnd, Event, MessageEnd, ModelChanged, SessionReplaced
 from app.values.messages import AssistantMessage
 from tools.amounts import tokens
@@ -15,9 +15,9 @@ KEPT_SECONDS = 300
 class CacheMisses:
     """Follows one session's answers."""
 
-    HEARS = (MessageEnd, SessionReplaced, ModelChanged, CompactionEnd)
+    EVENT_TYPES = (MessageEnd, SessionReplaced, ModelChanged, CompactionEnd)
 
-    def __init__(self, say: TellPerson, *, is_told: Callable[[], bool]) -> None:
+    def __init__(self, say: ShowMessage, *, is_told: Callable[[], bool]) -> None:
         """`is_told`: whether the person wants to hear of them."""
         self._say = say
         self._is_told = is_told

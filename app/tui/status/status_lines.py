@@ -11,8 +11,8 @@ from textual.timer import Timer
 
 from app.assembly.build import Assembled
 from app.engine.session import Session
-from app.tui.handed import KeyTold
-from app.tui.status import bars
+from app.tui.page_protocols import KeyLabel
+from app.tui.status import header_and_footer as bars
 from app.tui.status.activity import Activity
 from app.tui.status.git_state import git_state
 from app.values.content import ToolCall
@@ -47,7 +47,7 @@ from app.values.events import (
     TurnStart,
 )
 from tools.amounts import elapsed
-from widgets.editor.painting import RuleWords
+from widgets.editor.painting import RuleText
 from widgets.editor.prompt import PromptEditor
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
@@ -98,7 +98,7 @@ class StatusLines:
         editor: PromptEditor,
         home: Path,
         tick: Callable[[], bool],
-        key_told: KeyTold,
+        key_label: KeyLabel,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`tick`: draws elapsed times anew; false when nothing has one."""
@@ -112,13 +112,13 @@ class StatusLines:
         self._maps = assembled.session.repository
         self._indexing: tuple[int, int] | None = None
         self._clock = clock
-        self._activity = Activity(clock=clock, provider=self._provider, call=self._call, key_told=key_told)
+        self._activity = Activity(clock=clock, provider=self._provider, call=self._call, key_label=key_label)
         self._beats: Timer | None = None
         self._beat = 0
         editor.follows_up = lambda: (
             self._session.is_running
         )  # asked at the key: a run ends behind its last event
-        self._in_place: RuleWords | None = None
+        self._in_place: RuleText | None = None
         """Told for a moment instead of what is under way."""
         self._git = ""
         self._branch = ""
@@ -165,7 +165,7 @@ class StatusLines:
 
     def tell(self, text: str, seconds: float = 0.0, *, is_hints: bool = False) -> None:
         """Something for a moment, in place of what is under way: so long, or until `say_again`."""
-        self._in_place = RuleWords(words=text, is_hints=is_hints)
+        self._in_place = RuleText(words=text, is_hints=is_hints)
         self._show_rule()
         if seconds:
             self._editor.set_timer(seconds, self.say_again)
@@ -177,7 +177,7 @@ class StatusLines:
 
     def refresh(self) -> None:
         wanted, activity = self._assembled.settings.footer, self._activity
-        around = bars.Surroundings(
+        around = bars.FooterContext(
             home=self._home,
             git=self._git,
             retry=activity.told().words.lower() if activity.is_retrying else "",
@@ -235,18 +235,18 @@ class StatusLines:
     def _show_rule(self) -> None:
         session, surface = self._session, self._editor.surface
         surface.show_thinking(session.state.thinking)
-        surface.show_told(self._rule())
+        surface.show_rule_text(self._rule())
         self._keep_beating()
 
-    def _rule(self) -> RuleWords:
+    def _rule(self) -> RuleText:
         if self._in_place is not None:
             return self._in_place
         told = self._activity.told()
         if not told.what:
-            return RuleWords()
+            return RuleText()
         moves = self._is_animated
         mark = WAITS if told.is_waiting_for_person else FRAMES[self._beat % len(FRAMES)] if moves else STILL
-        return RuleWords(told.what, " · ".join(told.figures), mark, told.hints)
+        return RuleText(told.what, " · ".join(told.figures), mark, told.hints)
 
     @property
     def _is_animated(self) -> bool:
@@ -268,7 +268,7 @@ class StatusLines:
         self._beat += 1
         if not self._is_animated or self._beat % BEATS_A_SECOND == 0:
             self._tick()
-        self._editor.surface.show_told(self._rule())
+        self._editor.surface.show_rule_text(self._rule())
         if not self._activity.is_on:
             self._keep_beating()  # a question was answered, and nothing else goes on
 

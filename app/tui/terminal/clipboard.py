@@ -7,7 +7,7 @@ from typing import Any
 
 from textual.app import App
 
-from app.tui.handed import OwnProgram, Spawn
+from app.tui.page_protocols import FindProgram, Spawn
 from widgets.terminal import clipboard
 
 SHOWN_SECONDS = 2.5
@@ -31,7 +31,7 @@ class Clipboard:
         *,
         fallback: Path,
         env: Mapping[str, str],
-        own_program: OwnProgram,
+        find_program: FindProgram,
     ) -> None:
         """`write`: what writes to the terminal, if there is one; `fallback`: a file for when there is no clipboard."""
         self._write = write
@@ -39,7 +39,7 @@ class Clipboard:
         self._spawn = spawn
         self._fallback = fallback
         self._env = env
-        self._own_program = own_program
+        self._own_program = find_program
 
     def copy(self, text: str, what: str) -> None:
         """A native tool may take its time, so it runs beside the event loop."""

@@ -6,16 +6,16 @@ from typing import Any
 from textual.app import App
 
 from app.resources.settings.in_force import InForce
-from widgets.graphics.ability import ImageAbility
+from widgets.graphics.image_support import ImageSupport
 from widgets.graphics.terminal_images import TerminalImages
-from widgets.terminal.terminal_manners import write_to
+from widgets.terminal.terminal_control import write_to
 from widgets.transcript.painting.sgr import color_system
 
 
 def images_for(
     app: App[Any], in_force: InForce, env: Mapping[str, str], find_program: Callable[[str], str | None]
 ) -> TerminalImages:
-    ability = ImageAbility(
+    ability = ImageSupport(
         in_force.settings.images.protocol,
         env=env,
         find_program=find_program,

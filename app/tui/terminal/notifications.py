@@ -7,13 +7,13 @@ from typing import Any
 
 from app.resources.settings.settings import Settings
 from app.values.events import AgentSettled, AgentStart, Event, JobChanged
-from widgets.terminal.terminal_manners import Notifier
+from widgets.terminal.terminal_control import Notifier
 
 
 class Notifications:
     """Follows one session's events. Only a terminal that tells of its focus can say that nobody looks."""
 
-    HEARS = (AgentStart, AgentSettled, JobChanged)
+    EVENT_TYPES = (AgentStart, AgentSettled, JobChanged)
 
     def __init__(
         self,

@@ -7,14 +7,14 @@ from textual.app import App
 
 from tools.running.pty.pty_host import PtyProgram
 from widgets.emulator.emulator import Emulator
-from widgets.emulator.terminal_view import BARS, TerminalScreen
+from widgets.emulator.terminal_view import BAR_ROWS, TerminalScreen
 
 
 class ShownProgram:
     """A program on its screen: a `tools.running.pty.pty_host.PtyView`."""
 
     def __init__(self, app: App[Any], program: PtyProgram) -> None:
-        self.size = (max(2, app.size.width), max(2, app.size.height - BARS))
+        self.size = (max(2, app.size.width), max(2, app.size.height - BAR_ROWS))
         self._emulator = Emulator(*self.size, reply=program.send)
         self._loop = asyncio.get_running_loop()
         self._is_due = False
@@ -24,7 +24,7 @@ class ShownProgram:
             send=program.send,
             resize=program.resize,
             kill=program.kill,
-            is_own=program.is_own,
+            is_started_by_user=program.is_own,
         )
         app.push_screen(self.screen)
 

@@ -7,13 +7,13 @@ from textual.app import App
 from textual.driver import Driver
 
 from widgets.terminal.terminal_driver import TerminalDriver
-from widgets.textual_inside import driver_of
+from widgets.textual_internals import driver_of
 
 
 def suspend(app: App[Any], say: Callable[[str], object]) -> None:
     driver = driver_of(app)
     if not isinstance(driver, TerminalDriver):
         return
-    if not driver.step_aside():
+    if not driver.suspend_to_shell():
         say("There is no shell that could bring bayou back, so it stays.")
     app.post_message(Driver.SignalResume())

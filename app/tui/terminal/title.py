@@ -14,7 +14,7 @@ from app.values.events import (
     ToolExecutionEnd,
     ToolExecutionUpdate,
 )
-from widgets.terminal.terminal_manners import progress_sequence, title_sequence
+from widgets.terminal.terminal_control import progress_sequence, title_sequence
 
 _ANSWERED = (ToolExecutionUpdate, ToolExecutionEnd, MessageStart)
 """The agent goes on."""
@@ -23,7 +23,7 @@ _ANSWERED = (ToolExecutionUpdate, ToolExecutionEnd, MessageStart)
 class TerminalTitle:
     """Follows one session's events."""
 
-    HEARS = (AgentStart, AgentSettled, SessionInfoChanged, SessionReplaced, *_ANSWERED)
+    EVENT_TYPES = (AgentStart, AgentSettled, SessionInfoChanged, SessionReplaced, *_ANSWERED)
 
     def __init__(
         self, session: Session, write: Callable[[str], None], settings: Callable[[], Settings]

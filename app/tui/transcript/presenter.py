@@ -9,16 +9,16 @@ import msgspec
 
 from app.engine.session import Session
 from app.extensions.catalogue import Catalogue
-from app.tui.handed import KeyTold
+from app.tui.page_protocols import KeyLabel
 from app.tui.transcript import replay
-from app.tui.transcript.arriving_calls import ArrivingCalls
-from app.tui.transcript.changed_line import ChangedLine
-from app.tui.transcript.earlier import Earlier
+from app.tui.transcript.changes_line import ChangesLine
+from app.tui.transcript.earlier_blocks import EarlierBlocks
 from app.tui.transcript.failed_answer import FailedAnswer
-from app.tui.transcript.own_commands import OwnCommands
 from app.tui.transcript.renderers import Renderers
+from app.tui.transcript.running_commands import RunningCommands
 from app.tui.transcript.shown_call import ShownCall
 from app.tui.transcript.staged_cards import StagedCards
+from app.tui.transcript.streamed_calls import ArrivingCalls
 from app.tui.transcript.summary_card import SummaryCard, branch_names
 from app.values.content import ToolCall
 from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
@@ -108,7 +108,7 @@ class Presenter:
         session: Session,
         transcript: Transcript,
         on_other: Callable[[Event], None],
-        key_told: KeyTold,
+        key_label: KeyLabel,
         clock: Callable[[], float] = time.monotonic,
         next_step: Callable[[AssistantMessage], str] = lambda _: "",
         spawn: Callable[[Awaitable[None]], object] = asyncio.ensure_future,
@@ -128,13 +128,13 @@ class Presenter:
         self._untold: dict[str, CustomBlock] = {}
         """Results of jobs that the model has not been told of, by job."""
         self._reply_id, self._notes = "", 0
-        self._changed = ChangedLine(key_told)
-        self.renderers = Renderers(session.tools.card, key_told, next_step, branch_names(session))
+        self._changed = ChangesLine(key_label)
+        self.renderers = Renderers(session.tools.card, key_label, next_step, branch_names(session))
         self._failed = FailedAnswer(transcript, self.renderers, self.note)
         self.summary_card = SummaryCard(transcript)
-        self._staged = StagedCards(transcript, key_told)
-        self.own_commands = OwnCommands(transcript)
-        self._earlier = Earlier(transcript, self.renderers, key_told)
+        self._staged = StagedCards(transcript, key_label)
+        self.own_commands = RunningCommands(transcript)
+        self._earlier = EarlierBlocks(transcript, self.renderers, key_label)
         self.offers: dict[str, str] = {}
         """What the page has to offer for what a notice is about."""
 

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from app.extensions.catalogue import Catalogue, Rendered
-from app.tui.handed import KeyTold
+from app.tui.page_protocols import KeyLabel
 from app.tui.transcript.cell_block import excluded_cell
 from app.values.cells import CELL
 from app.values.content import ToolCall
@@ -27,7 +27,7 @@ class Renderers(msgspec.Struct):
 
     card: Callable[[ToolCall, ToolResult | None], Card]
     """How the tool itself shows a call and its result."""
-    key_told: KeyTold
+    key_label: KeyLabel
     next_step: Callable[[AssistantMessage], str] = lambda _: ""
     """What helps where an answer failed."""
     branch_name: Callable[[BranchSummaryEntry], str] = lambda _: ""
@@ -98,18 +98,18 @@ class Renderers(msgspec.Struct):
     ) -> CustomBlock | None:
         if shown is None:
             return None
-        key = self.key_told("transcript.full-screen", "Enter")
+        key = self.key_label("transcript.full-screen", "Enter")
         if shown.view is None:  # a widget: the line stands for it, and opens it on a screen of its own
             return CustomBlock(
                 id=block_id, kind=kind, card=Card(title=name, summary=f"{key} shows it" if key else "")
             )
         view = shown.view
-        toggle = self.key_told("app.tools.expand", "Ctrl+O")
+        toggle = self.key_label("app.tools.expand", "Ctrl+O")
         return CustomBlock(
             id=block_id,
             kind=kind,
             card=view.card(),
             peek=view.collapsed_lines,
             tone=_TONES.get(view.level),
-            opens_with=f"{toggle} open" if toggle and view.body and not view.collapsed_lines else "",
+            open_hint=f"{toggle} open" if toggle and view.body and not view.collapsed_lines else "",
         )

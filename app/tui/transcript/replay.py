@@ -12,7 +12,7 @@ from app.engine.files.file_diagnostics import told_row
 from app.engine.files.pending_changes import TOLD as RESOLVED
 from app.engine.files.restore import FILES_PUT_BACK
 from app.tui.transcript.cell_block import cell_block
-from app.tui.transcript.changed_line import ChangedLine
+from app.tui.transcript.changes_line import ChangesLine
 from app.tui.transcript.renderers import Renderers
 from app.values.cells import CELL
 from app.values.content import Content, Image, Text, Thinking, ToolCall, UserContent, text_of
@@ -71,7 +71,11 @@ _KINDS = {
 
 
 def blocks_of(
-    entries: Iterable[Entry], renderers: Renderers, changed: ChangedLine, *, goes_on: bool = False
+    entries: Iterable[Entry],
+    renderers: Renderers,
+    changed: ChangesLine,
+    *,
+    goes_on: bool = False,
 ) -> list[Block]:
     """The whole branch, compacted parts included: what left the context is still there to be read.
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from app.tui.handed import KeyTold
+from app.tui.page_protocols import KeyLabel
 from app.values.events import AgentSettled, AgentStart, Event
 from app.values.pending import PendingChanged, PendingOutcome
 from tools.arguments import text_detail
@@ -16,9 +16,9 @@ _STAGED = ", staged"
 
 
 class StagedCards:
-    def __init__(self, transcript: Transcript, key_told: KeyTold) -> None:
+    def __init__(self, transcript: Transcript, key_label: KeyLabel) -> None:
         self._transcript = transcript
-        self._key_told = key_told
+        self._key_told = key_label
         self._blocks: dict[str, str] = {}
         """Those that wait, by the id of what is staged."""
 

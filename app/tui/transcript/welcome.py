@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from app.engine.session import Session
-from app.tui.handed import KeyTold
+from app.tui.page_protocols import KeyLabel
 from tools.amounts import counted
 from widgets.transcript.blocks import NoteBlock
 
@@ -20,9 +20,9 @@ _MOST_LOOKED_AT = 200
 class FirstScreen:
     """What one page offers before anything was said."""
 
-    def __init__(self, session: Session, key_told: KeyTold) -> None:
+    def __init__(self, session: Session, key_label: KeyLabel) -> None:
         self._session = session
-        self._key_told = key_told
+        self._key_told = key_label
         self._tries: tuple[tuple[str, str], ...] = ()
 
     def block(self, sessions: Path) -> NoteBlock:

@@ -20,12 +20,12 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 
-from app.tui.handed import OnRequest
+from app.tui.page_protocols import OnRequest
 from app.tui.screens import Screens
 from app.tui.tasks import Tasks
 from tests.support.clock import Clock
 from tests.widgets.host import Host, screen_text
-from widgets.keys_told import usual_name
+from widgets.key_labels import key_name_in_text
 from widgets.screens.requests import ScreenRequest
 from widgets.transcript.blocks import NoteKind
 
@@ -63,7 +63,7 @@ class Person:
         self.copied: list[tuple[str, str]] = []
         self.kept: dict[str, Any] = {}
         """What was made a default."""
-        self.under_way: list[str] = []
+        self.show_progress: list[str] = []
         self.awaited: list[str] = []
         """What they were notified of."""
         self.clock = Clock()
@@ -90,8 +90,8 @@ class Person:
     def keep(self, name: str, value: Any) -> None:
         self.kept[name] = value
 
-    def key_told(self, action: str, usual: str) -> str:
-        return usual_name(usual)
+    def key_label(self, action: str, usual: str) -> str:
+        return key_name_in_text(usual)
 
     def spawn(self, work: Awaitable[Any]) -> None:
         self.terminal.tasks.spawn(work)

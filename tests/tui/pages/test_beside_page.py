@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from app.providers.scripted import fail, say
-from app.tui.features.beside.page import BesidePage
+from app.tui.features.side_questions.page import SideQuestionsPage
 from tests.agent.stage import plain
 from tests.engine.stage import Play
 from tests.tui.pages.person import Person, at_the_keyboard
 
 
-def page_of(play: Play, person: Person) -> BesidePage:
-    return BesidePage(play.session, person.ask, person.say)
+def page_of(play: Play, person: Person) -> SideQuestionsPage:
+    return SideQuestionsPage(play.session, person.ask, person.say)
 
 
 async def test_an_answer_is_read_and_closed(tmp_path: Path) -> None:

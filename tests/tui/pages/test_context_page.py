@@ -25,8 +25,8 @@ def page_of(play: Play, person: Person) -> ContextPage:
         person.ask,
         person.say,
         person.write,
-        person.key_told,
-        under_way=person.under_way.append,
+        person.key_label,
+        show_progress=person.show_progress.append,
     )
 
 
@@ -48,7 +48,7 @@ async def test_a_summary_is_read_and_changed_before_it_counts(tmp_path: Path) ->
     async with at_the_keyboard() as person:
         async with person.asked(page_of(play, person).preview("only the story")):
             await person.sees_soon("enter makes it count", "To be read first")
-            assert person.under_way == ["Writing a summary", ""]
+            assert person.show_progress == ["Writing a summary", ""]
             assert not compactions(play)
             await person.press(*"X", "enter")
         [entry] = compactions(play)
@@ -71,7 +71,7 @@ async def test_a_summary_that_cannot_be_had_is_told_and_nothing_is_asked(tmp_pat
     play = await talked(tmp_path, say(LONG), say("b"), fail("the model is away", status=400))
     async with at_the_keyboard() as person:
         await page_of(play, person).preview()
-        assert "the model is away" in person.heard[0] and person.under_way[-1] == ""
+        assert "the model is away" in person.heard[0] and person.show_progress[-1] == ""
         assert len(person.terminal.screen_stack) == 1
 
 

@@ -62,7 +62,7 @@ def tree_of(project: Project, person: Person) -> TreePage:
         person.write,
         person.copy,
         files=page_of(project, person),
-        under_way=person.under_way.append,
+        show_progress=person.show_progress.append,
         settings=lambda: project.play.in_force.settings,
         clock=person.clock,
     )

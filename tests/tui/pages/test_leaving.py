@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.providers.scripted import call, fail, say
-from app.tui.features.screen.leaving import DOUBLE_PRESS_SECONDS, LAST_WARNING_SECONDS, StopOrLeave
+from app.tui.features.screen.stop_or_leave import DOUBLE_PRESS_SECONDS, LAST_WARNING_SECONDS, StopOrLeave
 from app.tui.prompt.queued_messages import QueuedMessages
 from tests.agent.stage import Gate
 from tests.engine.stage import Play

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from app.engine.repository.repository_maps import RepositoryMaps
+from app.tui.features.map.map_sender import MapSender
 from app.tui.features.map.page import MapPage
 from app.tui.features.map.rows import ending
-from app.tui.features.map.sent import SentMap
 from app.values.content import text_of
 from app.values.messages import CustomMessage
 from tests.engine.stage import Play
@@ -54,7 +54,7 @@ class Harbour:
             cwd=lambda: root,
             open_file=lambda path, line: self.opened.append((path, line)),
         )
-        self.map = SentMap(
+        self.map = MapSender(
             RepositoryMaps(self.workspace),
             person.ask,
             person.say,

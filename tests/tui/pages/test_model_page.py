@@ -31,7 +31,7 @@ class Models:
             person.ask,
             person.say,
             person.keep,
-            person.key_told,
+            person.key_label,
             connect=self._connect,
             look_up=self._look_up,
         )

@@ -7,17 +7,17 @@ import pytest
 
 from app.engine.tree.session_paths import Places
 from app.sessions.log import SessionLog
-from app.tui.features.sessions.resuming import Resuming
+from app.tui.features.sessions.resuming import SessionOpener
 from tests.engine.stage import Play
 from tests.tui.pages.person import Person, at_the_keyboard
 from tests.tui.pages.test_sessions_page import a_session
 
 
-def resuming(play: Play, person: Person) -> Resuming:
+def resuming(play: Play, person: Person) -> SessionOpener:
     async def enter(folder: Path) -> None:
         raise AssertionError("only the start enters a folder by itself")
 
-    return Resuming(play.session, play.places, person.ask, person.say, enter=enter, home=play.folder)
+    return SessionOpener(play.session, play.places, person.ask, person.say, enter=enter, home=play.folder)
 
 
 async def test_a_file_that_can_be_opened_is_gone_on_with_at_once(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ class Sessions:
             person.ask,
             person.say,
             person.write,
-            person.key_told,
+            person.key_label,
             go_on=self._go_on,
             bring_in=self._bring_in,
             read_texts=self.texts.read,

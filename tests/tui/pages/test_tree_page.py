@@ -18,7 +18,7 @@ from app.values.entries import BranchSummaryEntry, CustomMessageEntry
 from tests.engine.stage import Play
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.registry import builtin_tools
-from widgets.status.arming import SHOWN_SECONDS
+from widgets.status.input_guard import SHOWN_SECONDS
 
 SIZE = (120, 40)
 
@@ -32,7 +32,7 @@ def tree_of(play: Play, person: Person, in_force: InForce | None = None) -> Tree
         person.write,
         person.copy,
         files=FilesPage(play.session, person.ask, person.say),
-        under_way=person.under_way.append,
+        show_progress=person.show_progress.append,
         settings=lambda: counts.settings,
         clock=person.clock,
     )
@@ -160,7 +160,7 @@ async def test_a_branch_is_merged_as_a_summary(tmp_path: Path) -> None:
             await person.press("left_square_bracket", "left_square_bracket", "m")
             person.clock.now += SHOWN_SECONDS
             await person.press("1")
-        await person.until(lambda: person.under_way == [""])
+        await person.until(lambda: person.show_progress == [""])
         [entry] = [one for one in play.session.log.path_to() if isinstance(one, BranchSummaryEntry)]
         assert entry.summary.endswith("what the other branch found")
 

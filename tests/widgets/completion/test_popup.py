@@ -8,11 +8,11 @@ import pytest
 from textual import on
 from textual.pilot import Pilot
 
-from tests.widgets.completion.test_fileindex import RG
+from tests.widgets.completion.test_file_index import RG
 from tests.widgets.host import Host, screen_text
 from tests.widgets.typing import type_text
 from widgets.completion.commands import CommandCompletions, CommandRow
-from widgets.completion.fileindex import FileIndex
+from widgets.completion.file_index import FileIndex
 from widgets.completion.files import FileCompletions, PathCompletions, SymbolRow
 from widgets.completion.popup import CompletionPopup
 from widgets.completion.source import CompletionRequest, Completions, CompletionSource, Suggestion
@@ -343,7 +343,7 @@ async def test_a_symbol_of_the_whole_repository(tmp_path: Path) -> None:
 
     index = FileIndex(tmp_path, rg=RG)
     index.frecency.record("other.py")
-    app = PopupHost(FileCompletions(index, everywhere=everywhere))
+    app = PopupHost(FileCompletions(index, repository_symbols=everywhere))
     async with app.run_test() as pilot:
         await type_text(pilot, "see @:launch")
         assert await labels(pilot, app) == ["launch", "launch_all"]
@@ -360,7 +360,7 @@ async def test_symbols_that_become_known_later_are_offered_without_another_key(t
         await more.wait()
         yield [("other.py", SymbolRow(name="launch", kind="function", first_line=1))]
 
-    app = PopupHost(FileCompletions(FileIndex(tmp_path, rg=RG), everywhere=everywhere))
+    app = PopupHost(FileCompletions(FileIndex(tmp_path, rg=RG), repository_symbols=everywhere))
     async with app.run_test() as pilot:
         await type_text(pilot, "see @:launch")
         assert not app.popup.is_open

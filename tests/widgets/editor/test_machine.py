@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from widgets.editor import commands
 from widgets.editor.chips import Attachment, Chip, ImageChip, PasteChip
 from widgets.editor.graphemes import graphemes
-from widgets.editor.model import KILLS_KEPT, EditorModel
+from widgets.editor.model import MAX_KILLS, EditorModel
 
 LETTERS = "abZ  \n_-é漢👩‍🚀👍🏽🇩🇪\u0301\u200dन\u0941"
 TEXTS = st.text(alphabet=LETTERS, max_size=12)
@@ -132,7 +132,7 @@ class EditorMachine(RuleBasedStateMachine):
         if self.last == "kill":
             self.kills[0] = self.kills[0] + killed if is_forward else killed + self.kills[0]
         else:
-            self.kills = [killed, *self.kills][:KILLS_KEPT]
+            self.kills = [killed, *self.kills][:MAX_KILLS]
         self.put(start, end, "", last="kill")
 
     # Writing

@@ -147,7 +147,7 @@ def test_an_older_kill_takes_no_accent_behind_it_along() -> None:
     """The accent joins what was yanked to one character, but it was not yanked."""
     model = EditorModel("older newer")
     commands.kill_word_backward(model)
-    model.settle()
+    model.end_undo_run()
     commands.delete_backward(model)
     commands.kill_word_backward(model)
     model.set_text("\u0301")

@@ -10,7 +10,7 @@ from widgets.editor import commands
 from widgets.editor.chips import PasteChip
 from widgets.editor.images import image_bytes, image_file
 from widgets.editor.model import EditorModel
-from widgets.editor.paste import clean, clean_in_pieces, dropped_images, is_long, needs_space_before
+from widgets.editor.paste import clean, clean_in_chunks, dropped_images, is_long, needs_space_before
 
 
 @given(st.text(alphabet=st.characters(), max_size=200))
@@ -84,5 +84,5 @@ def test_a_gif_from_the_clipboard_tells_its_size() -> None:
 
 async def test_megabytes_are_cleaned_alike_in_pieces() -> None:
     text = "one \x1b[31mred\x1b[0m line\r\n" * 20_000
-    assert await clean_in_pieces(text, 1000) == clean(text)
-    assert await clean_in_pieces("x" * 50_000, 1000) == "x" * 50_000
+    assert await clean_in_chunks(text, 1000) == clean(text)
+    assert await clean_in_chunks("x" * 50_000, 1000) == "x" * 50_000

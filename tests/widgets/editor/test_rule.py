@@ -3,7 +3,7 @@
 from textual.app import App, ComposeResult
 
 from tests.support.idle import text_of
-from widgets.editor.painting import RuleWords
+from widgets.editor.painting import RuleText
 from widgets.editor.prompt import PromptEditor
 
 
@@ -16,10 +16,10 @@ async def test_of_a_long_command_the_time_stays() -> None:
     page = Page()
     async with page.run_test(size=(60, 10)) as pilot:
         editor = page.query_one(PromptEditor)
-        editor.surface.show_told(RuleWords(f"bash {'x' * 90}", "1 m 12 s · ↓ 1.2k", "◐", "esc stops"))
+        editor.surface.show_rule_text(RuleText(f"bash {'x' * 90}", "1 m 12 s · ↓ 1.2k", "◐", "esc stops"))
         await pilot.pause()
         rule = next(line for line in text_of(page.screen).splitlines() if "◐" in line)
         assert rule.startswith("◐ bash xxx") and "… · 1 m 12 s · ↓ 1.2k" in rule and "esc stops" in rule
-        editor.surface.show_told(RuleWords(f"bash {'x' * 90}", "1 m 12 s · ↓ 1.2k", "◓", "esc stops"))
+        editor.surface.show_rule_text(RuleText(f"bash {'x' * 90}", "1 m 12 s · ↓ 1.2k", "◓", "esc stops"))
         await pilot.pause()
         assert rule.replace("◐", "◓") in text_of(page.screen)

@@ -83,19 +83,19 @@ def test_what_is_written_in_one_go_is_taken_back_in_one() -> None:
 def test_a_search_that_finds_nothing_says_so_until_the_next_key() -> None:
     model = model_of("|one two")
     vi = typed(model, "/no such\n")
-    assert vi.told == "normal · nothing found"
+    assert vi.status == "normal · nothing found"
     typed(model, "w", vi)
-    assert (vi.told, told(model)) == ("normal", "one |two")
+    assert (vi.status, told(model)) == ("normal", "one |two")
 
 
 def test_what_is_looked_for_can_be_taken_back() -> None:
     model = model_of("|one two")
     vi = typed(model, "/to")
-    vi.rub()
-    assert vi.told == "normal · /t"
-    vi.rub()
-    vi.rub()
-    assert vi.told == "normal" and not vi.wants_literal
+    vi.erase()
+    assert vi.status == "normal · /t"
+    vi.erase()
+    vi.erase()
+    assert vi.status == "normal" and not vi.wants_literal
     typed(model, "x", vi)
     assert told(model) == "|ne two"
 

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from tests.support.picture_terminal import sixel_size
-from widgets.graphics.drawing import UNREADABLE, CellBox, Drawing, draw
-from widgets.graphics.drawn import MOST_DATA, TOO_LARGE, ImageProtocol
+from widgets.graphics.drawn_image import MAX_DATA_CHARS, TOO_LARGE, ImageProtocol
+from widgets.graphics.image_drawing import UNREADABLE, CellBox, Drawing, draw
 
 BOX = CellBox(48, 12, 10, 20)
 PROTOCOLS: tuple[ImageProtocol, ...] = ("blocks", "kitty", "placements", "iterm2", "sixel")
@@ -78,7 +78,7 @@ def test_what_cannot_be_shown_is_said_in_words(protocol: ImageProtocol) -> None:
     assert draw("", BOX, protocol) == UNREADABLE
     bomb = saved(Image.new("1", (20_000, 20_000)), "PNG")
     assert draw(bomb, BOX, protocol) == TOO_LARGE
-    assert draw("A" * (MOST_DATA + 4), BOX, protocol) == TOO_LARGE
+    assert draw("A" * (MAX_DATA_CHARS + 4), BOX, protocol) == TOO_LARGE
 
 
 def test_bytes_of_the_file_are_never_handed_on() -> None:

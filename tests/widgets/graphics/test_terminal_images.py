@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 
 from tests.support.picture_terminal import KITTY, PictureTerminal
-from widgets.graphics.ability import ImageAbility
-from widgets.graphics.drawn import DrawnImage
+from widgets.graphics.drawn_image import DrawnImage
+from widgets.graphics.image_support import ImageSupport
 from widgets.graphics.terminal_images import TerminalImages
 
 MOST = 64
@@ -26,11 +26,11 @@ class Held:
     def __init__(self) -> None:
         self.terminal = PictureTerminal(80, 24, reply=self._hear, speaks=KITTY)
         self.images = TerminalImages(
-            lambda sequence: self.terminal.feed(sequence.encode()), ImageAbility("auto", env={"TERM": "x"})
+            lambda sequence: self.terminal.feed(sequence.encode()), ImageSupport("auto", env={"TERM": "x"})
         )
 
     def _hear(self, answer: bytes) -> None:
-        self.images.hear(answer.decode())
+        self.images.handle_reply(answer.decode())
 
     async def show(self, data: str, columns: int = 4, rows: int = 2) -> DrawnImage:
         drawn = await self.images.obtain(data, columns, rows)
@@ -51,7 +51,7 @@ async def test_the_one_used_longest_ago_goes_first_and_can_come_back() -> None:
     held = Held()
     held.terminal.feed(held.images.arrive().encode())
     shown = [await held.show(picture(shade)) for shade in range(MOST)]
-    held.images.use_again(shown[0])
+    held.images.mark_used(shown[0])
     await held.show(picture(MOST))
     assert not shown[0].is_stale and shown[1].is_stale
     assert len(held.terminal.held) == MOST
@@ -71,12 +71,12 @@ async def test_leaving_takes_all_of_them_away() -> None:
     assert held.terminal.held == {}, "it is the shell's"
 
 
-@pytest.mark.parametrize("wish", ["blocks", "sixel", "iterm2"])
-async def test_another_wish_takes_them_away_at_once(wish: str) -> None:
+@pytest.mark.parametrize("setting", ["blocks", "sixel", "iterm2"])
+async def test_another_image_setting_removes_images_at_once(setting: str) -> None:
     held = Held()
     held.terminal.feed(held.images.arrive().encode())
     drawn = await held.show(picture(1))
-    held.images.use(wish)  # pyright: ignore[reportArgumentType]  (one of them)
+    held.images.use(setting)  # pyright: ignore[reportArgumentType]  (one of them)
     assert held.terminal.held == {} and drawn.is_stale
 
 
@@ -86,6 +86,6 @@ async def test_a_terminal_that_fails_again_and_again_is_asked_for_no_more() -> N
     for shade in range(3):
         drawn = await held.show(picture(shade))
         assert drawn.has_cells
-        held.images.hear(f"\x1b_Gi={drawn.number};ENOSPC:there is no room\x1b\\")
+        held.images.handle_reply(f"\x1b_Gi={drawn.number};ENOSPC:there is no room\x1b\\")
     assert not (await held.show(picture(9))).has_cells
     assert held.terminal.held == {}

@@ -53,14 +53,14 @@ async def test_foreign_text_is_one_line_and_only_text() -> None:
 
 
 async def test_the_cursor_stays_on_its_row_when_others_come() -> None:
-    from widgets.lists.filtering import Shown
+    from widgets.lists.filtering import VisibleRow
 
     view = RowList(ROWS[:10])
     app = Host(lambda: [view])
     async with app.run_test() as pilot:
         await pilot.pause()
         view.move_to(5)
-        view.show([Shown(row) for row in ROWS[3:10]], keep="5")
+        view.show([VisibleRow(row) for row in ROWS[3:10]], keep="5")
         assert view.current == ROWS[5]
         view.show([])
         assert view.current is None

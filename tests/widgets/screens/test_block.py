@@ -115,7 +115,7 @@ async def test_searching_is_inside_the_block() -> None:
 
 
 async def test_what_goes_on_is_followed_until_it_ends(monkeypatch: Any) -> None:
-    monkeypatch.setattr(page, "REFRESH", 0.01)
+    monkeypatch.setattr(page, "REFRESH_SECONDS", 0.01)
     lines = [f"line {number}" for number in range(60)]
     running = [card("\n".join(lines[:count]), CardState.RUNNING) for count in (20, 40)]
     app = BlockHost(*running, card("\n".join(lines)))

@@ -15,11 +15,11 @@ from tests.widgets.typing import type_text
 from widgets.editor.chips import UnsentPrompt
 from widgets.editor.line_input import LineInput
 from widgets.lists.rows import ListRow
-from widgets.screens.catalogue import history_screen, hotkeys_screen, palette_screen
+from widgets.screens.common_pickers import history_screen, hotkeys_screen, palette_screen
 from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, TextScreen
-from widgets.screens.parts import KeyHint, KeyHints, key_name
 from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
 from widgets.screens.preview import preview_of
+from widgets.screens.screen_parts import KeyHint, KeyHints, key_name
 
 NOTHING = object()
 

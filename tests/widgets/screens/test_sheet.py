@@ -21,10 +21,10 @@ from tests.widgets.host import Host, screen_text
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
 from widgets.lists.tree_rows import TreeEntry
-from widgets.screens.parts import KeyHints, RuleTitle
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import Preview, preview_of
-from widgets.textual_inside import BareScrollBar, SheetScreen
+from widgets.screens.screen_parts import KeyHints, RuleTitle
+from widgets.textual_internals import FastScrollBar, SheetScreen
 
 SIZE = (120, 40)
 ROWS = [ListRow(id=str(number), title=f"row {number}") for number in range(200)]
@@ -51,7 +51,7 @@ SHEETS = [tree, picker, low_picker]
 Sheet = Callable[[], SheetScreen[Any]]
 
 
-class Shown:
+class VisibleRow:
     """Every update of the screen that an application sends to its terminal."""
 
     def __init__(self, app: Host) -> None:
@@ -72,7 +72,7 @@ async def settle(pilot: Pilot[None]) -> None:
 async def test_it_is_painted_once_when_it_opens(make: Sheet) -> None:
     app = Host(list)
     async with app.run_test(size=SIZE) as pilot:
-        shown = Shown(app)
+        shown = VisibleRow(app)
         await app.push_screen(make())
         await settle(pilot)
         (update,) = shown.updates
@@ -86,7 +86,7 @@ async def test_a_key_is_one_paint() -> None:
     async with app.run_test(size=SIZE) as pilot:
         await app.push_screen(low_picker())
         await settle(pilot)
-        shown = Shown(app)
+        shown = VisibleRow(app)
         await pilot.press("down")
         await settle(pilot)
         assert len(shown.updates) == 1
@@ -188,7 +188,7 @@ async def test_a_bare_scroll_bar_is_drawn_as_textual_draws_it(row: int) -> None:
         app.screen.query_one(RowList).move_to(row)
         await settle(pilot)
         bar = app.screen.query_one(RowList).vertical_scrollbar
-        assert isinstance(bar, BareScrollBar)
+        assert isinstance(bar, FastScrollBar)
         bar._render_content()
         bare = [(cell.text, cell.style) for strip in bar._render_cache.lines for cell in strip]
         Widget._render_content(bar)

@@ -7,7 +7,7 @@ from textual import on
 from tests.widgets.gallery import FOOTER, QUEUE
 from tests.widgets.host import Host, screen_text
 from widgets.status.footer import StatusFooter
-from widgets.status.queue import MOST_ROWS, QueuedRow, QueueView
+from widgets.status.queue import MAX_ROWS, QueuedRow, QueueView
 from widgets.status.segments import GAP, Segment, bar_text, fitting, size_of
 
 
@@ -145,4 +145,4 @@ async def test_a_long_queue_tells_how_many_more() -> None:
     app = Host(lambda: [QueueView(rows)])
     async with app.run_test() as pilot:
         await pilot.pause()
-        assert f"and {9 - MOST_ROWS} more" in screen_text(app)
+        assert f"and {9 - MAX_ROWS} more" in screen_text(app)

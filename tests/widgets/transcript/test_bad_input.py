@@ -11,12 +11,12 @@ from tests.widgets.transcript.page import Page
 from tools.results import Card, CommandBlock, DiffBlock, FileBlock, TableBlock, TextBlock, TreeBlock, TreeNode
 from widgets.transcript.blocks import Block, CardBlock, Prose, ReplyBlock, UserBlock
 from widgets.transcript.column import Column
-from widgets.transcript.extent import Extent
+from widgets.transcript.expansion import Extent
 from widgets.transcript.item import Item
 from widgets.transcript.leaves import ansi
 from widgets.transcript.leaves.block_leaves import draw
 from widgets.transcript.leaves.leaf import Leaf
-from widgets.transcript.leaves.text import clean
+from widgets.transcript.leaves.safe_text import clean
 from widgets.transcript.painting.row_strips import paint
 
 MEGABYTE = 1_000_000

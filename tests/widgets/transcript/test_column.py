@@ -17,8 +17,8 @@ from widgets.transcript.blocks import (
     Thought,
     UserBlock,
 )
-from widgets.transcript.column import Column, show_anew
-from widgets.transcript.extent import Expansion, Extent
+from widgets.transcript.column import Column, refresh_block
+from widgets.transcript.expansion import Expansion, Extent
 from widgets.transcript.heights import Heights
 from widgets.transcript.item import Item
 from widgets.transcript.leaves.leaf import Leaf
@@ -181,10 +181,10 @@ def test_a_card_that_shows_lines_has_a_blank_row_above_and_below() -> None:
     column = column_of([CardBlock(id=name, card=card) for name in "abcd"])
     assert [item.gap for item in column.items] == [0, 0, 0, 0]
     column.items[1].toggle(column.expansion, Extent.ALL)
-    show_anew(column, 1)
+    refresh_block(column, 1)
     assert [item.gap for item in column.items] == [0, 1, 1, 0]
     column.items[1].toggle(column.expansion, Extent.CLOSED)
-    show_anew(column, 1)
+    refresh_block(column, 1)
     assert [item.gap for item in column.items] == [0, 0, 0, 0]
 
 

@@ -8,10 +8,10 @@ from tests.widgets.transcript.drawn import rows
 from tools.registry import builtin_tools
 from tools.results import Card, CommandBlock, TextBlock, text_result
 from widgets.transcript.blocks import CardBlock, CardState
-from widgets.transcript.extent import Extent
+from widgets.transcript.expansion import Extent
 from widgets.transcript.leaves import block_leaves as drawing
 from widgets.transcript.leaves.leaf import Leaf
-from widgets.transcript.leaves.text import cells
+from widgets.transcript.leaves.safe_text import cells
 
 WIDTHS = st.integers(40, 200)
 NAMES = st.sampled_from(("read", "edit", "bash", "grep", "mcp search", "server · a_long_tool_name"))

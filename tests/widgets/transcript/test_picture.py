@@ -10,11 +10,11 @@ from PIL import Image
 from tests.widgets.transcript.drawn import rows
 from tests.widgets.transcript.page import Page
 from tools.results import Card, ImageBlock
-from widgets.graphics import drawing
-from widgets.graphics.drawing import UNREADABLE, CellBox, draw
-from widgets.graphics.drawn import TOO_LARGE, DrawnImage
+from widgets.graphics import image_drawing
+from widgets.graphics.drawn_image import TOO_LARGE, DrawnImage
+from widgets.graphics.image_drawing import UNREADABLE, CellBox, draw
 from widgets.transcript.blocks import CardBlock, UserBlock
-from widgets.transcript.leaves.picture_leaf import MOST_COLUMNS, MOST_ROWS, PictureLeaf, cells_of
+from widgets.transcript.leaves.picture_leaf import MAX_COLUMNS, MAX_ROWS, PictureLeaf, cells_of
 
 
 def png(width: int = 64, height: int = 32, color: str = "#3060c0", kind: str = "PNG") -> ImageBlock:
@@ -51,8 +51,8 @@ def test_a_thumbnail_keeps_the_shape_of_the_image(
 ) -> None:
     columns, height = cells_of(*size, room)
     assert (columns, height) == expected
-    assert columns <= min(room, MOST_COLUMNS)
-    assert height <= MOST_ROWS
+    assert columns <= min(room, MAX_COLUMNS)
+    assert height <= MAX_ROWS
 
 
 def test_two_pixels_share_a_cell_and_clear_ones_show_the_page() -> None:
@@ -77,7 +77,7 @@ def test_what_cannot_be_read_is_a_label() -> None:
 
 
 def test_an_image_that_is_far_too_large_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawing, "MOST_PIXELS", 100)
+    monkeypatch.setattr(image_drawing, "MAX_PIXELS", 100)
     assert draw(png(65, 33).data, CellBox(8, 4, 10, 20), "blocks") == TOO_LARGE
 
 

@@ -105,7 +105,7 @@ def test_text_is_found_as_it_is_drawn(query: str, count: int):
 
 
 async def test_in_the_page_it_goes_on_by_itself_and_the_last_query_counts(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(finder, "SLICE", 0)  # one block, then everybody else has a turn
+    monkeypatch.setattr(finder, "TIME_SLICE", 0)  # one block, then everybody else has a turn
     page = Page()
     async with page.run_test(size=(60, 20)) as pilot:
         transcript = page.transcript

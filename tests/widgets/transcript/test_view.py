@@ -17,7 +17,7 @@ from widgets.transcript.blocks import (
     ShownFailure,
     UserBlock,
 )
-from widgets.transcript.extent import Extent
+from widgets.transcript.expansion import Extent
 from widgets.transcript.view import Transcript
 
 SIZE = (60, 12)
@@ -200,7 +200,7 @@ async def test_what_comes_after_all_was_closed_opens_by_itself() -> None:
             id=block_id, card=Card(title="edit", subject="a.py", blocks=(diff,)), state=CardState.DONE
         )
 
-    page = Page(lambda transcript: transcript.show_as(cards="edits", diagrams="final"))
+    page = Page(lambda transcript: transcript.set_display_options(cards="edits", diagrams="final"))
     async with page.run_test(size=(60, 40)):
         transcript = page.transcript
         transcript.add(edit("one", "first"))

@@ -1,19 +1,19 @@
-"""What vi's operators and deeds do to the text: each a function over the model. Where to is in `places`, `objects`."""
+"""What vi's operators and deeds do to the text: each a function over the model. Where to is in `targets`, `objects`."""
 
 import re
 
 from widgets.editor.graphemes import boundary_after
-from widgets.editor.model import EditorModel, Position, between, end_of
+from widgets.editor.model import EditorModel, Position, end_of, text_between
 from widgets.editor.register import Register
-from widgets.editor.vi.objects import Stretch
-from widgets.editor.vi.places import first_word, last_column
+from widgets.editor.vi.motion_targets import first_word, last_column
+from widgets.editor.vi.objects import TextRange
 
 INDENT = "    "
-_MOST = 1_000_000
+_MAX_COUNT = 1_000_000
 """Characters that a count may make of what is put."""
 
 
-def operate(model: EditorModel, verb: str, on: Stretch) -> None:
+def operate(model: EditorModel, verb: str, on: TextRange) -> None:
     """The cursor stands where vi leaves it; for `c` where one writes."""
     match verb:
         case "y":
@@ -31,15 +31,15 @@ def operate(model: EditorModel, verb: str, on: Stretch) -> None:
             _change_case(model, on, verb)
 
 
-def _keep(model: EditorModel, on: Stretch) -> None:
-    text = between(model.lines, on.start, on.end)
+def _keep(model: EditorModel, on: TextRange) -> None:
+    text = text_between(model.lines, on.start, on.end)
     if not text and not on.is_linewise:
         return
     model.register = Register(text, on.is_linewise)
     model.kills.kill(text, is_forward=True, joins=False)
 
 
-def _delete(model: EditorModel, on: Stretch) -> None:
+def _delete(model: EditorModel, on: TextRange) -> None:
     if not on.is_linewise:
         model.replace(on.start, on.end, "")
         model.move_to(on.start)
@@ -66,9 +66,9 @@ def _moved_out(line: str) -> str:
     return line[1:] if line.startswith("\t") else re.sub("^ {1,4}", "", line)
 
 
-def _change_case(model: EditorModel, on: Stretch, verb: str) -> None:
+def _change_case(model: EditorModel, on: TextRange, verb: str) -> None:
     column = model.cursor[1]
-    text = between(model.lines, on.start, on.end)
+    text = text_between(model.lines, on.start, on.end)
     changed = {"gu": str.lower, "gU": str.upper, "g~": str.swapcase}[verb](text)
     model.replace(on.start, on.end, changed)
     row = on.start[0]
@@ -81,7 +81,7 @@ def _change_case(model: EditorModel, on: Stretch, verb: str) -> None:
 def put(model: EditorModel, kept: Register, count: int, *, is_after: bool) -> None:
     if not kept.text and not kept.is_lines:
         return
-    count = max(1, min(count, _MOST // (len(kept.text) + 1)))
+    count = max(1, min(count, _MAX_COUNT // (len(kept.text) + 1)))
     row, column = model.cursor
     if kept.is_lines:
         block = "\n".join([kept.text] * count)
@@ -102,7 +102,7 @@ def put(model: EditorModel, kept: Register, count: int, *, is_after: bool) -> No
         model.move_to((row, last_column(model.lines[row][: end[1]])))
 
 
-def put_over(model: EditorModel, kept: Register, on: Stretch, count: int) -> None:
+def put_over_selection(model: EditorModel, kept: Register, on: TextRange, count: int) -> None:
     """In place of what is selected, which is kept as if it were deleted."""
     _keep(model, on)
     text = "\n".join([kept.text] * count) if kept.is_lines else kept.text * count
@@ -137,9 +137,9 @@ def replace_chars(model: EditorModel, char: str, count: int) -> bool:
     return True
 
 
-def replace_all(model: EditorModel, on: Stretch, char: str) -> None:
+def replace_all(model: EditorModel, on: TextRange, char: str) -> None:
     """`r` in visual mode: every character but the line breaks."""
-    text = between(model.lines, on.start, on.end)
+    text = text_between(model.lines, on.start, on.end)
     pieces: list[str] = []
     for line in text.split("\n"):
         at = count = 0

@@ -9,18 +9,18 @@ from widgets.editor.vi.objects import NAMES
 OPERATORS = frozenset(("d", "c", "y", ">", "<", "g~", "gu", "gU"))
 _DOUBLED = {"g~": ("g~", "~"), "gu": ("gu", "u"), "gU": ("gU", "U")}
 MOTIONS = frozenset((*"hjklwWbBeE0^$G{}%|;,+-_nN*#", "gg", "ge", "gE", "g_", "gj", "gk"))
-FINDS = frozenset("fFtT")
-SEARCHES = frozenset("/?")
+FIND_COMMANDS = frozenset("fFtT")
+SEARCH_COMMANDS = frozenset("/?")
 """Enter ends what is looked for."""
 _WITH_CHAR = frozenset("r")
 """Deeds that a character belongs to."""
-DEEDS = frozenset((*"xXsSDCYpPJ~uiaIAoOvV.", "\x12", "gJ", "gi", "gv"))
+STANDALONE_COMMANDS = frozenset((*"xXsSDCYpPJ~uiaIAoOvV.", "\x12", "gJ", "gi", "gv"))
 """Commands that are whole by themselves."""
-SHORT = {"x": "dl", "X": "dh", "s": "cl", "D": "d$", "C": "c$", "S": "cc", "Y": "yy"}
+SHORTHANDS = {"x": "dl", "X": "dh", "s": "cl", "D": "d$", "C": "c$", "S": "cc", "Y": "yy"}
 """What is another way to write an operator and its motion."""
 
 
-class Spoken(msgspec.Struct, frozen=True, kw_only=True):
+class ViCommand(msgspec.Struct, frozen=True, kw_only=True):
     """One command."""
 
     verb: str = ""
@@ -41,12 +41,12 @@ class Spoken(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.verb) and self.motion == self.verb
 
 
-State = Literal["open", "literal", "wrong"]
+ParseState = Literal["open", "literal", "wrong"]
 """More keys are to come; the next is taken as the character it writes; no command begins so."""
-_MOST = 9_999
+_MAX_COUNT = 9_999
 
 
-def parse(keys: str, *, is_visual: bool = False) -> Spoken | State:
+def parse(keys: str, *, is_visual: bool = False) -> ViCommand | ParseState:
     """In visual mode an operator is whole by itself, and `i` and `a` begin an object."""
     count, rest = _count(keys)
     if not rest:
@@ -55,67 +55,67 @@ def parse(keys: str, *, is_visual: bool = False) -> Spoken | State:
     if word is None:
         return "open"
     if word in OPERATORS and not is_visual:
-        return _operated(word, behind, count)
-    if word in SEARCHES or word in FINDS or word in _WITH_CHAR:
+        return _parse_operator(word, behind, count)
+    if word in SEARCH_COMMANDS or word in FIND_COMMANDS or word in _WITH_CHAR:
         return _with_char(word, behind, count)
     if is_visual and word in ("i", "a"):
         return _object(word, behind, count)
     if behind:
         return "wrong"
     if word in MOTIONS:
-        return Spoken(motion=word, count=count)
-    if word in DEEDS or (is_visual and (word in OPERATORS or word in ("U", "u"))):
-        return Spoken(verb=word, count=count)
+        return ViCommand(motion=word, count=count)
+    if word in STANDALONE_COMMANDS or (is_visual and (word in OPERATORS or word in ("U", "u"))):
+        return ViCommand(verb=word, count=count)
     return "wrong"
 
 
-def _operated(verb: str, rest: str, count: int) -> Spoken | State:
+def _parse_operator(verb: str, rest: str, count: int) -> ViCommand | ParseState:
     more, rest = _count(rest)
-    count = _both(count, more)
+    count = _multiplied(count, more)
     if not rest:
         return "open"
     if rest == verb or rest in _DOUBLED.get(verb, ()):
-        return Spoken(verb=verb, motion=verb, count=count)
+        return ViCommand(verb=verb, motion=verb, count=count)
     word, behind = _word(rest)
     if word is None:
         return "open"
-    found: Spoken | State
+    found: ViCommand | ParseState
     if word in ("i", "a"):
         found = _object(word, behind, count)
-    elif word in SEARCHES or word in FINDS:
+    elif word in SEARCH_COMMANDS or word in FIND_COMMANDS:
         found = _with_char(word, behind, count)
     else:
-        found = Spoken(motion=word, count=count) if word in MOTIONS and not behind else "wrong"
-    if isinstance(found, Spoken):
+        found = ViCommand(motion=word, count=count) if word in MOTIONS and not behind else "wrong"
+    if isinstance(found, ViCommand):
         return msgspec.structs.replace(found, verb=verb)
     return found
 
 
-def _with_char(word: str, behind: str, count: int) -> Spoken | State:
-    if not behind or (word in SEARCHES and not behind.endswith("\n")):
+def _with_char(word: str, behind: str, count: int) -> ViCommand | ParseState:
+    if not behind or (word in SEARCH_COMMANDS and not behind.endswith("\n")):
         return "literal"
-    if word in SEARCHES:
+    if word in SEARCH_COMMANDS:
         behind = behind[:-1]
     if word in _WITH_CHAR:
-        return Spoken(verb=word, char=behind, count=count)
-    return Spoken(motion=word, char=behind, count=count)
+        return ViCommand(verb=word, char=behind, count=count)
+    return ViCommand(motion=word, char=behind, count=count)
 
 
-def _object(word: str, behind: str, count: int) -> Spoken | State:
+def _object(word: str, behind: str, count: int) -> ViCommand | ParseState:
     if not behind:
         return "literal"
-    return Spoken(motion=word + behind, count=count) if behind in NAMES else "wrong"
+    return ViCommand(motion=word + behind, count=count) if behind in NAMES else "wrong"
 
 
 def _count(keys: str) -> tuple[int, str]:
     digits = 0
     while digits < len(keys) and keys[digits] in "0123456789" and (digits or keys[digits] != "0"):
         digits += 1
-    return (min(_MOST, int(keys[:digits][:6])) if digits else 0), keys[digits:]
+    return (min(_MAX_COUNT, int(keys[:digits][:6])) if digits else 0), keys[digits:]
 
 
-def _both(one: int, other: int) -> int:
-    return min(_MOST, one * other) if one and other else one or other
+def _multiplied(one: int, other: int) -> int:
+    return min(_MAX_COUNT, one * other) if one and other else one or other
 
 
 def _word(keys: str) -> tuple[str | None, str]:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from textual import events
 
 from widgets.editor.vi.keys import token_of
-from widgets.textual_inside import keymap_of
+from widgets.textual_internals import keymap_of
 
 if TYPE_CHECKING:
     from widgets.editor.prompt import PromptEditor
-    from widgets.editor.vi.mode import Fed, ViMode
+    from widgets.editor.vi.mode import KeyOutcome, ViMode
 
 
 class ViKeyboard:
@@ -44,9 +44,9 @@ class ViKeyboard:
         return self._mode is not None and self._mode.is_visual
 
     @property
-    def told(self) -> str:
+    def status(self) -> str:
         """The mode and the beginning of a command."""
-        return "" if self._mode is None else self._mode.told
+        return "" if self._mode is None else self._mode.status
 
     def begin(self) -> None:
         """With a new prompt one writes."""
@@ -57,10 +57,10 @@ class ViKeyboard:
     def show(self) -> None:
         """After every key: the mode, the shape of the caret, and the caret on a character."""
         surface, mode = self._editor.surface, self._mode
-        surface.hint = self.told
+        surface.hint = self.status
         surface.set_bar(mode is not None and mode.mode == "insert")
         if mode is not None:
-            mode.settle()
+            mode.clamp_cursor()
         self._editor.refresh()
 
     def hears(self, event: events.Key) -> bool:
@@ -73,7 +73,7 @@ class ViKeyboard:
         if mode.mode == "insert":
             return False
         if mode.wants_literal and event.key in ("backspace", "ctrl+h"):
-            mode.rub()
+            mode.erase()
             self.show()
             return True
         if mode.wants_literal:
@@ -85,14 +85,14 @@ class ViKeyboard:
     def _feed(self, mode: ViMode, token: str) -> bool:
         version = self._editor.model.version
         if token:
-            self._go_beyond(mode.feed(token))
+            self._move_outside_text(mode.feed(token))
         if self._editor.model.version != version:
             self._editor.history.leave()
         self.show()
         self._editor.changed()
         return True
 
-    def _go_beyond(self, fed: Fed) -> None:
+    def _move_outside_text(self, fed: KeyOutcome) -> None:
         """Up and down go through the rows of a long line first, then through older prompts."""
         keyboard, surface = self._editor.keyboard, self._editor.surface
         if fed == "older":

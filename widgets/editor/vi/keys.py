@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from textual.binding import Binding, BindingType
 
-from widgets.keys_told import NO_KEY
+from widgets.key_labels import NO_KEY
 
 _ROWS = (
     ("left", "h", "h", "Left"),

@@ -8,26 +8,26 @@ from typing import Literal
 import msgspec
 
 from widgets.editor.graphemes import boundary_before
-from widgets.editor.model import EditorModel, Position, between, selected
+from widgets.editor.model import EditorModel, Position, selected, text_between
 from widgets.editor.vi import changes
-from widgets.editor.vi.grammar import SHORT, Spoken, parse
-from widgets.editor.vi.motions import Walker
-from widgets.editor.vi.objects import Stretch
-from widgets.editor.vi.places import first_word, last_column
+from widgets.editor.vi.grammar import SHORTHANDS, ViCommand, parse
+from widgets.editor.vi.motion_targets import first_word, last_column
+from widgets.editor.vi.motions import Motions
+from widgets.editor.vi.objects import TextRange
 
 Mode = Literal["insert", "normal", "visual", "visual line"]
-Fed = Literal["done", "open", "older", "newer"]
+KeyOutcome = Literal["done", "open", "older", "newer"]
 """`older`, `newer`: up from the first line or down from the last: to another prompt."""
 _SEARCHES = frozenset("/?nN*#")
 _INTO_INSERT = frozenset("iaIAoOCSs") | {"gi"}
-_ON_SELECTION = {**{short: long[0] for short, long in SHORT.items()}, "u": "gu", "U": "gU", "~": "g~"}
+_ON_SELECTION = {**{short: long[0] for short, long in SHORTHANDS.items()}, "u": "gu", "U": "gU", "~": "g~"}
 """Which operator a deed is where something is selected."""
 
 
 class _Change(msgspec.Struct, frozen=True, kw_only=True):
     """What `.` does again."""
 
-    said: Spoken
+    command: ViCommand
     written: str | None = None
     """What was written behind it, if it led into insert mode."""
     rows: int = 0
@@ -39,13 +39,13 @@ class _Change(msgspec.Struct, frozen=True, kw_only=True):
 class ViMode:
     def __init__(self, model: EditorModel) -> None:
         self._model = model
-        self._walker = Walker(model)
+        self._walker = Motions(model)
         self.mode: Mode = "insert"
         self.keys = ""
         """The beginning of a command."""
         self.wants_literal = False
         """The next key is taken as the character it writes."""
-        self.said = Spoken()
+        self.command = ViCommand()
         """The last command."""
         self.has_failed = False
         """It came to nothing."""
@@ -64,30 +64,30 @@ class ViMode:
 
     # -- keys ----------------------------------------------------------------------------------------------
 
-    def feed(self, key: str) -> Fed:
+    def feed(self, key: str) -> KeyOutcome:
         """A key outside of insert mode."""
         self.keys += key
-        said = parse(self.keys, is_visual=self.is_visual)
-        self.wants_literal = said == "literal"
-        if said in ("open", "literal"):
+        command = parse(self.keys, is_visual=self.is_visual)
+        self.wants_literal = command == "literal"
+        if command in ("open", "literal"):
             return "open"
         self.keys = ""
-        self.has_failed = not isinstance(said, Spoken)
-        if not isinstance(said, Spoken):
+        self.has_failed = not isinstance(command, ViCommand)
+        if not isinstance(command, ViCommand):
             return "done"
-        self.said = said
-        if not self.is_visual and not said.verb and (end := self._beyond(said)) is not None:
+        self.command = command
+        if not self.is_visual and not command.verb and (end := self._outside_text(command)) is not None:
             return end
         if self.is_visual:
-            self._select(said)
+            self._select(command)
         else:
-            self._carry_out(said)
-        if said.verb:
+            self._carry_out(command)
+        if command.verb:
             self._walker.forget_goal()
-        self.settle()
+        self.clamp_cursor()
         return "done"
 
-    def rub(self) -> None:
+    def erase(self) -> None:
         """The last character of what is looked for is none."""
         self.keys = self.keys[:-1]
         self.wants_literal = bool(self.keys) and parse(self.keys, is_visual=self.is_visual) == "literal"
@@ -96,7 +96,7 @@ class ViMode:
         """Back to normal mode. False: it means nothing here."""
         self.has_failed = False
         if self.mode == "insert":
-            self._finish_writing()
+            self._finish_insert()
             self.mode = "normal"
             row, column = self._model.cursor
             self._model.move_to((row, boundary_before(self._model.lines[row], column)))
@@ -106,7 +106,7 @@ class ViMode:
         self._leave_visual()
         return was_open
 
-    def settle(self) -> None:
+    def clamp_cursor(self) -> None:
         """Outside of insert mode the cursor stands on a character."""
         if self.mode == "normal":
             row, column = self._model.cursor
@@ -118,69 +118,71 @@ class ViMode:
         return self.mode in ("visual", "visual line")
 
     @property
-    def told(self) -> str:
+    def status(self) -> str:
         if self.keys:
             return f"{self.mode} · {self.keys}"
-        is_search = self.has_failed and self.said.motion in _SEARCHES
+        is_search = self.has_failed and self.command.motion in _SEARCHES
         return f"{self.mode} · nothing found" if is_search else self.mode
 
-    def _beyond(self, said: Spoken) -> Fed | None:
+    def _outside_text(self, command: ViCommand) -> KeyOutcome | None:
         row, last = self._model.cursor[0], len(self._model.lines) - 1
-        if said.motion in ("k", "gk") and row == 0 and not said.count:
+        if command.motion in ("k", "gk") and row == 0 and not command.count:
             return "older"
-        if said.motion in ("j", "gj") and row == last and not said.count:
+        if command.motion in ("j", "gj") and row == last and not command.count:
             return "newer"
         return None
 
     # -- commands ------------------------------------------------------------------------------------------
 
-    def _carry_out(self, said: Spoken) -> None:
-        if not said.verb:
-            self.has_failed = not self._walker.move(said)
-        elif said.verb == ".":
-            self._again(said.count)
-        elif said.verb == "u":
-            for _ in range(said.times):
+    def _carry_out(self, command: ViCommand) -> None:
+        if not command.verb:
+            self.has_failed = not self._walker.move(command)
+        elif command.verb == ".":
+            self._repeat(command.count)
+        elif command.verb == "u":
+            for _ in range(command.times):
                 self._model.undo()
-        elif said.verb == "\x12":
-            for _ in range(said.times):
+        elif command.verb == "\x12":
+            for _ in range(command.times):
                 self._model.redo()
-        elif said.verb in ("v", "V"):
-            self._begin_visual("visual" if said.verb == "v" else "visual line")
-        elif said.verb == "gv":
-            self._visual_again()
-        elif said.verb == "y" or said.verb == "Y":
-            self._operate(said)
+        elif command.verb in ("v", "V"):
+            self._begin_visual("visual" if command.verb == "v" else "visual line")
+        elif command.verb == "gv":
+            self._reselect()
+        elif command.verb == "y" or command.verb == "Y":
+            self._operate(command)
         else:
-            self._change(said)
+            self._change(command)
 
-    def _change(self, said: Spoken) -> None:
+    def _change(self, command: ViCommand) -> None:
         """A command that `.` does again."""
         self._model.group(True)
-        if not self._do(said):
+        if not self._do(command):
             self._model.group(False)
             self.has_failed = True
             return
-        change = _Change(said=said)
-        if self._writes(said):
-            self._begin_writing(change)
+        change = _Change(command=command)
+        if self._enters_insert(command):
+            self._start_insert(change)
         else:
             self._model.group(False)
             self._last = change
 
-    def _do(self, said: Spoken) -> bool:
+    def _do(self, command: ViCommand) -> bool:
         """False: nothing came of it."""
         model = self._model
         row = model.cursor[0]
-        match said.verb:
+        match command.verb:
             case "p" | "P":
-                changes.put(model, model.register, said.times, is_after=said.verb == "p")
+                changes.put(model, model.register, command.times, is_after=command.verb == "p")
             case "r":
-                return changes.replace_chars(model, said.char, said.times)
+                return changes.replace_chars(model, command.char, command.times)
             case "~":
-                changes.swap_case(model, said.times)
+                changes.swap_case(model, command.times)
             case "J" | "gJ":
-                return changes.join(model, row, row + max(1, said.times - 1), has_blank=said.verb == "J")
+                return changes.join(
+                    model, row, row + max(1, command.times - 1), has_blank=command.verb == "J"
+                )
             case "i":
                 pass
             case "gi":
@@ -193,78 +195,82 @@ class ViMode:
             case "A":
                 model.move_to((row, len(model.lines[row])))
             case "o" | "O":
-                changes.open_line(model, is_below=said.verb == "o")
+                changes.open_line(model, is_below=command.verb == "o")
             case _:
-                return self._operate(said)
+                return self._operate(command)
         return True
 
-    def _operate(self, said: Spoken) -> bool:
+    def _operate(self, command: ViCommand) -> bool:
         """An operator with its motion, or what is short for one."""
-        if said.verb in SHORT:
-            verb, motion = SHORT[said.verb]
-            said = msgspec.structs.replace(said, verb=verb, motion=motion)
-        on = self._walker.stretch(said)
+        if command.verb in SHORTHANDS:
+            verb, motion = SHORTHANDS[command.verb]
+            command = msgspec.structs.replace(command, verb=verb, motion=motion)
+        on = self._walker.range_of(command)
         if on is None:
             return False
         at = self._model.cursor
-        changes.operate(self._model, said.verb, on)
-        if said.verb in ("gu", "gU", "g~") and on.is_linewise and said.motion in ("j", "k", "gj", "gk", "G"):
+        changes.operate(self._model, command.verb, on)
+        if (
+            command.verb in ("gu", "gU", "g~")
+            and on.is_linewise
+            and command.motion in ("j", "k", "gj", "gk", "G")
+        ):
             self._model.move_to((on.start[0], at[1]))
-        if said.verb == "y":
+        if command.verb == "y":
             self._model.move_to(
-                (on.start[0], at[1]) if on.is_linewise and said.motion[0] not in "ia" else on.start
+                (on.start[0], at[1]) if on.is_linewise and command.motion[0] not in "ia" else on.start
             )
         return True
 
     @staticmethod
-    def _writes(said: Spoken) -> bool:
-        return said.verb == "c" or said.verb in _INTO_INSERT
+    def _enters_insert(command: ViCommand) -> bool:
+        return command.verb == "c" or command.verb in _INTO_INSERT
 
     # -- writing -------------------------------------------------------------------------------------------
 
-    def _begin_writing(self, change: _Change) -> None:
+    def _start_insert(self, change: _Change) -> None:
         self.mode, self._now = "insert", change
         self._written_from = self._model.cursor
 
-    def _finish_writing(self) -> None:
+    def _finish_insert(self) -> None:
         model = self._model
         start, end = self._written_from, model.cursor
-        written = between(model.lines, start, end) if start <= end else ""
+        written = text_between(model.lines, start, end) if start <= end else ""
         now, self._now = self._now, None
         if now is not None:
-            if now.said.verb in "iaIAoO" and now.said.count > 1 and written:
-                self._write_again(now.said, written, now.said.count - 1)
+            if now.command.verb in "iaIAoO" and now.command.count > 1 and written:
+                self._retype(now.command, written, now.command.count - 1)
             self._last = msgspec.structs.replace(now, written=written)
         self._written_from = model.cursor
         model.group(False)
 
-    def _write_again(self, said: Spoken, written: str, times: int) -> None:
+    def _retype(self, command: ViCommand, written: str, times: int) -> None:
         model = self._model
         for _ in range(min(times, 1_000_000 // len(written))):
-            if said.verb in "oO":
+            if command.verb in "oO":
                 changes.open_line(model, is_below=True)
             model.replace(model.cursor, model.cursor, written)
 
-    def _again(self, count: int) -> None:
+    def _repeat(self, count: int) -> None:
         """The last change, with another count if one is given."""
         change = self._last
         if change is None:
             return
-        said = msgspec.structs.replace(change.said, count=count) if count else change.said
+        command = msgspec.structs.replace(change.command, count=count) if count else change.command
         model = self._model
         model.group(True)
         if change.was_visual is not None:
-            is_done = self._do_on(said, self._same_size(change))
+            is_done = self._do_on(command, self._range_of_same_size(change))
         else:
-            is_done = self._do(said)
+            is_done = self._do(command)
         if is_done and change.written is not None:
             model.replace(model.cursor, model.cursor, change.written)
-            if said.verb in "iaIAoO" and said.count > 1 and change.written:
-                self._write_again(said, change.written, said.count - 1)
+            if command.verb in "iaIAoO" and command.count > 1 and change.written:
+                self._retype(command, change.written, command.count - 1)
             row, column = model.cursor
             model.move_to((row, boundary_before(model.lines[row], column)))
         model.group(False)
-        self._last = msgspec.structs.replace(change, said=said)
+        self._last = msgspec.structs.replace(change, command=command)
 
     # -- visual --------------------------------------------------------------------------------------------
 
@@ -277,9 +283,9 @@ class ViMode:
         if self.is_visual and self._model.mark is not None:
             self._begun_visual = (self._model.mark, self._model.cursor, self.mode)
         self.mode, self._model.mark = "normal", None
-        self.settle()
+        self.clamp_cursor()
 
-    def _visual_again(self) -> None:
+    def _reselect(self) -> None:
         """The last selection; where something is selected, the two change places."""
         if (last := self._begun_visual) is not None:
             if self.is_visual:
@@ -289,82 +295,82 @@ class ViMode:
             self._begin_visual(mode)
             self._model.move_to(cursor)
 
-    def _select(self, said: Spoken) -> None:
+    def _select(self, command: ViCommand) -> None:
         model = self._model
-        if not said.verb:
-            model.mark = self._walker.extend(said, model.mark)
-        elif said.verb in ("v", "V"):
-            mode: Mode = "visual" if said.verb == "v" else "visual line"
+        if not command.verb:
+            model.mark = self._walker.extend(command, model.mark)
+        elif command.verb in ("v", "V"):
+            mode: Mode = "visual" if command.verb == "v" else "visual line"
             if mode == self.mode:
                 self._leave_visual()
             else:
                 self.mode = mode
                 model.mark_kind = "line" if mode == "visual line" else "inclusive"
-        elif said.verb == "gv":
-            self._visual_again()
-        elif said.verb in ("o", "O") and model.mark is not None:
+        elif command.verb == "gv":
+            self._reselect()
+        elif command.verb in ("o", "O") and model.mark is not None:
             mark, cursor = model.mark, model.cursor
             model.move_to(mark)
             model.mark = cursor
         else:
-            self._on_selection(said)
+            self._on_selection(command)
 
-    def _on_selection(self, said: Spoken) -> None:
+    def _on_selection(self, command: ViCommand) -> None:
         model, mode = self._model, self.mode
-        on = Stretch(
+        on = TextRange(
             *(selected(model) or (model.cursor, model.cursor)),
-            is_linewise=mode == "visual line" or said.verb in tuple("SYXDC"),
+            is_linewise=mode == "visual line" or command.verb in tuple("SYXDC"),
         )
         goes_beyond = max(model.mark or model.cursor, model.cursor)[1] >= len(model.lines[on.end[0]])
         takes_line_end = self._walker.goes_to_ends or goes_beyond
         if takes_line_end and not on.is_linewise and on.end[0] + 1 < len(model.lines):
-            on = Stretch(on.start, (on.end[0] + 1, 0))  # behind the last character it is taken too
+            on = TextRange(on.start, (on.end[0] + 1, 0))  # behind the last character it is taken too
         if on.is_linewise:
-            on = Stretch((on.start[0], 0), (on.end[0], len(model.lines[on.end[0]])), is_linewise=True)
-        said = msgspec.structs.replace(said, verb=_ON_SELECTION.get(said.verb, said.verb))
+            on = TextRange((on.start[0], 0), (on.end[0], len(model.lines[on.end[0]])), is_linewise=True)
+        command = msgspec.structs.replace(command, verb=_ON_SELECTION.get(command.verb, command.verb))
         self._leave_visual()
         change = _Change(
-            said=said,
+            command=command,
             was_visual=mode,
             rows=on.end[0] - on.start[0],
             columns=on.end[1] - (on.start[1] if on.start[0] == on.end[0] else 0),
         )
         model.group(True)
-        is_done = self._do_on(said, on)
-        if is_done and said.verb == "c":
-            self._begin_writing(change)
+        is_done = self._do_on(command, on)
+        if is_done and command.verb == "c":
+            self._start_insert(change)
             return
         model.group(False)
-        if is_done and said.verb != "y":
+        if is_done and command.verb != "y":
             self._last = change
 
-    def _do_on(self, said: Spoken, on: Stretch) -> bool:
+    def _do_on(self, command: ViCommand, on: TextRange) -> bool:
         model = self._model
-        match said.verb:
+        match command.verb:
             case "d" | "c" | "y" | ">" | "<" | "gu" | "gU" | "g~":
-                for _ in range(said.times if said.verb in "<>" else 1):
-                    changes.operate(model, said.verb, on)
-                if said.verb == "y":
+                for _ in range(command.times if command.verb in "<>" else 1):
+                    changes.operate(model, command.verb, on)
+                if command.verb == "y":
                     model.move_to(on.start)
             case "r":
-                changes.replace_all(model, on, said.char)
+                changes.replace_all(model, on, command.char)
             case "J" | "gJ":
                 return changes.join(
-                    model, on.start[0], max(on.end[0], on.start[0] + 1), has_blank=said.verb == "J"
+                    model, on.start[0], max(on.end[0], on.start[0] + 1), has_blank=command.verb == "J"
                 )
             case "p" | "P":
-                changes.put_over(model, model.register, on, said.times)
+                changes.put_over_selection(model, model.register, on, command.times)
             case _:
                 return False
         return True
 
-    def _same_size(self, change: _Change) -> Stretch:
+    def _range_of_same_size(self, change: _Change) -> TextRange:
         """As much as was selected, from the cursor on."""
         lines, (row, column) = self._model.lines, self._model.cursor
         last = min(row + change.rows, len(lines) - 1)
         if change.was_visual == "visual line":
-            return Stretch((row, 0), (last, len(lines[last])), is_linewise=True)
+            return TextRange((row, 0), (last, len(lines[last])), is_linewise=True)
         end = change.columns + (column if not change.rows else 0)
         if end > len(lines[last]) and last + 1 < len(lines):
-            return Stretch((row, column), (last + 1, 0))
-        return Stretch((row, column), (last, min(end, len(lines[last]))))
+            return TextRange((row, column), (last + 1, 0))
+        return TextRange((row, column), (last, min(end, len(lines[last]))))

@@ -2,10 +2,18 @@
 
 from widgets.editor.graphemes import boundary_after
 from widgets.editor.model import EditorModel, Position
-from widgets.editor.vi import places
-from widgets.editor.vi.grammar import FINDS, SEARCHES, Spoken
-from widgets.editor.vi.objects import Stretch, text_object
-from widgets.editor.vi.places import BLANK, EMPTY, Find, Landing, first_word, kind_at, last_column
+from widgets.editor.vi import motion_targets
+from widgets.editor.vi.grammar import FIND_COMMANDS, SEARCH_COMMANDS, ViCommand
+from widgets.editor.vi.motion_targets import (
+    BLANK,
+    EMPTY,
+    Find,
+    MotionTarget,
+    first_word,
+    kind_at,
+    last_column,
+)
+from widgets.editor.vi.objects import TextRange, text_object
 from widgets.editor.vi.searching import ViSearch, found, word_at
 
 _FAR = 1 << 30
@@ -14,12 +22,22 @@ _FAR = 1 << 30
 _STEPS = frozenset("hlwWbBeE")
 """What leads nowhere at the end of the text or the line."""
 _WORDS = {
-    **{"w": places.next_word, "W": places.next_word, "b": places.word_before, "B": places.word_before},
-    **{"e": places.word_end, "E": places.word_end, "ge": places.end_before, "gE": places.end_before},
+    **{
+        "w": motion_targets.next_word,
+        "W": motion_targets.next_word,
+        "b": motion_targets.word_before,
+        "B": motion_targets.word_before,
+    },
+    **{
+        "e": motion_targets.word_end,
+        "E": motion_targets.word_end,
+        "ge": motion_targets.end_before,
+        "gE": motion_targets.end_before,
+    },
 }
 
 
-class Walker:
+class Motions:
     def __init__(self, model: EditorModel) -> None:
         self._model = model
         self._found: Find | None = None
@@ -38,83 +56,89 @@ class Walker:
         row, column = self._model.cursor
         return row, boundary_after(self._model.lines[row], column)
 
-    def move(self, said: Spoken) -> bool:
+    def move(self, command: ViCommand) -> bool:
         """False: it leads nowhere."""
         goal, at = self._goal, self._model.cursor
-        target = self._target(said)
+        target = self._target(command)
         if target is not None:
             self._model.move_to(target.place)
-        self._goal = _FAR if said.motion == "$" else None
-        if said.motion in ("j", "k", "gj", "gk"):
+        self._goal = _FAR if command.motion == "$" else None
+        if command.motion in ("j", "k", "gj", "gk"):
             self._goal = self._from if goal is None else goal
         row, column = self._model.cursor
         came = (row, min(column, last_column(self._model.lines[row])))
-        return target is not None and (said.motion not in _STEPS or came != at)
+        return target is not None and (command.motion not in _STEPS or came != at)
 
     def forget_goal(self) -> None:
         """Something was changed: up and down go on from where the cursor is."""
         self._goal = None
 
-    def extend(self, said: Spoken, mark: Position | None) -> Position | None:
+    def extend(self, command: ViCommand, mark: Position | None) -> Position | None:
         """In visual mode: moves the cursor, and gives the other end."""
-        if len(said.motion) == 2 and said.motion[0] in "ia":
-            on = self._object(said)
+        if len(command.motion) == 2 and command.motion[0] in "ia":
+            on = self._object(command)
             if on is None or (on.start == on.end and not on.is_linewise):
                 return mark
-            end = places.before(self._model.lines, on.end) if not on.is_linewise else on.end
+            end = motion_targets.before(self._model.lines, on.end) if not on.is_linewise else on.end
             self._model.move_to(end or on.end)
             return min(mark, on.start) if mark is not None and mark < self._model.cursor else on.start
-        self.move(said)
+        self.move(command)
         return mark
 
-    def _object(self, said: Spoken) -> Stretch | None:
-        lines, at, (how, name) = self._model.lines, self._model.cursor, said.motion
-        return text_object(lines, at, name, is_around=how == "a", count=said.times)
+    def _object(self, command: ViCommand) -> TextRange | None:
+        lines, at, (how, name) = self._model.lines, self._model.cursor, command.motion
+        return text_object(lines, at, name, is_around=how == "a", count=command.times)
 
-    def stretch(self, said: Spoken) -> Stretch | None:
+    def range_of(self, command: ViCommand) -> TextRange | None:
         """What an operator takes."""
         lines, at = self._model.lines, self._model.cursor
-        if said.is_of_lines:
-            last = at[0] + said.times - 1
-            if said.count > 1 and at[0] == len(lines) - 1:
+        if command.is_of_lines:
+            last = at[0] + command.times - 1
+            if command.count > 1 and at[0] == len(lines) - 1:
                 return None
             return _of_lines(lines, at[0], min(last, len(lines) - 1))
-        if len(said.motion) == 2 and said.motion[0] in "ia":
-            return self._object(said)
-        if said.verb == "c" and said.motion in ("w", "W") and (on := self._changed_word(said)) is not None:
+        if len(command.motion) == 2 and command.motion[0] in "ia":
+            return self._object(command)
+        if (
+            command.verb == "c"
+            and command.motion in ("w", "W")
+            and (on := self._changed_word(command)) is not None
+        ):
             return on
-        target = self._target(said)
+        target = self._target(command)
         if target is None:
             return None
         if target.is_linewise:
             first, last = sorted((at[0], target.place[0]))
-            return _of_lines(lines, first, last) if first != last or said.motion not in ("j", "k") else None
-        if said.motion in ("w", "W"):
-            target = Landing(self._held_in_line(target.place))
+            return (
+                _of_lines(lines, first, last) if first != last or command.motion not in ("j", "k") else None
+            )
+        if command.motion in ("w", "W"):
+            target = MotionTarget(self._limited_to_line(target.place))
         start, end = sorted((at, target.place))
         if target.is_inclusive:
             end = (end[0], boundary_after(lines[end[0]], end[1]))
-        elif said.motion not in ("w", "W") and end[1] == 0 and end[0] > start[0]:
+        elif command.motion not in ("w", "W") and end[1] == 0 and end[0] > start[0]:
             end = (end[0] - 1, len(lines[end[0] - 1]))
             if not lines[start[0]][: start[1]].strip():
                 return _of_lines(lines, start[0], end[0])
         around = lines[start[0]][: start[1]] + lines[end[0]][end[1] :]
-        if said.verb == "d" and end[0] > start[0] and not around.strip():  # nothing is left of these lines
+        if command.verb == "d" and end[0] > start[0] and not around.strip():  # nothing is left of these lines
             return _of_lines(lines, start[0], end[0])
-        return Stretch(start, end) if start != end or said.verb == "c" else None
+        return TextRange(start, end) if start != end or command.verb == "c" else None
 
-    def _changed_word(self, said: Spoken) -> Stretch | None:
+    def _changed_word(self, command: ViCommand) -> TextRange | None:
         """`cw` leaves the blank behind the word."""
         lines, at = self._model.lines, self._model.cursor
-        is_big = said.motion == "W"
+        is_big = command.motion == "W"
         if kind_at(lines, at, is_big=is_big) in (BLANK, EMPTY):
             return None
-        end = places.run_end(lines, at, is_big=is_big)
-        for _ in range(said.times - 1):
-            end = places.word_end(lines, end, is_big=is_big)
-        return Stretch(at, (end[0], boundary_after(lines[end[0]], end[1])))
+        end = motion_targets.run_end(lines, at, is_big=is_big)
+        for _ in range(command.times - 1):
+            end = motion_targets.word_end(lines, end, is_big=is_big)
+        return TextRange(at, (end[0], boundary_after(lines[end[0]], end[1])))
 
-    def _held_in_line(self, place: Position) -> Position:
+    def _limited_to_line(self, place: Position) -> Position:
         """The last word that `w` goes over does not take the line's end with it."""
         lines, at = self._model.lines, self._model.cursor
         row, column = place
@@ -124,28 +148,28 @@ class Walker:
                 break
         return (row, column) if (row, column) > at else place
 
-    def _target(self, said: Spoken) -> Landing | None:
-        lines, at, motion = self._model.lines, self._model.cursor, said.motion
+    def _target(self, command: ViCommand) -> MotionTarget | None:
+        lines, at, motion = self._model.lines, self._model.cursor, command.motion
         self._from = at[1]
-        if motion in FINDS:
-            self._found = Find(motion, said.char)
-            return places.find(lines, at, self._found, said.times)
+        if motion in FIND_COMMANDS:
+            self._found = Find(motion, command.char)
+            return motion_targets.find(lines, at, self._found, command.times)
         if motion in (";", ","):
             if self._found is None:
                 return None
             wanted = self._found if motion == ";" else self._found.reversed
-            return places.find(lines, at, wanted, said.times, is_again=True)
+            return motion_targets.find(lines, at, wanted, command.times, is_again=True)
         if motion in _WORDS:
-            return self._by_words(motion, said.times)
-        if motion in SEARCHES or motion in ("n", "N", "*", "#"):
-            return self._by_search(said)
-        return self._in_line(motion, said.times) or self._over_lines(said)
+            return self._by_words(motion, command.times)
+        if motion in SEARCH_COMMANDS or motion in ("n", "N", "*", "#"):
+            return self._by_search(command)
+        return self._in_line(motion, command.times) or self._over_lines(command)
 
-    def _by_search(self, said: Spoken) -> Landing | None:
-        lines, at, motion = self._model.lines, self._model.cursor, said.motion
-        if motion in SEARCHES:
+    def _by_search(self, command: ViCommand) -> MotionTarget | None:
+        lines, at, motion = self._model.lines, self._model.cursor, command.motion
+        if motion in SEARCH_COMMANDS:
             known = self._looked_for.pattern if self._looked_for is not None else ""
-            self._looked_for = ViSearch(said.char or known, is_forward=motion == "/")
+            self._looked_for = ViSearch(command.char or known, is_forward=motion == "/")
         elif motion in ("*", "#"):
             word = word_at(lines[at[0]], at[1])
             if word is None:
@@ -157,39 +181,39 @@ class Walker:
             return None
         if motion == "N":
             wanted = wanted._replace(is_forward=not wanted.is_forward)
-        place = found(lines, at, wanted, said.times)
-        return Landing(place) if place is not None else None
+        place = found(lines, at, wanted, command.times)
+        return MotionTarget(place) if place is not None else None
 
-    def _by_words(self, motion: str, count: int) -> Landing:
+    def _by_words(self, motion: str, count: int) -> MotionTarget:
         lines, at = self._model.lines, self._model.cursor
         step = _WORDS[motion]
         is_big = motion[-1].isupper()
-        place = places.times(lambda one: step(lines, one, is_big=is_big), at, count)
-        return Landing(place, is_inclusive=motion[-1] in "eE")
+        place = motion_targets.times(lambda one: step(lines, one, is_big=is_big), at, count)
+        return MotionTarget(place, is_inclusive=motion[-1] in "eE")
 
-    def _in_line(self, motion: str, count: int) -> Landing | None:
+    def _in_line(self, motion: str, count: int) -> MotionTarget | None:
         lines, at = self._model.lines, self._model.cursor
         row = at[0]
         match motion:
             case "h":
-                return Landing(places.left(lines, at, count))
+                return MotionTarget(motion_targets.left(lines, at, count))
             case "l":
-                return Landing(places.right(lines, at, count))
+                return MotionTarget(motion_targets.right(lines, at, count))
             case "0":
-                return Landing((row, 0))
+                return MotionTarget((row, 0))
             case "^":
-                return Landing((row, first_word(lines[row])))
+                return MotionTarget((row, first_word(lines[row])))
             case "$" | "g_":
                 to = min(row + count - 1, len(lines) - 1)
                 line = lines[to] if motion == "$" else lines[to].rstrip()
-                return Landing((to, last_column(line)), is_inclusive=True)
+                return MotionTarget((to, last_column(line)), is_inclusive=True)
             case "|":
-                return Landing((row, min(count - 1, len(lines[row]))))
+                return MotionTarget((row, min(count - 1, len(lines[row]))))
             case _:
                 return None
 
-    def _over_lines(self, said: Spoken) -> Landing | None:
-        lines, at, count, motion = self._model.lines, self._model.cursor, said.times, said.motion
+    def _over_lines(self, command: ViCommand) -> MotionTarget | None:
+        lines, at, count, motion = self._model.lines, self._model.cursor, command.times, command.motion
         match motion:
             case "j" | "gj" | "k" | "gk":
                 return self._rows(count if motion[-1] == "j" else -count)
@@ -198,27 +222,29 @@ class Walker:
                 return self._first_of(at[0] + down)
             case "G" | "gg":
                 usual = len(lines) if motion == "G" else 1
-                return self._first_of(min(said.count or usual, len(lines)) - 1)
+                return self._first_of(min(command.count or usual, len(lines)) - 1)
             case "{" | "}":
-                return Landing(places.paragraph(lines, at, count, is_forward=motion == "}"))
+                return MotionTarget(motion_targets.paragraph(lines, at, count, is_forward=motion == "}"))
             case "%":
-                place = places.matching(lines, at)
-                return Landing(place, is_inclusive=True) if place is not None else None
+                place = motion_targets.matching(lines, at)
+                return MotionTarget(place, is_inclusive=True) if place is not None else None
             case _:
                 return None
 
-    def _rows(self, delta: int) -> Landing | None:
+    def _rows(self, delta: int) -> MotionTarget | None:
         lines, (row, column) = self._model.lines, self._model.cursor
         to = row + delta
         if not 0 <= to < len(lines):
             return None
         goal = column if self._goal is None else self._goal
-        return Landing((to, min(goal, last_column(lines[to]))), is_linewise=True)
+        return MotionTarget((to, min(goal, last_column(lines[to]))), is_linewise=True)
 
-    def _first_of(self, row: int) -> Landing | None:
+    def _first_of(self, row: int) -> MotionTarget | None:
         lines = self._model.lines
-        return Landing((row, first_word(lines[row])), is_linewise=True) if 0 <= row < len(lines) else None
+        return (
+            MotionTarget((row, first_word(lines[row])), is_linewise=True) if 0 <= row < len(lines) else None
+        )
 
 
-def _of_lines(lines: places.Lines, first: int, last: int) -> Stretch:
-    return Stretch((first, 0), (last, len(lines[last])), is_linewise=True)
+def _of_lines(lines: motion_targets.Lines, first: int, last: int) -> TextRange:
+    return TextRange((first, 0), (last, len(lines[last])), is_linewise=True)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from widgets.editor.graphemes import boundary_after
 from widgets.editor.model import Position
-from widgets.editor.vi.places import BLANK, Lines, closing, kind_at, opening, run_end, run_start
+from widgets.editor.vi.motion_targets import BLANK, Lines, closing, kind_at, opening, run_end, run_start
 
 _BRACKETS = {
     **{"(": ("(", ")"), ")": ("(", ")"), "b": ("(", ")")},
@@ -14,7 +14,7 @@ _BRACKETS = {
 NAMES = frozenset("wWp\"'`") | frozenset(_BRACKETS)
 
 
-class Stretch(NamedTuple):
+class TextRange(NamedTuple):
     """From a place to the place behind its last character; whole lines when linewise."""
 
     start: Position
@@ -22,7 +22,9 @@ class Stretch(NamedTuple):
     is_linewise: bool = False
 
 
-def text_object(lines: Lines, at: Position, name: str, *, is_around: bool, count: int = 1) -> Stretch | None:
+def text_object(
+    lines: Lines, at: Position, name: str, *, is_around: bool, count: int = 1
+) -> TextRange | None:
     """None: there is no such thing around the place."""
     if name in "wW":
         return _word(lines, at, is_big=name == "W", is_around=is_around, count=count)
@@ -37,11 +39,11 @@ def _behind(lines: Lines, at: Position) -> Position:
     return at[0], boundary_after(lines[at[0]], at[1])
 
 
-def _word(lines: Lines, at: Position, *, is_big: bool, is_around: bool, count: int) -> Stretch:
+def _word(lines: Lines, at: Position, *, is_big: bool, is_around: bool, count: int) -> TextRange:
     """Words and the blanks between them, within the line."""
     row, line = at[0], lines[at[0]]
     if not line:
-        return Stretch(at, at)
+        return TextRange(at, at)
 
     def kind(column: int) -> object:
         return kind_at(lines, (row, column), is_big=is_big)
@@ -58,10 +60,10 @@ def _word(lines: Lines, at: Position, *, is_big: bool, is_around: bool, count: i
     has_blank = line[end[1] - 1 : end[1]].isspace() or line[start[1] : start[1] + 1].isspace()
     if is_around and not has_blank and start[1] > 0 and line[: start[1]].strip():
         start = (row, len(line[: start[1]].rstrip()))  # none behind it: those before it
-    return Stretch(start, end)
+    return TextRange(start, end)
 
 
-def _paragraph(lines: Lines, row: int, *, is_around: bool, count: int) -> Stretch:
+def _paragraph(lines: Lines, row: int, *, is_around: bool, count: int) -> TextRange:
     def same(one: int) -> bool:
         return bool(lines[one].strip()) == is_text
 
@@ -81,12 +83,12 @@ def _paragraph(lines: Lines, row: int, *, is_around: bool, count: int) -> Stretc
     if is_around and lines[last].strip():  # no blank lines behind it: those before it
         while first > 0 and not lines[first - 1].strip():
             first -= 1
-    return Stretch((first, 0), (last, len(lines[last])), is_linewise=True)
+    return TextRange((first, 0), (last, len(lines[last])), is_linewise=True)
 
 
 def _bracket(
     lines: Lines, at: Position, begin: str, close: str, *, is_around: bool, count: int
-) -> Stretch | None:
+) -> TextRange | None:
     row, column = at
     char = lines[row][column : column + 1]
     start = at if char == begin else opening(lines, at, begin, close)
@@ -98,31 +100,31 @@ def _bracket(
     if end is None:
         return None
     if is_around:
-        return Stretch(start, (end[0], end[1] + 1))
+        return TextRange(start, (end[0], end[1] + 1))
     inner = (start[0], start[1] + 1)
     if end[0] > inner[0] and inner[1] == len(lines[inner[0]]) and not lines[end[0]][: end[1]].strip():
         if end[0] - inner[0] < 2:
             return None  # nothing between the lines of the brackets
-        return Stretch((inner[0] + 1, 0), (end[0] - 1, len(lines[end[0] - 1])), is_linewise=True)
-    return Stretch(inner, end)
+        return TextRange((inner[0] + 1, 0), (end[0] - 1, len(lines[end[0] - 1])), is_linewise=True)
+    return TextRange(inner, end)
 
 
-def _quoted(line: str, at: Position, quote: str, *, is_around: bool) -> Stretch | None:
+def _quoted(line: str, at: Position, quote: str, *, is_around: bool) -> TextRange | None:
     """The quotes that the place is in, else the next ones in the line."""
     row, column = at
-    places = [place for place, char in enumerate(line) if char == quote and not _is_escaped(line, place)]
-    for begin, close in zip(places[::2], places[1::2], strict=False):
+    targets = [place for place, char in enumerate(line) if char == quote and not _is_escaped(line, place)]
+    for begin, close in zip(targets[::2], targets[1::2], strict=False):
         if close < column:
             continue
         if not is_around:
-            return Stretch((row, begin + 1), (row, close))
+            return TextRange((row, begin + 1), (row, close))
         stop = close + 1
         while stop < len(line) and line[stop].isspace():
             stop += 1
         if stop == close + 1:
             while begin and line[begin - 1].isspace():
                 begin -= 1
-        return Stretch((row, begin), (row, stop))
+        return TextRange((row, begin), (row, stop))
     return None
 
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from widgets.editor.model import Position
-from widgets.editor.vi.places import Lines, last_column
+from widgets.editor.vi.motion_targets import Lines, last_column
 from widgets.editor.words import is_word
 
 
@@ -59,20 +59,20 @@ def found(lines: Lines, at: Position, wanted: ViSearch, count: int) -> Position 
     pattern = expression(wanted.pattern)
     if pattern is None or not wanted.pattern:
         return None
-    places = sorted(
+    targets = sorted(
         {
             (row, min(match.start(), last_column(line)))
             for row, line in enumerate(lines)
             for match in pattern.finditer(line)
         }
     )
-    if not places:
+    if not targets:
         return None
     if wanted.is_forward:
-        first = sum(place <= at for place in places)
-        return places[(first + count - 1) % len(places)]
-    first = sum(place < at for place in places)
-    return places[(first - count) % len(places)]
+        first = sum(place <= at for place in targets)
+        return targets[(first + count - 1) % len(targets)]
+    first = sum(place < at for place in targets)
+    return targets[(first - count) % len(targets)]
 
 
 def word_at(line: str, column: int) -> tuple[int, str] | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from tools.patterns import late
 from tools.results import ColouredSpan
 from widgets.transcript.leaves.leaf import Run
-from widgets.transcript.leaves.text import clean
+from widgets.transcript.leaves.safe_text import clean
 
 _SEQUENCE = late(
     r"\x1b\[([0-9;:]*)m"

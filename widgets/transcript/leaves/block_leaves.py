@@ -23,8 +23,8 @@ from tools.results import (
     TextBlock,
     TreeBlock,
 )
-from widgets.figures import figured
-from widgets.keys_told import pressable
+from widgets.diffstat import split_diffstat
+from widgets.key_labels import key_spans
 from widgets.transcript.blocks import (
     Block,
     CardBlock,
@@ -40,13 +40,13 @@ from widgets.transcript.blocks import (
     Thought,
     UserBlock,
 )
-from widgets.transcript.extent import Extent
+from widgets.transcript.expansion import Extent
 from widgets.transcript.leaves import ansi
 from widgets.transcript.leaves import card_leaves as cards
 from widgets.transcript.leaves.headline import headline
 from widgets.transcript.leaves.leaf import Leaf, LongText, OneLine
-from widgets.transcript.leaves.picture_leaf import MOST_ROWS, PictureLeaf
-from widgets.transcript.leaves.text import clean
+from widgets.transcript.leaves.picture_leaf import MAX_ROWS, PictureLeaf
+from widgets.transcript.leaves.safe_text import clean
 from widgets.transcript.markdown.markdown_stream import parse_bounded
 
 GUTTER = "  "
@@ -140,16 +140,16 @@ def draw_user(block: UserBlock, *, is_whole: bool = False) -> list[Leaf]:
     return leaves
 
 
-_PIECE = 20_000
+_PIECE_CHARS = 20_000
 
 
 def _pieces_of(text: str) -> list[str]:
     """A long text in parts of bounded size, cut at line ends where there are some."""
     parts: list[str] = []
     at = 0
-    while len(text) - at > _PIECE:
-        cut = text.find("\n", at + _PIECE, at + 3 * _PIECE)
-        cut = cut if cut >= 0 else at + _PIECE
+    while len(text) - at > _PIECE_CHARS:
+        cut = text.find("\n", at + _PIECE_CHARS, at + 3 * _PIECE_CHARS)
+        cut = cut if cut >= 0 else at + _PIECE_CHARS
         parts.append(text[at:cut])
         at = cut + 1 if text[cut] == "\n" else cut
     return [*parts, text[at:]]
@@ -208,9 +208,9 @@ def _next_step(text: str) -> list[Leaf]:
 
 def _told(text: str, key: str, first: str, rest: str, prefix_key: str = "dim") -> Leaf:
     """Words of bayou's own, with what one can press in them and what changed in its colours."""
-    pieces = figured(clean(text))
+    pieces = split_diffstat(clean(text))
     plain = "".join(piece.text for piece in pieces)
-    runs = [(start, end, "accent") for start, end in pressable(plain)]
+    runs = [(start, end, "accent") for start, end in key_spans(plain)]
     ends = list(accumulate(len(piece.text) for piece in pieces))
     runs += [(end - len(text), end, kind) for (text, kind), end in zip(pieces, ends, strict=True) if kind]
     return Leaf(plain, sorted(runs), key=key, first=first, rest=rest, prefix_key=prefix_key)
@@ -266,8 +266,8 @@ def draw_custom(block: CustomBlock, extent: Extent, *, is_whole: bool) -> list[L
     is_told = not block.state or block.state in (CardState.DONE, CardState.RUNNING)
     word = block.label or ("" if is_told else str(block.state))
     card = block.card
-    opens_with = block.opens_with if extent is Extent.CLOSED else ""
-    figures = [(word, key), (card.summary, "summary"), (block.timing, "summary"), (opens_with, "summary")]
+    open_hint = block.open_hint if extent is Extent.CLOSED else ""
+    figures = [(word, key), (card.summary, "summary"), (block.timing, "summary"), (open_hint, "summary")]
     top = headline((CUSTOM_GLYPHS[block.kind], key), card, figures, extent)
     if extent is Extent.CLOSED:
         return [top, *_peek(block)]
@@ -425,7 +425,7 @@ def size(block: Block, extent: Extent) -> Size:
 
 
 def _image_rows(image: ImageBlock) -> int:
-    return 1 + (MOST_ROWS if image.data else 0)
+    return 1 + (MAX_ROWS if image.data else 0)
 
 
 def _sized_part(part: CardPart) -> str:

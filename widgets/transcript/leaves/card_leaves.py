@@ -26,16 +26,16 @@ from widgets.transcript.leaves.diff_leaf import DiffLeaf
 from widgets.transcript.leaves.highlight import language_of
 from widgets.transcript.leaves.leaf import Leaf, OneLine, Piece, Run
 from widgets.transcript.leaves.picture_leaf import PictureLeaf
+from widgets.transcript.leaves.safe_text import clean
 from widgets.transcript.leaves.table_leaf import Cell, TableLeaf
-from widgets.transcript.leaves.text import clean
 from widgets.transcript.markdown.markdown_stream import parse_bounded
 
 _CHUNK_LINES = 400
-MOST_PREVIEWED = 3
+MAX_PREVIEWED_PARTS = 3
 """Parts of a card that are looked into without asking."""
 
 
-MOST_REASON_LINES, MOST_REASON = 3, 400
+MAX_REASON_LINES, MAX_REASON_CHARS = 3, 400
 """Of why a call failed, unasked."""
 
 
@@ -92,13 +92,13 @@ def reason(card: Card) -> str:
     if any(isinstance(block, CommandBlock) for block in card.blocks):
         return ""
     text = next((block.text for block in card.blocks if isinstance(block, TextBlock)), "")
-    return "\n".join(text.strip().split("\n")[:MOST_REASON_LINES])[:MOST_REASON]
+    return "\n".join(text.strip().split("\n")[:MAX_REASON_LINES])[:MAX_REASON_CHARS]
 
 
 def preview(card: Card) -> list[Leaf]:
     """The beginning of what a card holds, of output the end: what one wants to see without asking."""
-    leaves = _drawn(card, card.blocks[:MOST_PREVIEWED], _previewed)
-    if (others := len(card.blocks) - MOST_PREVIEWED) > 0:
+    leaves = _drawn(card, card.blocks[:MAX_PREVIEWED_PARTS], _previewed)
+    if (others := len(card.blocks) - MAX_PREVIEWED_PARTS) > 0:
         leaves.append(Leaf(f"… {others} more below", key="hint", link="toggle"))
     return opening(leaves)
 

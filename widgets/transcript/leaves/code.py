@@ -6,10 +6,10 @@ from bisect import bisect_right
 from widgets.transcript.leaves.highlight import Checkpoint, highlight, resume
 from widgets.transcript.leaves.leaf import Leaf, Piece, Run
 
-GOES_ON = "↳ "
+CONTINUATION_MARK = "↳ "
 """In front of a row that goes on with the line above: code is wrapped, and copied as it was written."""
 WINDOW_LINES = 200
-WINDOW_FROM = 12_000
+WINDOWED_FROM_CHARS = 12_000
 """Characters from which a closed block is coloured window by window."""
 
 
@@ -61,7 +61,7 @@ class CodeLeaf(Leaf):
 
     def runs_for(self, start: int, end: int) -> list[Run]:
         del end
-        if not self.is_open and len(self.plain) > WINDOW_FROM:
+        if not self.is_open and len(self.plain) > WINDOWED_FROM_CHARS:
             if self._windows is None or self._windows.plain is not self.plain:
                 self._windows = ColouredWindows(self.plain, self.language)
             return self._windows.at(start)
@@ -73,7 +73,7 @@ class CodeLeaf(Leaf):
         out = super().pieces(row)
         start = self._rows[row][0]
         if start and self.plain[start - 1] != "\n" and out[0].start < 0 and len(out[0].text) > 1:
-            out[0] = Piece(out[0].text[:-2] + GOES_ON, out[0].key)
+            out[0] = Piece(out[0].text[:-2] + CONTINUATION_MARK, out[0].key)
         return out
 
     def _colour(self) -> None:

@@ -10,9 +10,9 @@ from operator import attrgetter
 from tools.diff_lines import changed_words, read
 from widgets.transcript.leaves.code import ColouredWindows
 from widgets.transcript.leaves.leaf import Leaf, Piece, Run
-from widgets.transcript.leaves.text import cells, wrap
+from widgets.transcript.leaves.safe_text import cells, wrap
 
-SIDE_BY_SIDE_FROM = 116
+SIDE_BY_SIDE_MIN_WIDTH = 116
 
 
 class DiffLeaf(Leaf):
@@ -40,7 +40,7 @@ class DiffLeaf(Leaf):
         self._windows = ColouredWindows(plain, language)
 
     def _lay_out(self, width: int) -> list[tuple[int, int]]:
-        self._is_split = width >= SIDE_BY_SIDE_FROM and any(line.kind == "-" for line in self.lines)
+        self._is_split = width >= SIDE_BY_SIDE_MIN_WIDTH and any(line.kind == "-" for line in self.lines)
         self._drawn = []
         self._wraps = {}
         room = self._text_room(width)

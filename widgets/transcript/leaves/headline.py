@@ -5,20 +5,20 @@ What is done to is the last to give way. What is too long to stand beside it get
 
 from tools.patterns import late
 from tools.results import Card, CommandBlock, FileBlock
-from widgets.figures import figured
-from widgets.keys_told import pressable
-from widgets.transcript.extent import Extent
+from widgets.diffstat import split_diffstat
+from widgets.key_labels import key_spans
+from widgets.transcript.expansion import Extent
 from widgets.transcript.leaves.leaf import Leaf, Piece
-from widgets.transcript.leaves.text import cells, clean, crop, crop_start, wrap
+from widgets.transcript.leaves.safe_text import cells, clean, crop, crop_start, wrap
 
-MOST_FIGURES = 16
+MAX_FIGURE_CELLS = 16
 """Cells of figures beside a subject that is longer than the page in any case."""
-LEAST_WRAPPED = 16
+MIN_WRAP_CELLS = 16
 """Cells that a subject needs to go on below itself."""
-WIDEST = 119
+MAX_WIDTH = 119
 """Those of a page of 120 columns: on a wider one figures stay where the eye finds them."""
 _EXPRESSION = late(r"/.*/(?: in | \(|\Z)")
-_AND_MORE = late(r" and \d+ more\Z")
+_MORE_SUFFIX = late(r" and \d+ more\Z")
 _OF_COMMANDS = late(r" [-/~.\"']|[|&;<>$=]")
 _SEPARATOR = " · "
 
@@ -75,10 +75,10 @@ class Headline(Leaf):
         if self._is_at_work and takes + 2 + self._size(self._figures) > width:
             self._shown = self._figures[:-1]
         right = self._size(self._shown)
-        self._is_below = right > 0 and takes + 2 + right > width and (fits_alone or right > MOST_FIGURES)
+        self._is_below = right > 0 and takes + 2 + right > width and (fits_alone or right > MAX_FIGURE_CELLS)
         start = len(self._glyph[0]) + len(self._left)
         rows = [(0, start + len(self._subject))]
-        if self._is_open and not fits_alone and width - lead >= LEAST_WRAPPED:
+        if self._is_open and not fits_alone and width - lead >= MIN_WRAP_CELLS:
             self._is_below = right > 0
             self._wrapped = wrap(self._subject, width - lead)
             rows = [(start + first, start + last) for first, last in self._wrapped]
@@ -103,7 +103,7 @@ class Headline(Leaf):
         size = self._size(right)
         lead = cells(self._glyph[0])
         takes = lead + cells(self._left) + cells(self._subject) + 2 + size
-        edge = max(min(width, WIDEST), takes if takes <= width else 0) if size else width
+        edge = max(min(width, MAX_WIDTH), takes if takes <= width else 0) if size else width
         at = len(self._glyph[0])
         title = crop(self._left, max(1, width - lead))
         out = [Piece(*self._glyph, 0, at), Piece(title, "title", at, at + len(title))]
@@ -161,7 +161,7 @@ class Headline(Leaf):
 
 def _is_path(subject: str) -> bool:
     """`/…/` is an expression, and what has blanks in it is a path only where it begins as one."""
-    subject = _AND_MORE.sub("", subject)
+    subject = _MORE_SUFFIX.sub("", subject)
     if "/" not in subject or _EXPRESSION.match(subject):
         return False
     return " " not in subject or (subject.startswith(("/", "~/", "./")) and not _OF_COMMANDS.search(subject))
@@ -171,7 +171,7 @@ def _coloured(text: str, key: str) -> list[tuple[str, str]]:
     """`+12 −4` in the colours of a diff, keys in that of what one can press."""
     out: list[tuple[str, str]] = []
     at = 0
-    for start, end in pressable(text):
+    for start, end in key_spans(text):
         if text[start] != "/":
             out += [*_figures(text[at:start], key), (text[start:end], "accent")]
             at = end
@@ -179,7 +179,7 @@ def _coloured(text: str, key: str) -> list[tuple[str, str]]:
 
 
 def _figures(text: str, key: str) -> list[tuple[str, str]]:
-    return [(piece.text, piece.kind or key) for piece in figured(text)]
+    return [(piece.text, piece.kind or key) for piece in split_diffstat(text)]
 
 
 def headline(

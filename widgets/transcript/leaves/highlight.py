@@ -14,9 +14,9 @@ from widgets.transcript.leaves.leaf import Run
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
-BIGGEST_LINE = 5_000
+MAX_LINE_LENGTH = 5_000
 """Longer lines get no colours: some lexers need quadratic time on them."""
-BIGGEST_CODE = 2_000_000
+MAX_CODE_LENGTH = 2_000_000
 TAIL = 1_400
 """Characters lexed again at a time for lexers that cannot be resumed."""
 
@@ -100,7 +100,7 @@ def language_of(path: str) -> str:
 def highlight(code: str, language: str, base: int = 0) -> list[Run]:
     """Style runs for a piece of code, counted from `base`."""
     lexer = lexer_for(language)
-    if lexer is None or len(code) > BIGGEST_CODE or _has_long_line(code):
+    if lexer is None or len(code) > MAX_CODE_LENGTH or _has_long_line(code):
         return []
     return _joined(_plain_runs(lexer, code, base))
 
@@ -118,7 +118,7 @@ def _plain_runs(lexer: Lexer, code: str, base: int) -> Iterator[Run]:
 
 
 def _has_long_line(code: str) -> bool:
-    return len(code) > BIGGEST_LINE and max(map(len, code.split("\n"))) > BIGGEST_LINE
+    return len(code) > MAX_LINE_LENGTH and max(map(len, code.split("\n"))) > MAX_LINE_LENGTH
 
 
 def _joined(runs: Iterator[Run]) -> list[Run]:
@@ -140,7 +140,7 @@ def resume(code: str, language: str, checkpoint: Checkpoint) -> tuple[list[Run],
     if lexer is None or _has_long_line(code[checkpoint.position :]):
         return [], 0, checkpoint
     if not _is_resumable(lexer):
-        return _resume_blindly(lexer, code, checkpoint)
+        return _resume_without_state(lexer, code, checkpoint)
     return _Machine(lexer, code, checkpoint).run()
 
 
@@ -159,7 +159,9 @@ def _states(lexer: Any) -> Any:
     return lexer.process_tokendef("bayou", lexer.get_tokendefs())
 
 
-def _resume_blindly(lexer: Lexer, code: str, checkpoint: Checkpoint) -> tuple[list[Run], int, Checkpoint]:
+def _resume_without_state(
+    lexer: Lexer, code: str, checkpoint: Checkpoint
+) -> tuple[list[Run], int, Checkpoint]:
     start = checkpoint.position
     runs = list(_plain_runs(lexer, code[start:], start))
     if len(code) - start <= 2 * TAIL:

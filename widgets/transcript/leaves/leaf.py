@@ -7,7 +7,7 @@ the leaf's own text stand where. Painting is in `paint`, colours are in `look`.
 from bisect import bisect_right
 from typing import NamedTuple
 
-from widgets.transcript.leaves.text import TAB, cells, crop, is_sticky, whole, wrap
+from widgets.transcript.leaves.safe_text import TAB, cells, crop, is_sticky, safe_cut, wrap
 
 Run = tuple[int, int, str]
 """Start, end, style key."""
@@ -180,7 +180,7 @@ class Leaf:
                 if last <= at:
                     continue
                 if sticky:
-                    first, last = whole(plain, first), whole(plain, last)
+                    first, last = safe_cut(plain, first), safe_cut(plain, last)
                 if first > at:
                     out.append(Piece(plain[at:first], self.key, at, first))
                     at = first

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from widgets.transcript.leaves.leaf import Leaf, LongText
 
 
-def about(leaf: Leaf, width: int) -> int:
+def rough_height(leaf: Leaf, width: int) -> int:
     """The height, which only long texts guess while they are not laid out."""
     if isinstance(leaf, LongText) and leaf.width != width:
         return leaf.guess(width)

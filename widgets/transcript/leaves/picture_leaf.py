@@ -9,14 +9,14 @@ import os
 
 from tools import amounts
 from tools.results import ImageBlock
-from widgets.editor.images import HEADER, image_bytes, is_on_its_side
+from widgets.editor.images import MAX_HEADER_BYTES, image_bytes, is_rotated
 from widgets.graphics import kitty
-from widgets.graphics.drawn import MOST_DATA, TOO_LARGE, DrawnImage
+from widgets.graphics.drawn_image import MAX_DATA_CHARS, TOO_LARGE, DrawnImage
 from widgets.transcript.leaves.leaf import Leaf, Piece
-from widgets.transcript.leaves.text import clean
+from widgets.transcript.leaves.safe_text import clean
 
-MOST_COLUMNS = 48
-MOST_ROWS = 12
+MAX_COLUMNS = 48
+MAX_ROWS = 12
 
 
 def label(image: ImageBlock, problem: str = "") -> str:
@@ -37,11 +37,11 @@ def size_of(image: ImageBlock) -> tuple[int, int]:
 def upright_size(image: ImageBlock) -> tuple[int, int]:
     """As it is seen."""
     width, height = size_of(image)
-    return (height, width) if is_on_its_side(_header(image)) else (width, height)
+    return (height, width) if is_rotated(_header(image)) else (width, height)
 
 
 def _header(image: ImageBlock) -> bytes:
-    head = image.data[: HEADER // 3 * 4]
+    head = image.data[: MAX_HEADER_BYTES // 3 * 4]
     try:
         return base64.b64decode(head[: len(head) // 4 * 4])
     except ValueError:
@@ -49,14 +49,14 @@ def _header(image: ImageBlock) -> bytes:
 
 
 def cells_of(
-    width: int, height: int, room: int, most: tuple[int, int] = (MOST_COLUMNS, MOST_ROWS)
+    width: int, height: int, room: int, most: tuple[int, int] = (MAX_COLUMNS, MAX_ROWS)
 ) -> tuple[int, int]:
     """Columns and rows of an image: its shape kept, never larger than the image, never more than is allowed."""
-    most_columns, most_rows = most
+    most_columns, max_rows = most
     columns = max(1, min(room, most_columns, width))
     rows = -(-columns * height // (2 * width))
-    if rows > most_rows:
-        rows = most_rows
+    if rows > max_rows:
+        rows = max_rows
         columns = max(1, min(columns, 2 * rows * width // height))
     return columns, max(1, rows)
 
@@ -74,7 +74,7 @@ class PictureLeaf(Leaf):
         self, image: ImageBlock, *, key: str = "hint", fill: str = "", is_large: bool = False
     ) -> None:
         """`is_large`: it has a screen of its own, which it may fill."""
-        is_too_large = len(image.data) > MOST_DATA
+        is_too_large = len(image.data) > MAX_DATA_CHARS
         self._problem = TOO_LARGE if is_too_large else ""
         super().__init__(label(image, self._problem), key=key, fill=fill)
         self.drawn: DrawnImage | None = None
@@ -88,7 +88,7 @@ class PictureLeaf(Leaf):
         if 0 in self._size or self._problem or width < 12:
             self._cells = (0, 0)
             return rows
-        most = (width, max(MOST_ROWS, width // 4)) if self._is_large else (MOST_COLUMNS, MOST_ROWS)
+        most = (width, max(MAX_ROWS, width // 4)) if self._is_large else (MAX_COLUMNS, MAX_ROWS)
         cells = cells_of(*self._size, self._room(width), most)
         if cells != self._cells:
             self._cells = cells

@@ -6,11 +6,11 @@ Column widths come from the first rows only, so that a table may grow without it
 from typing import NamedTuple
 
 from widgets.transcript.leaves.leaf import Leaf, Piece, Run
-from widgets.transcript.leaves.text import cells, wrap
+from widgets.transcript.leaves.safe_text import cells, wrap
 
 MEASURED_ROWS = 50
-NARROWEST = 6
-WIDEST = 40
+MIN_COLUMN_CELLS = 6
+MAX_COLUMN_CELLS = 40
 """For columns of a table that has to be scrolled sideways."""
 _RULE = -1
 
@@ -81,8 +81,8 @@ class TableLeaf(Leaf):
         free = room - 3 * (count - 1)
         if sum(natural) <= free:
             return natural
-        if free < sum(min(NARROWEST, size) for size in natural):
-            return [min(WIDEST, size) for size in natural]
+        if free < sum(min(MIN_COLUMN_CELLS, size) for size in natural):
+            return [min(MAX_COLUMN_CELLS, size) for size in natural]
         return _shared(natural, free)
 
     def _add_lines(self, at: int) -> None:

@@ -6,20 +6,20 @@ from typing import Any, Literal
 
 from widgets.transcript.leaves.code import CodeLeaf
 from widgets.transcript.leaves.leaf import Leaf, Piece
-from widgets.transcript.leaves.text import cells, clean
+from widgets.transcript.leaves.safe_text import cells, clean
 
 Diagrams = Literal["streaming", "final", "off"]
 """When a fence becomes a drawing: with every line that arrives, when it is complete, never."""
 LANGUAGES = frozenset(("mermaid", "mmd"))
-LONGEST_SOURCE = 4_000
-MOST_LINES = 80
+MAX_SOURCE_CHARS = 4_000
+MAX_LINES = 80
 """Of source: drawing takes more than linear time."""
 
 
 @lru_cache(64)
 def drawing(source: str) -> tuple[str, ...]:
     """The lines of the picture; none when it cannot be drawn."""
-    if len(source) > LONGEST_SOURCE or source.count("\n") > MOST_LINES or not source.strip():
+    if len(source) > MAX_SOURCE_CHARS or source.count("\n") > MAX_LINES or not source.strip():
         return ()
     try:
         import termaid  # noqa: PLC0415 - costs start-up, and may be missing  # pyright: ignore[reportMissingImports]

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _FENCE = late(r"(`{3,}|~{3,})[ \t]*([^\n]*)\n")
-TABLE_FROM = 24
+GROWING_TABLE_MIN_ROWS = 24
 """Body rows from which a table grows row by row."""
-PARAGRAPH_FROM = 1_200
+GROWING_PARAGRAPH_MIN_CHARS = 1_200
 _SETTLE_FROM = 400
 _PLAIN_CHUNK = 16_000
-_PLAIN_LONGEST = 64_000
+_MAX_PLAIN_CHARS = 64_000
 
 
 class GrowingFence:
@@ -110,7 +110,7 @@ class GrowingTable:
 
     @classmethod
     def start(cls, tail: str, tokens: list[Token], live: Leaf, base: str) -> GrowingTable | None:
-        if not isinstance(live, TableLeaf) or len(live.rows) <= TABLE_FROM:
+        if not isinstance(live, TableLeaf) or len(live.rows) <= GROWING_TABLE_MIN_ROWS:
             return None
         lines = tail.split("\n")
         span = tokens[0].map or [0, 0]
@@ -168,7 +168,7 @@ class GrowingParagraph:
 
     @classmethod
     def start(cls, tail: str, leaf: Leaf, base: str, env: dict[str, Any]) -> GrowingParagraph | None:
-        if len(tail) < PARAGRAPH_FROM or tail != tail.strip() or leaf.hang or "\n " in tail:
+        if len(tail) < GROWING_PARAGRAPH_MIN_CHARS or tail != tail.strip() or leaf.hang or "\n " in tail:
             return None
         grown = cls(tail, leaf, base, env)
         grown._open = tail
@@ -273,8 +273,8 @@ class GrowingPlain:
 
 def _plain_cut(plain: str, at: int) -> tuple[int, int] | None:
     """Where a leaf that begins at a place ends, and where the next one begins."""
-    newline = plain.find("\n", at + _PLAIN_CHUNK, at + _PLAIN_LONGEST)
+    newline = plain.find("\n", at + _PLAIN_CHUNK, at + _MAX_PLAIN_CHARS)
     if newline >= 0:
         return newline, newline + 1
-    longest = at + _PLAIN_LONGEST
+    longest = at + _MAX_PLAIN_CHARS
     return (longest, longest) if len(plain) > longest else None

@@ -4,7 +4,7 @@ import re
 from urllib.parse import SplitResult, urlsplit
 
 from tools.patterns import late
-from widgets.transcript.leaves.text import clean
+from widgets.transcript.leaves.safe_text import clean
 
 _LIKE = late(
     r"(?P<scheme>[a-z][a-z0-9+.-]*://)?(?P<user>[^\s/@]+@)?"
@@ -83,7 +83,7 @@ _COMMON = frozenset(
 _LONGEST = 80
 
 
-def told_target(words: str, href: str) -> str:
+def misleading_target(words: str, href: str) -> str:
     """Where a link really leads, if its words say something else; nothing if they do not look like an address."""
     target = _split(href)
     if target is None:

@@ -6,13 +6,13 @@ from tools.patterns import late
 from widgets.transcript.blocks import Prose, ReplyBlock, ReplyState, ShownFailure, Thought
 from widgets.transcript.leaves.block_leaves import GUTTER, reply_end, thinking_label
 from widgets.transcript.leaves.leaf import Leaf
-from widgets.transcript.leaves.text import clean
+from widgets.transcript.leaves.safe_text import clean
 from widgets.transcript.markdown.markdown_stream import MarkdownStream
 
 Sort = Literal["thinking", "prose"]
-LONGEST_SENTENCE = 600
+MAX_SENTENCE_CHARS = 600
 _ENDS = late(r"[.!?:;](?=\s)|\n")
-MOST_AT_ONCE = 24_000
+MAX_CHARS_PER_FRAME = 24_000
 """Characters worked in per frame; what is beyond waits for the next one."""
 
 
@@ -37,7 +37,7 @@ class _Part:
     def take(self, text: str) -> None:
         self.texts.append(text)
         if self.sort == "thinking":
-            self._tail = (self._tail + text)[-LONGEST_SENTENCE:]
+            self._tail = (self._tail + text)[-MAX_SENTENCE_CHARS:]
             begin = 0
             for found in _ENDS.finditer(self._tail):
                 if said := " ".join(self._tail[begin : found.end()].split()).strip("*#_ "):
@@ -77,7 +77,7 @@ class LiveReply:
     def is_waiting(self) -> bool:
         return bool(self._waiting)
 
-    def work_in(self, now: float, most: int = MOST_AT_ONCE) -> None:
+    def work_in(self, now: float, most: int = MAX_CHARS_PER_FRAME) -> None:
         """Give the waiting deltas to the parts that they belong to."""
         taken = 0
         index = 0

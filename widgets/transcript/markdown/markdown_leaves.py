@@ -15,7 +15,7 @@ from tools.patterns import late
 from widgets.transcript.leaves.leaf import Leaf, Piece, Run
 from widgets.transcript.leaves.table_leaf import Cell, TableLeaf
 from widgets.transcript.markdown.diagram import code_leaf
-from widgets.transcript.markdown.link_addresses import told_target
+from widgets.transcript.markdown.link_addresses import misleading_target
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -44,7 +44,7 @@ _BLOCK = frozenset(
 )
 
 
-class PieceLead(NamedTuple):
+class PieceContext(NamedTuple):
     """What stands above a piece of source that is parsed on its own."""
 
     is_first: bool = True
@@ -140,7 +140,7 @@ class _Inline:
                 self.flags.append("l")
                 self.words_from = len(self.parts)
             case "link_close":
-                target = told_target("".join(self.parts[self.words_from :]), self.href)
+                target = misleading_target("".join(self.parts[self.words_from :]), self.href)
                 self.href = ""
                 self._close("l")
                 if target:
@@ -206,7 +206,7 @@ class _Level:
 class Builder:
     """Walks block tokens and writes leaves."""
 
-    def __init__(self, lines: list[str], lead: PieceLead, base: str, gutter: str = "") -> None:
+    def __init__(self, lines: list[str], lead: PieceContext, base: str, gutter: str = "") -> None:
         self.lines = lines
         self.gutter = gutter
         self.lead = lead
@@ -378,9 +378,9 @@ def parse(
     *,
     base: str = "text",
     gutter: str = "",
-    lead: PieceLead | None = None,
+    lead: PieceContext | None = None,
     env: dict[str, Any] | None = None,
 ) -> list[Leaf]:
     """The leaves of a whole source."""
     tokens = parser().parse(source, env if env is not None else {})
-    return Builder(source.split("\n"), lead or PieceLead(), base, gutter).build(tokens)
+    return Builder(source.split("\n"), lead or PieceContext(), base, gutter).build(tokens)

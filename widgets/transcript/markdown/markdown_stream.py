@@ -15,7 +15,7 @@ from widgets.transcript.markdown.growing_blocks import (
     GrowingPlain,
     GrowingTable,
 )
-from widgets.transcript.markdown.markdown_leaves import Builder, PieceLead, parse, parser
+from widgets.transcript.markdown.markdown_leaves import Builder, PieceContext, parse, parser
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -59,7 +59,7 @@ class MarkdownStream:
         self._parts: list[str] = []
         self._size = 0
         self._tail = ""
-        self._lead = PieceLead()
+        self._lead = PieceContext()
         self._growing: _Growing | None = None
         self._references: dict[str, Any] = {}
         """Link references defined above the tail."""
@@ -116,7 +116,7 @@ class MarkdownStream:
         self._growing = None
         if growing.is_closed:
             self._freeze(self.live)
-            self._lead = PieceLead(is_first=not self.frozen)
+            self._lead = PieceContext(is_first=not self.frozen)
             self._tail = ""
             return rest
         self._tail = growing.source + rest
@@ -163,7 +163,7 @@ class MarkdownStream:
         self._freeze(builder.build(tokens[:index]))
         blank_above = not lines[line - 1].strip(" \t>")
         number = builder.lists[0] if in_list and builder.lists else None
-        self._lead = PieceLead(
+        self._lead = PieceContext(
             is_first=not self.frozen, in_list=in_list, blank_above=blank_above, number=number
         )
         self._references = {
@@ -185,7 +185,7 @@ class MarkdownStream:
         self.generation += 1
         self.frozen = []
         self.live = []
-        self._lead = PieceLead()
+        self._lead = PieceContext()
         self._tail = self.source
         self._references = {}
         self._parse()

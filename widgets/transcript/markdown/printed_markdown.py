@@ -1,6 +1,6 @@
 """Markdown laid out as in the transcript, as plain lines: for a terminal that has only text."""
 
-from widgets.transcript.leaves.text import clean
+from widgets.transcript.leaves.safe_text import clean
 from widgets.transcript.markdown.markdown_stream import parse_bounded
 
 

@@ -10,13 +10,12 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
-from widgets import textual_inside
+from widgets import textual_internals as textual_inside
 from widgets.graphics.terminal_images import images_of
-from widgets.keys_told import key_told
+from widgets.key_labels import key_label
 from widgets.transcript.column import Column, RowInSight
-from widgets.transcript.leaves.text import crop
+from widgets.transcript.leaves.safe_text import crop
 from widgets.transcript.overlay import Overlay
-from widgets.transcript.painting.look import CurrentLook, Look
 from widgets.transcript.painting.row_strips import (
     Mark,
     paint,
@@ -25,6 +24,7 @@ from widgets.transcript.painting.row_strips import (
     with_places,
     with_start,
 )
+from widgets.transcript.painting.style_lookup import CurrentStyles, StyleLookup
 from widgets.transcript.painting.thumbnails import Thumbnails
 from widgets.transcript.pointing import offset_in, range_in
 from widgets.transcript.viewport import Viewport
@@ -32,7 +32,7 @@ from widgets.transcript.viewport import Viewport
 
 class Painter:
     def __init__(
-        self, widget: Widget, column: Column, viewport: Viewport, overlay: Overlay, look: CurrentLook
+        self, widget: Widget, column: Column, viewport: Viewport, overlay: Overlay, look: CurrentStyles
     ) -> None:
         self._widget = widget
         self._column = column
@@ -51,7 +51,7 @@ class Painter:
             item.forget_colours()
         self._viewport.forget_shown()
 
-    def write_links(self, is_wanted: bool) -> None:
+    def set_links_enabled(self, is_wanted: bool) -> None:
         """Whether links are written so that the terminal can open them."""
         if is_wanted != self._look.has_links:
             self._look.has_links = is_wanted
@@ -60,7 +60,7 @@ class Painter:
     def lines(self, crop: Region) -> list[Strip]:
         # The compositor asks for the whole visible region on every partial update: mostly kept strips.
         began = time.thread_time()
-        textual_inside.forget_dirty(self._widget)
+        textual_inside.clear_dirty_regions(self._widget)
         strips = self.rows(crop.y, crop.height)
         self._shown = strips if crop.y == 0 and crop.height >= self._viewport.height else []
         self.cost += time.thread_time() - began
@@ -125,7 +125,7 @@ class Painter:
             strips[-1] = self._labelled(strips[-1], look, width)
         return strips
 
-    def _labelled(self, strip: Strip, look: Look, width: int) -> Strip:
+    def _labelled(self, strip: Strip, look: StyleLookup, width: int) -> Strip:
         """The last row: where the link under the pointer leads, and what came below."""
         viewport = self._viewport
         if self._overlay.hovered is not None:
@@ -140,10 +140,10 @@ class Painter:
         """The key to the end: that of the blocks while the keyboard is there, else that of the page."""
         own = textual_inside.keymap_of(self._widget.app)
         if self._widget.has_focus:
-            return key_told(own, "transcript.end", "End")
-        return key_told(own, "tui.altScreen.bottom", "Ctrl+End")
+            return key_label(own, "transcript.end", "End")
+        return key_label(own, "tui.altScreen.bottom", "Ctrl+End")
 
-    def _overlaid(self, row: RowInSight, selection: Selection | None, width: int, look: Look) -> Strip:
+    def _overlaid(self, row: RowInSight, selection: Selection | None, width: int, look: StyleLookup) -> Strip:
         """A row with what lies over it: the selection, search hits, the mark of the focused block."""
         marks = self._marks(row, selection, look) if row.leaf is not None else []
         if row.leaf is None:
@@ -159,7 +159,7 @@ class Painter:
             strip = look.finish(with_start(strip, sign, look.style(style), width))
         return strip
 
-    def _marks(self, row: RowInSight, selection: Selection | None, look: Look) -> list[Mark]:
+    def _marks(self, row: RowInSight, selection: Selection | None, look: StyleLookup) -> list[Mark]:
         item, leaf = row.item, row.leaf
         assert leaf is not None
         base = item.base_of(leaf)

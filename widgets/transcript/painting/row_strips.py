@@ -8,8 +8,8 @@ from rich.style import Style
 from textual.strip import Strip
 
 from widgets.transcript.leaves.leaf import Leaf, Piece
-from widgets.transcript.leaves.text import cells
-from widgets.transcript.painting.look import Look
+from widgets.transcript.leaves.safe_text import cells
+from widgets.transcript.painting.style_lookup import StyleLookup
 
 
 class Mark(NamedTuple):
@@ -20,7 +20,7 @@ class Mark(NamedTuple):
     style: Style
 
 
-def paint(leaf: Leaf, row: int, width: int, look: Look) -> Strip:
+def paint(leaf: Leaf, row: int, width: int, look: StyleLookup) -> Strip:
     """The strip of a row, kept by the leaf until its width or the colours change."""
     found = leaf.strips.get(row)
     if isinstance(found, Strip):
@@ -29,14 +29,14 @@ def paint(leaf: Leaf, row: int, width: int, look: Look) -> Strip:
     return strip
 
 
-def paint_marked(leaf: Leaf, row: int, width: int, look: Look, marks: Iterable[Mark]) -> Strip:
+def paint_marked(leaf: Leaf, row: int, width: int, look: StyleLookup, marks: Iterable[Mark]) -> Strip:
     """The strip of a row with marks on it; nothing is kept."""
     pieces = leaf.pieces(row)
     return look.finish(_strip(leaf, row, width, look, pieces, tuple(marks)))
 
 
 def _strip(
-    leaf: Leaf, row: int, width: int, look: Look, pieces: list[Piece], marks: tuple[Mark, ...]
+    leaf: Leaf, row: int, width: int, look: StyleLookup, pieces: list[Piece], marks: tuple[Mark, ...]
 ) -> Strip:
     style = look.style
     segments: list[Segment] = []
@@ -76,7 +76,9 @@ def _marked(piece: Piece, base: Style, marks: tuple[Mark, ...]) -> Iterable[Segm
             at = index
 
 
-def _window(segments: list[Segment], used: int, shift: int, width: int, look: Look, fill: Style) -> Strip:
+def _window(
+    segments: list[Segment], used: int, shift: int, width: int, look: StyleLookup, fill: Style
+) -> Strip:
     """The part of a too wide row that the viewport shows; arrows at the edges say that there is more."""
     shift = max(0, min(shift, used - width))
     shown = Strip(segments, used).crop(shift, shift + width)

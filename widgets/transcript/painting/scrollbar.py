@@ -10,7 +10,7 @@ from textual.scrollbar import ScrollBar
 
 from widgets.transcript.blocks import UserBlock
 from widgets.transcript.column import Column
-from widgets.transcript.painting.look import CurrentLook
+from widgets.transcript.painting.style_lookup import CurrentStyles
 from widgets.transcript.searching.text_search import Search
 
 
@@ -53,7 +53,7 @@ class _Marked:
 class Thumb:
     """Keeps the scroll bar of a transcript up to date; touches it seldom, since any change repaints all of it."""
 
-    def __init__(self, widget: ScrollView, column: Column, search: Search, look: CurrentLook) -> None:
+    def __init__(self, widget: ScrollView, column: Column, search: Search, look: CurrentStyles) -> None:
         self._widget = widget
         self._column = column
         self._search = search

@@ -41,7 +41,7 @@ class Thumbnails:
             elif leaf.is_waiting and leaf not in self.tasks:
                 self.tasks[leaf] = asyncio.get_running_loop().create_task(self._make(row.item, leaf))
             elif leaf.drawn is not None:
-                self._of_terminal().use_again(leaf.drawn)
+                self._of_terminal().mark_used(leaf.drawn)
 
     def _of_terminal(self) -> TerminalImages:
         if self._images is None:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from widgets.transcript import messages
-from widgets.transcript.column import Anchor, Column, show_anew
-from widgets.transcript.extent import Extent
+from widgets.transcript.column import Anchor, Column, refresh_block
+from widgets.transcript.expansion import Extent
 from widgets.transcript.painting.scrollbar import Thumb
 from widgets.transcript.searching.text_search import BadPattern, Hit, Search
 from widgets.transcript.viewport import Viewport
@@ -22,9 +22,9 @@ from widgets.transcript.viewport import Viewport
 if TYPE_CHECKING:
     from widgets.transcript.item import Item
 
-SLICE = 0.008
+TIME_SLICE = 0.008
 """Seconds of looking, after which keys and frames have their turn."""
-TOLD_EVERY = 0.1
+REPORT_INTERVAL = 0.1
 """Seconds; telling costs as much as looking does."""
 
 
@@ -96,7 +96,7 @@ class Finder:
         """Look at blocks for a while, and show the first hit as soon as it is known which one that is."""
         self._going_on = None
         search, items = self._search, self._column.items
-        is_done = search.go_on(SLICE)
+        is_done = search.go_on(TIME_SLICE)
         if search.shown is None and search.count and search.is_known_from(items, self._here):
             self._step(1)
         if is_done:
@@ -104,7 +104,7 @@ class Finder:
             self._thumb.sync()
         else:
             self._going_on = asyncio.get_running_loop().call_soon(self._go_on)
-        if is_done or monotonic() - self._told > TOLD_EVERY:
+        if is_done or monotonic() - self._told > REPORT_INTERVAL:
             self._told = monotonic()
             self._tell()
 
@@ -127,7 +127,7 @@ class Finder:
         if not self._search.is_on:
             return
         self._search.update(self._column.items)
-        self._search.go_on(SLICE)
+        self._search.go_on(TIME_SLICE)
         self._step(direction)
         self._tell()
 
@@ -167,14 +167,14 @@ class Finder:
             and hit.number >= len(self._search.spans(item, expansion))
         ):
             item.toggle(expansion, Extent.WHOLE)
-            show_anew(column, index)
+            refresh_block(column, index)
         row = self._row_of(item, hit.number)
         y = column.heights.top(index) + row
         room = viewport.height
         place = viewport.top
         if not place <= y < place + room - 1:
             place = column.shift(column.heights.top(index), row - room // 3, room)
-        viewport.stand_at(place)
+        viewport.scroll_to_top_row(place)
 
     def _row_of(self, item: Item, number: int) -> int:
         spans = self._search.spans(item, self._column.expansion)

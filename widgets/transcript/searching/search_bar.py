@@ -11,8 +11,8 @@ from textual.message import Message
 from textual.widgets import Static
 
 from widgets.editor.line_input import LineInput
-from widgets.keys_told import hint_parts, key_told, keys_told
-from widgets.textual_inside import keymap_of
+from widgets.key_labels import format_hints, hint_parts, key_label
+from widgets.textual_internals import keymap_of
 from widgets.transcript.messages import SearchChanged
 from widgets.transcript.searching.text_search import REGEX
 from widgets.transcript.view import Transcript
@@ -82,18 +82,18 @@ class SearchBar(Horizontal):
     def _keys(self, is_typing: bool) -> str:
         own = keymap_of(self.app)
         if not is_typing:
-            return keys_told(
+            return format_hints(
                 (
-                    (key_told(own, "transcript.next-hit", "n"), "next"),
-                    (key_told(own, "transcript.previous-hit", "N"), "previous"),
-                    (key_told(own, "transcript.leave", "Esc"), "ends"),
+                    (key_label(own, "transcript.next-hit", "n"), "next"),
+                    (key_label(own, "transcript.previous-hit", "N"), "previous"),
+                    (key_label(own, "transcript.leave", "Esc"), "ends"),
                 )
             )
-        others = key_told(own, "search.previous", "↑"), key_told(own, "search.next", "↓")
-        return keys_told(
+        others = key_label(own, "search.previous", "↑"), key_label(own, "search.next", "↓")
+        return format_hints(
             (
                 ("/".join(filter(None, others)), "other hits"),
-                (key_told(own, "search.accept", "Enter"), "goes there"),
+                (key_label(own, "search.accept", "Enter"), "goes there"),
             )
         )
 

@@ -12,13 +12,13 @@ from itertools import islice
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from widgets.transcript.extent import Expansion
+from widgets.transcript.expansion import Expansion
 
 if TYPE_CHECKING:
     from widgets.transcript.item import Item
 
 REGEX = "re:"
-MOST_PER_BLOCK = 1_000
+MAX_HITS_PER_BLOCK = 1_000
 
 
 class Hit(NamedTuple):
@@ -125,7 +125,7 @@ class Search:
         count = self._count_in(text)
         if not count and (shown := _as_drawn(text, self._needle)) is not None:
             count = self._count_in(shown)
-        return min(count, MOST_PER_BLOCK)
+        return min(count, MAX_HITS_PER_BLOCK)
 
     def _count_in(self, text: str) -> int:
         if self._needle:
@@ -134,7 +134,7 @@ class Search:
         count = 0
         for _ in self._pattern.finditer(text):
             count += 1
-            if count >= MOST_PER_BLOCK:
+            if count >= MAX_HITS_PER_BLOCK:
                 break
         return count
 
@@ -158,7 +158,7 @@ class Search:
         found = []
         for match in self._pattern.finditer(item.text(expansion)):
             found.append(match.span())
-            if len(found) >= MOST_PER_BLOCK:
+            if len(found) >= MAX_HITS_PER_BLOCK:
                 break
         if len(self._spans) > 200:
             self._spans.clear()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen, Hears
+from app.tui.feature import Feature, FullScreen, Subscription
 from widgets.transcript.view import Transcript
 
 if TYPE_CHECKING:
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 class Blocks(Feature["BlockPage"]):
-    hears: Sequence[Hears["BlockPage"]] = (
-        Hears((Transcript.FullScreenRequested,), lambda page, message: page.open(message.block_id)),
-        Hears(
+    subscriptions: Sequence[Subscription["BlockPage"]] = (
+        Subscription((Transcript.FullScreenRequested,), lambda page, message: page.open(message.block_id)),
+        Subscription(
             (Transcript.SymbolChosen,),
             lambda page, message: page.ask_for_lines(message.path, message.first_line, message.last_line),
         ),
-        Hears((Transcript.SymbolsRequested,), lambda page, message: page.choose_symbol(message.block)),
+        Subscription((Transcript.SymbolsRequested,), lambda page, message: page.choose_symbol(message.block)),
     )
 
     def page(self, screen: FullScreen) -> "BlockPage":

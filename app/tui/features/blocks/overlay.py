@@ -8,7 +8,7 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 
 from app.sessions.log import SessionLog
-from app.tui.handed import AskPerson
+from app.tui.page_protocols import AskPerson
 from app.tui.transcript.renderers import Renderers
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import msgspec
 from textual.binding import BindingType
 
-from app.tui.handed import AskPerson, Copy, Write
+from app.tui.page_protocols import AskPerson, Copy, Write
 from tools.files.paths import display
 from tools.results import MapBlock, MapSymbol
 from widgets.lists.rows import ListRow

@@ -55,7 +55,12 @@ class Context(Feature["ContextPage"]):
         from app.tui.features.context.page import ContextPage  # noqa: PLC0415  (when it is first used)
 
         return ContextPage(
-            screen.session, screen.ask, screen.say, screen.write, screen.key_told, under_way=screen.under_way
+            screen.session,
+            screen.ask,
+            screen.say,
+            screen.write,
+            screen.key_label,
+            show_progress=screen.show_progress,
         )
 
 

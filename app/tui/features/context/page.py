@@ -15,7 +15,7 @@ from app.engine.models.prompt_cache import is_in_use, resending
 from app.engine.session import Session
 from app.tui.features.asking import read_card
 from app.tui.features.context.screen import ContextScreen, ContextView, Share
-from app.tui.handed import AskPerson, KeyTold, TellPerson, UnderWay, Write
+from app.tui.page_protocols import AskPerson, KeyLabel, ShowMessage, ShowProgress, Write
 from tools.amounts import share, tokens
 from tools.results import Card, TextBlock
 from widgets.lists.rows import ListRow, Tone
@@ -41,18 +41,18 @@ class ContextPage:
         self,
         session: Session,
         ask: AskPerson,
-        say: TellPerson,
+        say: ShowMessage,
         write: Write,
-        key_told: KeyTold,
+        key_label: KeyLabel,
         *,
-        under_way: UnderWay,
+        show_progress: ShowProgress,
     ) -> None:
         self._session = session
         self._ask = ask
         self._say = say
         self._write = write
-        self._key_told = key_told
-        self._under_way = under_way
+        self._key_told = key_label
+        self._under_way = show_progress
         self._contents: Contents
 
     async def open(self) -> None:

@@ -9,7 +9,7 @@ from textual.binding import BindingType
 from textual.strip import Strip
 from textual.widget import Widget
 
-from widgets.keys_told import pressable
+from widgets.key_labels import key_spans
 from widgets.line import Line
 from widgets.lists.row_list import TONES
 from widgets.lists.rows import ListRow, Tone
@@ -64,8 +64,8 @@ class ContextBar(Widget):
         line.add(self.view.total, self._style("text"))
         if self.view.advice:
             line.add(" · ", self._style("muted"))
-            keys = (at for span in pressable(self.view.advice) for at in range(*span))
-            line.add_marked(self.view.advice, keys, self._style("muted"), self._style("accent"))
+            keys = (at for span in key_spans(self.view.advice) for at in range(*span))
+            line.add_highlighted(self.view.advice, keys, self._style("muted"), self._style("accent"))
         return line.strip()
 
     def _bar(self, line: Line) -> Line:

@@ -8,7 +8,7 @@ import msgspec
 from app.engine.files.session_files import AgainstGit, Compared, OfPrompt, OfSession
 from app.engine.session import Session
 from app.tui.features.diff.screen import DiffFile, DiffScreen, DiffView
-from app.tui.handed import AskPerson, Copy, OpenInEditor
+from app.tui.page_protocols import AskPerson, Copy, OpenInEditor
 from app.undo.differences import Differences, FileDifference
 from app.undo.patches import FilePatch
 from app.values.unable import Unable
@@ -40,10 +40,10 @@ class DiffPage(msgspec.Struct, frozen=True):
     async def open(self, scope: str = "session") -> None:
         if scope not in _SCOPES:
             raise Unable(_NO_SCOPE)
-        await _Looking(self.session, scope, copy=self.copy, edit=self.edit).open(self.ask)
+        await _OpenDiff(self.session, scope, copy=self.copy, edit=self.edit).open(self.ask)
 
 
-class _Looking:
+class _OpenDiff:
     """One look at them, from opening to closing."""
 
     def __init__(self, session: Session, scope: str, *, copy: Copy, edit: OpenInEditor) -> None:

@@ -13,17 +13,17 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.message import Message
 
-from widgets.keytable import Key, KeyTable
+from widgets.key_table import Key, KeyTable
 from widgets.line import cells
-from widgets.lists.filtering import Shown
+from widgets.lists.filtering import VisibleRow
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import Badge, ListRow, Tone
-from widgets.screens.block import SearchedScreen, WholeBlock, WholeKeyboard, put
-from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
+from widgets.screens.block import BlockKeyboard, BlockView, SearchedScreen, show_only
 from widgets.screens.requests import ScreenRequest
+from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
 from widgets.transcript.blocks import Block, NoteBlock
 from widgets.transcript.leaves.diff_leaf import DiffLeaf, line_at
-from widgets.transcript.leaves.text import crop
+from widgets.transcript.leaves.safe_text import crop
 from widgets.transcript.view import Transcript
 
 _LONGEST_PATH = 56
@@ -56,7 +56,7 @@ class DiffView(msgspec.Struct, frozen=True, kw_only=True):
     empty: str = "nothing changed"
 
 
-class DiffKeyboard(WholeKeyboard):
+class DiffKeyboard(BlockKeyboard):
     """Paging goes on into the next file."""
 
     def page(self, direction: int) -> None:
@@ -111,12 +111,12 @@ class DiffScreen(SearchedScreen):
         self.files.empty, self.files.title_cells = view.empty, _title_cells(view)
         self._note = ""
         self._shown = ""
-        self.files.show([Shown(row) for row in _rows(view)], keep=keep)
+        self.files.show([VisibleRow(row) for row in _rows(view)], keep=keep)
         self._fit()
         self._tell()
         self.query_one("#keys", KeyHints).show(_hints(view))
         if not view.files:
-            put(self.transcript, NoteBlock(id="nothing", text=view.empty))
+            show_only(self.transcript, NoteBlock(id="nothing", text=view.empty))
         elif self.path == keep:  # the list does not say that its cursor moved
             self.ask("file")
 
@@ -129,7 +129,7 @@ class DiffScreen(SearchedScreen):
         if is_again:
             self.transcript.add(block)
         else:
-            put(self.transcript, block)
+            show_only(self.transcript, block)
 
     def show_note(self, note: str) -> None:
         """A word at the right of the title: what just happened, or what is wrong."""
@@ -226,7 +226,7 @@ KEYS: KeyTable[DiffScreen] = KeyTable(
 )
 
 
-class FileDiff(WholeBlock):
+class FileDiff(BlockView):
     """The difference of one file."""
 
     BINDINGS: ClassVar[list[BindingType]] = KEYS.bindings

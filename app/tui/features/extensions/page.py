@@ -7,7 +7,7 @@ import msgspec
 
 from app.extensions.registrations import Status
 from app.tui.features.asking import pick
-from app.tui.handed import AskPerson
+from app.tui.page_protocols import AskPerson
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.preview import PreviewPart, PreviewText, facts
 

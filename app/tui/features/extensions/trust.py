@@ -13,12 +13,12 @@ from app.resources.paths import Paths
 from app.resources.trust.brought import BroughtItem
 from app.resources.trust.project_trust import Question, new_in, question_for, remember
 from app.tui.features.extensions.trust_screen import TrustScreen
-from app.tui.handed import AskPerson, TellPerson
-from app.tui.status.bars import short_path
+from app.tui.page_protocols import AskPerson, ShowMessage
+from app.tui.status.header_and_footer import short_path
 from app.values.unable import FileFault
 from tools.text import spelled_out
 from widgets.lists.rows import ListRow
-from widgets.screens.dialogs import GRACE
+from widgets.screens.dialogs import GRACE_SECONDS
 from widgets.screens.preview import PreviewPart, PreviewText
 from widgets.transcript.blocks import NoteKind
 
@@ -41,7 +41,7 @@ class TrustPage(msgspec.Struct, frozen=True):
 
     assembled: Assembled
     ask: AskPerson
-    say: TellPerson
+    say: ShowMessage
     extended: Callable[[], "Extended | None"]
     home: Path
     clock: Callable[[], float] = time.monotonic
@@ -69,7 +69,7 @@ async def ask_trust(
     paths: Paths,
     earlier: Question,
     ask: AskPerson,
-    say: TellPerson,
+    say: ShowMessage,
     apply: Callable[[Question, bool], Awaitable[bool]],
     *,
     home: Path,
@@ -85,7 +85,7 @@ async def ask_trust(
         say("This folder has nothing of its own that bayou would run or use.")
         return
     text = PreviewText(parts=tuple(_parts(question, earlier, short_path(paths.cwd, home))))
-    grace = 0.0 if is_asked_for else GRACE
+    grace = 0.0 if is_asked_for else GRACE_SECONDS
     yes = None if question.too_much else _YES
     screen = TrustScreen("Trust this project?", text, _OTHERS, yes=yes, grace=grace, clock=clock)
     chosen: ListRow | None = await ask(screen)

@@ -7,12 +7,12 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.events import Key
 
-from widgets.keys_told import key_told
+from widgets.key_labels import key_label
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import QuestionScreen
-from widgets.screens.parts import KeyHint, RuleTitle
 from widgets.screens.preview import Preview, PreviewText
-from widgets.textual_inside import keymap_of
+from widgets.screens.screen_parts import KeyHint, RuleTitle
+from widgets.textual_internals import keymap_of
 
 PAUSE = 1.0
 """Seconds without a key before the yes is heard."""
@@ -24,7 +24,7 @@ class TrustScreen(QuestionScreen):
     """The first answer is chosen unless the person says otherwise. The yes has a key of its own, which counts once all
     of the text has been in sight and no key came for a while."""
 
-    HEARD_AT_ONCE = frozenset(("escape", "pageup", "pagedown"))
+    IMMEDIATE_KEYS = frozenset(("escape", "pageup", "pagedown"))
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+y", "trust", "Trust the folder", show=False, id="app.trust.yes", priority=True),
     ]
@@ -58,7 +58,7 @@ class TrustScreen(QuestionScreen):
         self._wait()
         self.watch(self.query_one("#text", Preview), "scroll_y", self._look, init=False)
 
-    def most_rows(self) -> int:
+    def max_rows(self) -> int:
         return self.app.size.height - _AROUND - len(self.answers)
 
     def _fit(self) -> None:
@@ -74,7 +74,7 @@ class TrustScreen(QuestionScreen):
         self.query_one(RuleTitle).show(note="" if self.has_seen_end else self._by_key("there is more"))
 
     def _by_key(self, what: str) -> str:
-        key = key_told(keymap_of(self.app), "tui.select.pageDown", "PgDn")
+        key = key_label(keymap_of(self.app), "tui.select.pageDown", "PgDn")
         return f"{what}: {key}" if key else what
 
     def _wait(self) -> None:

@@ -9,7 +9,7 @@ from textual.binding import BindingType
 from app.engine.jobs.background_jobs import Job
 from app.engine.session import Session
 from app.tui.features.asking import ask_live
-from app.tui.handed import AskPerson, Copy, TellPerson
+from app.tui.page_protocols import AskPerson, Copy, ShowMessage
 from tools.amounts import age
 from tools.results import Card, TextBlock
 from widgets.lists.rows import Badge, ListRow, Tone
@@ -68,7 +68,7 @@ class JobsPage(msgspec.Struct, frozen=True):
 
     session: Session
     ask: AskPerson
-    say: TellPerson
+    say: ShowMessage
     copy: Copy
     background_key: Callable[[], str]
     """The key that puts a tool into the background; nothing when there is none."""

@@ -8,7 +8,7 @@ import msgspec
 
 from app.engine.user_runs.user_cells import OwnCells
 from app.tui.features.asking import pick
-from app.tui.handed import AskPerson, TellPerson
+from app.tui.page_protocols import AskPerson, ShowMessage
 from tools.amounts import size
 from tools.files.paths import absolute
 from widgets.lists.rows import ListRow
@@ -25,7 +25,7 @@ class KernelPage(msgspec.Struct, frozen=True):
 
     cells: OwnCells
     ask: AskPerson
-    say: TellPerson
+    say: ShowMessage
     cwd: Callable[[], Path]
 
     async def open(self, words: str = "") -> None:

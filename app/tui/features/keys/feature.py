@@ -34,7 +34,7 @@ class Keys(Feature["KeysPage"]):
     def page(self, screen: FullScreen) -> "KeysPage":
         from app.tui.features.keys.page import KeysPage  # noqa: PLC0415  (when it is first used)
 
-        own = screen.own_keys
+        own = screen.user_keys
         return KeysPage(
             screen.action_table, screen.ask, screen.write, file=own.file, read_again=own.read, do=screen.do
         )

@@ -6,14 +6,14 @@ from pathlib import Path
 import msgspec
 
 from app.tui.features.asking import pick
-from app.tui.handed import AskPerson, Write
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.keymap import bind
+from app.tui.page_protocols import AskPerson, Write
 from app.values.json_comments import JsonFault
 from app.values.unable import FileFault
-from widgets.keys_told import key_name
+from widgets.key_labels import key_name
 from widgets.lists.rows import ListRow
-from widgets.screens.catalogue import KeyScreen, hotkeys_screen, palette_screen
+from widgets.screens.common_pickers import KeyScreen, hotkeys_screen, palette_screen
 from widgets.screens.picker import Picked
 
 

@@ -18,11 +18,11 @@ from app.tui.keys.keymap import KeyPlace, place
 from widgets.emulator.terminal_view import TerminalScreen
 from widgets.lists.row_list import RowList
 from widgets.screens.block import SearchedScreen
-from widgets.screens.catalogue import ThemeScreen
+from widgets.screens.common_pickers import ThemeScreen
 from widgets.screens.dialogs import ConfirmScreen, QuestionScreen
-from widgets.screens.pages import PageScreen
 from widgets.screens.picker import PickerScreen
-from widgets.textual_inside import SheetScreen
+from widgets.screens.text_pages import PageScreen
+from widgets.textual_internals import SheetScreen
 
 SCREENS: tuple[KeyPlace, ...] = (
     place("lists", RowList.BINDINGS, SheetScreen.BINDINGS, PickerScreen.BINDINGS),

@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen, Hears
+from app.tui.feature import Feature, FullScreen, Subscription
 from app.tui.slash import SlashCommand
 from app.values.messages import CustomMessage
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
 
 if TYPE_CHECKING:
+    from app.tui.features.map.map_sender import MapSender
     from app.tui.features.map.page import MapPage
-    from app.tui.features.map.sent import SentMap
 
 
 class Map(Feature["MapPage"]):
-    hears: Sequence[Hears["MapPage"]] = (
-        Hears(
+    subscriptions: Sequence[Subscription["MapPage"]] = (
+        Subscription(
             (Transcript.NamesRequested,), lambda page, message: page.names_in(message.text, uses=message.uses)
         ),
     )
@@ -39,8 +39,8 @@ class Map(Feature["MapPage"]):
         )
 
 
-class Sent(Feature["SentMap"]):
-    slash: Sequence[SlashCommand["SentMap"]] = (
+class SendMap(Feature["MapSender"]):
+    slash: Sequence[SlashCommand["MapSender"]] = (
         SlashCommand(
             name="map",
             hint="[path]",
@@ -49,13 +49,13 @@ class Sent(Feature["SentMap"]):
         ),
     )
 
-    def page(self, screen: FullScreen) -> "SentMap":
-        from app.tui.features.map.sent import SentMap  # noqa: PLC0415  (when it is first used)
+    def page(self, screen: FullScreen) -> "MapSender":
+        from app.tui.features.map.map_sender import MapSender  # noqa: PLC0415  (when it is first used)
 
         def steer(message: CustomMessage) -> None:
             screen.tasks.spawn(screen.session.send(message, deliver_as="steer"))
 
-        return SentMap(
+        return MapSender(
             screen.session.repository,
             screen.ask,
             screen.say,
@@ -68,8 +68,8 @@ class Sent(Feature["SentMap"]):
 
 
 MAP = Map()
-SENT_MAP = Sent()
+SEND_MAP = SendMap()
 FEATURES = (
     MAP,
-    SENT_MAP,
+    SEND_MAP,
 )

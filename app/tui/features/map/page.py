@@ -9,9 +9,17 @@ import msgspec
 
 from app.engine.repository.repository_maps import RepositoryMaps
 from app.tui.features.asking import read_card
-from app.tui.features.map.rows import MapPlace, Shown, ending, found_rows, lines_of, names_below, tree_rows
+from app.tui.features.map.rows import (
+    MapPlace,
+    PlaceAndRow,
+    ending,
+    found_rows,
+    lines_of,
+    names_below,
+    tree_rows,
+)
 from app.tui.features.map.screen import MapScreen, PlacesScreen
-from app.tui.handed import AskPerson, Copy, TellPerson, Write
+from app.tui.page_protocols import AskPerson, Copy, ShowMessage, Write
 from tools.amounts import counted
 from tools.filemap.symbols import Symbol
 from tools.results import Card, FileBlock
@@ -25,7 +33,7 @@ from widgets.transcript.blocks import NoteKind
 if TYPE_CHECKING:
     from tools.repomap.of_session import MatchedFile
 
-OpensFile = Callable[[str, int], None]
+OpenFile = Callable[[str, int], None]
 """In the person's own editor, at a line."""
 _NAME = re.compile(r"[A-Za-z_$][\w$]{2,}|[^\W\da-zA-Z_]\w*")
 _MOST_NAMES = 3000
@@ -40,11 +48,11 @@ class MapPage(msgspec.Struct):
 
     maps: RepositoryMaps
     ask: AskPerson
-    say: TellPerson
+    say: ShowMessage
     write: Write
     copy: Copy
     cwd: Callable[[], Path]
-    open_file: OpensFile
+    open_file: OpenFile
     _files: Sequence[str] = ()
     _opened: set[str] = set()
     _symbols: dict[str, Sequence[Symbol]] = {}
@@ -107,7 +115,7 @@ class MapPage(msgspec.Struct):
     def _show(self, screen: MapScreen) -> None:
         screen.show_places([row for _, row in self._rows()], note=self._note())
 
-    def _rows(self) -> list[Shown]:
+    def _rows(self) -> list[PlaceAndRow]:
         if self._query.strip() or not self._is_by_path:
             rows = list(found_rows(self._found, by_path=self._is_by_path))
         else:

@@ -40,12 +40,12 @@ class MapPlace(msgspec.Struct, frozen=True):
         return f"{self.path}:{lines_of(self.symbol)}" if self.symbol else self.path
 
 
-Shown = tuple[MapPlace, PlaceRow]
+PlaceAndRow = tuple[MapPlace, PlaceRow]
 
 
 def tree_rows(
     files: Sequence[str], opened: Collection[str], symbols: Mapping[str, Sequence[Symbol]]
-) -> Iterator[Shown]:
+) -> Iterator[PlaceAndRow]:
     """`files`: sorted; `opened`: folders, with a slash at their end, and files whose insides are shown."""
     yield from _inside(files, 0, len(files), "", 0, opened, symbols)
 
@@ -58,7 +58,7 @@ def _inside(
     depth: int,
     opened: Collection[str],
     symbols: Mapping[str, Sequence[Symbol]],
-) -> Iterator[Shown]:
+) -> Iterator[PlaceAndRow]:
     """Folders before files."""
     own: list[str] = []
     at = start
@@ -96,7 +96,7 @@ def names_below(files: Sequence[str], folder: str) -> list[str]:
     return [path.removeprefix(folder) for path in found]
 
 
-def _symbols(path: str, symbols: Sequence[Symbol], depth: int) -> Iterator[Shown]:
+def _symbols(path: str, symbols: Sequence[Symbol], depth: int) -> Iterator[PlaceAndRow]:
     depths: dict[int, int] = {}
     for index, symbol in enumerate(symbols[:_MOST_SYMBOLS]):
         above = depths.get(symbol.parent, -1) if symbol.parent is not None else -1
@@ -108,7 +108,7 @@ def _symbols(path: str, symbols: Sequence[Symbol], depth: int) -> Iterator[Shown
         yield MapPlace(path), more
 
 
-def found_rows(found: Sequence["MatchedFile"], *, by_path: bool) -> Iterator[Shown]:
+def found_rows(found: Sequence["MatchedFile"], *, by_path: bool) -> Iterator[PlaceAndRow]:
     """Each file with the symbols that may be meant; the likeliest first, or in the order of their paths."""
     for file in sorted(found, key=lambda one: one.path) if by_path else found:
         yield MapPlace(file.path), PlaceRow(id=file.path, title=ending(file.path), detail=file.note)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen, Hears
+from app.tui.feature import Feature, FullScreen, Subscription
 from app.tui.slash import SlashCommand
 
 if TYPE_CHECKING:
@@ -19,7 +19,9 @@ class Mcp(Feature["McpPage"]):
             run=lambda page, text: page.open(text),
         ),
     )
-    hears: Sequence[Hears["McpPage"]] = (Hears(("form",), lambda page, event: page.answer(event)),)
+    subscriptions: Sequence[Subscription["McpPage"]] = (
+        Subscription(("form",), lambda page, event: page.answer(event)),
+    )
 
     def page(self, screen: FullScreen) -> "McpPage":
         from app.tui.features.mcp.page import McpPage  # noqa: PLC0415  (when it is first used)

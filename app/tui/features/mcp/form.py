@@ -12,7 +12,7 @@ import msgspec
 from app.mcp.asking import WARNING, checked_field, content_of, defaults_of
 from app.tui.features.asking import pick
 from app.tui.features.mcp.form_screen import FilledField, FormScreen
-from app.tui.handed import AskPerson, NotePerson
+from app.tui.page_protocols import AskPerson, NotifyWaiting
 from app.values.events import QuestionAsked
 from app.values.forms import AskedForm, FormField
 from tools.running.browser import open_page
@@ -27,7 +27,7 @@ Answers = Mapping[str, str] | str | None
 
 class FormPage(msgspec.Struct, frozen=True):
     ask: AskPerson
-    told: NotePerson
+    told: NotifyWaiting
     clock: Callable[[], float] = time.monotonic
     show_page: Callable[[str], Awaitable[None]] = lambda url: open_page(url, outside=Path.cwd())
 

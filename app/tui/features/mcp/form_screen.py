@@ -12,9 +12,9 @@ from textual.binding import BindingType
 
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
+from widgets.screens.full_row_text import ROOMY
 from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
 from widgets.screens.preview import Preview, PreviewPart, PreviewText, preview_of, row_count
-from widgets.screens.told_whole import ROOMY
 
 
 class FilledField(msgspec.Struct, frozen=True, kw_only=True):

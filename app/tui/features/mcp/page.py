@@ -12,7 +12,7 @@ from app.engine.mcp.mcp_commands import offers, said_of_servers, tested
 from app.engine.mcp.servers import McpServers
 from app.tui.features.asking import ask_live, pick
 from app.tui.features.models.login import LoginUi
-from app.tui.handed import AskPerson, NotePerson, TellPerson
+from app.tui.page_protocols import AskPerson, NotifyWaiting, ShowMessage
 from app.values.events import QuestionAsked
 from app.values.servers import ServerState, ServerView, ToolExposure, ToolView
 from app.values.unable import Unable
@@ -85,8 +85,8 @@ _SHOWN_LINES = 20
 class McpPage(msgspec.Struct, frozen=True):
     verbs: McpServers
     ask: AskPerson
-    say: TellPerson
-    told: NotePerson
+    say: ShowMessage
+    told: NotifyWaiting
     edit: Callable[[Path], str]
     """Opens a file in an editor, and says what stood in the way."""
     spawn: Callable[[Awaitable[None]], object]

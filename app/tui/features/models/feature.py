@@ -98,7 +98,7 @@ class Models(Feature["ModelPage"]):
             screen.ask,
             screen.say,
             screen.keep,
-            screen.key_told,
+            screen.key_label,
             connect=screen.page(LOGIN).connect,
             look_up=lambda provider: look_up(
                 choice,

@@ -12,7 +12,7 @@ from app.providers.signin.checking import Check
 from app.providers.signin.interface import Entry, SignIn, unregistered
 from app.resources.paths import docs_dir
 from app.tui.features.asking import ask_text, pick, select
-from app.tui.handed import AskPerson, TellPerson
+from app.tui.page_protocols import AskPerson, ShowMessage
 from tools.running.browser import open_page
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.dialogs import WaitScreen
@@ -32,7 +32,7 @@ _SOURCES: dict[Source, str] = {
 class LoginUi:
     """What a sign-in asks and shows, in the transcript and in small screens."""
 
-    def __init__(self, ask: AskPerson, say: TellPerson) -> None:
+    def __init__(self, ask: AskPerson, say: ShowMessage) -> None:
         self._ask = ask
         self._say = say
         self._waiting: asyncio.Future[None] | None = None
@@ -77,7 +77,7 @@ class LoginPage(msgspec.Struct, frozen=True):
     providers: Callable[[], Sequence[str]]
     """All that there are now, by name."""
     ask: AskPerson
-    say: TellPerson
+    say: ShowMessage
     check: Check
     """Asks one of them whether it takes a key."""
 

@@ -13,7 +13,7 @@ from app.providers.models.known_providers import PROVIDERS, RESELLERS
 from app.providers.models.model_names import select_model, select_scope
 from app.providers.models.model_vendors import is_resold
 from app.tui.features.models.screen import NO_KEY_WORDS, LevelScreen, ModelScreen, ScopeScreen, with_provider
-from app.tui.handed import AskPerson, Keep, KeyTold, TellPerson
+from app.tui.page_protocols import AskPerson, KeyLabel, SaveDefault, ShowMessage
 from app.values.models import THINKING_LEVELS, Model, thinking_level
 from app.values.unable import Unable
 from tools.amounts import tokens
@@ -39,9 +39,9 @@ class ModelPage(msgspec.Struct, frozen=True):
     session: Session
     models: ModelChoice
     ask: AskPerson
-    say: TellPerson
-    keep: Keep
-    key_told: KeyTold
+    say: ShowMessage
+    keep: SaveDefault
+    key_label: KeyLabel
     connect: Callable[[str], Awaitable[None]]
     """Asks for a provider's credentials."""
     look_up: Callable[[str], Awaitable[str]]
@@ -166,7 +166,7 @@ class ModelPage(msgspec.Struct, frozen=True):
         if source is None:
             known = PROVIDERS.get(model.provider)
             names = " or ".join((*known.bearer_env, *known.env)) if known else ""
-            key = self.key_told("tui.select.confirm", "Enter")
+            key = self.key_label("tui.select.confirm", "Enter")
             by_key = f"connect it with {key}" if key else "connect it by /login"
             ways = f"Set {names}, or {by_key}." if names else f"{by_key[0].upper()}{by_key[1:]}."
             return [PreviewPart(text="No key", tone="warning"), PreviewPart(text=ways, tone="muted")]
@@ -258,5 +258,5 @@ def _row(model: Model, current: str, *, is_usable: bool) -> ListRow:
         is_checked=model.key == current,
         tone="text" if is_usable else "dim",
         words=f"{model.name} {model.provider}",
-        is_second=is_resold(model),
+        is_secondary=is_resold(model),
     )

@@ -6,7 +6,7 @@ from typing import ClassVar
 import msgspec
 from textual.binding import BindingType
 
-from widgets.lists.filtering import Shown
+from widgets.lists.filtering import VisibleRow
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
 from widgets.screens.preview import PreviewText
@@ -72,11 +72,11 @@ class ModelScreen(PickerScreen):
             self.is_scoped = not self.is_scoped
             self._show_scope()
 
-    def told(self, shown: list[Shown]) -> list[Shown]:
+    def told(self, shown: list[VisibleRow]) -> list[VisibleRow]:
         """Among what was found, and in the scope, there are no headings."""
         if not self.typed and not self.is_scoped:
             return shown
-        return [Shown(with_provider(item.row), item.places) for item in shown]
+        return [VisibleRow(with_provider(item.row), item.places) for item in shown]
 
     def _show_scope(self, note: str = "") -> None:
         rows = [row for row in self._all if row.id in self._scoped] if self.is_scoped else self._all

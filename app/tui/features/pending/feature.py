@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen, Hears
+from app.tui.feature import Feature, FullScreen, Subscription
 from app.tui.features.permissions.feature import APPROVALS
 from app.tui.slash import SlashCommand
 from app.values.events import AgentSettled, AgentStart, SessionReplaced
@@ -25,9 +25,9 @@ class Pending(Feature["PendingPage"]):
         return PendingPage(screen.session, screen.ask, screen.say)
 
 
-class Questions(Feature["StagedQuestions"]):
-    hears: Sequence[Hears["StagedQuestions"]] = (
-        Hears(
+class StagedQuestionsFeature(Feature["StagedQuestions"]):
+    subscriptions: Sequence[Subscription["StagedQuestions"]] = (
+        Subscription(
             (AgentStart, AgentSettled, SessionReplaced, PendingChanged), lambda page, event: page.note(event)
         ),
     )
@@ -39,7 +39,7 @@ class Questions(Feature["StagedQuestions"]):
 
 
 PENDING = Pending()
-STAGED = Questions()
+STAGED = StagedQuestionsFeature()
 FEATURES = (
     PENDING,
     STAGED,

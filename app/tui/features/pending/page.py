@@ -8,7 +8,7 @@ from textual.binding import BindingType
 
 from app.engine.session import Session
 from app.tui.features.asking import read_card
-from app.tui.handed import AskPerson, TellPerson
+from app.tui.page_protocols import AskPerson, ShowMessage
 from app.values.events import Event
 from app.values.pending import PendingChanged
 from app.values.unable import Unable
@@ -51,7 +51,7 @@ class PendingPage(msgspec.Struct, frozen=True):
 
     session: Session
     ask: AskPerson
-    say: TellPerson
+    say: ShowMessage
 
     async def open(self) -> None:
         if not self.session.pending.waiting:

@@ -8,7 +8,7 @@ import msgspec
 from app.engine.core.questions import ApprovalReply
 from app.engine.session import Session
 from app.tui.features.permissions.approvals import Approvals
-from app.tui.handed import Spawn, TellPerson
+from app.tui.page_protocols import ShowMessage, Spawn
 from app.values.events import AgentSettled, AgentStart, Event, SessionReplaced
 from app.values.pending import PendingChanged
 from app.values.unable import Unable
@@ -25,7 +25,7 @@ class StagedQuestions(msgspec.Struct):
 
     session: Session
     approvals: Approvals
-    say: TellPerson
+    say: ShowMessage
     spawn: Spawn
     _is_working: bool = False
     _asked: str = ""

@@ -13,13 +13,13 @@ from app.engine.permissions.gate import Permits
 from app.permits.decide import MODES
 from app.permits.sandbox_exceptions import REQUEST, rule_words
 from app.permits.verdicts import MEANING
-from app.tui.handed import AskPerson, KeyTold, NotePerson, TellPerson
+from app.tui.page_protocols import AskPerson, KeyLabel, NotifyWaiting, ShowMessage
 from app.values.approvals import Approval
 from app.values.events import Event, QuestionAsked
 from tools.edits.card import file_diffs
 from tools.results import Block, Card, TextBlock, ToolResult
 from widgets.editor.prompt import PromptEditor
-from widgets.status.approval import ApprovalAsked, ApprovalBar, ApprovalKeys, ApprovalPart, ApprovalRule
+from widgets.status.approval import ApprovalBar, ApprovalKeys, ApprovalPart, ApprovalRequest, ApprovalRule
 from widgets.transcript.blocks import NoteKind
 
 _ASKER = "An extension"
@@ -42,9 +42,9 @@ class Approvals(msgspec.Struct):
     editor: PromptEditor
     preview: PreviewCall
     show_screen: AskPerson
-    say: TellPerson
-    told: NotePerson
-    key_told: KeyTold
+    say: ShowMessage
+    told: NotifyWaiting
+    key_label: KeyLabel
     is_busy: Callable[[], bool]
     """The agent works."""
     _open: list[QuestionAsked] = []
@@ -115,7 +115,7 @@ class Approvals(msgspec.Struct):
         self.bar.show(self._shown(first) if first is not None else None)
 
     def _keys(self) -> ApprovalKeys:
-        told = self.key_told
+        told = self.key_label
         return ApprovalKeys(
             once=told("app.approval.once", "alt+a"),
             deny=told("app.approval.deny", "alt+x"),
@@ -124,11 +124,11 @@ class Approvals(msgspec.Struct):
             enter=told("app.approval.enter", "f8"),
         )
 
-    def _shown(self, event: QuestionAsked) -> ApprovalAsked:
+    def _shown(self, event: QuestionAsked) -> ApprovalRequest:
         if event.method == _STAGED:
             of, _ = self._staged[event.id]
             tool, text = event.title or "", event.message or ""
-            return ApprovalAsked(id=event.id, tool=tool, text=text, of=of, kind=_STAGED)
+            return ApprovalRequest(id=event.id, tool=tool, text=text, of=of, kind=_STAGED)
         approval = event.approval
         if approval is None:
             return _other(event)
@@ -136,7 +136,7 @@ class Approvals(msgspec.Struct):
         text = command if isinstance(command, str) else approval.parts[0].text
         if approval.decided_by == REQUEST:
             text = "\n".join([*(one.text for one in approval.parts if one.text.startswith("allow ")), text])
-        return ApprovalAsked(
+        return ApprovalRequest(
             id=event.id,
             tool=approval.tool_name,
             text=text,
@@ -194,7 +194,7 @@ class Approvals(msgspec.Struct):
 
     def cycle_mode(self) -> None:
         """The next mode, for this session. At work, a chord that may have been an Escape loosens nothing."""
-        if self.is_busy() and not self.bar.is_meant():
+        if self.is_busy() and not self.bar.is_intended():
             if self.bar.asked is None:
                 self.say("The same key again takes the next mode.")
             return
@@ -222,7 +222,7 @@ class Approvals(msgspec.Struct):
                 self.editor.set_text("")
         self._reply(
             event,
-            ApprovalReply(allows=message.allows, reason=reason, rule=message.rule, keeps=message.keeps),
+            ApprovalReply(allows=message.allows, reason=reason, rule=message.rule, keeps=message.scope),
         )
 
     async def edit(self) -> None:
@@ -255,10 +255,10 @@ class Approvals(msgspec.Struct):
             answer.set_result(reply)
 
 
-def _other(event: QuestionAsked) -> ApprovalAsked:
+def _other(event: QuestionAsked) -> ApprovalRequest:
     """What is not about a call."""
     kind: Any = event.method
-    return ApprovalAsked(
+    return ApprovalRequest(
         id=event.id,
         tool=_ASKER,
         text=f"{event.title or ''}\n{event.message or ''}".strip(),

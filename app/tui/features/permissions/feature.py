@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen, Hears
+from app.tui.feature import Feature, FullScreen, Subscription
 from app.tui.features.permissions.approvals import Approvals
 from app.tui.keys.page_keys import PageKey
 from app.tui.slash import SlashCommand
@@ -57,7 +57,9 @@ class Questions(Feature[Approvals]):
             do=lambda page: page.cycle_mode(),
         ),
     )
-    hears: Sequence[Hears[Approvals]] = (Hears(("approval",), lambda page, event: page.note(event)),)
+    subscriptions: Sequence[Subscription[Approvals]] = (
+        Subscription(("approval",), lambda page, event: page.note(event)),
+    )
 
     def page(self, screen: FullScreen) -> Approvals:
         session = screen.session
@@ -69,7 +71,7 @@ class Questions(Feature[Approvals]):
             show_screen=screen.ask,
             say=screen.say,
             told=screen.told,
-            key_told=screen.key_told,
+            key_label=screen.key_label,
             is_busy=lambda: session.state.is_busy,
         )
 

@@ -6,7 +6,7 @@ from app.permits.decide import MODES, Mode
 from app.permits.rules import PermitRule
 from app.tui.features.asking import pick
 from app.tui.features.permissions.sandbox import SandboxPage
-from app.tui.handed import AskPerson, Keep, TellPerson
+from app.tui.page_protocols import AskPerson, SaveDefault, ShowMessage
 from widgets.lists.rows import ListRow
 from widgets.transcript.blocks import NoteKind
 
@@ -28,7 +28,7 @@ _SHOWN = 20
 class PermissionsPage:
     """The gate of one session."""
 
-    def __init__(self, permits: Permits, ask: AskPerson, say: TellPerson, keep: Keep) -> None:
+    def __init__(self, permits: Permits, ask: AskPerson, say: ShowMessage, keep: SaveDefault) -> None:
         self._permits = permits
         self._ask = ask
         self._say = say

@@ -7,7 +7,7 @@ import msgspec
 from app.engine.sandbox.sandbox_texts import NETWORK_WORDS, SETTING_WORDS, STEP_WORDS, in_one_line
 from app.engine.sandbox.sandboxes import BoxState
 from app.tui.features.asking import pick
-from app.tui.handed import AskPerson, Keep, TellPerson
+from app.tui.page_protocols import AskPerson, SaveDefault, ShowMessage
 from widgets.lists.rows import ListRow
 from widgets.transcript.blocks import NoteKind
 
@@ -17,8 +17,8 @@ class SandboxPage(msgspec.Struct, frozen=True):
 
     state: Callable[[], BoxState]
     ask: AskPerson
-    say: TellPerson
-    keep: Keep
+    say: ShowMessage
+    keep: SaveDefault
 
     async def open(self, setting: str = "") -> None:
         """With a setting behind the name, that is taken at once."""

@@ -7,7 +7,7 @@ import msgspec
 from app.engine.prompts import Disposition
 from app.engine.secrets.session_mask import Masking
 from app.tui.features.asking import pick
-from app.tui.handed import AskPerson, TellPerson
+from app.tui.page_protocols import AskPerson, ShowMessage
 from widgets.lists.rows import ListRow
 
 _NOTHING = "Nothing was masked in this session."
@@ -19,7 +19,7 @@ class SecretsPage(msgspec.Struct, frozen=True):
     secrets: Masking
     send_unmasked: Callable[[], Awaitable[Disposition]]
     ask: AskPerson
-    say: TellPerson
+    say: ShowMessage
 
     async def open(self) -> None:
         found = list(reversed(self.secrets.found))

@@ -7,8 +7,8 @@ import msgspec
 from app.resources.files import read_text
 from app.resources.memory import MemoryFile, add_line, added_by, memory_files
 from app.resources.paths import Paths
-from app.tui.handed import AskPerson, TellPerson
-from app.tui.status.bars import short_path
+from app.tui.page_protocols import AskPerson, ShowMessage
+from app.tui.status.header_and_footer import short_path
 from app.values.unable import Unable
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import QuestionScreen
@@ -24,7 +24,7 @@ class NotesPage(msgspec.Struct, frozen=True):
 
     paths: Callable[[], Paths]
     ask: AskPerson
-    say: TellPerson
+    say: ShowMessage
     reload: Callable[[], None]
     """Files of context are read again."""
 

@@ -9,8 +9,8 @@ from app.resources.paths import Paths
 from app.resources.rules.rule_files import Bucket, Rule, Rules, find_rules
 from app.resources.settings.settings_agent import RuleSettings
 from app.tui.features.asking import read_card
-from app.tui.handed import AskPerson, TellPerson
-from app.tui.status.bars import short_path
+from app.tui.page_protocols import AskPerson, ShowMessage
+from app.tui.status.header_and_footer import short_path
 from tools.results import Card, MarkdownBlock, TextBlock
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import Picked, PickerScreen
@@ -29,7 +29,7 @@ class RulesPage(msgspec.Struct, frozen=True):
 
     paths: Callable[[], Paths]
     ask: AskPerson
-    say: TellPerson
+    say: ShowMessage
     settings: Callable[[], RuleSettings]
     is_trusted: Callable[[], bool]
 

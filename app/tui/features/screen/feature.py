@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from app.tui.feature import Feature, FullScreen, Hears
+from app.tui.feature import Feature, FullScreen, Subscription
 from app.tui.features.screen.page import ScreenPage
 from app.tui.features.screen.run_keys import RunKeys
 from app.tui.keys.page_keys import CLEAR, PageKey
@@ -35,7 +35,9 @@ class Queue(Feature[QueuedMessages]):
             do=lambda page: page.focus(),
         ),
     )
-    hears: Sequence[Hears[QueuedMessages]] = (Hears((QueueUpdate,), lambda page, _: page.show()),)
+    subscriptions: Sequence[Subscription[QueuedMessages]] = (
+        Subscription((QueueUpdate,), lambda page, _: page.show()),
+    )
 
     def page(self, screen: FullScreen) -> QueuedMessages:
         return QueuedMessages(screen.session, screen.queue_view, screen.editor, screen.say)
@@ -77,10 +79,12 @@ class Run(Feature[RunKeys]):
             do=lambda page: page.retry(),
         ),
     )
-    hears: Sequence[Hears[RunKeys]] = (Hears((Transcript.RetryRequested,), lambda page, _: page.retry()),)
+    subscriptions: Sequence[Subscription[RunKeys]] = (
+        Subscription((Transcript.RetryRequested,), lambda page, _: page.retry()),
+    )
 
     def page(self, screen: FullScreen) -> RunKeys:
-        return RunKeys(screen.session, screen.presenter, screen.transcript, screen.copy, screen.key_told)
+        return RunKeys(screen.session, screen.presenter, screen.transcript, screen.copy, screen.key_label)
 
 
 class Page(Feature[ScreenPage]):

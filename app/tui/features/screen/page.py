@@ -4,7 +4,7 @@ from typing import Any
 
 from app.tui.feature import FullScreen
 from app.tui.features.extensions.feature import TRUST
-from app.tui.features.screen.leaving import StopOrLeave
+from app.tui.features.screen.stop_or_leave import StopOrLeave
 from app.tui.features.sessions.feature import SESSIONS
 from app.tui.features.tree.feature import TREE
 from app.tui.prompt.queued_messages import QueuedMessages
@@ -56,6 +56,6 @@ class ScreenPage:
         self.screen.session.settings.look()
         if assembled.trust.needs_answer:
             await self.screen.page(TRUST).open()
-        for problem in self.screen.own_keys.read():
+        for problem in self.screen.user_keys.read():
             say(problem, NoteKind.WARNING)
         say("Context files, skills, prompts, extensions, settings, keys and themes were read again.")

@@ -3,9 +3,9 @@
 import msgspec
 
 from app.engine.session import Session
-from app.tui.handed import Copy, KeyTold
+from app.tui.page_protocols import Copy, KeyLabel
 from app.tui.transcript.presenter import Presenter
-from widgets.transcript.extent import Extent, extent_of
+from widgets.transcript.expansion import Extent, extent_of
 from widgets.transcript.view import Transcript
 
 _NEXT = {
@@ -23,7 +23,7 @@ class RunKeys(msgspec.Struct, frozen=True):
     presenter: Presenter
     transcript: Transcript
     copy: Copy
-    key_told: KeyTold
+    key_label: KeyLabel
 
     def copy_answer(self) -> None:
         message = self.session.last_answer
@@ -43,7 +43,7 @@ class RunKeys(msgspec.Struct, frozen=True):
         for call_id in moved:
             self.session.calls.send_to_background(call_id)
         if not moved and self.session.state.is_shell_running:
-            key = self.key_told("app.interrupt", "Escape")
+            key = self.key_label("app.interrupt", "Escape")
             stops = f"; {key} stops it" if key else ""
             self.presenter.note(f"Your own command cannot go into the background{stops}.")
         elif not moved:

@@ -10,14 +10,14 @@ from app.tui.slash import SlashCommand
 
 if TYPE_CHECKING:
     from app.tui.features.sessions.page import SessionsPage
-    from app.tui.features.sessions.resuming import Resuming
+    from app.tui.features.sessions.resuming import SessionOpener
 
 
-class Resumed(Feature["Resuming"]):
-    def page(self, screen: FullScreen) -> "Resuming":
-        from app.tui.features.sessions.resuming import Resuming  # noqa: PLC0415  (when it is first used)
+class Resume(Feature["SessionOpener"]):
+    def page(self, screen: FullScreen) -> "SessionOpener":
+        from app.tui.features.sessions.resuming import SessionOpener  # noqa: PLC0415  (when it is first used)
 
-        return Resuming(
+        return SessionOpener(
             screen.session,
             screen.assembled.places,
             screen.ask,
@@ -81,14 +81,14 @@ class Sessions(Feature["SessionsPage"]):
     def page(self, screen: FullScreen) -> "SessionsPage":
         from app.tui.features.sessions.page import SessionsPage  # noqa: PLC0415  (when it is first used)
 
-        resuming = screen.page(RESUMING)
+        resuming = screen.page(RESUME)
         return SessionsPage(
             screen.session,
             screen.assembled.places,
             screen.ask,
             screen.say,
             screen.write,
-            screen.key_told,
+            screen.key_label,
             go_on=resuming.open,
             bring_in=resuming.bring_in,
             read_texts=screen.session_texts.read,
@@ -97,9 +97,9 @@ class Sessions(Feature["SessionsPage"]):
         )
 
 
-RESUMING = Resumed()
+RESUME = Resume()
 SESSIONS = Sessions()
 FEATURES = (
-    RESUMING,
+    RESUME,
     SESSIONS,
 )

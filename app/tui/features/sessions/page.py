@@ -23,8 +23,8 @@ from app.sessions.trash import delete_session, in_trash, undo_delete
 from app.tui.entry_texts import entry_title, one_line, prompt_rows
 from app.tui.features.asking import ask_text, pick
 from app.tui.features.sessions.screen import SessionRow, SessionsScreen
-from app.tui.handed import AskPerson, KeyTold, Spawn, TellPerson, Write
-from app.tui.status.bars import short_path
+from app.tui.page_protocols import AskPerson, KeyLabel, ShowMessage, Spawn, Write
+from app.tui.status.header_and_footer import short_path
 from app.values.unable import Unable
 from app.values.usage import dollars
 from app.values.wire import now_ms
@@ -47,9 +47,9 @@ class SessionsPage(msgspec.Struct):
     session: Session
     places: Places
     ask: AskPerson
-    say: TellPerson
+    say: ShowMessage
     write: Write
-    key_told: KeyTold
+    key_label: KeyLabel
     go_on: Callable[[Path], Awaitable[None]]
     """Opens a session file in this session."""
     bring_in: Callable[[Path], Awaitable[bool]]
@@ -240,7 +240,7 @@ class SessionsPage(msgspec.Struct):
         if path == self.session.state.file:
             return "this one is open: /new first, then delete it"
         await asyncio.to_thread(delete_session, path, self.places.root)
-        key = self.key_told("app.session.undelete", "ctrl+z")
+        key = self.key_label("app.session.undelete", "ctrl+z")
         return f"{key} brings it back: {one_line(title, 30)}" if key else f"deleted: {one_line(title, 30)}"
 
     async def _undelete(self) -> str:

@@ -12,8 +12,8 @@ from app.sessions.errors import SessionLocked, SessionTooNew
 from app.sessions.folders import header_of
 from app.sessions.library import is_same_folder
 from app.sessions.log import SessionLog
-from app.tui.handed import AskPerson, TellPerson
-from app.tui.status.bars import short_path
+from app.tui.page_protocols import AskPerson, ShowMessage
+from app.tui.status.header_and_footer import short_path
 from app.values.unable import Unable
 from tools.files.presence import is_dir
 from widgets.lists.rows import ListRow
@@ -28,13 +28,13 @@ _HERE = ListRow(id="here", title="Go on here", detail="in the same file, with th
 _CANCEL = ListRow(id="cancel", title="Cancel")
 
 
-class Resuming(msgspec.Struct, frozen=True):
+class SessionOpener(msgspec.Struct, frozen=True):
     """Opens session files in one session."""
 
     session: Session
     places: Places
     ask: AskPerson
-    say: TellPerson
+    say: ShowMessage
     enter: Callable[[Path], Awaitable[None]]
     """Makes a folder the one that is worked in."""
     home: Path

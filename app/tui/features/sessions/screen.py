@@ -7,7 +7,7 @@ import msgspec
 from textual.binding import BindingType
 
 from widgets.editor.line_input import LineInput
-from widgets.keys_told import key_told
+from widgets.key_labels import key_label
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
 from widgets.screens.preview import PreviewText
@@ -52,7 +52,7 @@ def _count_and_age(one: SessionRow) -> str:
 
 
 def _empty(own: Mapping[str, str]) -> str:
-    tab = key_told(own, "app.session.togglePath", "tab")
+    tab = key_label(own, "app.session.togglePath", "tab")
     return f"no session fits; {tab} looks everywhere" if tab else "no session fits"
 
 

@@ -12,7 +12,7 @@ from textual.binding import BindingType
 
 from app.engine.user_runs.own_shell import SessionShell
 from app.tui.features.asking import read_card
-from app.tui.handed import AskPerson
+from app.tui.page_protocols import AskPerson
 from app.values.unable import Unable
 from tools.amounts import ago, counted
 from tools.results import Card, TextBlock

@@ -17,10 +17,10 @@ from app.resources.settings.settings import (
 )
 from app.resources.settings.settings_flaws import check_value
 from app.tui.features.settings.screen import SettingRow, SettingsScreen
-from app.tui.handed import AskPerson, Keep
+from app.tui.page_protocols import AskPerson, SaveDefault
 from app.values.unable import Unable
 from widgets.lists.rows import ListRow
-from widgets.screens.catalogue import ThemeScreen
+from widgets.screens.common_pickers import ThemeScreen
 from widgets.screens.picker import Picked
 
 _HIDDEN = "the project or the command line says otherwise, so here it counts for this session only"
@@ -33,13 +33,15 @@ _STILL: dict[Origin, str] = {
 _FROM: dict[Origin | None, str] = {"project": "project", "flags": "command line"}
 
 
-def setting_rows(in_force: InForce, came_of_it: Mapping[str, "CameOfIt"] | None = None) -> list[SettingRow]:
-    """`came_of_it`: by the names of settings."""
+def setting_rows(
+    in_force: InForce, setting_details: Mapping[str, "SettingDetails"] | None = None
+) -> list[SettingRow]:
+    """`setting_details`: by the names of settings."""
     settings = in_force.settings
     problems: dict[str, list[str]] = {}
     for problem in in_force.problems:
         problems.setdefault(problem.key, []).append(str(problem))
-    told = {name: one for name, one in (came_of_it or {}).items() if one.in_a_line()}
+    told = {name: one for name, one in (setting_details or {}).items() if one.in_a_line()}
     return [
         SettingRow(
             id=key.name,
@@ -76,7 +78,7 @@ def typed(key: SettingKey, text: str) -> Any:
         return text
 
 
-class CameOfIt(Protocol):
+class SettingDetails(Protocol):
     """What came of a setting, on a page of its own."""
 
     def in_a_line(self) -> str:
@@ -91,7 +93,7 @@ class SettingsPage(msgspec.Struct, frozen=True):
 
     in_force: InForce
     ask: AskPerson
-    came_of_it: Mapping[str, CameOfIt] = {}
+    setting_details: Mapping[str, SettingDetails] = {}
     """By the names of settings."""
 
     async def open(self) -> None:
@@ -103,13 +105,13 @@ class SettingsPage(msgspec.Struct, frozen=True):
         await self.ask(SettingsScreen(self._rows(), check=check), on_request=self._answer)
 
     def _rows(self) -> list[SettingRow]:
-        return setting_rows(self.in_force, self.came_of_it)
+        return setting_rows(self.in_force, self.setting_details)
 
-    async def _answer(self, request: SettingsScreen.Changed | SettingsScreen.Looked) -> None:
+    async def _answer(self, request: SettingsScreen.Changed | SettingsScreen.DetailsRequested) -> None:
         if isinstance(request, SettingsScreen.Changed):
             self._change(request)
         else:
-            await self.came_of_it[request.key].open()
+            await self.setting_details[request.key].open()
             request.screen.show_settings(self._rows())
 
     def _change(self, request: SettingsScreen.Changed) -> None:
@@ -135,7 +137,7 @@ class SettingsPage(msgspec.Struct, frozen=True):
         return "saved" if self.in_force.origin(name) == "global" else f"saved; {_HIDDEN}"
 
 
-class ChoosableThemes(Protocol):
+class ThemeChoice(Protocol):
     """What there is to choose from, and the one in force."""
 
     @property
@@ -151,9 +153,9 @@ class ChoosableThemes(Protocol):
 class ThemePage(msgspec.Struct, frozen=True):
     """The theme of one application."""
 
-    themes: ChoosableThemes
+    themes: ThemeChoice
     ask: AskPerson
-    keep: Keep
+    keep: SaveDefault
 
     async def choose(self, name: str = "") -> None:
         """`/theme NAME`; without one each theme is seen while the cursor is on it."""

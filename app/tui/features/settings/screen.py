@@ -8,14 +8,14 @@ import msgspec
 from textual.binding import Binding, BindingType
 
 from tools.patterns import late
-from widgets.lists.filtering import Shown
+from widgets.lists.filtering import VisibleRow
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.dialogs import InputScreen
-from widgets.screens.parts import KeyHint, KeyHints
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText
 from widgets.screens.requests import ScreenRequest
+from widgets.screens.screen_parts import KeyHint, KeyHints
 
 _WORDS = {"": "—", "true": "on", "false": "off", "{}": "none", "[]": "none"}
 """What a person reads instead of JSON."""
@@ -61,7 +61,7 @@ class SettingsScreen(PickerScreen):
             self.key = key
             self.value = value
 
-    class Looked(ScreenRequest["SettingsScreen"]):
+    class DetailsRequested(ScreenRequest["SettingsScreen"]):
         """What came of a setting is to be shown."""
 
         def __init__(self, screen: "SettingsScreen", key: str) -> None:
@@ -109,7 +109,7 @@ class SettingsScreen(PickerScreen):
 
     def action_look(self) -> None:
         if self.setting is not None and self.setting.look:
-            self.post_message(self.Looked(self, self.setting.id))
+            self.post_message(self.DetailsRequested(self, self.setting.id))
 
     @property
     def setting(self) -> SettingRow | None:
@@ -155,11 +155,11 @@ class SettingsScreen(PickerScreen):
         super()._fit()
         self.set_class(not self.has_class("beside") and self.app.size.height >= 16, "below")
 
-    def told(self, shown: list[Shown]) -> list[Shown]:
+    def told(self, shown: list[VisibleRow]) -> list[VisibleRow]:
         """What a setting is for stands whole in its pane, where there is room for that."""
         if not (self.has_class("beside") or self.has_class("below")):
             return shown
-        return [Shown(msgspec.structs.replace(item.row, detail=""), item.places) for item in shown]
+        return [VisibleRow(msgspec.structs.replace(item.row, detail=""), item.places) for item in shown]
 
     def _describe(self, row: ListRow) -> PreviewText:
         setting = self._settings.get(row.id)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from app.tui.feature import Feature, FullScreen, Hears
+from app.tui.feature import Feature, FullScreen, Subscription
 from app.tui.features.side.lists import SideLists
 from app.tui.features.todos.feature import TODO_LIST
 from app.tui.keys.page_keys import PageKey
@@ -18,8 +18,8 @@ class Side(Feature[SideLists]):
             do=lambda page: page.toggle(),
         ),
     )
-    hears: Sequence[Hears[SideLists]] = (
-        Hears(
+    subscriptions: Sequence[Subscription[SideLists]] = (
+        Subscription(
             (SessionReplaced, EntryAppended, JobChanged, TodosChanged), lambda page, event: page.note(event)
         ),
     )

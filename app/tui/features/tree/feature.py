@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.tui.feature import Feature, FullScreen, Hears
+from app.tui.feature import Feature, FullScreen, Subscription
 from app.tui.features.undo.feature import UNDO
 from app.tui.keys.keymap import NO_KEY
 from app.tui.keys.page_keys import PageKey
@@ -26,8 +26,8 @@ class Tree(Feature["TreePage"]):
             do=lambda page: page.open(),
         ),
     )
-    hears: Sequence[Hears["TreePage"]] = (
-        Hears((Transcript.BranchRequested,), lambda page, message: page.branch_at(message.block_id)),
+    subscriptions: Sequence[Subscription["TreePage"]] = (
+        Subscription((Transcript.BranchRequested,), lambda page, message: page.branch_at(message.block_id)),
     )
 
     def page(self, screen: FullScreen) -> "TreePage":
@@ -40,7 +40,7 @@ class Tree(Feature["TreePage"]):
             screen.write,
             screen.copy,
             files=screen.page(UNDO),
-            under_way=screen.under_way,
+            show_progress=screen.show_progress,
             settings=lambda: screen.assembled.settings,
             clock=screen.clock,
         )

@@ -16,16 +16,16 @@ from app.tui.features.asking import ask_text, select
 from app.tui.features.tree.entries import TreeEntries, files_changed, heading, kind_of, text_of_entry
 from app.tui.features.tree.screen import TreeScreen
 from app.tui.features.undo.page import FilesPage
-from app.tui.handed import AskPerson, Copy, TellPerson, UnderWay, Write
+from app.tui.page_protocols import AskPerson, Copy, ShowMessage, ShowProgress, Write
 from app.undo.images import Choice
 from app.values.content import text_of
 from app.values.entries import Entry, MessageEntry
 from app.values.messages import AssistantMessage, UserMessage
 from app.values.usage import dollars
 from widgets.lists.rows import ListRow
-from widgets.screens.dialogs import GRACE, QuestionScreen
-from widgets.screens.pages import PageScreen
+from widgets.screens.dialogs import GRACE_SECONDS, QuestionScreen
 from widgets.screens.preview import PreviewPart, PreviewText, preview_of
+from widgets.screens.text_pages import PageScreen
 
 _MEANS = {
     "fork": (
@@ -46,11 +46,11 @@ class TreePage(msgspec.Struct, frozen=True):
 
     session: Session
     ask: AskPerson
-    say: TellPerson
+    say: ShowMessage
     write: Write
     copy: Copy
     files: FilesPage
-    under_way: UnderWay
+    show_progress: ShowProgress
     settings: Callable[[], Settings]
     clock: Callable[[], float]
 
@@ -110,8 +110,8 @@ class TreePage(msgspec.Struct, frozen=True):
             title,
             f"{means}\n\n{text_of_entry(entry)}",
             rows,
-            grace=GRACE,
-            hands_on=True,
+            grace=GRACE_SECONDS,
+            returns_early_letters=True,
             clock=self.clock,
         )
         return await self.ask(question)
@@ -191,7 +191,7 @@ class TreePage(msgspec.Struct, frozen=True):
         try:
             return await work
         finally:
-            self.under_way("")
+            self.show_progress("")
 
     def _preview(self, entry_id: str) -> PreviewText:
         log = self.session.log

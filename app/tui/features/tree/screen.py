@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 
 from widgets.editor.line_input import LineInput
 from widgets.fuzzy import Query
-from widgets.keys_told import key_told
+from widgets.key_labels import key_label
 from widgets.lists.row_list import RowList
 from widgets.lists.tree_rows import (
     FILTER_NAMES,
@@ -24,12 +24,12 @@ from widgets.lists.tree_rows import (
     TreeLine,
     TreeRows,
 )
-from widgets.screens.pages import show_all_keys
-from widgets.screens.parts import Body, KeyHint, KeyHints, RuleTitle, Sheet
-from widgets.screens.picker import WIDE
+from widgets.screens.picker import PREVIEW_MIN_WIDTH
 from widgets.screens.preview import Preview, PreviewText
 from widgets.screens.requests import ScreenRequest
-from widgets.textual_inside import SheetScreen, keymap_of
+from widgets.screens.screen_parts import Body, KeyHint, KeyHints, RuleTitle, Sheet
+from widgets.screens.text_pages import show_all_keys
+from widgets.textual_internals import SheetScreen, keymap_of
 
 ALL_KEYS = KeyHint("?", "all keys", 10, "app.tree.keys")
 HINTS = (
@@ -59,7 +59,7 @@ def _key(id_: str, keys: str, action: str, description: str) -> Binding:
 
 
 def _empty(own: Mapping[str, str]) -> str:
-    tab = key_told(own, "app.tree.filter.cycleForward", "tab")
+    tab = key_label(own, "app.tree.filter.cycleForward", "tab")
     return f"no entries here; {tab} shows others" if tab else "no entries here"
 
 
@@ -169,15 +169,17 @@ class TreeScreen(SheetScreen[None]):
 
     def _fit(self) -> None:
         size = self.app.size
-        self.set_class(self._preview is not None and size.width >= WIDE, "beside")
-        self.set_class(self._preview is not None and size.width < WIDE and size.height >= 20, "below")
+        self.set_class(self._preview is not None and size.width >= PREVIEW_MIN_WIDTH, "beside")
+        self.set_class(
+            self._preview is not None and size.width < PREVIEW_MIN_WIDTH and size.height >= 20, "below"
+        )
 
     def _apply(self, keep: str = "") -> None:
         query = self.query_one("#filter", LineInput).text
         keep = keep or self.entry_id
         self._lines = self.tree_of.lines(self.filter, query, self._folded)
         rows = TreeRows(self.tree_of, self._lines, shows_time=self._shows_time)
-        self.query_one(RowList).show_unseen(rows, self._nearest(keep), query=query)
+        self.query_one(RowList).show_lazy(rows, self._nearest(keep), query=query)
         self._tell()
 
     def _nearest(self, entry_id: str) -> int:

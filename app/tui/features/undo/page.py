@@ -8,7 +8,7 @@ import msgspec
 from app.engine.files.restore import Asked, RedoRestore, ToEntry, UndoPrompts
 from app.engine.session import Session
 from app.tui.features.undo.screen import ChangeRow, ChangesScreen
-from app.tui.handed import AskPerson, TellPerson
+from app.tui.page_protocols import AskPerson, ShowMessage
 from app.undo.images import Choice, RestoredData
 from app.undo.session_undo import in_words
 from app.values.unable import Unable
@@ -28,7 +28,7 @@ class FilesPage(msgspec.Struct, frozen=True):
 
     session: Session
     ask: AskPerson
-    say: TellPerson
+    say: ShowMessage
 
     async def undo(self, argument: str = "") -> None:
         if argument and (not argument.isdecimal() or int(argument) < 1):

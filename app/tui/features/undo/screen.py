@@ -13,9 +13,9 @@ from tools.results import Card, DiffBlock, TextBlock
 from widgets.line import cells
 from widgets.lists.row_list import RowList
 from widgets.lists.rows import Badge, ListRow, Tone
-from widgets.screens.block import WholeBlock, put
-from widgets.screens.parts import KeyHint, RuleTitle
+from widgets.screens.block import BlockView, show_only
 from widgets.screens.picker import PickerScreen
+from widgets.screens.screen_parts import KeyHint, RuleTitle
 from widgets.transcript.blocks import CardBlock, CardState, NoteBlock
 
 _CHOICES: dict[str, tuple[str, Tone]] = {
@@ -74,7 +74,7 @@ class ChangesScreen(PickerScreen):
         self._diff = diff
         self._remarks = tuple(remarks)
         self._figures = figures
-        self._pane = WholeBlock(NoteBlock(id="nothing", text=""))
+        self._pane = BlockView(NoteBlock(id="nothing", text=""))
         super().__init__(
             title,
             self._listed(),
@@ -113,7 +113,7 @@ class ChangesScreen(PickerScreen):
         if self._pane.block(block.id) is not None:
             self._pane.add(block)
         else:
-            put(self._pane, block)
+            show_only(self._pane, block)
 
     @property
     def chosen_count(self) -> int:

@@ -24,8 +24,8 @@ from app.sessions.index.usage import (
 )
 from app.sessions.library import usage_in
 from app.tui.features.usage.screen import UsageDay, UsageRow, UsageScreen, UsageView
-from app.tui.handed import AskPerson
-from app.tui.status.bars import short_path
+from app.tui.page_protocols import AskPerson
+from app.tui.status.header_and_footer import short_path
 from app.values.usage import dollars
 from tools.amounts import share, tokens
 from widgets.screens.picker import Picked
@@ -44,10 +44,10 @@ class UsagePage(msgspec.Struct, frozen=True):
 
     async def open(self) -> None:
         found = await asyncio.to_thread(usage_in, self.places.root, self.cache)
-        await _LookedAt(found, self.home).open(self.ask)
+        await _OpenUsage(found, self.home).open(self.ask)
 
 
-class _LookedAt:
+class _OpenUsage:
     """From opening to closing."""
 
     def __init__(self, found: UsageFound, home: Path) -> None:

@@ -12,9 +12,9 @@ from textual.widget import Widget
 from tools.amounts import bar
 from widgets.line import Line, cells, plain
 from widgets.lists.rows import Badge, ListRow
-from widgets.screens.parts import KeyHint
 from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
-from widgets.transcript.leaves.text import crop
+from widgets.screens.screen_parts import KeyHint
+from widgets.transcript.leaves.safe_text import crop
 
 _UPRIGHT = " ▁▂▃▄▅▆▇█"
 _HEIGHT = 4

@@ -19,7 +19,7 @@ from tests.support.idle import idle, is_laid_out
 from tests.widgets.transcript.terminal.planted import PLANTED
 from tools.results import Card, CommandBlock, TextBlock
 from widgets.terminal.terminal_output import OutputDiff
-from widgets.textual_inside import paint_near_changes
+from widgets.textual_internals import paint_changed_widgets
 from widgets.themes import variable_defaults
 from widgets.transcript.blocks import CardBlock, CardState, NoteBlock, NoteKind, UserBlock
 from widgets.transcript.view import Transcript
@@ -61,7 +61,7 @@ class Driven(App[None]):
 
     def get_default_screen(self) -> Screen[None]:
         screen: Screen[None] = Screen(id="_default")
-        paint_near_changes(screen)
+        paint_changed_widgets(screen)
         return screen
 
     def get_theme_variable_defaults(self) -> dict[str, str]:

@@ -9,7 +9,7 @@ from textual.strip import Strip
 
 from widgets.terminal import terminal_output
 from widgets.terminal.terminal_output import Move, OutputDiff, Row, Run
-from widgets.textual_inside import _NearChanges
+from widgets.textual_internals import _CroppedCompositor
 from widgets.transcript.leaves.code import CodeLeaf
 from widgets.transcript.painting.painter import Painter
 
@@ -84,13 +84,15 @@ def keeps_old_rows() -> None:
 
 def asks_too_few_widgets() -> None:
     """Of those where something changed only the one in front."""
-    right = _NearChanges._get_renders
+    right = _CroppedCompositor._get_renders
 
-    def wrong(self: _NearChanges, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:
+    def wrong(
+        self: _CroppedCompositor, crop: Region | None = None
+    ) -> Iterable[tuple[Region, Region, list[Strip]]]:
         found = list(right(self, crop))
         return found[:1] if crop is not None and crop.height < self.size.height else found
 
-    _NearChanges._get_renders = wrong  # type: ignore[method-assign]
+    _CroppedCompositor._get_renders = wrong  # type: ignore[method-assign]
 
 
 PLANTED: dict[str, Callable[[], None]] = {

@@ -1,0 +1,236 @@
+"""Which theme is in force: found by name, its own rules with it, read again when its file changes."""
+
+import os
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from textual.app import App
+from textual.css.errors import StylesheetError
+from textual.css.stylesheet import StylesheetErrors, StylesheetParseError
+from textual.filter import ANSIToTruecolor, LineFilter, Monochrome, NoColor
+from textual.theme import Theme
+
+from app.assembly.build import Assembled
+from app.resources.themes import ThemeFile, Themes
+from app.tui.style_cache import load_rules, save_rules
+from tools.files.regular import read_regular
+from tools.files.watched import Stamp
+from widgets.textual_internals import CachedStylesheet
+from widgets.themes import ThemeError, read_tcss_theme, read_theme, textual_theme
+
+DARK, LIGHT = "bayou-dark", "bayou-light"
+PLAIN = "ansi"
+"""The theme that needs no colours: what has to be seen is bold, underlined or reversed in it."""
+WATCH_SECONDS = 1.0
+_RULES = ("theme", "rules")
+"""Where the rules of the theme in force stand among the styles."""
+
+
+def use_colors(app: App[int], *, is_true_color: bool) -> None:
+    """Instead of what the environment says the terminal can."""
+    app.console = Console(
+        color_system="truecolor" if is_true_color else "256",
+        file=app.console.file,
+        markup=True,
+        highlight=False,
+        emoji=False,
+        no_color=False,  # Textual's filters see to it
+        legacy_windows=False,
+    )
+
+
+class CurrentTheme:
+    """The theme of one application."""
+
+    def __init__(self, app: App[int], assembled: Assembled) -> None:
+        self._app = app
+        self._assembled = assembled
+        self._file: ThemeFile | None = None
+        self._stamp: Stamp = None
+        self._is_watching = False
+        self._kept_in = assembled.prompt.paths.cache_dir / "styles"
+
+    @property
+    def name(self) -> str:
+        return self._app.theme
+
+    @property
+    def file(self) -> str:
+        """Where it was read from."""
+        return str(self._file.path) if self._file is not None else ""
+
+    def begin(self) -> str | None:
+        """Before the style sheet is read: setting the theme afterwards would read it again, a tenth of the start."""
+        app, assembled = self._app, self._assembled
+        wanted = PLAIN if app.no_color else choose(assembled.theme)
+        file, theme, rules, problem = _load(assembled.themes, wanted)
+        if theme is None:
+            file, theme, rules, _ = _load(assembled.themes, DARK)
+        if theme is not None:
+            self._remember(file)
+            app.register_theme(theme)
+            app.set_reactive(App.theme, theme.name)
+            variables = app.get_css_variables()
+            app.stylesheet = CachedStylesheet(variables=variables)
+            app.stylesheet.kept = load_rules(self._kept_in, variables)
+            problem = problem or self._add_rules(rules, file)
+        return problem
+
+    def keep_rules(self) -> None:
+        """What had to be parsed for the page, for the next start. Meant for a thread."""
+        sheet = self._app.stylesheet
+        if isinstance(sheet, CachedStylesheet):
+            used = dict(sheet.used)
+            if not used.keys() <= sheet.kept.keys():
+                save_rules(self._kept_in, self._app.get_css_variables(), used)
+
+    def names(self) -> tuple[str, ...]:
+        """What there is now: a theme may have been written while bayou runs."""
+        self._assembled.themes = self._assembled.themes.looked_for_again()
+        return self._assembled.themes.names
+
+    def use(self, name: str) -> str | None:
+        """Returns why it cannot be used, if it cannot; then everything stays as it is."""
+        if self._assembled.themes.named(choose(name)) is None:
+            self.names()
+        file, theme, rules, problem = _load(self._assembled.themes, choose(name))
+        if theme is None or file is None:
+            return problem
+        if not self._counts(file):
+            return f"The theme '{name}' has changed or is new here, and does not count before /trust."
+        if self._app.no_color:
+            return None if name == PLAIN else f"NO_COLOR is set: '{name}' cannot be seen while it is."
+        if theme.name == self._app.theme and file.stamp() == self._stamp:
+            return None
+        return self._put_in_force(file, theme, rules)
+
+    def _put_in_force(self, file: ThemeFile, theme: Theme, rules: str) -> str | None:
+        app = self._app
+        app.register_theme(theme)
+        if problem := self._add_rules(rules, file):
+            return problem
+        self._remember(file)
+        if app.theme == theme.name:
+            app.mutate_reactive(App.theme)  # the same name and other colours, which nothing else would tell
+        else:
+            app.theme = theme.name
+        return None
+
+    def watch(self) -> None:
+        """A person's own theme is looked at once a second; the shipped ones never change."""
+        if self._file is not None and self._file.source != "built-in" and not self._is_watching:
+            self._is_watching = True
+            self._app.set_timer(WATCH_SECONDS, self._look_again)
+
+    def _look_again(self) -> None:
+        self._is_watching = False
+        if self._file is None:
+            return
+        stamp = self._file.stamp()
+        if stamp is not None and stamp != self._stamp:
+            self._stamp = stamp
+            if not self._counts(self._file):
+                return
+            theme, rules, problem = _read(self._file)
+            if theme is not None:
+                problem = self._put_in_force(self._file, theme, rules)
+            if problem:
+                self._app.notify(problem, severity="warning", markup=False)
+        self.watch()
+
+    def _counts(self, file: ThemeFile) -> bool:
+        """A project's theme could hide what a person is asked: it is what they said yes to, or it is not used."""
+        here = self._assembled
+        is_named = file.source == "settings" and here.in_force.origin("themes") == "project"
+        return not (is_named or file.source == "project") or here.project.counts()
+
+    def _remember(self, file: ThemeFile | None) -> None:
+        self._file = file
+        self._stamp = file.stamp() if file is not None else None
+        if self._app.is_running:
+            self.watch()
+
+    def _add_rules(self, rules: str, file: ThemeFile | None) -> str | None:
+        """The rules of a TCSS theme stand behind bayou's own. With a fault in them the sheet stays as it was."""
+        sheet = self._app.stylesheet
+        before = sheet.source.get(_RULES)
+        if (before.content if before else "") == rules:
+            return None
+        tried = sheet.copy()
+        tried.source.pop(_RULES, None)
+        try:
+            if rules:
+                tried.add_source(rules, read_from=_RULES, tie_breaker=1_000)
+                tried.parse()
+        except (StylesheetError, StylesheetParseError) as problem:
+            return f"{file.path if file else 'theme'}: {_words(problem)}"
+        sheet.source = tried.source
+        sheet.reparse()
+        return None
+
+
+_NO_COLOR = NoColor()
+
+
+def line_filters(filters: Sequence[LineFilter], *, no_color: bool, is_ansi: bool) -> Sequence[LineFilter]:
+    """The terminal's own palette stays the terminal's: turning it into colours would end that reversed words are.
+
+    With `NO_COLOR` not one colour is sent, where Textual would send greys.
+    """
+    kept = [own for own in filters if not (is_ansi and isinstance(own, ANSIToTruecolor))]
+    if not no_color:
+        return kept
+    return [*(own for own in kept if not isinstance(own, Monochrome | NoColor)), _NO_COLOR]
+
+
+def choose(wanted: str, env: Mapping[str, str] = os.environ) -> str:
+    """`system` and `light/dark` pairs by what the terminal says of its background; anything else is a name."""
+    if wanted == "system":
+        return LIGHT if is_light(env) else DARK
+    light, separator, dark = wanted.partition("/")
+    if separator:
+        return light if is_light(env) else dark
+    return wanted
+
+
+def system_theme(appearance: str | None) -> str:
+    """The theme for what the terminal said of its background; what the environment says if it said nothing."""
+    if appearance is None:
+        return choose("system")
+    return LIGHT if appearance == "light" else DARK
+
+
+def is_light(env: Mapping[str, str]) -> bool:
+    """`COLORFGBG` ends in the number of the background colour: 7 and 9 to 15 are light."""
+    background = env.get("COLORFGBG", "").rpartition(";")[2]
+    return background.isdigit() and int(background) in (7, *range(9, 16))
+
+
+def _load(themes: Themes, name: str) -> tuple[ThemeFile | None, Theme | None, str, str | None]:
+    file = themes.named(name)
+    if file is None:
+        return None, None, "", f"There is no theme '{name}'. Themes: {', '.join(themes.names)}."
+    return file, *_read(file)
+
+
+def _read(file: ThemeFile) -> tuple[Theme | None, str, str | None]:
+    """The theme and its rules, or why it cannot be used."""
+    try:
+        if file.path.suffix == ".tcss":
+            spec, rules = read_tcss_theme(read_regular(file.path).decode("utf-8"), file.name, str(file.path))
+        else:
+            spec, rules = read_theme(read_regular(file.path), str(file.path)), ""
+        return textual_theme(spec), rules, None
+    except (OSError, UnicodeDecodeError, ThemeError) as problem:
+        return None, "", f"The theme '{file.name}' cannot be used: {problem}"
+
+
+def _words(problem: Exception) -> str:
+    """The first complaint about a rule, in one line."""
+    errors = problem.args[0] if problem.args else None
+    if isinstance(errors, StylesheetErrors):
+        for rule in errors.rules:
+            for token, message in rule.errors:
+                text = getattr(message, "summary", message)
+                return f"line {token.location[0] + 1}: {text}"
+    return " ".join(str(problem).split())[:200] or type(problem).__name__

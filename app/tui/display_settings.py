@@ -1,0 +1,81 @@
+"""The settings of what people see, put into the parts of the page that cannot ask for them."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+from textual import constants
+
+from app.resources.settings.in_force import InForce
+from app.resources.settings.settings import Settings
+from app.tui.current_theme import CurrentTheme
+from app.tui.features.side.feature import SIDE
+from app.tui.page_protocols import ShowMessage
+from app.tui.register import Register
+from app.tui.status.status_lines import StatusLines
+from widgets.completion.popup import CompletionPopup
+from widgets.editor.prompt import PromptEditor
+from widgets.status.header import StatusHeader
+from widgets.transcript.blocks import NoteKind
+from widgets.transcript.view import Transcript
+
+if TYPE_CHECKING:
+    from textual.types import AnimationLevel  # which knows every widget of Textual's
+
+_LESS_FIRST: "tuple[AnimationLevel, ...]" = ("none", "basic", "full")
+_ANIMATIONS: "dict[str, AnimationLevel]" = {"off": "none", "reduced": "basic", "on": "full"}
+"""By the setting; the environment may wish for less."""
+_WITHOUT_LINKS = ("linux", "dumb")
+"""Terminals that would show how a link is written."""
+
+
+class ShownSettings(msgspec.Struct, frozen=True):
+    """What one page shows by the settings."""
+
+    header: StatusHeader
+    transcript: Transcript
+    editor: PromptEditor
+    status: StatusLines
+    register: Register
+    look: CurrentTheme
+    say: ShowMessage
+    env: Mapping[str, str]
+
+    def begin(self, in_force: InForce) -> None:
+        """Before the first paint; from then on whenever other settings are in force."""
+        self._show(in_force.settings)
+        self.transcript.open_all(thinking=not in_force.settings.display.hide_thinking_block)
+        in_force.subscribe(lambda before: self._follow(before, in_force.settings))
+
+    def _follow(self, before: Settings, now: Settings) -> None:
+        is_other = now.display.theme != before.display.theme
+        if is_other and (problem := self.look.use(now.display.theme)) is not None:
+            self.say(problem, NoteKind.WARNING)
+        if now.display.hide_thinking_block != before.display.hide_thinking_block:
+            self.transcript.open_all(thinking=not now.display.hide_thinking_block)
+        self._show(now)
+
+    def _show(self, settings: Settings) -> None:
+        display = settings.display
+        self.header.set_class(not settings.footer.header or display.quiet_startup == "header", "-off")
+        self.register.page(SIDE).wish(display.side_panel)
+        self.transcript.mouse.wheel_rows = display.fullscreen_wheel_scroll_lines
+        self.transcript.styles.scrollbar_size_vertical = 0 if display.fullscreen_scrollbar == "hidden" else 1
+        self.transcript.set_display_options(cards=display.expand_tools, diagrams=settings.markdown.mermaid)
+        links = settings.terminal.hyperlinks
+        self.transcript.painter.set_links_enabled(
+            self.env.get("TERM") not in _WITHOUT_LINKS if links == "auto" else links == "on"
+        )
+        wished = _ANIMATIONS[display.animations]
+        most = constants.TEXTUAL_ANIMATIONS
+        self.header.app.animation_level = (
+            wished if _LESS_FIRST.index(wished) < _LESS_FIRST.index(most) else most
+        )
+        self.editor.surface.set_blinking(display.cursor_blink and wished != "none")
+        self.editor.history.size = settings.editor.history_size
+        self.editor.keyboard.vi.use(settings.editor.vi_mode)
+        self.editor.paste_chip_lines = settings.editor.paste_chip_lines
+        self.editor.surface.set_padding(settings.editor.editor_padding_x)
+        if isinstance(popup := self.editor.popup, CompletionPopup):
+            popup.max_rows = settings.editor.autocomplete_max_visible
+        self.status.refresh_all()

@@ -1,0 +1,74 @@
+"""`/map FOLDER` and `/map FILE`: what of the repository is sent to the model, and seen by the person."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import msgspec
+
+from app.engine.permissions.gate import Permits
+from app.engine.repository.repository_maps import FOLDER_MAP, RepositoryMaps
+from app.tui.features.asking import read_card
+from app.tui.page_protocols import AskPerson, ShowMessage
+from app.values.messages import CustomMessage
+from tools.base import ToolError
+from tools.results import Card, TextBlock
+from tools.text import visible
+from widgets.transcript.blocks import NoteKind
+
+
+class MapSender(msgspec.Struct, frozen=True):
+    maps: RepositoryMaps
+    ask: AskPerson
+    say: ShowMessage
+    cwd: Callable[[], Path]
+    send: Callable[[CustomMessage], object]
+    send_outline: Callable[[str], Awaitable[object]]
+    """Of a file, for the person and the model."""
+    permissions: Permits
+    open_map: Callable[[], Awaitable[None]]
+
+    async def named(self, argument: str) -> None:
+        """`/map`, with a file or a folder behind it or nothing."""
+        path = argument.removeprefix("@").strip("\"'")
+        if not path:
+            await self.open_map()
+        elif self.is_folder(path):
+            await self.send_folder(path)
+        else:
+            await self.send_file(path)
+
+    def is_folder(self, path: str) -> bool:
+        return self._named(path).is_dir()
+
+    async def send_folder(self, folder: str) -> None:
+        """`/map FOLDER`: for the person and the model."""
+        try:
+            text = await self.maps.map_of_folder(str(self.cwd() / folder))
+        except ToolError as problem:
+            self.say(str(problem), NoteKind.ERROR)
+            return
+        self.send(CustomMessage(custom_type=FOLDER_MAP, content=text, details={"folder": folder}))
+
+    async def send_file(self, name: str) -> None:
+        """`/map FILE`: for the person and the model; of a file that is kept back, for the person alone."""
+        path = self._named(name)
+        why = await asyncio.to_thread(self.permissions.why_unread, path)
+        if not why:
+            await self.send_outline(name)
+            return
+        try:
+            text = await self.maps.outline_of(path)
+        except OSError as problem:
+            self.say(f"/map {name}: {problem.strerror or problem}", NoteKind.ERROR)
+            return
+        note = f"For you alone, not sent to the model: {why}."
+        card = Card(
+            title="map",
+            subject=visible(name),
+            blocks=(TextBlock(text=note), TextBlock(text=visible(text))),
+        )
+        await read_card(self.ask, "Outline", card)
+
+    def _named(self, path: str) -> Path:
+        return self.cwd() / Path(path).expanduser()

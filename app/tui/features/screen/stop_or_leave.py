@@ -1,0 +1,79 @@
+"""What Escape, Ctrl+C and Ctrl+D mean: stop what is under way, clear what is written, and only then leave."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from textual.screen import Screen
+
+from app.engine.session import Session
+from app.tui.page_protocols import Copy, Spawn
+from widgets.editor.chips import UnsentPrompt
+from widgets.editor.prompt import PromptEditor
+
+DOUBLE_PRESS_SECONDS = 0.5
+LAST_WARNING_SECONDS = 2.0
+"""How long an empty editor says that the same key once more leaves, and means it."""
+
+
+class StopOrLeave(msgspec.Struct):
+    """The three keys over one session and its editor."""
+
+    session: Session
+    editor: PromptEditor
+    take_back: Callable[[], None]
+    """Waiting messages return to the editor."""
+    on_second_escape: Callable[[], None]
+    end: Callable[[], None]
+    tell: Callable[[str, float], None]
+    """Some words for so many seconds."""
+    copy: Copy
+    remember: Callable[[UnsentPrompt], None]
+    """Keeps a prompt for Up, in later sessions too."""
+    spawn: Spawn
+    clock: Callable[[], float]
+    _leaves_until: float = -math.inf
+    _last_escape: float = -math.inf
+
+    def escape(self) -> None:
+        """Stops what is under way and gives queued messages back; idle, a second press does what is set for it."""
+        session = self.session
+        state = session.state
+        if state.is_waiting_to_retry:
+            session.retry_countdown.cancel()
+        elif state.is_busy:
+            self.take_back()
+            self.spawn(session.abort())
+        elif self.editor.text.startswith("!"):
+            self.editor.clear()
+        elif self.editor.model.is_blank:
+            now = self.clock()
+            if now - self._last_escape < DOUBLE_PRESS_SECONDS:
+                self.on_second_escape()
+            self._last_escape = now
+
+    def clear(self, key: str, screen: Screen[Any]) -> None:
+        """Copies what is selected on the screen, else empties the editor; a second press leaves.
+
+        `key`: what was pressed, in words.
+        """
+        selected = screen.get_selected_text()
+        if selected:
+            self.copy(selected, "selection")
+            screen.clear_selection()
+            return
+        now = self.clock()
+        if now < self._leaves_until:
+            self.end()
+        elif self.editor.model.is_blank:
+            self._leaves_until = now + LAST_WARNING_SECONDS
+            self.tell(f"{key} again leaves", LAST_WARNING_SECONDS)
+        else:
+            self._leaves_until = now + DOUBLE_PRESS_SECONDS
+            self.remember(self.editor.model.draft())
+            self.editor.clear()
+
+    def leave(self) -> None:
+        if self.editor.model.is_blank:
+            self.end()

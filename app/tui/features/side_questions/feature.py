@@ -1,0 +1,36 @@
+"""`/btw` and `/handoff`."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.tui.feature import Feature, FullScreen
+from app.tui.slash import SlashCommand
+
+if TYPE_CHECKING:
+    from app.tui.features.side_questions.page import SideQuestionsPage
+
+
+class SideQuestions(Feature["SideQuestionsPage"]):
+    slash: Sequence[SlashCommand["SideQuestionsPage"]] = (
+        SlashCommand(
+            name="btw",
+            hint="question",
+            verb="ask_beside",
+            run=lambda page, text: page.ask(text),
+        ),
+        SlashCommand(
+            name="handoff",
+            hint="goal",
+            help="a new session with what its goal needs of this one",
+            run=lambda page, text: page.hand_over(text),
+        ),
+    )
+
+    def page(self, screen: FullScreen) -> "SideQuestionsPage":
+        from app.tui.features.side_questions.page import SideQuestionsPage  # noqa: PLC0415  (when it is first used)
+
+        return SideQuestionsPage(screen.session, screen.ask, screen.say)
+
+
+SIDE_QUESTIONS = SideQuestions()
+FEATURES = (SIDE_QUESTIONS,)

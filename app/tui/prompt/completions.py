@@ -1,0 +1,175 @@
+"""What the editor completes: commands with their arguments, files, symbols of mapped files, extensions' suggestions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.engine.core.model_choice import ModelChoice
+from app.engine.mcp.servers import McpServers
+from app.engine.repository.repository_maps import RepositoryMaps
+from app.engine.session import Session
+from app.engine.user_runs.user_cells import OwnCells
+from app.tui.page_protocols import FindProgram
+from app.tui.prompt.mcp_completions import ResourceCompletions, prompt_arguments, prompt_hints
+from app.tui.prompt.project_history import ProjectHistory
+from tools.running.withheld import own_variables
+from tools.searching.ripgrep import bundled_ripgrep
+from widgets.completion.commands import Arguments, CommandCompletions, CommandRow
+from widgets.completion.file_index import FileIndex
+from widgets.completion.files import FileCompletions, PathCompletions, SymbolRow
+from widgets.completion.kernel_names import NameCompletions
+from widgets.completion.popup import CompletionPopup
+from widgets.completion.source import CompletionRequest, Completions, Suggestion
+from widgets.editor.prompt import PromptEditor
+
+if TYPE_CHECKING:
+    from app.assembly.extending import Extended
+    from tools.filemap.symbols import Symbol
+
+_MODELS_SHOWN = 200
+LoadedExtensions = Callable[[], "Extended | None"]
+"""What the session's extensions add, once they are loaded."""
+
+
+def popup_for(
+    editor: PromptEditor,
+    cwd: Callable[[], Path],
+    remembered: ProjectHistory,
+    *,
+    command_names: Callable[[], Sequence[tuple[str, str]]],
+    hints: Mapping[str, str],
+    arguments: Mapping[str, Arguments],
+    extended: LoadedExtensions,
+    find_program: FindProgram,
+    maps: RepositoryMaps,
+    cells: OwnCells,
+    servers: McpServers,
+    max_rows: int,
+) -> CompletionPopup:
+    """The completion list of an editor. `hints`: what the arguments of bayou's own commands are called; `arguments`:
+    what they may be, by the command's name."""
+    rg = bundled_ripgrep() or find_program("rg") or "/usr/bin/rg"
+    index = FileIndex(cwd, frecency=remembered.frecency, rg=rg, env=own_variables())
+
+    def mention(chosen: Suggestion) -> None:
+        if chosen.kind in ("file", "folder"):
+            remembered.mention([chosen.label])
+
+    async def symbols(path: str) -> Sequence[SymbolRow]:
+        from tools.filemap.map import map_file_async  # noqa: PLC0415  (the mapper is loaded when it is asked for)
+
+        if not await asyncio.to_thread(maps.may_show, cwd() / path):
+            return ()
+        try:
+            outline = await map_file_async(cwd() / path)
+        except OSError:
+            return ()
+        return [_symbol_row(symbol) for symbol in outline.symbols]
+
+    async def repository_symbols(name: str) -> AsyncIterator[Sequence[tuple[str, SymbolRow]]]:
+        async for _ in maps.as_it_grows():
+            yield [(path, _symbol_row(one.symbol)) for path, one in await maps.symbols_like(name)]
+
+    def commands() -> list[CommandRow]:
+        known = {**arguments, **_extension_arguments(extended()), **prompt_arguments(servers)}
+        return _command_rows(command_names(), known, {**hints, **prompt_hints(servers)})
+
+    sources = (
+        CommandCompletions(commands),
+        ResourceCompletions(servers),
+        FileCompletions(index, symbols=symbols, repository_symbols=repository_symbols),
+        NameCompletions(cells.names_like, lambda: editor.model.lines[0].startswith(("$ ", "$$ "))),
+        PathCompletions(cwd),
+        _ExtensionCompletions(extended),
+    )
+    return CompletionPopup(editor, sources, max_rows=max_rows, on_chosen=mention, id="completion")
+
+
+def _symbol_row(symbol: Symbol) -> SymbolRow:
+    return SymbolRow(name=symbol.name, kind=symbol.kind, first_line=symbol.start_line)
+
+
+def _command_rows(
+    names: Sequence[tuple[str, str]], arguments: Mapping[str, Arguments], hints: Mapping[str, str]
+) -> list[CommandRow]:
+    return [
+        CommandRow(
+            name=name,
+            description=text,
+            argument_hint=hints.get(name, ""),
+            needs_argument=bool(hints.get(name)) and not hints[name].startswith("["),
+            arguments=arguments.get(name),
+        )
+        for name, text in names
+    ]
+
+
+def arguments_of(
+    session: Session, models: ModelChoice, theme_names: Callable[[], Sequence[str]]
+) -> dict[str, Arguments]:
+    """What may stand behind bayou's own commands."""
+
+    def model(typed: str) -> list[Suggestion]:
+        found = session.models.choice.available()[:_MODELS_SHOWN]
+        return [Suggestion(text=one.key, detail=one.name, kind="argument") for one in found]
+
+    def one_of(names: Callable[[], Sequence[str]]) -> Arguments:
+        return lambda typed: [Suggestion(text=name, kind="argument") for name in names()]
+
+    providers = one_of(lambda: models.catalogue.providers)
+    return {
+        "model": model,
+        "thinking": one_of(lambda: session.state.levels),
+        "theme": one_of(theme_names),
+        "login": providers,
+        "logout": providers,
+    }
+
+
+def _extension_arguments(extended: Extended | None) -> dict[str, Arguments]:
+    if extended is None:
+        return {}
+    catalogue = extended.catalogue
+
+    def of(name: str) -> Arguments:
+        async def suggest(typed: str) -> list[Suggestion]:
+            found = await catalogue.complete_argument(name, typed)
+            return [
+                Suggestion(text=item.value, label=item.label, detail=item.description, kind="argument")
+                for item in found
+            ]
+
+        return suggest
+
+    return {name: of(name) for name, command in catalogue.commands().items() if command.complete is not None}
+
+
+class _ExtensionCompletions:
+    """What extensions suggest, where nobody else does."""
+
+    def __init__(self, extended: LoadedExtensions) -> None:
+        self._extended = extended
+
+    def accepts(self, request: CompletionRequest) -> bool:
+        extended = self._extended()
+        return extended is not None and any(
+            extension.completers for extension in extended.extensions.hooked.loaded
+        )
+
+    async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
+        extended = self._extended()
+        if extended is None:
+            return
+        found = await extended.catalogue.complete(request.line, request.column)
+        word = request.before.rsplit(" ", 1)[-1]
+        yield Completions(
+            start=request.column - len(word),
+            end=request.column,
+            items=tuple(
+                Suggestion(text=item.value, label=item.label, detail=item.description) for item in found
+            ),
+            query=word,
+        )

@@ -1,0 +1,83 @@
+"""What MCP servers add to completion: resources behind `@server:`, and values for the arguments of their prompts."""
+
+from collections.abc import AsyncIterator, Sequence
+
+from app.engine.mcp.servers import McpServers
+from app.values.servers import PromptView
+from app.values.unable import Unable
+from tools.patterns import late
+from tools.text import one_line
+from widgets.completion.commands import Arguments
+from widgets.completion.source import CompletionRequest, Completions, Suggestion
+from widgets.fuzzy import rank
+
+_AT = late(r"(?:^|(?<=[\s(\[{,;]))@([A-Za-z0-9_-]+):(\S*)$")
+_MOST = 100
+
+
+class ResourceCompletions:
+    """Of servers that are known; nobody is asked while somebody types."""
+
+    def __init__(self, verbs: McpServers) -> None:
+        self._verbs = verbs
+
+    def accepts(self, request: CompletionRequest) -> bool:
+        found = _AT.search(request.before) if "@" in request.before else None
+        return found is not None and any(server == found[1] for server, _, _ in self._verbs.resources())
+
+    async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
+        found = _AT.search(request.before)
+        if found is None:
+            return
+        server, typed = found[1], found[2]
+        rows = [(uri, name) for each, uri, name in self._verbs.resources() if each == server]
+        fitting = [row for row, _ in rank(typed, rows, lambda row: f"{row[0]} {row[1]}")][:_MOST]
+        items = tuple(
+            Suggestion(text=f"@{server}:{uri}", label=one_line(uri), detail=one_line(name))
+            for uri, name in fitting
+        )
+        yield Completions(start=request.column - len(found[0]), end=request.column, items=items, query=typed)
+
+
+def prompt_arguments(verbs: McpServers) -> dict[str, Arguments]:
+    """By the command that a prompt is; the server says what fits the word that is being typed."""
+    return {f"{each.server}:{each.name}": _of(verbs, each) for each in verbs.prompts() if each.arguments}
+
+
+def prompt_hints(verbs: McpServers) -> dict[str, str]:
+    return {f"{each.server}:{each.name}": hint_of(each) for each in verbs.prompts()}
+
+
+def hint_of(prompt: PromptView) -> str:
+    shown = [name if name in prompt.required else f"[{name}]" for name in prompt.arguments]
+    return " ".join(map(one_line, shown))
+
+
+def _of(verbs: McpServers, prompt: PromptView) -> Arguments:
+    async def suggest(typed: str) -> Sequence[Suggestion]:
+        before, _, word = typed.rpartition(" ")
+        said = before.split()
+        name, is_named, value = word.partition("=")
+        if not is_named or name not in prompt.arguments:
+            free = [
+                each for each in prompt.arguments if not any(word.startswith(f"{each}=") for word in said)
+            ]
+            loose = [word for word in said if word.partition("=")[0] not in prompt.arguments]
+            if len(loose) >= len(free):
+                return []
+            name, value, is_named = free[len(loose)], word, ""
+        try:
+            ref = {"type": "ref/prompt", "name": prompt.name}
+            answer = await verbs.complete(prompt.server, ref, name, value, {})
+        except Unable:
+            return []  # many servers complete nothing
+        values = answer.get("completion", {}).get("values", [])
+        start = f"{before} " if before else ""
+        start += f"{name}=" if is_named else ""
+        return [
+            Suggestion(text=f"{start}{one_line(each)}", label=one_line(each), kind="argument")
+            for each in values[:_MOST]
+            if isinstance(each, str)
+        ]
+
+    return suggest

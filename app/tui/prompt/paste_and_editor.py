@@ -1,0 +1,76 @@
+"""What comes into an editor from elsewhere: the clipboard, an older prompt, the person's own editor."""
+
+import asyncio
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App
+
+from app.assembly.build import Assembled
+from app.tui.page_protocols import AskPerson, FindProgram, ShowMessage
+from widgets.editor.chips import UnsentPrompt
+from widgets.editor.prompt import PromptEditor
+from widgets.terminal import clipboard
+from widgets.terminal.terminal_control import edit_externally, editor_command
+
+if TYPE_CHECKING:
+    from widgets.screens.picker import Picked
+
+
+async def paste(
+    editor: PromptEditor, say: ShowMessage, env: Mapping[str, str], find_program: FindProgram
+) -> None:
+    """What the system's clipboard holds: an image as a chip, or text."""
+    found = await asyncio.to_thread(clipboard.paste, env=env, find=find_program)
+    if found is None:
+        say("The clipboard is empty, or cannot be read here.")
+    elif isinstance(found, str):
+        editor.paste(found)
+    else:
+        editor.attach(found)
+
+
+async def search_history(editor: PromptEditor, ask: AskPerson, entries: tuple[UnsentPrompt, ...]) -> None:
+    from widgets.screens.common_pickers import history_screen  # noqa: PLC0415  (a screen, when it opens)
+
+    picked: Picked | None = await ask(history_screen(entries))
+    if picked is not None:
+        editor.restore(entries[int(picked.row.id)])
+
+
+def editor_wanted(assembled: Assembled) -> str:
+    """The program that the settings name; not one that only an untrusted project names."""
+    in_force = assembled.in_force
+    is_theirs = in_force.origin("externalEditor") == "project" and not assembled.project.counts()
+    settings = in_force.without_project() if is_theirs else in_force.settings
+    return settings.interaction.external_editor or ""
+
+
+def edit_elsewhere(
+    editor: PromptEditor,
+    text: str,
+    app: App[Any],
+    say: ShowMessage,
+    *,
+    wanted: str,
+    env: Mapping[str, str],
+    make_folder: Callable[[str], Path],
+) -> None:
+    """The text in the person's own editor. Everything waits: the terminal belongs to that program.
+
+    `wanted`: what the settings call it. `make_folder`: a private one, for what kind of file.
+    """
+    try:
+        folder = make_folder("prompt")
+        try:
+            edited, problem = edit_externally(app, text, editor_command(wanted, env), folder, env)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    except OSError as failure:
+        edited, problem = None, f"The prompt could not be handed to the editor: {failure.strerror}."
+    if edited is None:
+        say(problem)
+    else:
+        editor.set_text(edited.rstrip("\n"))

@@ -1,0 +1,112 @@
+"""What is remembered of a project between sessions: prompts that were sent, files that were mentioned.
+
+A loss of either is no harm, so faults of the disk are passed over: nobody is to be held up by them.
+"""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from app.resources.files import write_text
+from app.resources.paths import Paths
+from app.sessions.ids import folder_name
+from app.values.unable import FileFault
+from tools.files.regular import read_regular
+from widgets.completion.frecency import Frecency
+from widgets.editor.chips import ImageChip, UnsentPrompt
+
+LONGEST = 1_000_000
+"""Bytes of a prompt that is still kept."""
+
+
+class ProjectHistory:
+    """The memory of the folder that is worked in."""
+
+    def __init__(self, paths: Paths, *, most_prompts: Callable[[], int]) -> None:
+        self._paths = paths
+        self._most = most_prompts
+        self.frecency = Frecency(clock=time.time)
+
+    @property
+    def _prompts(self) -> Path:
+        return self._paths.agent_dir / "history" / f"{folder_name(self._paths.cwd)}.jsonl"
+
+    @property
+    def _files(self) -> Path:
+        return self._paths.cache_dir / "files" / f"{folder_name(self._paths.cwd)}.json"
+
+    def read_prompts(self) -> list[UnsentPrompt]:
+        """Oldest first; lines that cannot be read are left out. Shortens a file that has grown to twice its size."""
+        try:
+            lines = read_regular(self._prompts).splitlines()
+        except OSError:
+            return []
+        most = self._most()
+        if len(lines) > 2 * most:
+            lines = lines[-most:]
+            self._write(self._prompts, b"\n".join([*lines, b""]).decode("utf-8", "replace"))
+        found: list[UnsentPrompt] = []
+        for line in lines[-most:] if most else ():
+            try:
+                found.append(msgspec.json.decode(line, type=UnsentPrompt))
+            except (ValueError, RecursionError):
+                continue
+        return found
+
+    def add_prompt(self, draft: UnsentPrompt) -> None:
+        """Appended as one line, so that two sessions in one folder do not disturb each other. Images are left out."""
+        if draft.is_empty or not self._most():
+            return
+        line = msgspec.json.encode(without_images(draft)) + b"\n"
+        if len(line) > LONGEST:
+            return
+        try:
+            self._prompts.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self._prompts, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                os.write(handle, line)
+            finally:
+                os.close(handle)
+        except OSError:
+            return
+
+    def read_files(self) -> dict[str, tuple[float, float]]:
+        """What was mentioned before, for `take_files`."""
+        try:
+            return msgspec.json.decode(read_regular(self._files), type=dict[str, tuple[float, float]])
+        except (OSError, ValueError, RecursionError):
+            return {}
+
+    def start_over(self) -> None:
+        """In another folder."""
+        self.frecency.marks = {}
+
+    def take_files(self, marks: dict[str, tuple[float, float]]) -> None:
+        """What was mentioned since is newer."""
+        self.frecency.marks = {**marks, **self.frecency.marks}
+
+    def mention(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            self.frecency.record(path)
+        if paths:
+            self._write(self._files, msgspec.json.encode(self.frecency.marks).decode())
+
+    @staticmethod
+    def _write(path: Path, text: str) -> None:
+        try:
+            write_text(path, text, mode=0o600)
+        except FileFault:
+            return
+
+
+def without_images(draft: UnsentPrompt) -> UnsentPrompt:
+    """The text with long pastes as they are, and images as nothing: they are too large to be kept for ever."""
+    images = {ord(char): "" for char, chip in draft.chips.items() if isinstance(chip, ImageChip)}
+    return msgspec.structs.replace(
+        draft,
+        text=draft.text.translate(images) if images else draft.text,
+        chips={char: chip for char, chip in draft.chips.items() if ord(char) not in images},
+    )

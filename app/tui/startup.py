@@ -1,0 +1,234 @@
+"""What happens when the page is first shown: before its first paint as little as possible, the rest behind it."""
+
+import asyncio
+import gc
+from collections.abc import Awaitable, Callable
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import msgspec
+from textual.geometry import Size
+
+from app.assembly.build import Assembled
+from app.assembly.inputs import FirstInput
+from app.assembly.options import Options
+from app.engine.permissions.gate import Permits
+from app.engine.session import Session
+from app.resources import launch_frame
+from app.resources.paths import Paths
+from app.tui.extensions.shortcuts import bind_shortcuts
+from app.tui.features.extensions.feature import TRUST
+from app.tui.features.permissions.feature import APPROVALS
+from app.tui.features.sessions.feature import RESUME, SESSIONS
+from app.tui.launch_frame import frame_to_keep
+from app.tui.page_protocols import KeyLabel
+from app.tui.status import header_and_footer as bars
+from app.values.content import Image
+from widgets.transcript.blocks import NoteKind
+
+if TYPE_CHECKING:
+    from app.assembly.extending import Extended
+    from app.tui.app import BayouApp
+
+LoadExtensions = Callable[["BayouApp"], Awaitable["Extended"]]
+"""Loads the session's extensions for this face."""
+
+LEAST = Size(40, 10)
+SMALL = "This terminal is {size.width}x{size.height}: make it larger, 80x24 shows everything."
+
+
+class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line asks to happen at the start."""
+
+    extend: LoadExtensions | None = None
+    opens_sessions: bool = False
+    """`--resume`: choose a session first."""
+    indexes: bool = False
+    """Makes the texts of all sessions searchable, beside everything else."""
+    prompts: tuple[str, ...] = ()
+    images: tuple[Image, ...] = ()
+    """Go with the first prompt."""
+    typed: Callable[[], str] = str
+    """Takes what has been typed before there was an editor."""
+    read: Callable[[Options], FirstInput] | None = None
+    """What is to be said, where words turn out to be values of extensions' flags."""
+
+    def begin(self, app: "BayouApp") -> None:
+        """Before the first paint."""
+        app.shown_settings.begin(app.assembled.in_force)
+        if app.theme_problem:
+            app.presenter.note(app.theme_problem, NoteKind.WARNING)
+        key_problems = app.user_keys.read()
+        app.session.subscribe(app.presenter.show)
+        app.presenter.show_all()
+        if not app.assembled.settings.display.quiet_startup and bars.is_offline_session(app.session):
+            app.transcript.add(app.first_screen.block(app.assembled.places.folder))
+        if app.size.width < LEAST.width or app.size.height < LEAST.height:
+            app.presenter.note(SMALL.format(size=app.size), NoteKind.WARNING)
+        for text in (*app.assembled.problems, *key_problems):
+            app.presenter.note(text, NoteKind.WARNING)
+        app.editor.focus()
+        if (draft := app.unsent.restore()) is not None:
+            app.editor.reset(draft)
+        if typed := self.typed():
+            app.editor.insert(typed)
+        app.status.refresh()
+        app.status.follow_maps(asyncio.get_running_loop())
+
+    async def complete(self, app: "BayouApp") -> None:
+        """After it: extensions, the model's own parts, then what the command line asks."""
+        app.garbage.begin()
+        app.presenter.show_earlier()
+        app.tasks.spawn(asyncio.to_thread(app.look.keep_rules))
+        app.tasks.spawn(_look_at_system(app.session.permissions, app.status.refresh))
+        _keep_frame(app)
+        if _needs_an_answer(app) and not await app.register.page(RESUME).begin(
+            app.assembled.locked, app.assembled.left
+        ):
+            app.exit(0)
+            return
+        listed = None
+        if self.opens_sessions and not app.assembled.trust.needs_answer:
+            listed = asyncio.ensure_future(app.tasks.chosen(app.register.page(SESSIONS).open(app.is_ready)))
+            shown = asyncio.ensure_future(app.register.page(SESSIONS).has_shown.wait())
+            await asyncio.wait({listed, shown}, return_when=asyncio.FIRST_COMPLETED)
+            shown.cancel()
+        await self._remember(app)
+        given = FirstInput(prompts=self.prompts, images=self.images)
+        if self.extend is not None:
+            extended = await self.extend(app)
+            adopt(app, extended)
+            if self.read is not None and extended.options.extension_flags:
+                given = self.read(extended.options)
+        app.assembled.ground.subscribe(partial(self._follow, app))
+        warm_up(app)
+        app.look.watch()
+        app.title_line.show()
+        app.tasks.spawn(app.status.look_at_git())
+        app.is_ready.set()
+        servers = app.session.mcp
+        servers.begin()
+        if self.indexes and not self.opens_sessions:  # the list does, behind its first rows
+            app.session_texts.read()
+        if app.assembled.trust.needs_answer:
+            await app.register.page(TRUST).open(is_asked_for=False)
+        if self.opens_sessions:
+            await (listed or app.tasks.chosen(app.register.page(SESSIONS).open()))
+        for index, prompt in enumerate(given.prompts):
+            await app.sending.prompt(prompt, given.images if index == 0 else ())
+            await app.session.wait_until_idle()
+
+    async def _follow(self, app: "BayouApp") -> None:
+        """Into another folder: what is remembered and shown of it, and whether what it brings along may be used."""
+        app.remembered.start_over()
+        await self._remember(app)
+        app.title_line.show()
+        app.status.refresh()
+        app.tasks.spawn(app.status.look_at_git())
+        if app.assembled.trust.needs_answer:
+            app.tasks.spawn(app.register.page(TRUST).open(is_asked_for=False))
+
+    async def _remember(self, app: "BayouApp") -> None:
+        """Older prompts, behind them what was written but not sent when bayou ended the last time."""
+        prompts = await asyncio.to_thread(app.remembered.read_prompts)
+        abandoned = app.unsent.abandoned(app.assembled.places.folder)
+        for draft in abandoned:
+            app.remembered.add_prompt(draft)
+        app.editor.history.replace([*prompts, *abandoned, *app.editor.history.entries])
+        app.remembered.take_files(await asyncio.to_thread(app.remembered.read_files))
+        if abandoned:
+            key_label, is_behind = app.action_table.key_label, not app.editor.model.is_blank
+            app.presenter.note(_found_again(len(abandoned), key_label, is_behind=is_behind))
+
+
+async def _look_at_system(permissions: Permits, tell: Callable[[], None]) -> None:
+    """Whether commands can be kept in a box, for the line that says so."""
+    await asyncio.to_thread(permissions.boxes.look)
+    tell()
+
+
+def _keep_frame(app: "BayouApp") -> None:
+    """For the next start in a terminal like this one."""
+    env, cwd, size = app.env, str(app.session.cwd), (app.size.width, app.size.height)
+    if not app.assembled.settings.terminal.launch_frame:
+        launch_frame.remove_all(env)
+    elif (frame := frame_to_keep(app, app.editor, app.look.file, env, cwd)) is not None:
+        app.tasks.spawn(asyncio.to_thread(launch_frame.write, frame, size, env, cwd))
+
+
+def _needs_an_answer(app: "BayouApp") -> bool:
+    """The session that bayou was started with cannot simply be gone on with."""
+    log, here = app.session.log, app.assembled
+    return here.locked is not None or here.left is not None or (log.is_on_disk and log.is_cwd_gone)
+
+
+def _found_again(count: int, key_label: KeyLabel, *, is_behind: bool) -> str:
+    """Where drafts are that were never sent. `is_behind`: the editor has one, whose rows Up walks through first."""
+    what, are = ("A draft that was", "is") if count == 1 else (f"{count} drafts that were", "are")
+    search, up = key_label("tui.editor.historySearch", "Ctrl+R"), key_label("tui.editor.cursorUp", "Up")
+    if is_behind or not up:
+        where = f"{are} among the older prompts{f': {search} searches them' if search else ''}"
+    else:
+        where = f"{are} one {up} away" if count == 1 else f"{are} behind {up}, the newest first"
+    return f"{what} not sent last time {where}."
+
+
+def extensions_for(assembled: Assembled, options: Options, paths: Paths) -> LoadExtensions:
+    """What loads them, once there is a page for them."""
+
+    async def load(app: "BayouApp") -> "Extended":
+        # Both behind the first paint.
+        from app.assembly.extending import extend  # noqa: PLC0415
+        from app.tui.extensions.screen_ui import ScreenUi  # noqa: PLC0415
+
+        ui = ScreenUi(
+            app,
+            app.screens.ask,
+            app.presenter.note,
+            asked=app.notifications.asked,
+            beside=app.register.page(APPROVALS).ask,
+            is_busy=lambda: app.session.state.is_busy or not app.editor.model.is_blank,
+            header=app.header,
+            transcript=app.transcript,
+            prompt_editor=app.editor,
+            footer=app.footer,
+            status=app.status,
+            look=app.look,
+            raw_input=app.raw_input,
+        )
+        return await extend(
+            assembled,
+            options,
+            paths,
+            mode="tui",
+            ui=ui,
+            shutdown=lambda: app.exit(0),
+            reloaded=lambda extended: adopt(app, extended),
+        )
+
+    return load
+
+
+def adopt(app: "BayouApp", extended: "Extended") -> None:
+    """After extensions were loaded, the first time and after every reload."""
+    app.extended = extended
+    catalogue = extended.catalogue
+    app.presenter.show_renderers(catalogue)
+    bind_shortcuts(app, (app.editor, app.transcript), catalogue, app.action_table)
+
+
+def warm_up(app: "BayouApp") -> None:
+    """Imports what the chosen model needs, beside the event loop, so that the first request waits for nothing."""
+    app.tasks.spawn(asyncio.to_thread(_load, app.session))
+
+
+def _load(session: Session) -> None:
+    """What is imported stays for good: collecting among it would stop every thread for as long as a person notices."""
+    gc.disable()
+    try:
+        import_module("widgets.transcript.item")  # what draws the first block
+        session.warm_up()
+    finally:
+        gc.freeze()
+        gc.enable()

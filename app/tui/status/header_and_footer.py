@@ -1,0 +1,286 @@
+"""What header and footer say, computed from the session. How it is drawn is the widgets' business."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, assert_never
+
+import msgspec
+
+from app.engine.session import Session
+from app.resources.settings.settings_display import SegmentLook
+from app.sessions.index.summary import called, title_of
+from app.values.models import Model
+from app.values.todos import closed_of
+from app.values.usage import dollars
+from tools.amounts import share, tokens
+from widgets.line import plain
+from widgets.status.segments import Segment
+
+_WIDE = 120
+
+
+class FooterContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What the footer tells besides the session."""
+
+    home: Path
+    git: str = ""
+    """Branch, with a star when something is not committed."""
+    retry: str = ""
+    """Which attempt begins when."""
+    silence: str = ""
+    """That nothing has come from the model for a while."""
+    now: str = ""
+    indexing: tuple[int, int] | None = None
+    """How many files of how many are in the map of the repository, while that is being made."""
+    host: str = ""
+    width: int = 0
+    """Columns that there are."""
+    branch: str = ""
+    """The label of the branch of the tree that one is on."""
+    prompts: tuple[str, ...] = ()
+    """What the person said that begins in sight."""
+
+
+def footer(
+    session: Session, around: FooterContext, wanted: Sequence[str], looks: Mapping[Any, SegmentLook] = {}
+) -> list[Segment]:
+    """The wanted segments in the wanted order; model and thinking stand at the right edge."""
+    found: list[Segment] = []
+    for name in wanted:
+        look = looks.get(name)
+        if look is not None and not _shows(look, session, around):
+            continue
+        for segment in _SEGMENTS[name](session, around) if name in _SEGMENTS else ():
+            if segment.text:
+                tone = look.tone if look is not None else None
+                found.append(segment if tone is None else msgspec.structs.replace(segment, tone=tone))
+    return found
+
+
+def _shows(look: SegmentLook, session: Session, around: FooterContext) -> bool:
+    match look.show:
+        case "always":
+            return True
+        case "running":
+            return session.is_running
+        case "idle":
+            return not session.is_running
+        case "wide":
+            return around.width >= _WIDE
+        case _:
+            assert_never(look.show)
+
+
+def _path(session: Session, around: FooterContext) -> list[Segment]:
+    text = short_path(session.cwd, around.home)
+    return [Segment(id="path", text=text, short=session.cwd.name, importance=6)]
+
+
+def _git(session: Session, around: FooterContext) -> list[Segment]:
+    branch, star, _ = around.git.partition("*")
+    short = _cut(branch, 16) + star  # whether anything was changed is never cut away
+    return [Segment(id="git", text=around.git, short=short, importance=5)]
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def _name(session: Session, around: FooterContext) -> list[Segment]:
+    name = session.state.name or ""
+    return [Segment(id="session", text=_cut(name, 40), short=_cut(name, 12), importance=3)]
+
+
+def _tokens(session: Session, around: FooterContext) -> list[Segment]:
+    usage = session.stats.usage
+    parts = [
+        f"↑{tokens(usage.input)}" if usage.input else "",
+        f"↓{tokens(usage.output)}" if usage.output else "",
+    ]
+    return [Segment(id="tokens", text=" ".join(filter(None, parts)), importance=4)]
+
+
+def _cache_read(session: Session, around: FooterContext) -> list[Segment]:
+    count = session.stats.usage.cache_read
+    return [Segment(id="cacheRead", text=f"cache ↑{tokens(count)}" if count else "", importance=2)]
+
+
+def _cache_write(session: Session, around: FooterContext) -> list[Segment]:
+    count = session.stats.usage.cache_write
+    return [Segment(id="cacheWrite", text=f"cache ↓{tokens(count)}" if count else "", importance=1)]
+
+
+def _cost(session: Session, around: FooterContext) -> list[Segment]:
+    total = session.stats.usage.cost.total
+    return [Segment(id="cost", text=dollars(total) if total else "", importance=5)]
+
+
+def _queue(session: Session, around: FooterContext) -> list[Segment]:
+    count = session.state.waiting_count
+    return [Segment(id="queue", text=f"{count} waiting" if count else "", tone="accent", importance=7)]
+
+
+def _jobs(session: Session, around: FooterContext) -> list[Segment]:
+    running = session.state.running_jobs
+    text = f"{running} job{'s' if running > 1 else ''}" if running else ""
+    return [Segment(id="jobs", text=text, tone="accent", importance=7)]
+
+
+def _todos(session: Session, around: FooterContext) -> list[Segment]:
+    closed, total = closed_of(session.todos.phases)
+    text = f"{closed}/{total} done" if closed < total else ""
+    return [Segment(id="todos", text=text, tone="accent", importance=6)]
+
+
+def _session_id(session: Session, around: FooterContext) -> list[Segment]:
+    whole = session.state.session_id
+    return [Segment(id="sessionId", text=whole, short=whole[-8:], tone="dim", importance=1)]
+
+
+def _indexing(session: Session, around: FooterContext) -> list[Segment]:
+    """While the map of the repository takes its time."""
+    done = around.indexing
+    return [Segment(id="indexing", text=f"indexing {done[0]:,}/{done[1]:,}" if done else "", importance=3)]
+
+
+def _context(session: Session, around: FooterContext) -> list[Segment]:
+    context = session.context_usage()
+    if context is None or context.tokens is None or not context.tokens:
+        return []
+    percent = context.percent or 0
+    tone = "error" if percent > 90 else "warning" if percent > 70 else "muted"
+    text = f"{share(percent)} of {tokens(context.context_window)}"
+    state = session.state
+    is_reminder = state.is_full and state.compaction_mode == "remind"
+    reminder = Segment(
+        id="remind", text="window nearly full: /compact" if is_reminder else "", tone="warning", importance=7
+    )
+    return [
+        reminder,
+        Segment(id="context", text=text, short=share(percent), bar=percent / 100, tone=tone, importance=6),
+    ]
+
+
+def _model(session: Session, around: FooterContext) -> list[Segment]:
+    model = session.state.model
+    if model is None:
+        return [Segment(id="model", text="no model", tone="warning", importance=9, is_right=True)]
+    return [Segment(id="model", text=model.id, tone="text", importance=9, is_right=True)]
+
+
+def _thinking(session: Session, around: FooterContext) -> list[Segment]:
+    model, level = session.state.model, session.state.thinking
+    if model is None or not model.reasoning:
+        return []
+    text = "thinking off" if level == "off" else level
+    return [Segment(id="thinking", text=text, importance=5, is_right=True)]
+
+
+def _permissions(session: Session, around: FooterContext) -> list[Segment]:
+    """Where a person is asked: what runs without that."""
+    state = session.state
+    if not state.asks_person:
+        return []
+    mode = state.permission_mode
+    tone = "warning" if mode == "full" else "accent" if state.is_planning else "muted"
+    shown = "plan" if state.is_planning else mode
+    text = f"{shown}, {state.without_box}" if state.without_box else shown
+    return [Segment(id="permissions", text=text, tone=tone, importance=7, is_right=True)]
+
+
+_SEGMENTS: dict[str, Callable[[Session, FooterContext], list[Segment]]] = {
+    "path": _path,
+    "git": _git,
+    "session": _name,
+    "tokens": _tokens,
+    "cacheRead": _cache_read,
+    "cacheWrite": _cache_write,
+    "cacheHit": lambda session, _: [Segment(id="cacheHit", text=_hit(session), importance=2)],
+    "cost": _cost,
+    "context": _context,
+    "permissions": _permissions,
+    "model": _model,
+    "thinking": _thinking,
+    "queue": _queue,
+    "jobs": _jobs,
+    "time": lambda _, around: [Segment(id="time", text=around.now, tone="dim", importance=1)],
+    "retry": lambda _, around: [Segment(id="retry", text=around.retry, tone="warning", importance=8)],
+    "watchdog": lambda _, around: [Segment(id="watchdog", text=around.silence, tone="warning", importance=8)],
+    "indexing": _indexing,
+    "todos": _todos,
+    "host": lambda _, around: [Segment(id="host", text=around.host, importance=4)],
+    "sessionId": _session_id,
+}
+
+
+def header(session: Session, around: FooterContext) -> list[Segment]:
+    """What the session is about, where that is not in sight; at the right what is particular about it, its branch and
+    what it has cost."""
+    state, model = session.state, session.state.model
+    title = plain(state.name or _first_prompt(session, around))
+    cost = session.stats.usage.cost.total
+    segments = [
+        Segment(
+            id="title",
+            text=_cut(title, 200),
+            short=_cut(title, 24),
+            is_elastic=True,
+            tone="text",
+            importance=6,
+        )
+        if title
+        else Segment(id="title", text="bayou", importance=6)
+    ]
+    if model is not None and is_offline(model):
+        text, short = "offline guide, not a language model", "offline guide"
+        segments.append(
+            Segment(id="offline", text=text, short=short, tone="warning", importance=8, is_right=True)
+        )
+    if state.is_read_only:
+        segments.append(Segment(id="readOnly", text="read-only", tone="warning", importance=9, is_right=True))
+    branch = f"├ {_cut(around.branch, 24)}" if around.branch else ""
+    segments.append(Segment(id="branch", text=branch, importance=5, is_right=True))
+    segments.append(Segment(id="cost", text=dollars(cost) if cost else "", importance=5, is_right=True))
+    return segments
+
+
+def _first_prompt(session: Session, around: FooterContext) -> str:
+    """Nothing while it is in sight."""
+    log = session.log
+    title = title_of(log.entries) or ""
+    return "" if any(called(text) == title for text in around.prompts) else title
+
+
+def branch_of(session: Session) -> str:
+    """The nearest label above the place in the tree where one is."""
+    log = session.log
+    labels = log.labels
+    if not labels:
+        return ""
+    return next((labels[entry.id] for entry in reversed(log.path_to()) if entry.id in labels), "")
+
+
+def is_offline_session(session: Session) -> bool:
+    """A first start: nothing is connected and nothing has been said."""
+    model = session.state.model
+    return model is not None and is_offline(model) and not session.messages
+
+
+def is_offline(model: Model) -> bool:
+    return model.api == "offline"
+
+
+def _hit(session: Session) -> str:
+    usage = session.stats.last_usage
+    if usage is None or not (usage.cache_read or usage.cache_write):
+        return ""
+    total = usage.input + usage.cache_read + usage.cache_write
+    return f"hit {share(100 * usage.cache_read / total)}" if total else ""
+
+
+def short_path(path: Path, home: Path) -> str:
+    try:
+        inside = path.relative_to(home)
+    except ValueError:
+        return str(path)
+    return "~" if inside == Path() else f"~/{inside}"

@@ -1,0 +1,59 @@
+"""The one line behind an answer that says what was changed in files: `3 files +40 −12`, from the session's entries.
+
+It stands behind the answer that ends a run; where a run was stopped, before the next prompt.
+"""
+
+from app.tui.page_protocols import KeyLabel
+from app.undo.history import tally
+from app.undo.images import files_of
+from app.values.entries import CustomEntry, Entry, MessageEntry
+from app.values.messages import AssistantMessage, Message, UserMessage
+from widgets.key_labels import format_hints
+from widgets.transcript.blocks import NoteBlock, NoteKind
+
+
+class ChangesLine:
+    """Of one branch, told its entries or, as they happen, its messages."""
+
+    def __init__(self, key_label: KeyLabel) -> None:
+        self._key_told = key_label
+        self._since: list[Entry] = []
+
+    def note(self, entry: Entry) -> None:
+        """An entry came; only those of files count."""
+        if isinstance(entry, CustomEntry) and files_of(entry) is not None:
+            self._since.append(entry)
+
+    def before(self, said: Entry | Message) -> NoteBlock | None:
+        """What stands before it."""
+        return self.rest() if isinstance(_message(said), UserMessage) else None
+
+    def behind(self, said: Entry | Message) -> NoteBlock | None:
+        """What stands behind it."""
+        message = _message(said)
+        is_last = isinstance(message, AssistantMessage) and not message.tool_calls
+        return self.rest() if is_last else None
+
+    def rest(self) -> NoteBlock | None:
+        """What was not told yet."""
+        entries, self._since = self._since, []
+        counted = tally(entries)
+        if not counted.files and not counted.unheld:
+            return None
+        parts = [counted.words] if counted.files else []
+        if counted.unheld:
+            first, *others = counted.unheld
+            parts.append(f"not undoable: {first}" + (f" and {len(others)} more" if others else ""))
+        keys = format_hints(
+            [
+                (self._key_told("app.diff.show", "alt+g"), "shows"),
+                (self._key_told("app.files.undo", "alt+z"), "takes back"),
+            ]
+        )
+        text = " · ".join(filter(None, (*parts, keys)))
+        kind = NoteKind.WARNING if counted.unheld else NoteKind.INFO
+        return NoteBlock(id=f"changed/{entries[0].id}", text=text, kind=kind)
+
+
+def _message(said: Entry | Message) -> object:
+    return said.message if isinstance(said, MessageEntry) else said

@@ -1,0 +1,110 @@
+"""A long conversation is shown from its end: what stands above comes behind the first paint, a few turns at a time."""
+
+import asyncio
+from collections.abc import Sequence
+
+from app.tui.page_protocols import KeyLabel
+from app.tui.transcript.changes_line import ChangesLine
+from app.tui.transcript.renderers import Renderers
+from app.tui.transcript.replay import blocks_of
+from app.values.entries import Entry, MessageEntry
+from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
+from widgets.transcript.blocks import Block
+from widgets.transcript.view import Transcript
+
+AT_ONCE = 2_000
+"""Entries that are shown as a whole."""
+FIRST = 200
+"""Of more than that, so many at first,"""
+SLICE = 200
+"""and so many at a time after it."""
+_BEGINS_AFTER = 0.05
+_PAUSE = 0.004
+"""Seconds in which keys and frames have their turn."""
+
+
+def first_of_end(entries: Sequence[Entry]) -> int:
+    """From where a conversation is shown at first."""
+    return turn_at(entries, len(entries) - FIRST) if len(entries) > AT_ONCE else 0
+
+
+def turn_at(entries: Sequence[Entry], at: int) -> int:
+    """The nearest place not behind this one where a prompt stands and every call before it has its result."""
+    for index in range(max(0, at), 0, -1):
+        entry = entries[index]
+        is_prompt = isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
+        if is_prompt and _is_settled(entries, index):
+            return index
+    return 0
+
+
+def _is_settled(entries: Sequence[Entry], at: int) -> bool:
+    answered: set[str] = set()
+    for index in range(at - 1, -1, -1):
+        entry = entries[index]
+        if not isinstance(entry, MessageEntry):
+            continue
+        if isinstance(entry.message, ToolResultMessage):
+            answered.add(entry.message.tool_call_id)
+        elif isinstance(entry.message, AssistantMessage):
+            return all(call.id in answered for call in entry.message.tool_calls)
+    return True
+
+
+class EarlierBlocks:
+    """What is still to be shown above."""
+
+    def __init__(self, transcript: Transcript, renderers: Renderers, key_label: KeyLabel) -> None:
+        self._transcript = transcript
+        self._renderers = renderers
+        self._key_told = key_label
+        self._entries: Sequence[Entry] = ()
+        self._next: asyncio.TimerHandle | None = None
+        self._has_begun = False
+
+    @property
+    def is_coming(self) -> bool:
+        return bool(self._entries)
+
+    def begin(self) -> None:
+        """The first paint is over: what stands above comes by itself from now on."""
+        self._has_begun = True
+        if self._entries:
+            self._wait(_BEGINS_AFTER)
+
+    def take(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """What of a conversation is to be shown at first. The rest comes by itself, instead of what was to come."""
+        if self._next is not None:
+            self._next.cancel()
+            self._next = None
+        at = first_of_end(entries)
+        self._entries = entries[:at]
+        if self._entries and self._has_begun:
+            self._wait(_BEGINS_AFTER)
+        return entries[at:]
+
+    def draw_again(self, entries: Sequence[Entry]) -> None:
+        """What looks different now. What is still to come is drawn like this when it does."""
+        for block in blocks_of(entries, self._renderers, ChangesLine(self._key_told)):
+            if not self.is_coming or self._transcript.block(block.id) is not None:
+                self._transcript.add(block)
+
+    def _wait(self, seconds: float) -> None:
+        self._next = asyncio.get_running_loop().call_later(seconds, self._show_more)
+
+    def _show_more(self) -> None:
+        self._next = None
+        if not self._transcript.is_attached:
+            return
+        at = turn_at(self._entries, len(self._entries) - SLICE)
+        self._transcript.arriving.put_before(self._drawn(self._entries[at:]))
+        self._entries = self._entries[:at]
+        if self._entries:
+            self._wait(_PAUSE)
+
+    def _drawn(self, entries: Sequence[Entry]) -> list[Block]:
+        """Turns that others follow."""
+        changed = ChangesLine(self._key_told)
+        blocks = blocks_of(entries, self._renderers, changed, goes_on=True)
+        line = changed.rest()
+        return blocks if line is None else [*blocks, line]

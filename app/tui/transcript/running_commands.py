@@ -1,0 +1,68 @@
+"""What is seen of a person's own `!` command while it runs, and after its end until it is recorded.
+
+It runs beside the agent: while the agent is at work, the record of it comes only behind the turn.
+"""
+
+from collections import deque
+
+import msgspec
+
+from app.tui.transcript import replay
+from app.tui.transcript.running_cells import RunningCells
+from app.values.messages import BashExecutionMessage
+from widgets.transcript.blocks import CardState
+from widgets.transcript.view import Transcript
+
+MOST_KEPT = 20_000
+"""Characters of the output while it runs: its end is what is shown."""
+
+
+class RunningCommands:
+    """One runs at a time; several may wait to be recorded."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+        self._cells = RunningCells(transcript)
+        self.takes = self._cells.takes
+        """Cells of Python have events of their own."""
+        self._shown: deque[str] = deque()
+        """Blocks of commands that are not recorded yet, oldest first."""
+        self._count = 0
+        self._running: BashExecutionMessage | None = None
+
+    def begin(self, command: str, *, exclude: bool) -> None:
+        self._count += 1
+        self._shown.append(f"own-command-{self._count}")
+        self._running = BashExecutionMessage(command=command, output="", exclude_from_context=exclude or None)
+        self._draw(self._running, CardState.RUNNING)
+
+    def hear(self, delta: str) -> None:
+        if self._running is not None:
+            output = (self._running.output + delta)[-MOST_KEPT:]
+            self._running = msgspec.structs.replace(self._running, output=output)
+            self._draw(self._running, CardState.RUNNING)
+
+    def end(self, message: BashExecutionMessage | None) -> None:
+        """It is done, or did not run at all. What is recorded by now has gone already."""
+        was_running, self._running = self._running is not None, None
+        if message is None:
+            if was_running and self._shown:
+                self._transcript.remove_block(self._shown.pop())
+        elif self._shown:
+            self._draw(message, None)
+
+    def recorded(self) -> None:
+        """The oldest of them has a block of its own now."""
+        if self._shown:
+            self._transcript.remove_block(self._shown.popleft())
+
+    def forget(self) -> None:
+        """Another conversation is shown."""
+        self._cells.forget()
+        self._shown.clear()
+        self._running = None
+
+    def _draw(self, message: BashExecutionMessage, state: CardState | None) -> None:
+        if self._shown:
+            block = replay.command_block(self._shown[-1], message)
+            self._transcript.add(msgspec.structs.replace(block, state=state) if state else block)

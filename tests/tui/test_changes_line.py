@@ -1,0 +1,118 @@
+"""What was changed in files, in one line behind the answer: told while it happens as it is when the session is read."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from app.providers.scripted import ScriptedAnswer, call, say
+from app.tui.transcript.changes_line import ChangesLine
+from app.undo.images import FILES, Change, FileImage, FilesData, Uncovered, as_data
+from app.values.entries import CustomEntry, Entry, MessageEntry
+from app.values.messages import AssistantMessage, user_message
+from tests.tui.stage import StageApp, make_app, settled, submit
+from widgets.transcript.blocks import NoteBlock, NoteKind
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def lines(app: StageApp) -> list[str]:
+    blocks = (item.block for item in app.transcript.column.items)
+    return [block.text for block in blocks if isinstance(block, NoteBlock) and "file" in block.text]
+
+
+def order(app: StageApp) -> list[str]:
+    return [item.block.id for item in app.transcript.column.items]
+
+
+async def test_behind_the_answer_and_the_same_when_it_is_read_again(home: Path) -> None:
+    app = make_app(
+        home,
+        call("write", path="a.txt", content="1\n2\n") + call("write", path="b.txt", content="b\n"),
+        call("write", path="a.txt", content="1\n"),
+        say("done"),
+        say("nothing this time"),
+        call("bash", command="rm b.txt"),
+        say("gone"),
+    )
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "make")
+        await settled(app, pilot)
+        assert lines(app) == ["2 files +3 −1 · alt+g shows · alt+z takes back"]
+        assert isinstance(app.transcript.last_block, NoteBlock)
+        await submit(app, pilot, "talk")
+        await settled(app, pilot, 2)
+        await submit(app, pilot, "remove")
+        await settled(app, pilot, 3)
+        assert [line.split(" · ")[0] for line in lines(app)] == ["2 files +3 −1", "1 file −1"]
+        live = order(app)
+        app.presenter.show_all()
+        assert [one for one in order(app) if "/" in one] == [one for one in live if "/" in one]
+        await pilot.press("alt+g")
+        await app.settling_until(pilot, lambda: "Changed by “remove”" in app.screen_text)
+        assert "prompt 2 of 2" in app.screen_text
+        await pilot.press("escape")
+
+
+async def test_a_run_that_is_stopped_tells_what_it_had_changed(home: Path) -> None:
+    gate = asyncio.Event()
+    app = make_app(
+        home,
+        call("write", path="a.txt", content="1\n"),
+        ScriptedAnswer(blocks=say("thinking about it").blocks, gate=gate),
+    )
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "make")
+        await app.settling_until(pilot, lambda: "thinking" in app.screen_text)
+        assert lines(app) == []
+        await pilot.press("escape")
+        await settled(app, pilot)
+        assert [line.split(" · ")[0] for line in lines(app)] == ["1 file +1"]
+        app.presenter.show_all()
+        assert [line.split(" · ")[0] for line in lines(app)] == ["1 file +1"]
+
+
+def test_keys_that_somebody_took_away_are_not_named() -> None:
+    line = ChangesLine(lambda action, usual: "" if action == "app.diff.show" else "f4")
+    entry = CustomEntry(
+        parent_id=None,
+        custom_type=FILES,
+        data=as_data(
+            FilesData(call_id="c", tool="edit", changes=(Change(path="a", after=FileImage(hash="0" * 64)),))
+        ),
+    )
+    line.note(entry)
+    told = line.behind(AssistantMessage(content=(), model="m"))
+    assert told is not None and told.text == "1 file · f4 takes back"
+    assert line.rest() is None
+
+
+def test_what_cannot_be_put_back_is_named_at_once() -> None:
+    line = ChangesLine(lambda action, usual: usual)
+    for path in ("big.bin", "build/", "."):
+        data = FilesData(
+            call_id="c", tool="write", uncovered=(Uncovered(path=path, why="it is larger than 32 MB"),)
+        )
+        line.note(CustomEntry(parent_id=None, custom_type=FILES, data=as_data(data)))
+    told = line.rest()
+    assert told is not None and told.kind is NoteKind.WARNING
+    assert told.text == "not undoable: big.bin and 1 more · alt+g shows · alt+z takes back"
+
+
+def test_what_was_not_told_stands_before_the_next_prompt() -> None:
+    line = ChangesLine(lambda action, usual: "")
+    data = as_data(
+        FilesData(call_id="c", tool="bash", changes=(Change(path="a", after=FileImage(hash="0" * 64)),))
+    )
+    entries: list[Entry] = [
+        MessageEntry(parent_id=None, message=user_message("one")),
+        CustomEntry(parent_id=None, custom_type=FILES, data=data),
+        MessageEntry(parent_id=None, message=user_message("two")),
+    ]
+    before = [
+        index for index, entry in enumerate(entries) if (line.note(entry), line.before(entry))[1] is not None
+    ]
+    assert before == [2]

@@ -1,0 +1,146 @@
+"""What a person wrote is never lost: older prompts, drafts that were not sent, images with them."""
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from app.assembly.options import Options
+from app.providers.scripted import call, say
+from app.resources.paths import Paths
+from app.tui.prompt.project_history import ProjectHistory
+from app.values.content import Image
+from app.values.messages import UserMessage
+from tests.agent.stage import Gate
+from tests.tui.stage import make_app, settled, submit
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+async def test_prompts_of_earlier_sessions_are_one_up_away(home: Path) -> None:
+    first = make_app(home, say("x"))
+    async with first.run_test(size=(100, 30)) as pilot:
+        await submit(first, pilot, "what is in the harbour?")
+        await settled(first, pilot)
+    second = make_app(home, say("x"))
+    async with second.run_test(size=(100, 30)) as pilot:
+        await second.is_ready.wait()
+        await pilot.press("up")
+        assert second.editor.text == "what is in the harbour?"
+        await pilot.press("down")
+        assert second.editor.model.is_blank
+
+
+def test_a_file_that_is_mentioned_while_the_older_ones_are_read_counts(home: Path) -> None:
+    paths = Paths.from_env({"HOME": str(home)}, home)
+    before, now = (ProjectHistory(paths, most_prompts=lambda: 10) for _ in range(2))
+    before.mention(["a", "b"])
+    read = now.read_files()
+    now.mention(["b"])
+    newest = now.frecency.marks["b"]
+    now.take_files(read)
+    assert list(now.frecency.marks) == ["a", "b"] and now.frecency.marks["b"] == newest
+
+
+async def test_prompts_of_another_project_are_not(home: Path) -> None:
+    first = make_app(home, say("x"))
+    async with first.run_test(size=(100, 30)) as pilot:
+        await submit(first, pilot, "a prompt")
+        await settled(first, pilot)
+    second = make_app(home, say("x"), project="elsewhere")
+    async with second.run_test(size=(100, 30)) as pilot:
+        await second.is_ready.wait()
+        await pilot.press("up")
+        assert second.editor.model.is_blank
+
+
+async def test_a_draft_of_a_session_that_never_began_is_in_the_history(home: Path) -> None:
+    first = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
+    async with first.run_test(size=(100, 30)):
+        first.editor.set_text("half a thought")
+        first.unsent.save()
+    second = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
+    async with second.run_test(size=(100, 30)) as pilot:
+        await second.is_ready.wait()
+        assert "one ↑ away" in second.screen_text
+        await pilot.press("up")
+        assert second.editor.text == "half a thought"
+        second.editor.set_text("")
+        second.unsent.editor_changed(second.editor.model.draft())
+    third = make_app(home, say("x"), options=Options(use_theme="bayou-dark"))
+    async with third.run_test(size=(100, 30)) as pilot:
+        await third.is_ready.wait()
+        assert "one ↑ away" not in third.screen_text
+
+
+async def test_an_older_draft_is_not_one_up_away_of_another(home: Path) -> None:
+    kept = Options(use_theme="bayou-dark")
+    talked = make_app(home, say("x"), options=kept)
+    async with talked.run_test(size=(100, 30)) as pilot:
+        await submit(talked, pilot, "hello")
+        await settled(talked, pilot)
+        talked.editor.set_text("what was being written")
+        talked.unsent.save()
+        talked.session.log.close()
+    silent = make_app(home, say("x"), options=kept)
+    async with silent.run_test(size=(100, 30)):
+        silent.editor.set_text("half a thought")
+        silent.unsent.save()
+    again = make_app(home, say("x"), options=Options(use_theme="bayou-dark", continue_=True))
+    async with again.run_test(size=(100, 30)) as pilot:
+        await again.is_ready.wait()
+        await pilot.pause()
+        assert again.editor.text == "what was being written"
+        assert "is among the older prompts: ctrl+r searches them." in again.screen_text
+
+
+async def test_an_image_that_was_dropped_is_sent_with_what_is_in_it(home: Path, tmp_path: Path) -> None:
+    shot = tmp_path / "shot.png"
+    shot.write_bytes(PNG)
+    app = make_app(home, say("x"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.editor.post_message(_dropped(str(shot)))
+        async with app.settling(pilot):
+            while not app.editor.attachments:
+                await pilot.pause()
+        await pilot.press("enter")
+        await settled(app, pilot)
+        message = next(one for one in app.session.messages if isinstance(one, UserMessage))
+        images = [part for part in message.content if isinstance(part, Image)]
+        assert [base64.b64decode(image.data) for image in images] == [PNG]
+
+
+async def test_a_queued_image_comes_back_as_a_chip(home: Path, tmp_path: Path) -> None:
+    shot = tmp_path / "shot.png"
+    shot.write_bytes(PNG)
+    gate = Gate("gate")
+    app = make_app(home, call("gate"), say("never"), tools=[gate.tool])
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit(app, pilot, "go")
+        await gate.started.wait()
+        app.editor.post_message(_dropped(str(shot)))
+        async with app.settling(pilot):
+            while not app.editor.attachments:
+                await pilot.pause()
+        await pilot.press("enter")
+        async with app.settling(pilot):
+            while not app.session.state.waiting_count:
+                await pilot.pause()
+        assert "[1 image]" in app.screen_text
+        await pilot.press("alt+up")
+        assert [image.data for image in app.editor.attachments] == [PNG]
+        await pilot.press("ctrl+u", "escape")
+        await settled(app, pilot)
+
+
+def _dropped(path: str):
+    from textual.events import Paste
+
+    return Paste(path)

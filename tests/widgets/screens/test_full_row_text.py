@@ -1,0 +1,47 @@
+"""What is too long for a row, and for a line of a preview, can be read all the same."""
+
+from tests.widgets.screens.test_screens import ScreenHost, press
+from widgets.lists.row_list import RowList
+from widgets.lists.rows import ListRow
+from widgets.screens.full_row_text import FullRowText
+from widgets.screens.picker import PickerScreen
+from widgets.screens.preview import PreviewText, facts, preview_of, row_count
+
+
+async def test_what_a_list_cuts_off_of_its_row_stands_whole_below_it() -> None:
+    long = "own mounts and network, Landlock, filtered system calls, and nothing of the home but the project"
+    rows = [ListRow(id="short", title="off", detail="as usual"), ListRow(id="long", title="on", detail=long)]
+    screen = PickerScreen("Sandbox", rows)
+    async with ScreenHost(screen).run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        told, top = screen.query_one(FullRowText), screen.query_one(RowList).region
+        assert told.display and told.shown.parts == ()
+        await press(pilot, "down")
+        assert [part.text for part in told.shown.parts] == [long]
+        assert told.row_count == told.size.height == 2
+        assert screen.query_one(RowList).region == top  # nothing moves for it
+    wide = PickerScreen("Sandbox", rows)
+    async with ScreenHost(wide).run_test(size=(160, 24)) as pilot:
+        await pilot.pause()
+        assert not wide.query_one(FullRowText).display
+
+
+async def test_a_preview_that_says_all_of_it_says_it_alone() -> None:
+    rows = [ListRow(id="long", title="on", detail="word " * 40)]
+    screen = PickerScreen("Sandbox", rows, preview=lambda row: preview_of(row.title, row.detail))
+    async with ScreenHost(screen).run_test(size=(120, 24)) as pilot:
+        await pilot.pause()
+        assert screen.has_class("beside") and not screen.query_one(FullRowText).display
+
+
+def test_a_line_of_a_preview_that_goes_on_below_itself_keeps_its_indent() -> None:
+    assert row_count(preview_of("", "    one two three"), 16) == 2
+    assert row_count(preview_of("", "one two three"), 16) == 1
+
+
+def test_labels_stand_in_one_column_and_what_goes_on_stays_behind_them() -> None:
+    told = PreviewText(
+        parts=tuple(facts([("Context", "128k tokens, answers up to 8k"), ("Can", "think"), ("No", "")]))
+    )
+    assert [part.text for part in told.parts] == ["Context  128k tokens, answers up to 8k", "Can      think"]
+    assert row_count(told, 31) == 3

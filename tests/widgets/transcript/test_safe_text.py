@@ -1,0 +1,101 @@
+"""Widths, wrapping and foreign characters."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from widgets.transcript.leaves.safe_text import clean, crop, crop_start, wrap
+
+WORDS = st.sampled_from(
+    [
+        "plain",
+        "words",
+        " ",
+        "  ",
+        "日本語",
+        "한국어",
+        "👩‍👩‍👧‍👦",
+        "👍🏽",
+        "🇩🇪🇯🇵",
+        "❤️",
+        "☺️",
+        "e\u0301\u0301",
+        "\u200d",
+        "\ufe0f",
+        "שלום",
+        "مرحبا",
+        "\t",
+        "x" * 30,
+        "語" * 20,
+        "\u200b",
+        "नमस्ते",
+    ]
+)
+LINES = st.lists(WORDS, max_size=24).map("".join)
+
+
+@given(LINES, st.integers(1, 40))
+def test_rows_hold_the_whole_line_in_order(line: str, width: int) -> None:
+    rows = wrap(line, width)
+    assert "".join(line[start:end] for start, end in rows) == line
+    assert all(first[1] == second[0] for first, second in pairwise(rows))
+
+
+@given(LINES, st.integers(4, 40))
+@example("\u200d\u200dplain", 4)
+def test_no_row_is_wider_than_the_width(line: str, width: int) -> None:
+    for start, end in wrap(line.replace("\t", ""), width):
+        assert cell_len(line.replace("\t", "")[start:end].rstrip(" ")) <= width
+
+
+@given(st.text())
+def test_nothing_that_a_terminal_obeys_gets_through(text: str) -> None:
+    safe = clean(text)
+    assert not any((ord(char) < 32 and char not in "\n\t") or 0x7F <= ord(char) < 0xA0 for char in safe)
+    assert not any(char in safe for char in "\u202e\u2066\u2028\ufeff\r")
+    safe.encode()
+
+
+def test_wrapping_prefers_blanks() -> None:
+    line = "one two three"
+    assert [line[a:b] for a, b in wrap(line, 8)] == ["one two ", "three"]
+
+
+def test_words_longer_than_a_row_are_cut() -> None:
+    line = "abcdefghij kl"
+    assert [line[a:b] for a, b in wrap(line, 4)] == ["abcd", "efgh", "ij ", "kl"]
+
+
+def test_wide_characters_are_not_cut_in_half() -> None:
+    line = "日本語日本語"
+    assert [line[a:b] for a, b in wrap(line, 5)] == ["日本", "語日", "本語"]
+
+
+def test_a_line_of_a_megabyte_is_wrapped_at_once() -> None:
+    for line in ("x" * 1_000_000, "語" * 500_000, "word " * 200_000):
+        rows = wrap(line, 80)
+        assert rows[-1][1] == len(line)
+
+
+def test_cropping_leaves_an_ellipsis_at_the_cut() -> None:
+    assert crop("src/main.py", 20) == "src/main.py"
+    assert crop("src/main.py", 6) == "src/m…"
+    assert crop("日本語", 4) == "日…"
+    assert crop_start("src/deep/main.py", 8) == "…main.py"
+
+
+@pytest.mark.parametrize(
+    ("line", "rows"),
+    [
+        ("    " + "x" * 30, ["    " + "x" * 16, "x" * 14]),
+        ("\t" + "x" * 20 + " y", ["\t" + "x" * 16, "x" * 4 + " y"]),
+        ("    " + "漢" * 12, ["    " + "漢" * 8, "漢" * 4]),
+        (" " * 14 + "x" * 12, [" " * 14, "x" * 12]),
+        (" " * 30, [" " * 30]),
+    ],
+)
+def test_an_indent_makes_no_row_of_its_own_while_there_is_room_behind_it(line: str, rows: list[str]) -> None:
+    assert [line[start:end] for start, end in wrap(line, 20)] == rows

@@ -1,0 +1,303 @@
+"""The files of a folder, found by `rg --files` in the background and searched as one types.
+
+Paths lie in blocks of a few thousand, each with one folded text that is scanned at once; between blocks the event
+loop gets its turn, so that 150,000 files never hold up a key. Files that `.gitignore` hides are known too, but last.
+Nothing here knows a widget.
+"""
+
+import asyncio
+import heapq
+import re
+import time
+from array import array
+from bisect import bisect_right
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple
+
+from tools.running.programs import RunningProgram
+from widgets.completion.frecency import Frecency
+
+BLOCK_SIZE = 1000
+TIME_SLICE = 0.004
+"""Seconds of work before the event loop gets its turn."""
+FIRST_RESULTS_SECONDS = 0.025
+"""Seconds until the first results are shown, if there are any."""
+MAX_FILES = 1_000_000
+MAX_IGNORED_FILES = 200_000
+MAX_SCORED = 150
+"""Matches of one block that are looked at more closely."""
+
+
+class FoundFile(NamedTuple):
+    path: str
+    """With a slash at its end if it is a folder."""
+    score: float
+    is_ignored: bool = False
+
+
+class _Block:
+    """Some paths, each followed by a line feed: as one text, for a million of them are to fit into memory."""
+
+    __slots__ = ("_ends", "_text", "folded", "is_ignored")
+
+    def __init__(self, paths: list[str], *, is_ignored: bool = False) -> None:
+        self.is_ignored = is_ignored
+        self._text = "\n".join(paths) + "\n"
+        folded = self._text.lower()
+        self.folded = self._text if folded == self._text else folded
+        self._ends = array("I", accumulate(len(path.lower()) + 1 for path in paths))
+        """In the folded text; where lower case is longer than what it is of, the other one is cut by lines."""
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    @property
+    def paths(self) -> list[str]:
+        return self._text[:-1].split("\n")
+
+    def at(self, place: int) -> str:
+        number = bisect_right(self._ends, place)
+        if len(self._text) != len(self.folded):
+            return self.paths[number]
+        return self._text[self._ends[number - 1] if number else 0 : self._ends[number] - 1]
+
+
+class FileIndex:
+    def __init__(
+        self,
+        root: Path | Callable[[], Path],
+        *,
+        rg: str,
+        env: Mapping[str, str] | None = None,
+        frecency: Frecency | None = None,
+    ) -> None:
+        """`root`: the folder, or who knows which one it is now."""
+        self._root = root
+        self._listed = self.root
+        self._env = env
+        self.frecency = frecency or Frecency(clock=time.time)
+        self.problem = ""
+        """Why there is no list, or not all of it."""
+        self.is_loaded = False
+        self._rg = rg
+        self._blocks: list[_Block] = []
+        self._loading: asyncio.Task[None] | None = None
+        self._loaded_at = 0.0
+
+    @property
+    def root(self) -> Path:
+        return self._root if isinstance(self._root, Path) else self._root()
+
+    def __len__(self) -> int:
+        return sum(map(len, self._blocks))
+
+    def refresh(self, *, older_than: float = 0.0) -> "asyncio.Task[None]":
+        """Look again in the background, unless that is going on or was done a short while ago."""
+        if self._listed != self.root:
+            self.close()
+            self._loading, self._blocks, self.is_loaded = None, [], False
+            self._listed = self.root
+        if self._loading is None or (
+            self._loading.done() and time.monotonic() - self._loaded_at >= older_than
+        ):
+            self._loading = asyncio.create_task(self._load())
+        return self._loading
+
+    def close(self) -> None:
+        if self._loading is not None:
+            self._loading.cancel()
+
+    def knows(self, path: str) -> bool:
+        folded = "\n" + path.lower() + "\n"
+        return any(folded in "\n" + block.folded for block in self._blocks)
+
+    # -- loading -------------------------------------------------------------------------------------------
+
+    async def _load(self) -> None:
+        self.problem = ""
+        blocks: list[_Block] = []
+        try:
+            seen = await self._read(blocks, ("--files", "--hidden", "--glob", "!.git"), set())
+            folders = await self._folders(seen)
+            blocks += [_Block(folders[at : at + BLOCK_SIZE]) for at in range(0, len(folders), BLOCK_SIZE)]
+            self._blocks = list(blocks)
+            self.is_loaded = True
+            options = ("--files", "--hidden", "--no-ignore", "--glob", "!.git")
+            await self._read(blocks, options, seen, is_ignored=True)
+            self._blocks = blocks
+        except OSError as error:
+            self.problem = f"{self._rg} cannot be run, so files are not completed: {error}"
+        self.is_loaded = True
+        self._loaded_at = time.monotonic()
+
+    async def _read(
+        self, blocks: list[_Block], options: Sequence[str], known: set[str], *, is_ignored: bool = False
+    ) -> set[str]:
+        seen: set[str] = set()
+        waiting: list[str] = []
+        rest = b""
+        argv = (self._rg, "--no-config", *options)
+        async with await RunningProgram.start(argv, cwd=self._listed, env=self._env) as lister:
+            while chunk := await lister.stdout.read(32 * 1024):
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    path = line.decode(errors="replace")
+                    if path not in known:
+                        waiting.append(path)
+                        seen.add(path)
+                while len(waiting) >= BLOCK_SIZE:
+                    blocks.append(_Block(waiting[:BLOCK_SIZE], is_ignored=is_ignored))
+                    del waiting[:BLOCK_SIZE]
+                    if not self.is_loaded:
+                        self._blocks = list(blocks)  # what is known can be searched while the rest comes
+                await asyncio.sleep(0)
+                if len(seen) > (MAX_IGNORED_FILES if is_ignored else MAX_FILES):
+                    which = f"{MAX_IGNORED_FILES:,} ignored" if is_ignored else f"{MAX_FILES:,}"
+                    self.problem = f"only the first {which} files are listed"
+                    break
+        if waiting:
+            blocks.append(_Block(waiting, is_ignored=is_ignored))
+        return seen
+
+    async def _folders(self, paths: Iterable[str]) -> list[str]:
+        found: set[str] = set()
+        begun = time.monotonic()
+        for path in paths:
+            at = path.rfind("/")
+            while at > 0 and (folder := path[: at + 1]) not in found:
+                found.add(folder)
+                at = path.rfind("/", 0, at)
+            if time.monotonic() - begun > TIME_SLICE:
+                await asyncio.sleep(0)
+                begun = time.monotonic()
+        return sorted(found)
+
+    # -- searching -----------------------------------------------------------------------------------------
+
+    async def search(self, query: str, limit: int = 20) -> AsyncIterator[list[FoundFile]]:
+        """The best matches: first those at hand, then all. The last answer counts."""
+        search = _Search(query, limit, self.frecency)
+        if not query:
+            yield search.without_query(self._blocks)
+            return
+        begun = turn = time.monotonic()
+        has_answered = False
+        for phase in (search.scan_substrings, search.scan_subsequences):
+            for block in self._blocks:
+                phase(block)
+                now = time.monotonic()
+                if now - turn > TIME_SLICE:
+                    if not has_answered and now - begun > FIRST_RESULTS_SECONDS and search.best:
+                        has_answered = True
+                        yield search.hits()
+                    await asyncio.sleep(0)
+                    turn = time.monotonic()
+            if search.best and (not has_answered or phase == search.scan_subsequences):
+                has_answered = True
+                yield search.hits()
+                await asyncio.sleep(0)
+                turn = time.monotonic()
+            if search.is_full:
+                break
+        if not has_answered or search.has_more:
+            yield search.hits()
+
+
+class _Search:
+    def __init__(self, query: str, limit: int, frecency: Frecency) -> None:
+        self.limit = limit
+        self.best: dict[str, FoundFile] = {}
+        self.has_more = False
+        self._frecency = frecency
+        self._query = query.lower()
+        apart = "".join(f"[^\n{re.escape(char)}]*+{re.escape(char)}" for char in self._query)
+        self._apart = re.compile("^" + apart + ".*$", re.MULTILINE)
+
+    @property
+    def is_full(self) -> bool:
+        """Enough of the good kind: matches with gaps between their characters would stand behind these."""
+        return len(self.best) >= self.limit * 3
+
+    def without_query(self, blocks: Sequence[_Block]) -> list[FoundFile]:
+        """Without a query: what was chosen lately, then what lies at the top."""
+        found = {
+            path: FoundFile(path, 1000 + weight)
+            for path in self._frecency.marks
+            if (weight := self._weight(path))
+        }
+        for block in blocks[:20]:
+            if not block.is_ignored:
+                for path in block.paths:
+                    found.setdefault(path, FoundFile(path, -path.count("/") * 10 - len(path) * 0.01))
+        return heapq.nsmallest(self.limit, found.values(), key=_order)
+
+    def scan_substrings(self, block: _Block) -> None:
+        """Paths that contain the query in one piece."""
+        at = block.folded.find(self._query)
+        for _ in range(MAX_SCORED):
+            if at < 0:
+                return
+            path = block.at(at)
+            self._keep(path, block)
+            end = block.folded.find("\n", at)
+            at = block.folded.find(self._query, end)
+
+    def scan_subsequences(self, block: _Block) -> None:
+        """Paths that contain the query's characters in order."""
+        for number, match in enumerate(self._apart.finditer(block.folded)):
+            if number >= MAX_SCORED:
+                return
+            self._keep(block.at(match.start()), block)
+
+    def hits(self) -> list[FoundFile]:
+        self.has_more = False
+        return heapq.nsmallest(self.limit, self.best.values(), key=_order)
+
+    def _keep(self, path: str, block: _Block) -> None:
+        if path in self.best:
+            return
+        score = (
+            self._score(path.lower())
+            + min(90.0, self._weight(path) * 30)
+            - (300.0 if block.is_ignored else 0.0)
+        )
+        self.best[path] = FoundFile(path, score, block.is_ignored)
+        self.has_more = True
+        if len(self.best) > self.limit * 40:
+            kept = heapq.nsmallest(self.limit * 4, self.best.values(), key=_order)
+            self.best = {hit.path: hit for hit in kept}
+
+    def _score(self, path: str) -> float:
+        query = self._query
+        name = path.rstrip("/").rpartition("/")[2]
+        stem = name.partition(".")[0]
+        if query in (name, stem):
+            base = 100.0
+        elif name.startswith(query):
+            base = 80.0
+        elif query in name:
+            base = 50.0
+        elif query in path:
+            base = 40.0 if path.startswith(query) else 30.0
+        else:
+            base = 15.0 if _has_subsequence(query, name) else 5.0
+        return base + (5.0 if path.endswith("/") else 0.0) - len(path) * 0.05 - path.count("/") * 0.5
+
+    def _weight(self, path: str) -> float:
+        return self._frecency.weight(path) if path in self._frecency.marks else 0.0
+
+
+def _order(hit: FoundFile) -> tuple[float, int, str]:
+    """The best first. Among equals the name decides: `rg` tells of files in another order each time."""
+    return -hit.score, len(hit.path), hit.path
+
+
+def _has_subsequence(query: str, text: str) -> bool:
+    at = 0
+    for char in query:
+        at = text.find(char, at) + 1
+        if not at:
+            return False
+    return True

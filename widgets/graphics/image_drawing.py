@@ -1,0 +1,129 @@
+"""From an image's file to what a terminal is sent: our own encoding of its pixels, never bytes of the file.
+
+Whatever is in the file, what comes of it is bounded, and what cannot be shown is said in words. Meant for a thread.
+"""
+
+import base64
+import io
+from typing import TYPE_CHECKING, NamedTuple
+
+from widgets.graphics import iterm2
+from widgets.graphics.drawn_image import MAX_DATA_CHARS, TOO_LARGE, ImageProtocol, Pixels
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+MAX_PIXELS = 40_000_000
+_FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
+UNREADABLE = "cannot be read"
+
+
+class CellBox(NamedTuple):
+    """The cells that an image is drawn in, and how many pixels of the terminal each has."""
+
+    columns: int
+    rows: int
+    cell_width: int
+    cell_height: int
+
+
+class Drawing(NamedTuple):
+    """An image as half blocks, and as the terminal's protocol has it."""
+
+    pixels: Pixels
+    data: str = ""
+    memory: int = 0
+    """About the bytes that it takes in the terminal."""
+
+
+def draw(data: str, box: CellBox, protocol: ImageProtocol) -> Drawing | str:
+    """The drawing, or why there is none."""
+    if len(data) > MAX_DATA_CHARS:
+        return TOO_LARGE
+    from PIL import Image, ImageOps  # noqa: PLC0415  (at the first image)
+
+    try:
+        with Image.open(io.BytesIO(base64.b64decode(data)), formats=_FORMATS) as image:
+            if image.width * image.height > MAX_PIXELS:
+                return TOO_LARGE
+            wanted = (box.columns * box.cell_width, box.rows * box.cell_height)
+            image.draft("RGB", (max(wanted), max(wanted)))
+            upright = ImageOps.exif_transpose(_in_eight_bits(image))
+            if protocol != "blocks":
+                upright.thumbnail((2 * wanted[0], 2 * wanted[1]))
+            clear = upright.convert("RGBA")
+    except Image.DecompressionBombError:
+        return TOO_LARGE
+    except Exception:  # noqa: BLE001 - a foreign reader meets foreign bytes, and trips over whatever
+        return UNREADABLE
+    return _drawn(clear, box, protocol)
+
+
+def _in_eight_bits(image: "Picture") -> "Picture":
+    """Of grey values with 16 bits only the upper half counts; as they are, all but the darkest would be white."""
+    if image.mode.startswith("I"):
+        return image.convert("I").point(lambda value: value * (1 / 256)).convert("L")
+    return image
+
+
+def _drawn(image: "Picture", box: CellBox, protocol: ImageProtocol) -> Drawing:
+    pixels = _half_blocks(image, box)
+    if protocol == "blocks":
+        return Drawing(pixels)
+    if protocol == "sixel":
+        return _in_sixel(image, box, pixels)
+    width, height = _fitting(image, box.columns * box.cell_width, box.rows * box.cell_height)
+    if (width, height) != image.size:
+        image = image.resize((width, height))
+    png = _png(image)
+    while protocol == "iterm2" and len(png) > iterm2.MAX_IMAGE_BYTES:
+        image = image.resize((max(1, image.width // 2), max(1, image.height // 2)))
+        png = _png(image)
+    text = base64.b64encode(png).decode("ascii")
+    if protocol == "iterm2":
+        text = iterm2.drawn(text, len(png), box.columns, box.rows)
+    return Drawing(pixels, text, 4 * image.width * image.height)
+
+
+def _in_sixel(image: "Picture", box: CellBox, pixels: Pixels) -> Drawing:
+    """In the size of the box, since the terminal draws each pixel as one; no row of it beyond the box's last."""
+    from PIL import Image  # noqa: PLC0415  (at the first image)
+
+    from widgets.graphics import sixel  # noqa: PLC0415  (its tables, where they are needed)
+
+    width = box.columns * box.cell_width
+    height = box.rows * box.cell_height // sixel.BAND * sixel.BAND
+    if not height:
+        return Drawing(pixels)
+    inner = image.resize(_fitting(image, width, height, grows=True))
+    whole = Image.new("RGBA", (width, height))
+    whole.paste(inner, ((width - inner.width) // 2, (height - inner.height) // 2))
+    data = sixel.encoded(whole)
+    return Drawing(pixels, data, len(data))
+
+
+def _fitting(image: "Picture", width: int, height: int, *, grows: bool = False) -> tuple[int, int]:
+    scale = min(width / image.width, height / image.height)
+    scale = scale if grows else min(1.0, scale)
+    return max(1, round(image.width * scale)), max(1, round(image.height * scale))
+
+
+def _png(image: "Picture") -> bytes:
+    out = io.BytesIO()
+    image.save(out, "PNG", compress_level=3)
+    return out.getvalue()
+
+
+def _half_blocks(image: "Picture", box: CellBox) -> Pixels:
+    from PIL import Image  # noqa: PLC0415  (at the first image)
+
+    columns, rows = box.columns, 2 * box.rows
+    values = image.resize((columns, rows), Image.Resampling.BOX).tobytes()
+    return tuple(
+        tuple(_colour(values[4 * at : 4 * at + 4]) for at in range(row * columns, (row + 1) * columns))
+        for row in range(rows)
+    )
+
+
+def _colour(pixel: bytes) -> str:
+    return f"#{pixel[0]:02x}{pixel[1]:02x}{pixel[2]:02x}" if pixel[3] >= 128 else ""

@@ -1,0 +1,184 @@
+"""Images that a terminal draws over cells: put there when all their cells are on the screen and have come to rest.
+
+The cells below hold half blocks, which stand for the image while it moves, while a part of it is out of sight or
+covered, and where the terminal shows nothing else. What is on the screen is known from the rows that were sent
+(`terminal_output`), whose cells say which image they belong to; so this knows no widget. An image is taken off before
+any of its cells is written: its place is erased, and its cells are sent again.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from textual.strip import Strip
+
+from widgets.graphics import kitty
+from widgets.graphics.drawn_image import DrawnImage
+from widgets.graphics.image_marks import marked
+from widgets.terminal.written_runs import Row, Run
+
+REST_SECONDS = 0.2
+"""Seconds for which nothing of it has moved: while one scrolls, nothing is drawn."""
+_STRIPS = 512
+
+
+class ImagePlace(NamedTuple):
+    token: int
+    x: int
+    y: int
+
+
+class _Part(NamedTuple):
+    """Cells of a row of the screen that show a row of an image."""
+
+    token: int
+    row: int
+    x: int
+    end: int
+
+
+class ImageOverlay:
+    def __init__(
+        self,
+        image_of: Callable[[int], DrawnImage | None],
+        write: Callable[[str], None],
+        lines: Callable[[], int],
+    ) -> None:
+        """`image_of`: which image has a token, if it still counts. `lines`: the terminal's height."""
+        self._image_of = image_of
+        self._write = write
+        self._lines = lines
+        self._drawn: dict[ImagePlace, DrawnImage] = {}
+        self._seen: set[ImagePlace] = set()
+        self._parts: OrderedDict[int, tuple[Strip, list[_Part]]] = OrderedDict()
+        """Of strips, by their identity; the strip is kept so that it stays one."""
+        self._timer: asyncio.TimerHandle | None = None
+        self.is_used = False
+        """Whether there has been such an image at all."""
+
+    @property
+    def drawn(self) -> frozenset[ImagePlace]:
+        return frozenset(self._drawn)
+
+    def covers(self, top: int, bottom: int) -> bool:
+        """Whether an image is drawn on these rows, which may not be moved then."""
+        return any(place.y < bottom and place.y + image.rows > top for place, image in self._drawn.items())
+
+    def clear_before_write(self, rows: dict[int, Row], wanted: dict[int, list[Run]]) -> str:
+        """Takes off what is about to be written over; the rest of its cells is wanted again."""
+        out: list[str] = []
+        for place, image in tuple(self._drawn.items()):
+            if not image.is_over_cells or self._is_written(place, image, rows, wanted):
+                out.append(self._remove(place, image))
+                _request_again(place, image, rows, wanted)
+        return "".join(out)
+
+    def _is_written(
+        self, place: ImagePlace, image: DrawnImage, rows: dict[int, Row], wanted: dict[int, list[Run]]
+    ) -> bool:
+        for y in range(place.y, place.y + image.rows):
+            row = rows.get(y, {})
+            for run in wanted.get(y, ()):
+                if run.x >= place.x + image.columns or run.end <= place.x:
+                    continue
+                known = row.get(run.x)
+                if known is None or known.end != run.end:
+                    return True
+                if known.strip is not run.strip and known.strip != run.strip:
+                    return True
+        return False
+
+    def remove_all(self) -> str:
+        """Before everything is written anew, or the screen is left: nothing is drawn later on what comes then."""
+        self._seen = set()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        return "".join(self._remove(place, image) for place, image in tuple(self._drawn.items()))
+
+    def _remove(self, place: ImagePlace, image: DrawnImage) -> str:
+        del self._drawn[place]
+        out = kitty.remove_placement(image.number, _number_of(place)) if image.number else ""
+        for y in range(place.y, place.y + image.rows):
+            out += f"\x1b[{y + 1};{place.x + 1}H\x1b[0m\x1b[{image.columns}X"
+        return out
+
+    def schedule_drawing(self, rows: dict[int, Row]) -> None:
+        """After a frame: what could be drawn now is, when it has been there for a while."""
+        seen = set(self._wholly_visible(rows)) if self.is_used else set[ImagePlace]()
+        if seen == self._seen:
+            return
+        self._seen = seen
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if seen - self._drawn.keys():
+            self._timer = asyncio.get_running_loop().call_later(REST_SECONDS, self._draw)
+
+    def _draw(self) -> None:
+        self._timer = None
+        out: list[str] = []
+        for place in sorted(self._seen - self._drawn.keys()):
+            image = self._image_of(place.token)
+            if image is not None and image.is_over_cells:
+                self._drawn[place] = image
+                out.append(f"\x1b[{place.y + 1};{place.x + 1}H")
+                out.append(
+                    image.sequence or kitty.place(image.number, _number_of(place), image.columns, image.rows)
+                )
+        if out:
+            self._write("\x1b7" + "".join(out) + "\x1b8")
+
+    def _wholly_visible(self, rows: dict[int, Row]) -> Iterable[ImagePlace]:
+        found: dict[ImagePlace, set[int]] = {}
+        for y, row in rows.items():
+            for run in row.values():
+                for part in self._parts_of(run.strip):
+                    place = ImagePlace(part.token, run.x + part.x, y - part.row)
+                    image = self._image_of(part.token)
+                    if image is not None and part.end - part.x == image.columns:
+                        found.setdefault(place, set()).add(part.row)
+        for place, seen in found.items():
+            image = self._image_of(place.token)
+            if image is not None and len(seen) == image.rows and place.y + image.rows < self._lines():
+                yield place  # on the last line, drawing it would scroll the screen
+
+    def _parts_of(self, strip: Strip) -> list[_Part]:
+        kept = self._parts.get(id(strip))
+        if kept is not None and kept[0] is strip:
+            return kept[1]
+        parts: list[_Part] = []
+        x = 0
+        for text, style, _ in strip:
+            mark = marked(style)
+            end = x + len(text)  # such cells are half blocks; what is wider is no image
+            if mark is not None:
+                last = parts[-1] if parts else None
+                if last is not None and (last.token, last.row, last.end) == (*mark, x):
+                    parts[-1] = last._replace(end=end)
+                else:
+                    parts.append(_Part(*mark, x, end))
+            x = end
+        self._parts[id(strip)] = (strip, parts)
+        while len(self._parts) > _STRIPS:
+            self._parts.popitem(last=False)
+        return parts
+
+
+def _request_again(
+    place: ImagePlace, image: DrawnImage, rows: dict[int, Row], wanted: dict[int, list[Run]]
+) -> None:
+    """What stands below it, in front of what is to be written there."""
+    for y in range(place.y, place.y + image.rows):
+        row = rows.get(y, {})
+        runs = wanted.setdefault(y, [])
+        for run in [run for run in row.values() if run.x < place.x + image.columns and run.end > place.x]:
+            del row[run.x]
+            if not any(new.x <= run.x and new.end >= run.end for new in runs):
+                runs.insert(0, run)
+
+
+def _number_of(place: ImagePlace) -> int:
+    """kitty's number of a placement."""
+    return 1 + place.y * 1000 + place.x

@@ -1,0 +1,147 @@
+"""What a terminal can show, by what it answers, what is wished, and what stands between it and bayou."""
+
+import asyncio
+import os
+import struct
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Literal
+
+from rich.color import ColorSystem
+
+from widgets.graphics import kitty, terminal_replies
+from widgets.graphics.drawn_image import ImageProtocol
+from widgets.graphics.terminal_replies import TerminalFeatures
+from widgets.terminal.terminal_control import wrapped
+
+if TYPE_CHECKING:
+    from widgets.graphics.tmux import Pane
+
+ImageSetting = Literal["auto", "kitty", "iterm2", "sixel", "blocks"]
+_ID_FAMILY = 0xBA
+_DEFAULT_CELL = (10, 20)
+_MAX_CELL = (32, 64)
+_MAX_FAILURES = 3
+"""After so many images that it said it could show and could not, it is asked for no more."""
+
+
+class ImageSupport:
+    def __init__(
+        self,
+        setting: ImageSetting,
+        *,
+        env: Mapping[str, str] = os.environ,
+        find_program: Callable[[str], str | None] = lambda name: None,
+        color_system: Callable[[], ColorSystem] = lambda: ColorSystem.TRUECOLOR,
+    ) -> None:
+        self.setting: ImageSetting = setting
+        self._env = env
+        self._find_program = find_program
+        self._color_system = color_system
+        self._known = TerminalFeatures()
+        self._pane: Pane | None = None
+        self._failures = 0
+        self.is_in_tmux = bool(env.get("TMUX"))
+
+    @property
+    def protocol(self) -> ImageProtocol:
+        is_pale = self._color_system() not in (ColorSystem.EIGHT_BIT, ColorSystem.TRUECOLOR)
+        if is_pale or self._failures >= _MAX_FAILURES or "NO_COLOR" in self._env:
+            return "blocks"
+        if self.is_in_tmux:
+            return self._through_tmux()
+        known = self._known
+        match self.setting:
+            case "kitty":
+                return "placements" if known.name and not known.has_cells else "kitty"
+            case "auto":
+                return _best_of(known)
+            case _:
+                return self.setting
+
+    def _through_tmux(self) -> ImageProtocol:
+        """Only what is in cells is moved, clipped and covered by it; it draws sixels itself, if it was built to."""
+        if self.setting == "sixel":
+            return "sixel"
+        pane = self._pane
+        if pane is None or not pane.passes or self.setting not in ("auto", "kitty"):
+            return "blocks"
+        has_answered = self._known.has_kitty and pane.terminal.lower().startswith(
+            terminal_replies.PLACEHOLDER_TERMINALS
+        )
+        return "kitty" if has_answered or self.setting == "kitty" else "blocks"
+
+    @property
+    def cell(self) -> tuple[int, int]:
+        """Width and height of a cell in pixels."""
+        if self.protocol == "blocks":
+            return _DEFAULT_CELL
+        width, height = self._known.cell or _system_cell_size() or _DEFAULT_CELL
+        return min(width, _MAX_CELL[0]), min(height, _MAX_CELL[1])
+
+    @property
+    def family(self) -> int:
+        """Of kitty's numbers. Panes of one tmux share a terminal."""
+        pane = self._env.get("TMUX_PANE", "")[1:]
+        return 1 + int(pane) % (_ID_FAMILY - 2) if self.is_in_tmux and pane.isdigit() else _ID_FAMILY
+
+    def queries(self) -> str:
+        """For a terminal that is not behind tmux."""
+        is_wanted = self.setting != "blocks" and "NO_COLOR" not in self._env
+        return terminal_replies.queries() if is_wanted and terminal_replies.can_query(self._env) else ""
+
+    def take(self, answer: str) -> bool:
+        """Whether it is the first word of it that it knows kitty's protocol."""
+        before = self._known
+        self._known = before.with_answer(answer)
+        return self._known.has_kitty and not before.has_kitty
+
+    def note_failure(self) -> None:
+        self._failures += 1
+
+    async def query_tmux(self, send: Callable[[str], None]) -> bool:
+        """Whether its terminal is reached now: what tmux is to hand on is lost while nobody looks at the pane."""
+        program = self._find_program("tmux") if self.setting in ("auto", "kitty") else None
+        if program is None:
+            return False
+        from widgets.graphics import tmux  # noqa: PLC0415  (most are not in it)
+
+        pane = await asyncio.to_thread(tmux.ask, program, self._env.get("TMUX_PANE", ""), self._env)
+        self._pane = pane
+        if pane.passes and pane.is_in_front and not self._known.has_kitty:
+            send(self.wrapped(kitty.query(terminal_replies.QUERY_IMAGE_ID)))
+        return pane.passes and pane.is_seen
+
+    @property
+    def is_in_front(self) -> bool:
+        """What tmux's terminal answers comes here, as of when it was looked at last."""
+        return self._pane is not None and self._pane.is_in_front
+
+    def wrapped(self, sequence: str) -> str:
+        """For the terminal itself, whatever is between."""
+        return wrapped(sequence, self._env) if self.is_in_tmux else sequence
+
+
+def _best_of(known: TerminalFeatures) -> ImageProtocol:
+    if known.has_kitty and known.has_cells:
+        return "kitty"
+    if known.has_files:
+        return "iterm2"
+    if known.has_kitty and known.is_complete:
+        return "placements"
+    return "sixel" if known.has_sixel else "blocks"
+
+
+def _system_cell_size() -> tuple[int, int] | None:
+    import fcntl  # noqa: PLC0415  (not on every system)
+    import termios  # noqa: PLC0415
+
+    if sys.__stdout__ is None:
+        return None
+    try:
+        size = fcntl.ioctl(sys.__stdout__.fileno(), termios.TIOCGWINSZ, b"\0" * 8)
+    except (OSError, ValueError):
+        return None
+    rows, columns, width, height = struct.unpack("HHHH", size)
+    found = (width // columns, height // rows) if columns and rows else (0, 0)
+    return found if min(found) >= 2 else None

@@ -1,0 +1,86 @@
+"""Keys in texts: which key is in force for an action, as a person reads it. Texts name the usual one and ask here."""
+
+from collections.abc import Iterable, Mapping
+
+from tools.patterns import late
+
+NO_KEY = "unbound"
+"""A key that no keyboard has; Textual takes a key away only by giving another."""
+_NAMES = {
+    "escape": "esc",
+    "pageup": "pgup",
+    "pagedown": "pgdn",
+    "up": "↑",
+    "down": "↓",
+    "left": "←",
+    "right": "→",
+    "right_square_bracket": "]",
+    "left_square_bracket": "[",
+    "underscore": "_",
+    "minus": "-",
+    "slash": "/",
+    "question_mark": "?",
+    "full_stop": ".",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
+    "comma": ",",
+    "colon": ":",
+    "delete": "del",
+}
+
+
+def key_name(key: str) -> str:
+    """A key as a person reads it: `ctrl+right_square_bracket` is `ctrl+]`, `L` is `shift+l`."""
+    if " " in key:
+        return " ".join(map(key_name, key.split()))
+    parts = key.split("+")
+    parts[-1] = _NAMES.get(parts[-1], parts[-1])
+    if len(parts) == 1 and len(parts[0]) == 1 and parts[0].isupper():
+        return f"shift+{parts[0].lower()}"
+    return "+".join(parts)
+
+
+def key_label(own: Mapping[str, str], action: str, usual: str) -> str:
+    """The key of an action: `usual` unless the person has another; nothing when it has none."""
+    if action not in own:
+        return key_name_in_text(usual)
+    key = own[action].split(",")[0].strip()
+    return "" if key == NO_KEY else key_name(key)
+
+
+def key_name_in_text(usual: str) -> str:
+    """A key that is named in a sentence of the sources, as everywhere: `Ctrl+R` is `ctrl+r`, `Escape` is `esc`."""
+    return key_name(usual.lower()) if len(usual) > 1 else usual
+
+
+_PRESSABLE = late(
+    r"(?<![\w/+])(?:(?:(?:ctrl|alt|shift|super)\+)+(?:[a-z]+\d*|[^\s\w])|esc|f\d{1,2}|(?:enter|tab)(?= \w))(?![\w+])"
+    r"|(?<![\w/.~])/[a-z][a-z-]+(?![\w/.])"
+)
+
+
+def key_spans(text: str) -> list[tuple[int, int]]:
+    """Where a sentence of bayou's names a key or a slash command."""
+    return [found.span() for found in _PRESSABLE.finditer(text)]
+
+
+def hint_parts(hints: str) -> list[tuple[str, bool]]:
+    """`enter edit · del remove` in pieces, each with whether it is a key."""
+    parts: list[tuple[str, bool]] = []
+    for number, hint in enumerate(hints.split(" · ") if hints else ()):
+        key, _, words = hint.partition(" ")
+        parts += [(" · " if number else "", False), (key, True), (f" {words}", False)]
+    return parts
+
+
+def fitting_hints(hints: str, width: int) -> str:
+    """Those that have room: the last ones are left out first, but for the way back."""
+    left = hints.split(" · ")
+    while len(left) > 1 and len(" · ".join(left)) > width:
+        left.pop(-2 if left[-1].startswith("esc ") else -1)
+    return " · ".join(left)
+
+
+def format_hints(told: Iterable[tuple[str, str]]) -> str:
+    """`enter edit · del remove`, from keys and what they do; what has no key is left out."""
+    return " · ".join(f"{key} {words}" for key, words in told if key)

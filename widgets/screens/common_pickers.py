@@ -1,0 +1,130 @@
+"""Pickers over what is known by name: actions with their keys, the keys themselves, themes, older prompts."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.binding import BindingType
+
+from widgets.editor.chips import UnsentPrompt, text_with_labels
+from widgets.key_labels import key_name
+from widgets.lists.row_list import RowList
+from widgets.lists.rows import Badge, ListRow
+from widgets.screens.actions import ActionRow
+from widgets.screens.dialogs import DialogScreen
+from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
+from widgets.screens.preview import PreviewPart, PreviewText
+from widgets.screens.screen_parts import KeyHint
+
+
+def palette_screen(actions: Sequence[ActionRow]) -> PickerScreen:
+    """Every action with its key; Enter does it."""
+    rows = [
+        ListRow(
+            id=action.id,
+            title=action.title,
+            detail=action.detail,
+            right=", ".join(map(key_name, action.keys)),
+            right_tone="accent",
+            words=f"{action.id} {action.group}",
+        )
+        for action in actions
+    ]
+    return PickerScreen("Actions", rows, choose="do it", placeholder="what to do?")
+
+
+def hotkeys_screen(actions: Sequence[ActionRow], *, note: str = "", current: str = "") -> PickerScreen:
+    """The live map of keys, by group. Enter gives the row back, for binding it anew."""
+    rows: list[ListRow] = []
+    group = ""
+    for action in actions:
+        if action.group != group:
+            group = action.group
+            rows.append(ListRow(id=f"#{group}", title=group, is_heading=True))
+        badges = [Badge(text=action.problem, tone="warning")] if action.problem else []
+        if action.is_own:
+            badges.append(Badge(text="yours", tone="accent"))
+        rows.append(
+            ListRow(
+                id=action.id,
+                title=action.title,
+                right=", ".join(map(key_name, action.keys)) or "no key",
+                right_tone="accent" if action.keys else "dim",
+                badges=tuple(badges),
+                words=f"{action.group} {action.id} {' '.join(action.keys)}",
+            )
+        )
+    return PickerScreen("Keys", rows, note=note, current=current, choose="another key", is_full_height=True)
+
+
+def history_screen(entries: Sequence[UnsentPrompt]) -> PickerScreen:
+    """Older prompts, newest first, each once; the row's id is its place in `entries`."""
+    newest: dict[str, int] = {}
+    for number, entry in enumerate(entries):
+        newest.setdefault(text_with_labels(entry), number)
+    rows = [ListRow(id=str(number), title=" ".join(text.split())[:400]) for text, number in newest.items()]
+
+    def preview(row: ListRow) -> PreviewText:
+        return PreviewText(parts=(PreviewPart(text=text_with_labels(entries[int(row.id)])),))
+
+    return PickerScreen("Older prompts", rows, order="given", choose="put into the editor", preview=preview)
+
+
+SAMPLE = PreviewText(
+    title="How it looks",
+    parts=(
+        PreviewPart(text="A heading", is_heading=True),
+        PreviewPart(text="Text as an answer has it, and"),
+        PreviewPart(text="what stands aside of it.", tone="muted"),
+        PreviewPart(text="A hint that need not be read.", tone="dim"),
+        PreviewPart(text=""),
+        PreviewPart(text="› what has the focus", tone="accent"),
+        PreviewPart(text="✓ done", tone="success"),
+        PreviewPart(text="! careful", tone="warning"),
+        PreviewPart(text="✗ failed", tone="error"),
+    ),
+)
+
+
+class ThemeScreen(PickerScreen):
+    """Themes, each put in force by `use` while the cursor is on it; Escape gives the old one back."""
+
+    ACTIONS = (PickerAction(id="app.themes.save", keys="ctrl+s", label="use and make default", importance=7),)
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
+
+    def __init__(self, rows: Sequence[ListRow], current: str, use: Callable[[str], str | None]) -> None:
+        self._before = current
+        self._use = use
+        super().__init__(
+            "Theme", rows, current=current, choose="use", preview=lambda _: SAMPLE, order="given"
+        )
+
+    def on_row_list_moved(self, event: RowList.Moved) -> None:
+        super().on_row_list_moved(event)
+        if event.row is not None:
+            self.show_note(self._use(event.row.id) or "")
+
+    def action_cancel(self) -> None:
+        self._use(self._before)
+        self.dismiss(None)
+
+
+class KeyScreen(DialogScreen[str | None]):
+    """Waits for the key that an action shall have; Escape leaves it as it is, Delete gives the default back."""
+
+    def __init__(self, action: ActionRow) -> None:
+        keys = ", ".join(map(key_name, action.keys)) or "no key"
+        super().__init__(
+            f"A key for: {action.title}", f"Press it now. So far: {keys}. In keybindings.json: {action.id}"
+        )
+
+    def hints(self) -> Sequence[KeyHint]:
+        return (KeyHint("delete", "the default again", 7), KeyHint("escape", "leave it", 8))
+
+    def on_key(self, event: events.Key) -> None:
+        event.stop()
+        event.prevent_default()
+        if event.key != "escape":
+            self.dismiss("" if event.key == "delete" else event.key)
+        else:
+            self.dismiss(None)

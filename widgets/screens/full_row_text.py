@@ -1,0 +1,41 @@
+"""What a list cuts off of its current row, in full below it: nothing is cut that cannot be read."""
+
+from widgets.lists.row_list import RowList, cut_off
+from widgets.lists.rows import ListRow
+from widgets.screens.preview import Preview, PreviewPart, PreviewText, row_count
+
+SHARE = 8
+"""It takes at most this part of the height."""
+ROOMY = 16
+"""Rows of a terminal from which it has room, with a blank one above it."""
+
+
+class FullRowText(Preview):
+    """Rows that are kept free for it, as many as the longest needs: the list stays where it is while one moves in it.
+    There are none where nothing is cut."""
+
+    def fit(self, rows: RowList, *, is_told: bool) -> None:
+        """`is_told`: a preview says all of it."""
+        width, height = self.app.size
+        if is_told or height < ROOMY:
+            self.display = False
+            return
+        choices = (item.row for item in rows.shown if not item.row.is_heading)
+        needs = max(
+            (row_count(told, width) for row in choices if (told := _cut(rows, row, width)).parts), default=0
+        )
+        self.display = needs > 0
+        self.styles.height = max(1, min(needs, height // SHARE))
+        self.styles.margin = (1, 0, 0, 0)
+        self.show_row(rows)
+
+    def show_row(self, rows: RowList) -> None:
+        """Of the row that the list is at."""
+        if self.display:
+            self.show(_cut(rows, rows.current, self.app.size.width) if rows.current else PreviewText())
+
+
+def _cut(rows: RowList, row: ListRow, width: int) -> PreviewText:
+    return PreviewText(
+        parts=tuple(PreviewPart(text=text, tone="muted") for text in cut_off(rows, row, width - 1))
+    )

@@ -1,0 +1,162 @@
+"""What the screens have in common: the rule with a title, the line that tells the keys, the names of keys."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, NamedTuple
+
+from rich.style import Style
+from textual.containers import Container, Vertical
+from textual.strip import Strip
+from textual.widget import Widget
+
+from widgets import textual_internals as textual_inside
+from widgets.key_labels import NO_KEY, key_name
+from widgets.line import Line, cells, plain
+from widgets.transcript.leaves.safe_text import crop
+
+
+class KeyHint(NamedTuple):
+    key: str
+    """As a binding names it; several with a slash between."""
+    label: str
+    importance: int = 5
+    """What has the lowest is left out first when the line is too narrow."""
+    id: str = ""
+    """Of the action, several with a slash between: a person's own keys are told instead of the default ones."""
+
+
+class KeyHints(Widget):
+    """What each key does. Drops the least important hints when it is narrow."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"key-hints--key", "key-hints--label"}
+    DEFAULT_CSS = "KeyHints { height: 1; }"
+
+    def __init__(
+        self, hints: Sequence[KeyHint] = (), *, all_keys: KeyHint | None = None, id: str | None = None
+    ) -> None:
+        """`all_keys`: what stands in for the hints that do not fit."""
+        super().__init__(id=id)
+        textual_inside.paint_without_frame(self)
+        self.hints = tuple(hints)
+        self._all_keys = all_keys
+
+    def show(self, hints: Sequence[KeyHint]) -> None:
+        if tuple(hints) != self.hints:
+            self.hints = tuple(hints)
+            self.refresh()
+
+    def fitting(self, width: int) -> list[KeyHint]:
+        left = self.in_force()
+        if self._all_keys is not None and _total(left) > width - 3:
+            own = textual_inside.keymap_of(self.app) if self.is_attached else {}
+            all_keys = _with_own_keys(self._all_keys, own)
+            left = [*left[:-1], *([all_keys] if all_keys else []), *left[-1:]]
+        while left and _total(left) > width - 3:
+            left.remove(min(reversed(left), key=lambda hint: hint.importance))
+        return left
+
+    def in_force(self) -> list[KeyHint]:
+        """All of them, with the person's own keys; those without a key are left out."""
+        own = textual_inside.keymap_of(self.app) if self.is_attached else {}
+        return [shown for hint in self.hints if (shown := _with_own_keys(hint, own)) is not None]
+
+    def render_line(self, y: int) -> Strip:
+        key = self.get_component_rich_style("key-hints--key")
+        label = self.get_component_rich_style("key-hints--label")
+        line = Line(self.size.width, self.rich_style).pad(2)
+        for number, hint in enumerate(self.fitting(self.size.width)):
+            line.add(" · " if number else "", label)
+            line.add(_shown_keys(hint.key), key).add(" " + hint.label, label)
+        return line.strip()
+
+
+def _with_own_keys(hint: KeyHint, own: Mapping[str, str]) -> KeyHint | None:
+    """None when the key was taken away."""
+    if not any(action in own for action in hint.id.split("/")):
+        return hint
+    keys = [
+        own.get(action, default).split(",")[0]
+        for action, default in zip(hint.id.split("/"), hint.key.split("/"), strict=False)
+    ]
+    kept = [key for key in keys if key != NO_KEY]
+    return hint._replace(key="/".join(kept)) if kept else None
+
+
+def _shown_keys(keys: str) -> str:
+    return "/".join(key_name(key) for key in keys.split("/")) if keys != "/" else "/"
+
+
+def _total(hints: Sequence[KeyHint]) -> int:
+    return sum(cells(_shown_keys(hint.key)) + cells(hint.label) + 4 for hint in hints) - 3
+
+
+def key_list_text(hints: Sequence[KeyHint]) -> str:
+    """One a line, what they do in one column."""
+    width = max((cells(_shown_keys(hint.key)) for hint in hints), default=0)
+    return "\n".join(f"{_shown_keys(hint.key):<{width}}  {hint.label}" for hint in hints)
+
+
+class Sheet(Vertical):
+    """Holds the rows of a screen one below the other. They cover all of it, so nothing of its own is drawn."""
+
+    BLANK = True
+
+
+class Body(Container):
+    """Holds the panes of a sheet, which cover all of it."""
+
+    BLANK = True
+
+
+MIN_TITLE_CELLS = 24
+"""Cells that it takes from the first word of its note, if need be."""
+
+
+class RuleTitle(Widget):
+    """A rule across the width with a title at its left and a note at its right."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"rule-title--{part}" for part in ("rule", "title", "note", "added", "removed")
+    }
+    DEFAULT_CSS = "RuleTitle { height: 1; }"
+
+    def __init__(self, title: str = "", note: str = "", *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        textual_inside.paint_without_frame(self)
+        self.title = title
+        self.note = note
+
+    def show(self, *, title: str | None = None, note: str | None = None) -> None:
+        before = (self.title, self.note)
+        self.title = self.title if title is None else title
+        self.note = self.note if note is None else note
+        if before != (self.title, self.note):
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        rule = self.get_component_rich_style("rule-title--rule")
+        width = self.size.width
+        note = f" {plain(self.note)} " if self.note else ""
+        line = Line(width, self.rich_style)
+        if self.title:
+            first = cells(self.note.split(" · ")[0]) + 4 if self.note else 0
+            title = crop(
+                plain(self.title), max(1, min(line.room - 5, max(MIN_TITLE_CELLS, line.room - 5 - first)))
+            )
+            line.add("─ ", rule).add_with_diffstat(title, *self._inks("title")).add(" ")
+        note = _fitting_note(note, max(0, line.room - 2))
+        if cells(note) > 2:
+            line.fill_to(width - cells(note) - 1, "─", rule)
+            line.add_with_diffstat(note, *self._inks("note"))
+        return line.fill_to(width, "─", rule).strip()
+
+    def _inks(self, words: str) -> list[Style]:
+        """For words, and for lines that came and went."""
+        return [self.get_component_rich_style(f"rule-title--{part}") for part in (words, "added", "removed")]
+
+
+def _fitting_note(note: str, width: int) -> str:
+    """Whole parts of it, as many as have room; of the first as much as has."""
+    left = note.strip().split(" · ")
+    while len(left) > 1 and cells(" · ".join(left)) + 2 > width:
+        left.pop()
+    return crop(f" {' · '.join(left)} ", width)

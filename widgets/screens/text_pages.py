@@ -1,0 +1,70 @@
+"""Screens for reading: one page of text, or two side by side that scroll together."""
+
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+
+from widgets.screens.preview import Preview, PreviewPart, PreviewText
+from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle, key_list_text
+from widgets.textual_internals import SheetScreen
+
+MAX_PAGE_CHARS = 2_000_000
+"""Characters: what is laid out within the blink of an eye."""
+
+
+_HINTS = (
+    KeyHint("up/down", "scroll", 5, "tui.select.up/tui.select.down"),
+    KeyHint("escape", "close", 9, "tui.select.cancel"),
+)
+
+
+class PageScreen(SheetScreen[None]):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "scroll_text(-1)", "Up", show=False, id="tui.select.up"),
+        Binding("down,j", "scroll_text(1)", "Down", show=False, id="tui.select.down"),
+        Binding("pageup,b", "scroll_text(-10)", "Page up", show=False, id="tui.select.pageUp"),
+        Binding("pagedown,space", "scroll_text(10)", "Page down", show=False, id="tui.select.pageDown"),
+        Binding("home,g", "edge(False)", "Top", show=False, id="tui.select.first"),
+        Binding("end,G", "edge(True)", "Bottom", show=False, id="tui.select.last"),
+        Binding("q,enter", "cancel", "Close", show=False, id="tui.select.confirm"),
+    ]
+
+    def __init__(self, title: str, *pages: PreviewText, note: str = "") -> None:
+        super().__init__(classes="full-height beside")
+        self._heading = title
+        self._note = note
+        self.pages = pages
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="sheet"):
+            yield RuleTitle(self._heading, self._note, id="title")
+            with Horizontal(id="body"):
+                for number, _ in enumerate(self.pages):
+                    yield Preview(longest=MAX_PAGE_CHARS, id=f"page-{number}")
+            yield KeyHints(_HINTS, id="keys")
+
+    def on_mount(self) -> None:
+        for pane, page in zip(self.query(Preview), self.pages, strict=True):
+            pane.show(page)
+
+    def action_scroll_text(self, delta: int) -> None:
+        for pane in self.query(Preview):
+            pane.scroll_relative(y=delta, animate=False)
+
+    def action_edge(self, is_end: bool) -> None:
+        for pane in self.query(Preview):
+            (pane.scroll_end if is_end else pane.scroll_home)(animate=False)
+
+
+ALL_KEYS = KeyHint("f1", "all keys", 10, "tui.select.keys")
+
+
+def show_all_keys(screen: Screen[Any]) -> None:
+    """Over a screen, all that its line of hints has no room for."""
+    hints = screen.query_one(KeyHints).in_force()
+    screen.app.push_screen(
+        PageScreen("Keys here", PreviewText(parts=(PreviewPart(text=key_list_text(hints)),)))
+    )

@@ -1,0 +1,117 @@
+"""What a wide page tells at its right: changed files, todos, jobs. Takes frozen rows and never the focus.
+
+What stands in it, and whether it is there, is the application's business.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, Literal
+
+import msgspec
+from rich.style import Style
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from widgets import textual_internals as textual_inside
+from widgets.line import Line, cells, plain
+
+SideTone = Literal["text", "muted", "dim", "accent", "success", "warning", "error"]
+_PARTS = ("text", "muted", "dim", "accent", "success", "warning", "error", "title", "rule")
+
+
+class SideRow(msgspec.Struct, frozen=True, kw_only=True):
+    text: str
+    mark: str = ""
+    tone: SideTone = "text"
+    figures: tuple[tuple[str, SideTone], ...] = ()
+    """At the right edge."""
+    is_path: bool = False
+    """Of which the end stays when it is too long."""
+
+
+class SideSection(msgspec.Struct, frozen=True, kw_only=True):
+    title: str
+    note: str = ""
+    rows: tuple[SideRow, ...] = ()
+    at: int = 0
+    """The row that stays in sight when there is no room for all."""
+
+
+class SidePanel(Widget):
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"side--{part}" for part in _PARTS}
+    DEFAULT_CSS = "SidePanel { dock: right; height: 100%; }"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        textual_inside.paint_without_frame(self)
+        self.sections: tuple[SideSection, ...] = ()
+        self._drawn: list[SideSection | SideRow | None] = []
+        self.empty = ""
+        """What stands there while there is nothing to tell."""
+        self.display = False
+
+    def show(self, sections: Sequence[SideSection]) -> None:
+        if tuple(sections) != self.sections:
+            self.sections = tuple(sections)
+            self.refresh()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._drawn = list(self._lines())
+        return super().render_lines(crop)
+
+    def render_line(self, y: int) -> Strip:
+        line = Line(self.size.width, self.rich_style, edge=1).add("│ ", self._style("rule"))
+        if y < len(self._drawn):
+            self._draw(line, self._drawn[y])
+        return line.strip()
+
+    def _lines(self) -> Iterator[SideSection | SideRow | None]:
+        """What each line shows: the head of a section, a row, nothing."""
+        if not self.sections:
+            yield SideRow(text=self.empty, tone="muted")
+            return
+        for number, (section, room) in enumerate(zip(self.sections, self._shares(), strict=True)):
+            if number:
+                yield None
+            yield section
+            yield from in_room(section, room)
+
+    def _shares(self) -> list[int]:
+        """Rows for each section: the longest gives way first."""
+        shares = [len(section.rows) for section in self.sections]
+        room = self.size.height - 2 * len(shares) + 1
+        while sum(shares) > max(room, len(shares)):
+            shares[shares.index(max(shares))] -= 1
+        return shares
+
+    def _draw(self, line: Line, shown: SideSection | SideRow | None) -> None:
+        match shown:
+            case SideSection():
+                line.add(plain(shown.title), self._style("title"))
+                styles = (self._style(tone) for tone in ("muted", "success", "error"))
+                line.add_with_diffstat(f"  {plain(shown.note)}" if shown.note else "", *styles)
+            case SideRow():
+                figures = sum(cells(text) + 1 for text, _ in shown.figures)
+                words = Line(max(1, line.room - figures), line.base)
+                words.add(f"{shown.mark} " if shown.mark else "", self._style(shown.tone))
+                words.add(plain(shown.text), self._style(shown.tone), keep_end=shown.is_path)
+                line.take(words)
+                line.fill_to(line.width - 1 - figures)
+                for text, tone in shown.figures:
+                    line.add(" ").add(text, self._style(tone))
+            case None:
+                pass
+
+    def _style(self, part: str) -> Style:
+        return self.get_component_rich_style(f"side--{part}")
+
+
+def in_room(section: SideSection, room: int) -> Sequence[SideRow]:
+    """The rows around the one that matters; the last says how many more there are."""
+    rows = section.rows
+    if len(rows) <= room:
+        return rows
+    shown = max(0, room - 1)
+    first = max(0, min(section.at - 1, len(rows) - shown))
+    more = SideRow(text=f"… {len(rows) - shown:,} more", tone="muted")
+    return [*rows[first : first + shown], more]

@@ -1,0 +1,123 @@
+"""What a terminal sends, sorted: keys for the parser, whole pastes, and what it answers when it is asked.
+
+A paste is handed on here and not by Textual's parser, which takes its time over a long one, and could press keys, Enter
+among them, with what it does not understand. Bytes become text in `terminal_input`.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+
+from textual.constants import ESCAPE_DELAY
+from textual.events import Paste
+
+from tools.patterns import late
+
+PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
+_ANSWER = late(
+    "\x1b\\]\\d+;[^\x07\x1b]*(?:\x07|\x1b\\\\)"  # a colour, the size of a cell
+    "|\x1b\\[\\?\\d*u|\x1b\\[\\?[\\d;]*c|\x1b\\[6;\\d+;\\d+t"  # how keys are told, attributes, the size of a cell
+    "|\x1b_G[^\x07\x1b]*\x1b\\\\|\x1bP>\\|[^\x07\x1b]*\x1b\\\\"  # images, its name
+)
+_BEGUN = late(
+    "\x1b(?:"
+    "\\[(?:20{0,2}|6(?:;\\d*){0,2}|\\?[\\d;]*)?|\\](?:\\d+(?:;[^\x07\x1b]*\x1b?)?)?"
+    "|_(?:G(?:[\\w=,]*|[\\w=,]*;(?:OK?\x1b?|E[ -~]*\x1b?)?))?|P(?:>(?:\\|[ -~]*\x1b?)?)?"
+    ")?\\Z"
+)
+"""The beginning of a paste or an answer, of which the rest is still under way; or an Escape."""
+_CERTAIN_REPLY = late("\x1b(?:_G[a-zA-Z]=|P>\\||\\]\\d+;)")
+"""What begins like this was pressed by nobody."""
+_MAX_REPLY_LENGTH = 200
+_REPLY_TIMEOUT = 1.0
+"""Seconds until what has begun like an answer has no end any more."""
+
+
+class TerminalReply(str):
+    """What a terminal says about itself."""
+
+    __slots__ = ()
+
+
+class InputSplitter:
+    """Takes a terminal's input in whatever pieces it comes; what they make does not depend on where it was cut.
+
+    What could be the beginning of an answer is held for as long as an Escape is, which could be a key's. Of an answer
+    that never ends nothing is typed, and what was pressed behind it counts.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._held = ""
+        self._fragment = ""
+        """Of what is held, what surely is an answer's."""
+        self._until = 0.0
+        self._paste: list[str] | None = None
+
+    @property
+    def hold_timeout(self) -> float | None:
+        """Seconds until what is held counts as it is; None: nothing is, or a paste goes on."""
+        if not self._held or self._paste is not None:
+            return None
+        return max(0.0, self._until - self._clock())
+
+    def feed(self, text: str) -> Iterator[str | Paste | TerminalReply]:
+        """Text with keys in it, pastes and answers, in their order."""
+        text, begun = self._held + text, self._fragment
+        self._held = self._fragment = ""
+        while text:
+            if self._paste is None:
+                before, begins, text = text.partition(PASTE_BEGINS)
+                if begins:
+                    self._paste = []
+                else:
+                    before = self._without_unfinished(before, begun)
+                if not self._held or before:
+                    yield from _parted(before, begun)
+                    begun = ""
+            else:
+                inside, ends, text = text.partition(PASTE_ENDS)
+                if not ends:
+                    self._hold_end_of_paste(inside)
+                    return
+                pasted, self._paste = "".join((*self._paste, inside)), None
+                yield Paste(pasted.replace("\0", ""))
+
+    def give_up(self) -> str:
+        """What was held and has had its time: the keys in it."""
+        if self.hold_timeout != 0.0:
+            return ""
+        held, fragment = self._held, self._fragment
+        self._held = self._fragment = ""
+        return held.removeprefix(fragment)
+
+    def _without_unfinished(self, text: str, begun: str) -> str:
+        found = _BEGUN.search(text)
+        if found is None or len(found.group()) > _MAX_REPLY_LENGTH:
+            return text
+        self._held = found.group()
+        if begun and not found.start():
+            self._fragment = begun
+        else:
+            is_sure = _CERTAIN_REPLY.match(self._held) is not None
+            self._fragment = self._held if is_sure else ""
+            self._until = self._clock() + (_REPLY_TIMEOUT if is_sure else ESCAPE_DELAY)
+        return text[: found.start()]
+
+    def _hold_end_of_paste(self, inside: str) -> None:
+        """Its last characters may be the beginning of the mark that ends it."""
+        assert self._paste is not None
+        cut = max(0, len(inside) - len(PASTE_ENDS) + 1)
+        self._paste.append(inside[:cut])
+        self._held = inside[cut:]
+
+
+def _parted(text: str, begun: str) -> Iterator[str | TerminalReply]:
+    """`begun`: what an answer begins with that went on otherwise, if none is found in its place."""
+    at = 0
+    for found in _ANSWER.finditer(text):
+        if keys := text[at : found.start()].removeprefix(begun):
+            yield keys
+        yield TerminalReply(found.group())
+        at, begun = found.end(), ""
+    if keys := text[at:].removeprefix(begun):
+        yield keys

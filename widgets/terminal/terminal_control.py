@@ -1,0 +1,218 @@
+"""What is said to the terminal besides the picture: title, progress, notifications, the way out.
+
+Sequences are made by pure functions; a caller writes them to the driver or the tty. Whatever is put into one is
+cleaned first, so that a session's name cannot command the terminal.
+"""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from textual.app import App
+
+from tools.patterns import late
+from widgets.line import plain
+from widgets.textual_internals import driver_of
+
+Method = Literal["auto", "bell", "off", "osc9", "osc99", "osc777"]
+Progress = Literal["none", "busy", "error"]
+BELL = "\x07"
+END = "\x1b\\"
+_SCREEN_CHUNK = 250
+"""Characters that GNU screen hands on at a time."""
+RESTORE = (
+    "\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l"  # picture, mouse
+    "\x1b[?2004l\x1b[?1004l\x1b[?2048l\x1b[<u\x1b[?1049l"  # paste, focus, resize, keys, screen
+    "\x1b[?7h\x1b[0m\x1b[0 q\x1b[?25h\x1b[23;0t"  # wrapping, colours, cursor, title
+)
+"""Every mode that a full-screen program may have set, back as it was: for ways out that nobody foresaw."""
+
+
+def wrapped(sequence: str, env: Mapping[str, str] = os.environ) -> str:
+    """For tmux and screen, which hand on only what is wrapped."""
+    if env.get("TMUX"):
+        return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + END
+    if env.get("STY") or env.get("TERM", "").startswith("screen"):
+        parts = (sequence[at : at + _SCREEN_CHUNK] for at in range(0, len(sequence), _SCREEN_CHUNK))
+        return "".join(f"\x1bP{part}{END}" for part in parts)
+    return sequence
+
+
+def title_sequence(title: str) -> str:
+    return f"\x1b]0;{_safe(title, 120)}{BELL}"
+
+
+def progress_sequence(state: Progress, percent: int | None = None) -> str:
+    """OSC 9;4: taskbar or tab progress."""
+    if state == "none":
+        return f"\x1b]9;4;0;0{END}"
+    kind = {"busy": 3 if percent is None else 1, "error": 2}[state]
+    return f"\x1b]9;4;{kind};{min(100, max(0, percent or 0))}{END}"
+
+
+def notification_sequence(method: Method, title: str, body: str, env: Mapping[str, str] = os.environ) -> str:
+    """A message for a person who looks elsewhere."""
+    title, body = _safe(title, 80), _safe(body, 200)
+    match choose_method(env) if method == "auto" else method:
+        case "off":
+            return ""
+        case "osc9":
+            return wrapped(f"\x1b]9;{title}: {body}{END}", env)
+        case "osc777":
+            return wrapped(f"\x1b]777;notify;{title.replace(';', ',')};{body}{END}", env)
+        case "osc99":
+            first = f"\x1b]99;i=bayou:d=0;{title}{END}"
+            return wrapped(first, env) + wrapped(f"\x1b]99;i=bayou:d=1:p=body;{body}{END}", env)
+        case _:
+            return BELL
+
+
+def choose_method(env: Mapping[str, str]) -> Method:
+    """What the terminal is known to understand; the bell where nothing is known."""
+    program = env.get("TERM_PROGRAM", "").lower()
+    if env.get("KITTY_WINDOW_ID") or "kitty" in env.get("TERM", ""):
+        return "osc99"
+    if program in ("iterm.app", "ghostty", "vscode", "wezterm") or env.get("WT_SESSION"):
+        return "osc9"
+    if program == "foot" or env.get("TERM", "").startswith(("foot", "rxvt")):
+        return "osc777"
+    return "bell"
+
+
+class Notifier(msgspec.Struct, eq=False):
+    """Decides whether a notification is due: not while one looks, not for what was quick, not twice a second."""
+
+    write: Callable[[str], None]
+    method: Method = "auto"
+    only_unfocused: bool = True
+    min_seconds: float = 10.0
+    clock: Callable[[], float] = time.monotonic
+    env: Mapping[str, str] = os.environ
+    is_focused: bool = True
+    _last: float = msgspec.field(default_factory=lambda: float("-inf"))
+
+    def notify(self, title: str, body: str, *, took: float | None = None) -> bool:
+        now = self.clock()
+        if self.only_unfocused and self.is_focused:
+            return False
+        if (took is not None and took < self.min_seconds) or now - self._last < 1.0:
+            return False
+        sequence = notification_sequence(self.method, title, body, self.env)
+        if not sequence:
+            return False
+        self._last = now
+        self.write(sequence)
+        return True
+
+
+def write_to(app: App[Any], sequence: str) -> None:
+    """Send a sequence through the application's driver; nothing happens without a terminal."""
+    driver = driver_of(app)
+    if driver is not None and not app.is_headless and sequence:
+        driver.write(sequence)
+        driver.flush()
+
+
+def restore_terminal(line_discipline: Any = None) -> None:
+    """Undo every mode, whoever set it. For the end of a process that could not end properly.
+
+    `line_discipline`: what `tcgetattr` gave before.
+    """
+    try:
+        if sys.__stdout__ is not None and sys.__stdout__.isatty():
+            _set_line_discipline(line_discipline)
+            os.write(sys.__stdout__.fileno(), RESTORE.encode())
+    except (OSError, ValueError):
+        pass
+
+
+def _set_line_discipline(attributes: Any) -> None:
+    if attributes is None:
+        return
+    import termios  # noqa: PLC0415  (not on every system)
+
+    try:
+        termios.tcsetattr(sys.__stdin__.fileno() if sys.__stdin__ else 0, termios.TCSANOW, attributes)
+    except termios.error:
+        pass
+
+
+def editor_command(setting: str = "", env: Mapping[str, str] = os.environ) -> list[str]:
+    """The person's editor: the setting, `$VISUAL`, `$EDITOR`, then one that is there."""
+    for wanted in (setting, env.get("VISUAL", ""), env.get("EDITOR", "")):
+        if wanted.strip():
+            return shlex.split(wanted)
+    return [next((name for name in ("nano", "vim", "vi") if shutil.which(name)), "nano")]
+
+
+def edit_externally(
+    app: App[Any], text: str, command: list[str], folder: Path, env: Mapping[str, str] = os.environ
+) -> tuple[str | None, str]:
+    """Let a text be edited in another program, started with `env`, while bayou steps aside.
+
+    Gives the text back, or None and why. The file is named `.md`, so that editors know how to show it. `folder`: a
+    private one, which the caller removes.
+    """
+    path = folder / "prompt.md"
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    with app.suspend():  # which nothing may be raised in: the terminal would not be taken back
+        code, problem = _run([*command, str(path)], env)
+    app.refresh(layout=True)
+    if problem:
+        return None, f"{command[0]} cannot be started: {problem}. Name another in $EDITOR."
+    if code:
+        return None, f"{command[0]} ended with {code}; the prompt is as it was"
+    return path.read_text(encoding="utf-8", errors="replace").removesuffix("\n"), ""
+
+
+_AT_LINE = late(r"(g?vim?|nvim|view|nano|pico|emacs(client)?|micro|kak|joe|jed|mcedit|ne|less)\Z")
+"""Editors that take `+LINE` before the file."""
+_WITH_LINE = late(r"(hx|helix|zed|subl)\Z")
+"""Editors that take `FILE:LINE`."""
+_GOTO = late(r"(code(-insiders)?|codium|cursor|windsurf)\Z")
+"""Those that take it behind `--goto`."""
+
+
+def opened_at(command: list[str], path: Path, line: int) -> list[str]:
+    """The command that opens a file at a line, as far as the editor is known to take one."""
+    name = Path(command[0]).name.removesuffix(".exe")
+    if _AT_LINE.match(name):
+        return [*command, f"+{line}", str(path)]
+    if _WITH_LINE.match(name):
+        return [*command, f"{path}:{line}"]
+    if _GOTO.match(name):
+        return [*command, "--goto", f"{path}:{line}"]
+    return [*command, str(path)]
+
+
+def open_externally(
+    app: App[Any], path: Path, line: int, command: list[str], env: Mapping[str, str] = os.environ
+) -> str:
+    """Opens a file in another program, started with `env`, while bayou steps aside; what went wrong, or nothing."""
+    with app.suspend():  # which nothing may be raised in: the terminal would not be taken back
+        code, problem = _run(opened_at(command, path, line), env)
+    app.refresh(layout=True)
+    if problem:
+        return f"{command[0]} cannot be started: {problem}. Name another in $EDITOR."
+    return f"{command[0]} ended with {code}" if code else ""
+
+
+def _run(command: list[str], env: Mapping[str, str]) -> tuple[int, str]:
+    """How it ended, or why it could not begin."""
+    try:
+        return subprocess.run(command, env=env, check=False).returncode, ""
+    except (OSError, ValueError) as error:
+        return 0, getattr(error, "strerror", None) or str(error)
+
+
+def _safe(text: str, longest: int) -> str:
+    return plain(text)[:longest]

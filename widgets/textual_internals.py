@@ -1,0 +1,423 @@
+"""Everything of Textual's inside that bayou reaches: the one module to look at when Textual is upgraded.
+
+One function or small class for each reach, with its reason and the change of Textual that would end it ("Goes with").
+What a public name could serve is not here. `tests/widgets/test_textual_internals.py` holds the names and
+signatures that it stands on against the installed Textual and Rich, and `tests/architecture` that nobody else reaches
+there.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any, ClassVar, Generic, TypeVar
+
+from rich.color import Color
+from rich.console import RenderableType
+from rich.segment import Segment
+from rich.style import Style
+from textual import events, on
+from textual._compositor import ChopsUpdate, Compositor, CompositorUpdate, LayoutUpdate
+from textual._parser import ParseError
+from textual._styles_cache import StylesCache
+from textual._xterm_parser import XTermParser
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.css.model import RuleSet
+from textual.css.styles import RenderStyles
+from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode
+from textual.driver import Driver
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.screen import ModalScreen, Screen
+from textual.scrollbar import ScrollBar, ScrollBarRender
+from textual.strip import Strip
+from textual.widget import Widget, _RenderCache
+
+__all__ = ("ChopsUpdate", "CompositorUpdate", "LayoutUpdate")
+"""What a frame paints, as the compositor gives it: `widgets.terminal.terminal_output` takes them apart. Goes with
+public names of these."""
+
+Result = TypeVar("Result")
+
+# -- size and place ----------------------------------------------------------------------------------------
+
+
+def watch_size(widget: Widget, changing: Callable[[], Callable[[bool], None]]) -> None:
+    """Tells of a size before the first paint at it; the Resize event comes after that paint.
+
+    `changing` is called while the old size still holds; what it returns when the new one does, with whether anything
+    is another.
+
+    Goes with an event before the paint at a new size.
+    """
+    update = widget._size_updated
+
+    def size_updated(size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
+        changed = changing()
+        is_other = update(size, virtual_size, container_size, layout)
+        changed(is_other)
+        return is_other
+
+    widget._size_updated = size_updated  # type: ignore[method-assign]
+
+
+def resize_content(widget: Widget, size: Size) -> None:
+    """Says how much there is to scroll over; the screen is laid out only when the scroll bar comes or goes.
+
+    Goes with a `virtual_size` that can be set without a layout.
+    """
+    widget.set_reactive(Widget.virtual_size, size)  # pyright: ignore[reportArgumentType]
+    widget._scroll_update(size)
+
+
+def vertical_scrollbar(widget: Widget, make: Callable[[int], ScrollBar]) -> ScrollBar:
+    """The vertical scroll bar of a widget, made by `make` from its thickness when it is first asked for.
+
+    Goes with a way to say which class of scroll bar one widget has; `ScrollBar.renderer` is for all.
+    """
+    bar = widget._vertical_scrollbar
+    if bar is None:
+        bar = widget._vertical_scrollbar = make(widget.scrollbar_size_vertical)
+        bar.display = False
+        widget.app._start_widget(widget, bar)
+    return bar
+
+
+# -- painting ----------------------------------------------------------------------------------------------
+#
+# Textual makes every row of a widget a second time, for the border, the padding and the opacity that it might have, and
+# draws a scroll bar by way of a table of renderables. In a list that scrolls that is most of what a key costs. All of
+# this goes with a widget that may paint its own rows (`render_lines` without the styles' cache).
+
+
+class _UnframedRows(StylesCache):
+    """The rows of a widget that has neither border nor padding."""
+
+    def render_line(self, *arguments: Any, **named: Any) -> Strip:
+        """Among the arguments of the wider one: which row, and what draws it."""
+        y, draw = arguments[1], arguments[7]
+        return draw(y)
+
+
+def paint_without_frame(widget: Widget) -> None:
+    """The widget draws its rows itself, in its full width; nothing is done to them behind it."""
+    widget._styles_cache = _UnframedRows()
+
+
+class FastScrollBar(ScrollBar):
+    """An upright scroll bar that is painted at once."""
+
+    def __init__(self, thickness: int = 1) -> None:
+        super().__init__(vertical=True, name="vertical", thickness=thickness)
+        paint_without_frame(self)
+
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
+        """It holds nothing, so nothing is to be laid out again when it has got its size."""
+        return super()._size_updated(size, virtual_size, container_size, layout=False)
+
+    def _render_content(self) -> None:
+        bar = self.render()
+        assert isinstance(bar, ScrollBarRender)
+        style = bar.style if isinstance(bar.style, Style) else Style.parse(bar.style)
+        cells = bar.render_bar(
+            size=self.size.height,
+            virtual_size=bar.virtual_size,
+            window_size=bar.window_size,
+            position=bar.position,
+            thickness=self.size.width,
+            vertical=True,
+            back_color=style.bgcolor or Color.default(),
+            bar_color=style.color or Color.default(),
+        ).segments
+        base, strips = self.rich_style, list[Strip]()
+        for at, cell in enumerate(cells):  # nearly all are one and the same
+            if not at or cell is not cells[at - 1]:
+                whole = Segment(cell.text, base + cell.style if cell.style else base)
+                strips.append(Strip([whole], self.size.width))
+            else:
+                strips.append(strips[-1])
+        self._render_cache = _RenderCache(self.size, strips)
+        clear_dirty_regions(self)
+
+
+def clear_dirty_regions(widget: Widget) -> None:
+    """What was to be painted of a widget that has painted all of itself, by lines of its own."""
+    widget._dirty_regions.clear()
+
+
+def cached_encoding(strip: Strip) -> str | None:
+    """What the strip was encoded to for the terminal, if it was. Goes with an encoder that a driver gives."""
+    return strip._render_cache
+
+
+def cache_encoding(strip: Strip, text: str) -> None:
+    """Instead of Textual's own encoding, which says every style in full. Goes with an encoder that a driver gives."""
+    strip._render_cache = text
+
+
+# -- screens -----------------------------------------------------------------------------------------------
+
+
+class _CroppedCompositor(Compositor):
+    """Of a part of the screen only the widgets there are asked, for rows of it; of itself it asks everyone in sight."""
+
+    def _get_renders(self, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:
+        if crop is None:
+            yield from super()._get_renders()
+            return
+        for widget, (region, clip) in self.visible_widgets.items():
+            rows = clip.intersection(Region(clip.x, crop.y, clip.width, crop.height))
+            shown = region.intersection(rows)
+            if shown and crop.overlaps(shown):
+                yield region, rows, widget.render_lines(shown.translate(-region.offset))
+
+
+def paint_changed_widgets(screen: Screen[Any]) -> None:
+    """For a new screen, before anything is on it. Goes with a compositor that asks only widgets in a changed region."""
+    screen._compositor = _CroppedCompositor()
+
+
+class SheetScreen(ModalScreen[Result], Generic[Result]):
+    """A screen above the page; Escape closes it and gives nothing back.
+
+    It is painted once when it opens, and once in a frame. Of itself a screen paints at its first layout, which tells
+    its widgets how large they are; what they make of that then asks for the next layout and paint, and so on; and what
+    a frame has laid out and painted may be painted again in it. It also styles its widgets again though they have just
+    been styled, and lays out every screen behind it when it is told its own size.
+
+    Goes with a screen that paints once a frame, and not before its first layout is done.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,ctrl+c", "cancel", "Close", show=False, id="tui.select.cancel")
+    ]
+    _is_painting = False
+    """Not before the first frame, nor in the midst of one."""
+    _wants_paint = False
+
+    @on(events.ScreenResume)
+    def _keep_styles(self, event: events.ScreenResume) -> None:
+        if not self.outer_size:
+            event.refresh_styles = False
+
+    @on(events.Resize)
+    def _spare_those_behind(self, event: events.Resize) -> None:
+        if event.size == self.outer_size:
+            event.prevent_default()
+            for screen in self.app._background_screens:
+                if screen.outer_size != event.size:  # the terminal has changed; only this one knew it already
+                    screen._screen_resized(event.size)
+
+    def _compositor_refresh(self) -> None:
+        if not self._is_painting:
+            self._wants_paint = True
+            return
+        is_whole = self._compositor.size.region in self._compositor._dirty_regions
+        super()._compositor_refresh()
+        if is_whole:  # who asked while it was laid out has been painted too
+            for widget in self._compositor.visible_widgets:
+                widget._exchange_repaint_regions()
+
+    def _on_timer_update(self) -> None:
+        """A frame. At the first, after the first layout, everybody knows what there is to paint."""
+        self._is_painting = False
+        super()._on_timer_update()
+        self._is_painting = True
+        if self._wants_paint:
+            self._wants_paint = False
+            self._compositor_refresh()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        if self.has_class("full-height"):  # all of it is covered
+            return [Strip.blank(crop.width, self.visual_style.rich_style)] * crop.height
+        return super().render_lines(crop)
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+def rows_of(screen: Screen[Any]) -> list[Strip]:
+    """All that is on it, as it would be painted now. Goes with a public `Screen.render_strips`."""
+    return screen._compositor.render_strips()
+
+
+# -- keys --------------------------------------------------------------------------------------------------
+
+
+def bindings_of(node: DOMNode) -> dict[str, list[Binding]]:
+    """What keys are bound to on a node, by key; to be changed where bindings are taken back. Goes with an `unbind`."""
+    return node._bindings.key_to_bindings
+
+
+def own_bindings(widget: Widget, key: str) -> Sequence[Binding]:
+    """What a key is bound to on a widget as the person's key map has it, if the widget is the first to be asked.
+
+    `Screen.active_bindings` tells it too, but by going over all bindings at each key. Goes with a look-up of one key.
+    """
+    node, bindings = widget.screen._modal_binding_chain[0]
+    return bindings.key_to_bindings.get(key, ()) if node is widget else ()
+
+
+def keymap_of(app: App[Any]) -> Mapping[str, str]:
+    """The person's own keys, by the action's id. Goes with a getter beside `App.set_keymap`."""
+    return app._keymap
+
+
+_MAX_SIZE = 3000
+"""Columns or rows that are believed."""
+
+
+class KeyParser:
+    """What a terminal sends as keys and other events; Textual's driver has it in a thread that cannot be woken.
+
+    Goes with a public parser that tells how long it waits for more.
+    """
+
+    def __init__(self, *, debug: bool = False) -> None:
+        self._parser = XTermParser(debug)
+
+    def feed(self, text: str) -> Iterator[Message]:
+        """Of a sequence that Textual's parser fails at (event types of keys, numbers that are no letter) nothing
+        comes; what stands behind it counts.
+        """
+        for character in text:
+            try:
+                messages = list(self._parser.feed(character))
+            except (ValueError, OverflowError, ArithmeticError, ParseError):
+                self._parser = XTermParser()
+                continue
+            yield from (
+                one for one in messages if not isinstance(one, events.Resize) or _is_plausible_size(one.size)
+            )
+
+    def tick(self) -> Iterable[Message]:
+        """What is a key of its own because nothing has come behind it."""
+        return self._parser.tick()
+
+    def feed_alone(self, text: str) -> Iterator[Message]:
+        """What has waited for more already, which would have been an Escape's to do here."""
+        if text:  # nothing would be the end of all
+            yield from self.feed(text)
+        if text and self._parser._timeout_time is not None:
+            self._parser._timeout_time = time.monotonic()
+            yield from self._parser.tick()
+
+    @property
+    def escape_timeout(self) -> float | None:
+        """Seconds until a lone Escape is taken for a key; None while it waits for nothing."""
+        due = self._parser._timeout_time
+        return None if due is None else max(0.0, due - time.monotonic())
+
+    def close(self) -> None:
+        try:
+            for _ in self._parser.feed(""):
+                pass
+        except (EOFError, ParseError):
+            pass
+
+
+def _is_plausible_size(size: Size) -> bool:
+    """A terminal says its size itself where it can; what else says so must not have the page drawn without end."""
+    return 0 < size.width <= _MAX_SIZE and 0 < size.height <= _MAX_SIZE
+
+
+# -- the application and its terminal ----------------------------------------------------------------------
+
+
+def driver_of(app: App[Any]) -> Driver | None:
+    """What writes to the terminal; None before the start. Goes with a public `App.driver`."""
+    return app._driver
+
+
+def output_of(driver: Driver) -> Any:
+    """The file that a driver writes to. Goes with a driver that is given its file."""
+    return driver._file  # pyright: ignore[reportAttributeAccessIssue]  (every driver of a terminal has one)
+
+
+def set_output(driver: Driver, file: Any) -> None:
+    """Textual takes standard error; `bayou 2>file` draws on the terminal all the same. Goes with a driver that is given
+    its file."""
+    driver._file = file  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def set_fault_handler(app: App[Any], take: Callable[[Exception], None]) -> None:
+    """Faults are told to `take` instead of being drawn over the terminal as tracebacks. Goes with a hook for them."""
+    app._handle_exception = take  # type: ignore[method-assign]
+
+
+Display = Callable[[Screen[Any], RenderableType | None], None]
+
+
+def reroute_display(app: App[Any], through: Callable[[Display], Display]) -> None:
+    """What is painted goes through `through` on its way to the driver. Goes with drivers that are given the update."""
+    app._display = through(app._display)  # type: ignore[method-assign]
+
+
+# -- styles ------------------------------------------------------------------------------------------------
+
+
+class CachedStylesheet(Stylesheet):
+    """Rules that were parsed another time are taken from `kept`, and the parts that a widget draws (its component
+    classes) are styled when one is asked for. Textual parses all of it at every start and styles every part of every
+    widget each time that a widget is styled, most of which are never drawn: together a tenth of the start.
+
+    Goes with rules that can be kept from one start to the next, and with component styles that are made on demand.
+    """
+
+    def __init__(self, *, variables: dict[str, str] | None = None) -> None:
+        super().__init__(variables=variables)
+        self.kept: Mapping[tuple[Any, ...], list[RuleSet]] = {}
+        self.used: dict[tuple[Any, ...], list[RuleSet]] = {}
+        """Of all sources so far, to be kept."""
+
+    def _parse_rules(
+        self,
+        css: str,
+        read_from: tuple[str, str],
+        is_default_rules: bool = False,
+        tie_breaker: int = 0,
+        scope: str = "",
+    ) -> list[RuleSet]:
+        key = (css, read_from, is_default_rules, tie_breaker, scope)
+        rules = self.kept.get(key)
+        if rules is None:
+            rules = super()._parse_rules(*key)
+        self.used[key] = rules
+        return rules
+
+    def set_variables(self, variables: dict[str, str]) -> None:
+        self.kept, self.used = {}, {}  # they were parsed with others
+        super().set_variables(variables)
+
+    def _process_component_classes(self, node: DOMNode) -> None:
+        classes = node._get_component_classes()
+        if not classes:
+            return
+        drawn = node._component_styles
+        if isinstance(drawn, _LazyComponentStyles):
+            before = dict(drawn)
+            drawn.clear()
+            if any(drawn[name] != styles for name, styles in before.items()):
+                node.refresh()
+        else:
+            node._component_styles = _LazyComponentStyles(node, classes, self)
+
+
+class _LazyComponentStyles(dict[str, RenderStyles]):
+    """The styles of those parts of a widget that it has asked for."""
+
+    def __init__(self, node: DOMNode, classes: Set[str], sheet: Stylesheet) -> None:
+        super().__init__()
+        self._node, self._classes, self._sheet = node, classes, sheet
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._classes
+
+    def __missing__(self, name: str) -> RenderStyles:
+        part = DOMNode(classes=name)
+        part._attach(self._node)
+        self._sheet.apply(part)
+        self[name] = part.styles
+        return part.styles

@@ -1,0 +1,203 @@
+"""Foreign text made safe to draw, measured in cells and broken into rows.
+
+Knows characters and widths, nothing of styles, Markdown or Textual.
+"""
+
+import re
+from functools import lru_cache
+
+from rich.cells import cell_len, split_graphemes
+
+from tools.patterns import late
+
+TAB = 4
+
+_SAFE: dict[int, str | None] = {
+    **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t\r"},
+    0x0D: None,
+    0x7F: "␡",
+    **{code: "�" for code in range(0x80, 0xA0)},
+    **{code: "�" for code in range(0xD800, 0xE000)},
+    **dict.fromkeys((0xAD, 0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF), None),
+    **dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), None),
+    0x2028: " ",
+    0x2029: " ",
+    0x10EEEE: "�",
+}
+"""Controls become visible signs, direction overrides and invisible marks vanish, halves of pairs are
+replaced, and so is the character that stands for an image which the terminal holds (`graphics.kitty`)."""
+
+_WIDE_CLASS = (
+    "[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f"
+    "\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]"
+)
+_WIDE = late(_WIDE_CLASS)
+_SIMPLE = late(f"(?:[ -~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0482\u2500-\u25fc]|{_WIDE_CLASS})*")
+_JOINER = "\u200d"
+_EMOJI_FORM = "\ufe0f"
+_STICKY = late("[\u200d\ufe0f]")
+
+
+def clean(text: str) -> str:
+    """The text without anything that a terminal would obey or that hides from the eye."""
+    return text.translate(_SAFE)
+
+
+def cells(text: str) -> int:
+    """How many terminal cells the text takes (tabs are not expanded here)."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def is_sticky(text: str) -> bool:
+    """Whether the text has characters whose width depends on their neighbours."""
+    return not text.isascii() and _STICKY.search(text) is not None
+
+
+def safe_cut(text: str, at: int) -> int:
+    """The first place from `at` on where the text may be cut without changing its width."""
+    end = len(text)
+    while 0 < at < end and (text[at] in (_JOINER, _EMOJI_FORM) or text[at - 1] == _JOINER):
+        at += 1
+    return at
+
+
+@lru_cache(256)
+def _rows_of(width: int) -> re.Pattern[str]:
+    return re.compile(f".{{1,{width}}}(?: +|$)|.{{{width}}}", re.DOTALL)
+
+
+@lru_cache(256)
+def _rows_of_shadow(width: int) -> re.Pattern[str]:
+    whole_cell = "(?!\x02)"
+    return re.compile(
+        f".{{1,{width}}}{whole_cell}(?: +|$)|.{{{width}}}{whole_cell}|.{{{max(1, width - 1)}}}{whole_cell}|.",
+        re.DOTALL,
+    )
+
+
+_MIN_CELLS_AFTER_INDENT = 8
+
+
+def wrap(line: str, width: int) -> list[tuple[int, int]]:
+    """Break one line (without newlines) into ranges that each fit the width once trailing blanks are cut.
+
+    Breaks after blanks, inside a word only when the word alone is too long, or too long behind the line's indent: that
+    alone makes no row.
+    """
+    width = max(1, width)
+    rows = _wrapped(line, width)
+    if len(rows) > 1 and not line[: rows[0][1]].strip(" \t"):
+        return _behind_indent(line, width) or rows
+    return rows
+
+
+def _behind_indent(line: str, width: int) -> list[tuple[int, int]]:
+    """The first word begun in the row of the indent; nothing where that leaves no room."""
+    begins = len(line) - len(line.lstrip(" \t"))
+    room = width - len(expand_tabs(line[:begins], 0))
+    if room < _MIN_CELLS_AFTER_INDENT or begins == len(line):
+        return []
+    ends = begins + _wrapped(line[begins:], room)[0][1]
+    return [(0, ends), *((ends + start, ends + end) for start, end in _wrapped(line[ends:], width))]
+
+
+def _wrapped(line: str, width: int) -> list[tuple[int, int]]:
+    if line.isascii() and "\t" not in line:
+        if len(line) <= width:
+            return [(0, len(line))]
+        return [match.span() for match in _rows_of(width).finditer(line)]
+    if width >= 4 and _SIMPLE.fullmatch(line):
+        return _wrap_wide(line, width)
+    return _wrap_slowly(line, width)
+
+
+def _wrap_wide(line: str, width: int) -> list[tuple[int, int]]:
+    """Lines of one- and two-cell characters: a shadow with one character per cell is broken instead."""
+    shadow = _WIDE.sub("\x01\x02", line)
+    if len(shadow) <= width:
+        return [(0, len(line))]
+    rows = []
+    start = 0
+    for match in _rows_of_shadow(width).finditer(shadow):
+        row = match.group()
+        end = start + len(row) - row.count("\x02")
+        rows.append((start, end))
+        start = end
+    return rows
+
+
+def _wrap_slowly(line: str, width: int) -> list[tuple[int, int]]:
+    rows: list[tuple[int, int]] = []
+    start = column = 0
+    after_blank = -1
+    spans, _ = split_graphemes(line)
+    index = 0
+    while index < len(spans):
+        first, last, size = spans[index]
+        if line[first] == "\t":
+            size = TAB - column % TAB
+        elif not size:  # joiners that join nothing before them count for what follows them
+            size = max(map(cell_len, line[first:last]))
+        is_blank = line[first:last] in (" ", "\t")  # a blank with a joiner is drawn, so it is none
+        if column + size > width and not (is_blank and line[first] == " ") and first > start:
+            cut = after_blank if after_blank > start else first
+            rows.append((start, cut))
+            start = cut
+            column = 0
+            after_blank = -1
+            while index and spans[index - 1][0] >= start:
+                index -= 1
+            if spans[index][0] < start:
+                index += 1
+            continue
+        column += size
+        if is_blank:
+            after_blank = last
+        index += 1
+    rows.append((start, len(line)))
+    return rows
+
+
+def expand_tabs(text: str, column: int) -> str:
+    """Blanks for the tabs in a row's text that begins at a column of the row."""
+    out = []
+    for char in text:
+        if char == "\t":
+            size = TAB - column % TAB
+            out.append(" " * size)
+            column += size
+        else:
+            out.append(char)
+            column += cells(char)
+    return "".join(out)
+
+
+def crop(text: str, width: int) -> str:
+    """The beginning of the text that fits, with an ellipsis when something is cut."""
+    if cells(text) <= width:
+        return text
+    if width <= 1:
+        return "…"[:width]
+    if text.isascii():
+        return text[: width - 1] + "…"
+    used = 0
+    for start, _end, size in split_graphemes(text)[0]:
+        if used + size > width - 1:
+            return text[:start] + "…"
+        used += size
+    return text
+
+
+def crop_start(text: str, width: int) -> str:
+    """The end of the text that fits, with an ellipsis in front when something is cut: for paths."""
+    if cells(text) <= width:
+        return text
+    if width <= 1:
+        return "…"[:width]
+    used = 0
+    for start, end, size in reversed(split_graphemes(text)[0]):
+        if used + size > width - 1:
+            return "…" + text[end:]
+        used += size
+        del start
+    return text

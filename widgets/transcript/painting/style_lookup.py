@@ -1,0 +1,223 @@
+"""From style keys to terminal styles, by way of the widget's component classes.
+
+A key is `name`, with flags behind `+` (`b`old, `i`talic, `s`truck, `l`ink) and the name of a background behind `|`;
+`@address`, a zero byte and a key make a link; `#rrggbb`, once or twice, is a pixel and the one below it; `%` and a
+number stand for an image (`graphics.kitty`), `=` and two numbers behind a key for the row of one that is drawn over it.
+A new look is made whenever the theme changes.
+"""
+
+from typing import TYPE_CHECKING
+
+from rich.style import Style as RichStyle
+from textual.strip import Strip
+from textual.style import Style
+
+from widgets.graphics.image_marks import mark_of_image, palette_colour
+from widgets.readable_styles import readable
+from widgets.textual_internals import cache_encoding, cached_encoding
+from widgets.transcript.painting.sgr import color_system, compact
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
+PREFIX = "transcript--"
+_PLAIN = (
+    "dim",
+    "rule",
+    "marker",
+    "accent",
+    "user",
+    "user-mark",
+    "user-note",
+    "thinking",
+    "thinking-label",
+    "quote",
+    "quote-mark",
+    "code",
+    "code-inline",
+    "math",
+    "html",
+    "link",
+    "table-header",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "title",
+    "subject",
+    "summary",
+    "output",
+    "path",
+    "note-info",
+    "note-success",
+    "note-warning",
+    "note-error",
+    "state-pending",
+    "state-asked",
+    "state-running",
+    "state-done",
+    "state-failed",
+    "state-aborted",
+    "state-skipped",
+    "added",
+    "removed",
+    "add",
+    "remove",
+    "add-word",
+    "remove-word",
+    "match",
+    "current-match",
+    "focus",
+    "focus-glyph",
+    "new-below",
+    "hint",
+    "hover",
+)
+_SYNTAX = (
+    "preprocessor",
+    "comment",
+    "type",
+    "constant",
+    "keyword",
+    "builtin",
+    "function",
+    "decorator",
+    "attribute",
+    "string",
+    "number",
+    "operator",
+    "deleted",
+    "inserted",
+)
+_ANSI = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+COMPONENTS = frozenset(
+    PREFIX + name
+    for name in (
+        *_PLAIN,
+        *(f"syntax-{name}" for name in _SYNTAX),
+        *(f"ansi-{name}" for name in _ANSI),
+        *(f"ansi-bright-{name}" for name in _ANSI),
+    )
+)
+
+
+class StyleLookup:
+    def __init__(self, widget: "Widget", *, has_links: bool = True) -> None:
+        self._widget = widget
+        self._has_links = has_links
+        self._styles: dict[str, RichStyle] = {}
+        self._blanks: dict[int, Strip] = {}
+        self._system = color_system(widget.app.console)
+        self._filters = widget.get_line_filters()
+        self._background = widget.background_colors[1]
+
+    def style(self, key: str) -> RichStyle:
+        found = self._styles.get(key)
+        if found is None:
+            if len(self._styles) > 5_000:  # links make keys without bound
+                self._styles.clear()
+            found = self._styles[key] = self._make(key)
+        return found
+
+    def finish(self, strip: Strip) -> Strip:
+        """Apply what the terminal asks for (no colour, dimming) and encode the strip once for all."""
+        for line_filter in self._filters:
+            strip = strip.apply_filter(line_filter, self._background)
+        if cached_encoding(strip) is None:
+            cache_encoding(strip, compact(strip, self._system))
+        return strip
+
+    def blank(self, width: int) -> Strip:
+        found = self._blanks.get(width)
+        if found is None:
+            found = self._blanks[width] = self.finish(Strip.blank(width, self.style("text")))
+        return found
+
+    def foreground(self, key: str) -> RichStyle:
+        """Only the colour of a style."""
+        style = self.style(key)
+        return RichStyle(color=style.bgcolor if key == "current-match" else style.color)
+
+    def selection(self) -> RichStyle:
+        return self._widget.screen.get_component_rich_style("screen--selection")
+
+    def _make(self, key: str) -> RichStyle:
+        if key.startswith("@"):
+            href, _, inner = key[1:].partition("\0")
+            return self.style(inner) + RichStyle(link=href) if self._has_links else self.style(inner)
+        if key.startswith("%"):
+            return self.style("text") + RichStyle(color=palette_colour(int(key[1:])))
+        if "=" in key:
+            inner, _, mark = key.partition("=")
+            return self.style(inner or "text") + mark_of_image(mark)
+        if key.startswith("#"):
+            return self.style("text") + RichStyle(color=key[:7], bgcolor=key[7:] or None)
+        key, _, background = key.partition("|")
+        name, _, flags = key.partition("+")
+        style = self._component(name)
+        if "l" in flags:
+            style += self._partial("link")
+        if flags:
+            style += Style(
+                bold=True if "b" in flags else None,
+                italic=True if "i" in flags else None,
+                strike=True if "s" in flags else None,
+            )
+        for part in filter(None, background.split("|")):
+            style += self._ground(part)
+        return readable(style.rich_style) if background else style.rich_style
+
+    def _ground(self, name: str) -> Style:
+        """What a background adds: where a terminal's palette has no fitting ground, a colour or a text style."""
+        if name.startswith("ansi-"):
+            return Style(background=self._partial(name).background)
+        background = Style(background=self._component(name).background)
+        if not name.startswith(("add", "remove")):
+            return background
+        own = self._partial(name)
+        return background + Style(foreground=own.foreground, bold=own.bold, underline=own.underline)
+
+    def _component(self, name: str) -> Style:
+        if name.startswith("syntax-"):
+            return self._component("code") + self._partial(name)
+        if name.startswith("ansi-"):
+            return self._component("output") + Style(foreground=self._partial(name).foreground)
+        if name == "text" or PREFIX + name not in COMPONENTS:
+            return self._widget.get_visual_style()
+        own = self._widget.get_component_styles(PREFIX + name).text_style
+        # Textual's visual style has no reverse, which is all that marks have in a palette without grounds.
+        return self._widget.get_visual_style(PREFIX + name) + Style(reverse=own.reverse)
+
+    def _partial(self, name: str) -> Style:
+        """Only what the component class itself says."""
+        styles = self._widget.get_component_styles(PREFIX + name)
+        text = styles.text_style
+        return Style(
+            foreground=styles.color if styles.has_rule("color") else None,
+            background=styles.background if styles.has_rule("background") else None,
+            bold=text.bold,
+            italic=text.italic,
+            underline=text.underline,
+            reverse=text.reverse,
+        )
+
+
+class CurrentStyles:
+    """The look of a widget, made again when the theme is another."""
+
+    def __init__(self, widget: "Widget") -> None:
+        self._widget = widget
+        self._look: StyleLookup | None = None
+        self.has_links = True
+        """Links are written so that the terminal can open them."""
+
+    @property
+    def now(self) -> StyleLookup:
+        if self._look is None:
+            self._look = StyleLookup(self._widget, has_links=self.has_links)
+        return self._look
+
+    def forget(self) -> None:
+        self._look = None

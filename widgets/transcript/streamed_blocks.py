@@ -1,0 +1,197 @@
+"""What arrives in pieces, worked in once a frame: replies that stream, and cards that are still at work."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from textual.widget import Widget
+
+from widgets.transcript.block_items import items_of
+from widgets.transcript.blocks import Block, CardBlock, CardState, CustomBlock, ReplyState, ShownFailure
+from widgets.transcript.column import Column
+from widgets.transcript.painting.painter import Painter
+from widgets.transcript.viewport import Viewport
+
+if TYPE_CHECKING:
+    from widgets.transcript.item import Item
+    from widgets.transcript.markdown.live_reply import Sort
+
+FRAME_SECONDS = 1 / 30
+MIN_PAUSE_FACTOR = 5
+"""A frame that cost t is followed by the next after at least this many t: streaming takes a fifth of a core."""
+
+
+class StreamedBlocks:
+    def __init__(
+        self,
+        widget: Widget,
+        column: Column,
+        viewport: Viewport,
+        painter: Painter,
+        clock: Callable[[], float],
+    ) -> None:
+        self._widget = widget
+        self._column = column
+        self._viewport = viewport
+        self._painter = painter
+        self._clock = clock
+        """Tells how long thinking takes."""
+        self._frame: asyncio.TimerHandle | None = None
+        self._expects_code = False
+        self._last_frame = 0.0
+        self._frame_cost = 0.0
+        self._live: dict[str, Item] = {}
+        self._progress: dict[str, Block] = {}
+        """Cards that are still at work, as they are to be shown in the next frame."""
+
+    def on_mounted(self) -> None:
+        """The widget is there."""
+        if self._expects_code:
+            self._widget.call_after_refresh(_warm_up)
+
+    def prepare_highlighter(self) -> None:
+        """Something has come that may have code in it. Who only talks needs no highlighter, which is large."""
+        if not self._expects_code:
+            self._expects_code = True
+            if self._widget.is_attached:
+                self._widget.call_after_refresh(_warm_up)
+
+    def begin(self, item: Item) -> None:
+        self._live[item.block.id] = item
+
+    def append(self, block_id: str, sort: Sort, delta: str) -> None:
+        """Costs nothing until the next frame."""
+        item = self._live.get(block_id)
+        if item is None or item.live is None or not delta:
+            return
+        if "`" in delta:
+            self.prepare_highlighter()
+        item.live.append(sort, delta)
+        self._request_frame()
+
+    def finish(self, block_id: str, state: ReplyState, failure: ShownFailure | None) -> None:
+        item = self._live.pop(block_id, None)
+        if item is None:
+            return
+
+        def finish() -> None:
+            item.finish(state, failure, self._clock(), self._column.expansion)
+            if (index := self._column.index_of(block_id)) is not None:
+                self._column.update_gap(index + 1)
+
+        self._viewport.change(item, finish)
+
+    def show(self, item: Item, block: Block) -> None:
+        """Another value of a block: now, or in the next frame where it is only more of the same."""
+        if item.live is not None:
+            return
+        if _only_extends(item.block, block):
+            self._progress[block.id] = block
+            self._request_frame()
+            return
+        self._progress.pop(block.id, None)
+        self._viewport.change(item, lambda: item.show(block))
+
+    def put_before(self, blocks: Iterable[Block]) -> None:
+        """More of a conversation has come above what is shown, which stays where it is."""
+        anchor = self._viewport.remember_place()
+        self._column.put_before(items_of(blocks))
+        self._viewport.restore(anchor)
+
+    def forget(self, block_id: str) -> None:
+        self._live.pop(block_id, None)
+        self._progress.pop(block_id, None)
+
+    def forget_all(self) -> None:
+        self._live.clear()
+        self._progress.clear()
+
+    def flush(self) -> None:
+        """Draw everything that waits for its frame now."""
+        if self._frame is not None:
+            self._frame.cancel()
+            self._frame = None
+        while self._has_waiting():
+            self._apply_pending()
+
+    # -- frames --------------------------------------------------------------------------------------------
+
+    def _has_waiting(self) -> bool:
+        return bool(self._progress) or any(
+            item.live is not None and item.live.is_waiting for item in self._live.values()
+        )
+
+    def _request_frame(self) -> None:
+        if self._frame is None:
+            gap = max(FRAME_SECONDS, MIN_PAUSE_FACTOR * self._frame_cost)
+            delay = max(0.001, self._last_frame + gap - time.monotonic())
+            self._frame = asyncio.get_running_loop().call_later(delay, self._draw_frame)
+
+    def _draw_frame(self) -> None:
+        self._frame = None
+        if not self._widget.is_attached:
+            return
+        self._last_frame = time.monotonic()
+        began = time.thread_time()
+        self._apply_pending()
+        cost = time.thread_time() - began + self._painter.cost
+        self._painter.cost = 0.0
+        self._frame_cost = 0.5 * self._frame_cost + 0.5 * cost
+        if self._has_waiting():
+            self._request_frame()
+
+    def _apply_pending(self) -> None:
+        progress, self._progress = self._progress, {}
+        for block_id, block in progress.items():
+            if (card := self._column.find(block_id)) is not None:
+                self._viewport.change(card, lambda card=card, block=block: card.show(block))
+        for item in list(self._live.values()):
+            if item.live is not None and item.live.is_waiting:
+                item.live.work_in(self._clock())
+                if self._column.width > 0:
+                    self._grow(item)
+
+    def _grow(self, item: Item) -> None:
+        column, viewport = self._column, self._viewport
+        index = column.index_of(item.block.id)
+        if index is None:
+            return
+        before = column.heights[index]
+        height = item.measure(column.width, column.expansion)
+        column.heights.set(index, height)
+        y = viewport.top
+        end = max(0, column.heights.total - viewport.height)
+        if viewport.is_following and end != y:
+            viewport.commit(end)
+            return
+        top = column.heights.top(index)
+        if not viewport.is_following:
+            if top + before <= y:
+                viewport.commit(y + height - before)
+                return
+            if not viewport.new_below and top + height > y + viewport.height:
+                viewport.new_below = 1
+        viewport.update_total()
+        self._painter.repaint_changed(max(0, top - y))
+
+
+def _only_extends(old: Block, new: Block) -> bool:
+    """Whether only more of the same has come: that can wait for the next frame, however often it does."""
+    return (
+        isinstance(old, CardBlock | CustomBlock)
+        and isinstance(new, CardBlock | CustomBlock)
+        and old.state is new.state
+        and new.state in (CardState.PENDING, CardState.RUNNING)
+        and len(new.card.blocks) == len(old.card.blocks)
+        and bool(new.card.blocks)
+    )
+
+
+def _warm_up() -> None:
+    """Read the highlighter's modules beside the frames, not in the frame of the first fence."""
+    from widgets.transcript.leaves import highlight  # noqa: PLC0415  (what is warmed up is not there before)
+
+    asyncio.get_running_loop().run_in_executor(None, highlight.warm_up)

@@ -22,27 +22,28 @@ from textual.message import Message
 from app.assembly.build import Assembled
 from app.resources.settings.settings import Settings
 from app.sessions.index.reading_all import SessionTexts
-from app.tui import theme_in_force
+from app.tui import current_theme
+from app.tui.current_theme import CurrentTheme
+from app.tui.display_settings import ShownSettings
 from app.tui.features.rules.feature import NOTES
 from app.tui.features.screen.feature import SCREEN
 from app.tui.garbage import Garbage
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.key_texts import PLACEHOLDER, KeyTexts, next_steps
-from app.tui.keys.own_keys import OwnKeys
 from app.tui.keys.page_keys import CLEAR
-from app.tui.keys.typed_ahead import Passed, TypedAhead
+from app.tui.keys.type_ahead import QueueMarker, TypeAhead
+from app.tui.keys.user_keys import UserKeys
 from app.tui.links import open_link
 from app.tui.main_screen import MainScreen
 from app.tui.offering import full_screen, listen
-from app.tui.opening import Opening
-from app.tui.prompt import from_elsewhere
-from app.tui.prompt.completing import arguments_of, popup_for
-from app.tui.prompt.remembered import Remembered
+from app.tui.prompt import paste_and_editor
+from app.tui.prompt.completions import arguments_of, popup_for
+from app.tui.prompt.project_history import ProjectHistory
 from app.tui.prompt.sending import Sending
-from app.tui.prompt.unsent import Unsent
+from app.tui.prompt.unsent_draft import UnsentDraft
 from app.tui.register import BINDINGS, HINTS, PAGE_KEYS, Register, command_names, screen_keys
 from app.tui.screens import Screens
-from app.tui.shown_settings import ShownSettings
+from app.tui.startup import StartOptions
 from app.tui.status.cache_misses import CacheMisses
 from app.tui.status.status_lines import StatusLines
 from app.tui.tasks import Tasks, tell_fault_of_task, words_of
@@ -51,7 +52,6 @@ from app.tui.terminal.images import images_for
 from app.tui.terminal.notifications import Notifications
 from app.tui.terminal.programs import TerminalHost
 from app.tui.terminal.title import TerminalTitle
-from app.tui.theme_in_force import ThemeInForce
 from app.tui.transcript.presenter import Presenter
 from app.tui.transcript.welcome import FirstScreen
 from app.values.events import Event
@@ -64,11 +64,11 @@ from widgets.status.approval import ApprovalBar
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.queue import QueueView
-from widgets.status.side import SidePanel
+from widgets.status.side_panel import SidePanel
 from widgets.terminal.raw_input import RawInput
+from widgets.terminal.terminal_control import write_to
 from widgets.terminal.terminal_driver import TerminalDriver
-from widgets.terminal.terminal_manners import write_to
-from widgets.textual_inside import driver_of
+from widgets.textual_internals import driver_of
 from widgets.themes import variable_defaults
 from widgets.transcript.blocks import NoteKind
 from widgets.transcript.searching.search_bar import SearchBar
@@ -89,7 +89,7 @@ class BayouApp(App[int]):
         self,
         assembled: Assembled,
         *,
-        opening: Opening = Opening(),  # noqa: B008  (frozen)
+        opening: StartOptions = StartOptions(),  # noqa: B008  (frozen)
         home: Path | None = None,
         env: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -108,11 +108,11 @@ class BayouApp(App[int]):
         """What the session's extensions add, once they are loaded."""
         self.is_ready = asyncio.Event()
         """Set when everything that waits for the first paint has been done."""
-        self.look = ThemeInForce(self, assembled)
+        self.look = CurrentTheme(self, assembled)
         self.theme_problem = self.look.begin()
         self.programs = TerminalHost(self)
         self.session.use_terminal(self.programs)
-        self.images = images_for(self, assembled.in_force, self.env, self.own_program)
+        self.images = images_for(self, assembled.in_force, self.env, self.find_program)
         self._make_page()
         self._make_habits()
         self.register = Register(full_screen(self))
@@ -122,9 +122,9 @@ class BayouApp(App[int]):
     def _make_page(self) -> None:
         """The widgets, and what fills them."""
         self.action_table = ActionTable(
-            PAGE_KEYS, lambda: command_names(self.session, self.action_table.key_told), screen_keys, HINTS
+            PAGE_KEYS, lambda: command_names(self.session, self.action_table.key_label), screen_keys, HINTS
         )
-        key_told = self.action_table.key_told
+        key_label = self.action_table.key_label
         self.transcript = Transcript(id="transcript", clock=self.clock)
         self.editor = PromptEditor(placeholder=PLACEHOLDER, id="editor")
         self.header = StatusHeader(id="header")
@@ -132,12 +132,12 @@ class BayouApp(App[int]):
         self.queue_view = QueueView(id="queue")
         self.search_bar = SearchBar(self.transcript, id="search")
         self.approval_bar = ApprovalBar(clock=self.clock, id="approval")
-        self.first_screen = FirstScreen(self.session, key_told)
+        self.first_screen = FirstScreen(self.session, key_label)
         next_step = next_steps(self.models, self.action_table.key_of, self.env)
 
         spawn = lambda work: self.tasks.spawn(work)  # noqa: E731
         self.presenter = Presenter(
-            self.session, self.transcript, self.hear, key_told, self.clock, next_step, spawn
+            self.session, self.transcript, self.hear, key_label, self.clock, next_step, spawn
         )
         self.side_panel = SidePanel(id="side")
         self.status = StatusLines(
@@ -147,7 +147,7 @@ class BayouApp(App[int]):
             editor=self.editor,
             home=self.home,
             tick=self.presenter.tick,
-            key_told=key_told,
+            key_label=key_label,
             clock=self.clock,
         )
 
@@ -161,7 +161,7 @@ class BayouApp(App[int]):
         beside = partial(write_to, self)
         self.tasks = Tasks(
             fault=partial(tell_fault_of_task, self, self.is_ready),
-            refused=lambda problem: say(words_of(problem, self.action_table.key_told), NoteKind.ERROR),
+            refused=lambda problem: say(words_of(problem, self.action_table.key_label), NoteKind.ERROR),
             done=self.status.refresh_all,
         )
         self.open_page: Callable[[str], None] = lambda address: self.tasks.spawn(
@@ -174,10 +174,10 @@ class BayouApp(App[int]):
             self.tasks.spawn,
             fallback=paths.cache_dir / "clipboard.txt",
             env=self.program_env,
-            own_program=self.own_program,
+            find_program=self.find_program,
         )
-        self.unsent = Unsent(self.session, lambda: (self.editor.text, self.editor.attachments))
-        self.remembered = Remembered(paths, most_prompts=lambda: settings().editor.history_size)
+        self.unsent = UnsentDraft(self.session, lambda: (self.editor.text, self.editor.attachments))
+        self.remembered = ProjectHistory(paths, most_prompts=lambda: settings().editor.history_size)
         self.key_texts = KeyTexts(
             self.action_table.key_of,
             is_read_only=lambda: self.session.state.is_read_only,
@@ -185,7 +185,7 @@ class BayouApp(App[int]):
             queue_view=self.queue_view,
             presenter=self.presenter,
         )
-        self.own_keys = OwnKeys(
+        self.user_keys = UserKeys(
             paths.keybindings_file,
             self.action_table,
             self,
@@ -193,7 +193,7 @@ class BayouApp(App[int]):
             tell=lambda text: self.status.tell(text, is_hints=True) if text else self.status.say_again(),
             changed=self.key_texts.tell,
         )
-        self.typed_ahead = TypedAhead(self, self.tasks)
+        self.typed_ahead = TypeAhead(self, self.tasks)
         self.raw_input = RawInput()
         self.title_line = TerminalTitle(self.session, beside, settings)
         self.notifications = Notifications(beside, settings, clock=self.clock, env=self.env)
@@ -225,11 +225,11 @@ class BayouApp(App[int]):
             meant=self.first_screen.meant,
             run_slash=self.register.run_slash,
             note=lambda text: self.register.page(NOTES).note(text),
-            key_told=self.action_table.key_told,
+            key_label=self.action_table.key_label,
             command_names=self.action_table.command_names,
         )
 
-    def own_program(self, name: str) -> str | None:
+    def find_program(self, name: str) -> str | None:
         """A program of the machine, never one of the folder's."""
         return find_own_program(name, outside=self.session.cwd, env=self.env)
 
@@ -268,17 +268,17 @@ class BayouApp(App[int]):
             hints=HINTS,
             arguments=arguments_of(self.session, self.models, self.look.names),
             extended=lambda: self.extended,
-            own_program=self.own_program,
+            find_program=self.find_program,
             maps=self.session.repository,
             cells=self.session.cells,
             servers=self.session.mcp,
-            most_rows=self.assembled.settings.editor.autocomplete_max_visible,
+            max_rows=self.assembled.settings.editor.autocomplete_max_visible,
         )
         yield self.editor
         yield self.footer
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        return theme_in_force.line_filters(
+        return current_theme.line_filters(
             super().get_line_filters(), no_color=self.no_color, is_ansi=self.native_ansi_color
         )
 
@@ -293,7 +293,7 @@ class BayouApp(App[int]):
 
     def on_ready(self) -> None:
         if isinstance(driver := driver_of(self), TerminalDriver):
-            driver.page_is_there()
+            driver.page_ready()
 
     def exit(self, result: int | None = None, return_code: int = 0, message: Any = None) -> None:
         self.begin_leaving(result or return_code)
@@ -312,8 +312,8 @@ class BayouApp(App[int]):
         self.register.hear(event)
         self.status.note(event)
 
-    @on(Passed)
-    def _passed(self, message: Passed) -> None:
+    @on(QueueMarker)
+    def _passed(self, message: QueueMarker) -> None:
         message.arrived.set()
 
     @on(events.TextSelected)
@@ -376,17 +376,17 @@ class BayouApp(App[int]):
         say, editor = self.presenter.note, self.editor
         match message:
             case PromptEditor.ClipboardRequested():
-                self.tasks.spawn(from_elsewhere.paste(editor, say, self.program_env, self.own_program))
+                self.tasks.spawn(paste_and_editor.paste(editor, say, self.program_env, self.find_program))
             case PromptEditor.ExternalEditorRequested():
-                wanted = from_elsewhere.editor_wanted(self.assembled)
+                wanted = paste_and_editor.editor_wanted(self.assembled)
                 env = self.program_env
                 make_folder = self.assembled.workspace.private_folder
-                from_elsewhere.edit_elsewhere(
+                paste_and_editor.edit_elsewhere(
                     editor, message.text, self, say, wanted=wanted, env=env, make_folder=make_folder
                 )
             case PromptEditor.HistoryRequested():
                 ask = self.screens.ask
-                self.tasks.spawn(from_elsewhere.search_history(editor, ask, message.entries))
+                self.tasks.spawn(paste_and_editor.search_history(editor, ask, message.entries))
 
     # Keys
 
@@ -407,11 +407,11 @@ class BayouApp(App[int]):
             self._stop_in_doubt()
         if isinstance(event, events.Key) and not event.is_forwarded:
             self.garbage.note_key()
-            if not self.programs.has_keyboard and await self.own_keys.take(event):
+            if not self.programs.has_keyboard and await self.user_keys.take(event):
                 return
         await super().on_event(event)
 
-    @on(ApprovalBar.StopMeant)
+    @on(ApprovalBar.StopRequested)
     def _stop_in_doubt(self) -> None:
         if self.session.state.is_busy:
             self.register.page(SCREEN).leaving.escape()

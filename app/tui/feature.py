@@ -14,23 +14,23 @@ from textual.widget import Widget
 from app.assembly.build import Assembled
 from app.engine.session import Session
 from app.sessions.index.reading_all import SessionTexts
-from app.tui.handed import AskPerson, Copy, KeyTold, NotePerson, TellPerson
+from app.tui.current_theme import CurrentTheme
 from app.tui.keys.action_table import ActionTable
-from app.tui.keys.own_keys import OwnKeys
 from app.tui.keys.page_keys import PageKey
-from app.tui.prompt.from_elsewhere import editor_wanted
-from app.tui.prompt.remembered import Remembered
+from app.tui.keys.user_keys import UserKeys
+from app.tui.page_protocols import AskPerson, Copy, KeyLabel, NotifyWaiting, ShowMessage
+from app.tui.prompt.paste_and_editor import editor_wanted
+from app.tui.prompt.project_history import ProjectHistory
 from app.tui.slash import SlashCommand
 from app.tui.status.status_lines import StatusLines
 from app.tui.tasks import Tasks
-from app.tui.theme_in_force import ThemeInForce
 from app.tui.transcript.presenter import Presenter
 from app.values.events import QuestionAsked
 from widgets.editor.prompt import PromptEditor
 from widgets.status.approval import ApprovalBar
 from widgets.status.queue import QueueView
-from widgets.status.side import SidePanel
-from widgets.terminal.terminal_manners import editor_command
+from widgets.status.side_panel import SidePanel
+from widgets.terminal.terminal_control import editor_command
 from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
 
@@ -60,17 +60,17 @@ class FullScreen(msgspec.Struct, frozen=True, kw_only=True):
 
     assembled: Assembled
     ask: AskPerson
-    say: TellPerson
+    say: ShowMessage
     copy: Copy
-    told: NotePerson
+    told: NotifyWaiting
     tasks: Tasks
     action_table: ActionTable
-    own_keys: OwnKeys
-    look: ThemeInForce
+    user_keys: UserKeys
+    look: CurrentTheme
     presenter: Presenter
     status: StatusLines
     session_texts: SessionTexts
-    remembered: Remembered
+    remembered: ProjectHistory
     transcript: Transcript
     search_bar: SearchBar
     editor: PromptEditor
@@ -99,8 +99,8 @@ class FullScreen(msgspec.Struct, frozen=True, kw_only=True):
         return self.assembled.session
 
     @property
-    def key_told(self) -> KeyTold:
-        return self.action_table.key_told
+    def key_label(self) -> KeyLabel:
+        return self.action_table.key_label
 
     def write(self, text: str, *, focus: bool = False) -> None:
         self.editor.set_text(text)
@@ -120,14 +120,14 @@ class FullScreen(msgspec.Struct, frozen=True, kw_only=True):
         else:
             in_force.keep(name, value)
 
-    def under_way(self, text: str) -> None:
+    def show_progress(self, text: str) -> None:
         """Says what goes on and can be stopped; nothing when it is over."""
         if not text:
             self.presenter.summary_card.end()
         self.status.say_stoppable(text)
 
 
-class Hears(msgspec.Struct, Generic[P], frozen=True):
+class Subscription(msgspec.Struct, Generic[P], frozen=True):
     """What is done when something happens. What is to be awaited is done beside everything else."""
 
     topics: tuple[Topic, ...]
@@ -142,7 +142,7 @@ class Feature(Protocol[P]):
 
     slash: Sequence[SlashCommand[P]] = ()
     keys: Sequence[PageKey[P]] = ()
-    hears: Sequence[Hears[P]] = ()
+    subscriptions: Sequence[Subscription[P]] = ()
     above_editor: Sequence[Callable[[P], Widget]] = ()
     """What its page shows there all the time; the page is made for it."""
 

@@ -28,7 +28,7 @@ from app.engine.session import Session
 from app.printing import print_problem
 from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionError
-from app.tui import current_theme as theme_in_force
+from app.tui import current_theme
 from app.tui.app import BayouApp
 from app.tui.startup import StartOptions, extensions_for
 from tools.files.presence import exists
@@ -59,7 +59,7 @@ def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
         print_problem(str(problem))
         return 1
     if assembled.theme == "system":
-        assembled.theme = theme_in_force.system_theme(appearance_of(held))
+        assembled.theme = current_theme.system_theme(appearance_of(held))
     read = partial(read_input, cwd=stood_in, permissions=assembled.session.permissions)
     given = FirstInput() if options.extension_flags else read(options)
     opening = StartOptions(
@@ -86,7 +86,7 @@ def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
     )
     terminal = assembled.settings.terminal
     if terminal.true_color != "auto":
-        theme_in_force.use_colors(app, is_true_color=terminal.true_color == "on")
+        current_theme.use_colors(app, is_true_color=terminal.true_color == "on")
     if terminal.scroll_regions:
         OutputDiff(app, app.images.over).install()
     code = asyncio.run(_run(app, leaving, faults, mouse=terminal.mouse))

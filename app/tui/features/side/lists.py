@@ -7,13 +7,13 @@ from app.engine.files.session_files import OfSession
 from app.engine.jobs.background_jobs import Job
 from app.engine.session import Session
 from app.tui.features.todos.todo_list import GLYPHS, TONES, TodoList, state_of
-from app.tui.handed import Keep, Spawn, TellPerson
+from app.tui.page_protocols import SaveDefault, ShowMessage, Spawn
 from app.undo.history import has_changes
 from app.values.events import EntryAppended, Event, JobChanged, SessionReplaced, TodosChanged
 from app.values.todos import closed_of
 from app.values.unable import Unable
 from tools.amounts import MINUS, changed_files
-from widgets.status.side import SidePanel, SideRow, SideSection, SideTone
+from widgets.status.side_panel import SidePanel, SideRow, SideSection, SideTone
 
 if TYPE_CHECKING:
     from app.undo.differences import Differences, FileDifference
@@ -33,9 +33,9 @@ class SideLists:
         panel: SidePanel,
         todo_list: TodoList,
         *,
-        say: TellPerson,
+        say: ShowMessage,
         spawn: Spawn,
-        keep: Keep,
+        keep: SaveDefault,
     ) -> None:
         self._session = session
         self._panel = panel

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from app.tui.feature import Feature, FullScreen, Hears
+from app.tui.feature import Feature, FullScreen, Subscription
 from app.tui.features.todos.todo_list import TodoList
 from app.tui.keys.page_keys import PageKey
 from app.tui.slash import SlashCommand
@@ -30,7 +30,7 @@ class Todos(Feature["TodosPage"]):
         return TodosPage(screen.session, screen.ask, screen.say)
 
 
-class ListOfTodos(Feature[TodoList]):
+class TodoBar(Feature[TodoList]):
     """Above the editor."""
 
     keys: Sequence[PageKey[TodoList]] = (
@@ -41,8 +41,8 @@ class ListOfTodos(Feature[TodoList]):
             do=lambda page: page.fold(),
         ),
     )
-    hears: Sequence[Hears[TodoList]] = (
-        Hears((TodosChanged, EntryAppended, SessionReplaced), lambda page, _: page.show()),
+    subscriptions: Sequence[Subscription[TodoList]] = (
+        Subscription((TodosChanged, EntryAppended, SessionReplaced), lambda page, _: page.show()),
     )
 
     above_editor: Sequence[Callable[[TodoList], Widget]] = (lambda page: page.view,)
@@ -72,7 +72,9 @@ class Plans(Feature["PlansPage"]):
             do=lambda page: page.toggle(),
         ),
     )
-    hears: Sequence[Hears["PlansPage"]] = (Hears(("plan",), lambda page, event: page.answer(event)),)
+    subscriptions: Sequence[Subscription["PlansPage"]] = (
+        Subscription(("plan",), lambda page, event: page.answer(event)),
+    )
 
     def page(self, screen: FullScreen) -> "PlansPage":
         from app.tui.features.todos.page import PlansPage  # noqa: PLC0415  (when it is first used)
@@ -81,7 +83,7 @@ class Plans(Feature["PlansPage"]):
 
 
 TODOS = Todos()
-TODO_LIST = ListOfTodos()
+TODO_LIST = TodoBar()
 PLANS = Plans()
 FEATURES = (
     TODOS,

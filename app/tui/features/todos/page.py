@@ -16,16 +16,16 @@ from app.engine.planning.plan_mode import PlanReply
 from app.engine.planning.todo_changes import TodoChange, TodoRefused, changed, normalised
 from app.engine.session import Session
 from app.tui.features.todos.todo_list import GLYPHS, TONES, state_of
-from app.tui.handed import AskPerson, NotePerson, TellPerson
+from app.tui.page_protocols import AskPerson, NotifyWaiting, ShowMessage
 from app.values.events import PlanProposed, QuestionAsked
 from app.values.todos import Phases, TodoItem, TodoStatus, closed_of, items_of
 from widgets.lists.rows import ListRow
-from widgets.screens.block import WholeBlock
+from widgets.screens.block import BlockView
 from widgets.screens.dialogs import InputScreen, TextScreen
-from widgets.screens.parts import KeyHint, KeyHints, RuleTitle
 from widgets.screens.picker import PickerAction, PickerScreen, bindings_of
-from widgets.status.arming import Arming
-from widgets.textual_inside import SheetScreen
+from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
+from widgets.status.input_guard import InputGuard
+from widgets.textual_internals import SheetScreen
 from widgets.transcript.blocks import NoteKind, Prose, ReplyBlock
 
 
@@ -72,7 +72,7 @@ _NEXT: dict[TodoStatus, TodoStatus] = {
 class TodosPage:
     """The list of one session."""
 
-    def __init__(self, session: Session, ask: AskPerson, say: TellPerson) -> None:
+    def __init__(self, session: Session, ask: AskPerson, say: ShowMessage) -> None:
         self._session = session
         self._ask = ask
         self._say = say
@@ -170,11 +170,11 @@ def _counted(phases: Phases) -> str:
 
 # Plans
 
-PlanDeed = Literal["accept", "edit", "remark", "stay"]
+PlanAnswer = Literal["accept", "edit", "remark", "stay"]
 _LOOK_SECONDS = 0.2
 
 
-class PlanScreen(SheetScreen[PlanDeed | None]):
+class PlanScreen(SheetScreen[PlanAnswer | None]):
     AUTO_FOCUS: ClassVar[str | None] = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "answer('accept')", "Accept", show=False, id="app.plan.accept"),
@@ -191,8 +191,8 @@ class PlanScreen(SheetScreen[PlanDeed | None]):
         super().__init__(classes="full-height")
         self._heading = title
         self._clock = clock
-        self._arming = Arming()
-        self.transcript = WholeBlock(ReplyBlock(id="plan", parts=(Prose(text=plan),)))
+        self._arming = InputGuard()
+        self.transcript = BlockView(ReplyBlock(id="plan", parts=(Prose(text=plan),)))
         self.transcript.can_focus = False
 
     def compose(self) -> ComposeResult:
@@ -225,7 +225,7 @@ class PlanScreen(SheetScreen[PlanDeed | None]):
             event.stop()
             event.prevent_default()
 
-    def action_answer(self, deed: PlanDeed) -> None:
+    def action_answer(self, deed: PlanAnswer) -> None:
         self.dismiss(deed)
 
     def action_scroll(self, rows: int) -> None:
@@ -240,8 +240,8 @@ class PlansPage(msgspec.Struct, frozen=True):
 
     session: Session
     ask: AskPerson
-    say: TellPerson
-    told: NotePerson
+    say: ShowMessage
+    told: NotifyWaiting
     clock: Callable[[], float]
 
     async def toggle(self, prompt: str = "") -> None:
@@ -269,7 +269,7 @@ class PlansPage(msgspec.Struct, frozen=True):
     async def _asked(self, plan: PlanProposed, answer: "asyncio.Future[Any]") -> PlanReply | None:
         screen = PlanScreen(plan.title, plan.plan, clock=self.clock)
         answer.add_done_callback(lambda _: screen.dismiss(None) if screen.is_current else None)
-        deed: PlanDeed | None = await self.ask(screen)
+        deed: PlanAnswer | None = await self.ask(screen)
         match deed:
             case "accept":
                 return PlanReply(accepts=True)

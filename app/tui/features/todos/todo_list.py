@@ -12,11 +12,11 @@ from textual.widget import Widget
 
 from app.engine.session import Session
 from app.values.todos import Phases, TodoItem, TodoPhase, closed_of, current_of
-from widgets.keys_told import hint_parts
+from widgets.key_labels import hint_parts
 from widgets.line import Line, cells, plain
 
 TodoState = Literal["pending", "current", "done", "dropped", "blocked"]
-MOST_ROWS = 5
+MAX_ROWS = 5
 """With the head."""
 GLYPHS: dict[TodoState, str] = {"pending": "○", "current": "◐", "done": "✓", "dropped": "–", "blocked": "‖"}
 TONES: dict[TodoState, Literal["text", "accent", "dim", "warning"]] = {
@@ -80,7 +80,7 @@ class TodoView(Widget):
         self._fit()
 
     def _fit(self) -> None:
-        height = 0 if not self.rows else 1 if self.is_folded else min(len(self.rows) + 1, MOST_ROWS)
+        height = 0 if not self.rows else 1 if self.is_folded else min(len(self.rows) + 1, MAX_ROWS)
         if self.styles.height is None or self.styles.height.value != height:
             self.styles.height = height
         self.display = bool(self.rows) and not self.is_hidden
@@ -120,7 +120,7 @@ class TodoView(Widget):
 
     def _shown(self) -> Sequence[TodoRow]:
         """The current item with what is around it: one that is closed before, the rest behind."""
-        room = MOST_ROWS - 1
+        room = MAX_ROWS - 1
         if len(self.rows) <= room:
             return self.rows
         open_at = next((at for at, row in enumerate(self.rows) if row.state not in ("done", "dropped")), 0)

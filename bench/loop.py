@@ -18,8 +18,8 @@ from app.engine.core.options import SessionOptions
 from app.engine.core.toolbox import Toolbox
 from app.engine.dependencies import Dependencies
 from app.engine.session import Session
-from app.engine.tree.session_paths import Places
-from app.engine.wiring import Machinery
+from app.engine.tree.session_paths import SessionPaths
+from app.engine.wiring import Wiring
 from app.providers.classify import Failure
 from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.credentials import Credentials
@@ -81,7 +81,7 @@ class Stage:
     """A session in a folder, with a conversation of `messages` behind it."""
 
     def __init__(self, folder: Path, messages: int, *, path: Path | None = None) -> None:
-        places = Places(own=folder, cwd=folder)
+        places = SessionPaths(own=folder, cwd=folder)
         self.script = Script()
         registry = Registry()
         self.in_force = InForce()
@@ -111,7 +111,7 @@ class Stage:
         self.session.subscribe(self._hear)
 
     @property
-    def parts(self) -> Machinery:
+    def parts(self) -> Wiring:
         """For what is measured of one part alone."""
         return self.session._made
 

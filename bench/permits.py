@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.sandbox.command_context import Links
+from app.engine.sandbox.command_context import LinkResolver
 from app.permits.place import CommandPlace
 from app.permits.shell.command_line import judge_command
 from bench.table import Row
@@ -22,7 +22,10 @@ def rows() -> Iterable[Row]:
     commands = [line.replace("¶", "\n") for line in _DAY.read_text(encoding="utf-8").splitlines()]
     here = str(Path.cwd())
     place = CommandPlace(
-        workspace=here, folder=here, home=str(Path.home()), resolve=Links(os.path.realpath(here)).resolve
+        workspace=here,
+        folder=here,
+        home=str(Path.home()),
+        resolve=LinkResolver(os.path.realpath(here)).resolve,
     )
     judge_command("ls", place)
     tokenized = _tokenized(commands)

@@ -9,9 +9,9 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from app.engine.core.options import SessionOptions
-from app.engine.sandbox.command_context import Whereabouts
-from app.engine.sandbox.sandbox_places import Leave
-from app.engine.sandbox.sandboxes import Boxes
+from app.engine.sandbox.command_context import CommandContext
+from app.engine.sandbox.sandbox_places import SandboxGrant
+from app.engine.sandbox.sandboxes import Sandboxes
 from app.resources.settings.in_force import InForce
 from bench.table import Row
 from tools.box.abilities import of_this_system
@@ -52,8 +52,8 @@ def rows() -> Iterable[Row]:
 async def _measured() -> dict[str, list[float]]:
     with TemporaryDirectory() as folder:
         workspace, in_force, home = Workspace(Path(folder)), InForce(), Path.home()
-        whereabouts = Whereabouts(home, home / ".bayou" / "agent")
-        boxes = Boxes(
+        whereabouts = CommandContext(home, home / ".bayou" / "agent")
+        boxes = Sandboxes(
             SessionOptions(in_force),
             workspace,
             whereabouts,
@@ -61,13 +61,13 @@ async def _measured() -> dict[str, list[float]]:
             home=home,
             own=home / ".bayou" / "agent",
         )
-        boxes.remember("read", Leave(kind="read"))
-        boxes.remember("outside", Leave(kind="outside"))
+        boxes.remember("read", SandboxGrant(kind="read"))
+        boxes.remember("outside", SandboxGrant(kind="outside"))
         processes = LocalProcesses()
 
         async def work(network: str, call_id: str) -> None:
             in_force.set("sandbox.network", network)
-            box = await boxes.of_call(call_id)
+            box = await boxes.for_call(call_id)
             line = CommandLine(
                 argv=("/bin/sh", "-c", "true"), cwd=folder, environment=dict(os.environ), box=box
             )

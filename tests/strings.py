@@ -229,7 +229,7 @@ def registered() -> Iterator[tuple[str, str, str]]:
             slash.help or SESSION_COMMANDS[slash.verb].words,
         )
     for each in SESSION_COMMANDS.values():
-        yield "session commands", each.name, each.told_in_full
+        yield "session commands", each.name, each.description
     for place in PLACES:
         yield "keys", "place", place.title
         for binding in place.bindings:

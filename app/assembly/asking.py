@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from app.assembly.build import Assembled
-from app.engine.core.questions import answer_to
+from app.engine.core.questions import ask_question
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import Question, question_for, remember
 from app.values.unable import FileFault
@@ -55,7 +55,7 @@ class TrustAsked:
         if question.is_empty:
             return
         options = (LATER, NO) if question.too_much else (LATER, YES, NO)
-        chosen = await answer_to(session.events.publish_now, "select", _told(question), options=options)
+        chosen = await ask_question(session.events.publish_now, "select", _told(question), options=options)
         if chosen not in (YES, NO) or chosen not in options:
             return
         await session.wait_until_idle()

@@ -27,11 +27,11 @@ from app.engine.core.options import (
 )
 from app.engine.core.toolbox import Toolbox
 from app.engine.dependencies import Dependencies
-from app.engine.models.prompt_sources import PromptChoice, PromptSource
-from app.engine.permissions.permission_context import GateStanding, rules_in
-from app.engine.secrets.known_secrets import SecretPlaces
+from app.engine.models.prompt_sources import SystemPromptOptions, SystemPromptSource
+from app.engine.permissions.permission_context import PermissionContext, rules_from_settings
+from app.engine.secrets.known_secrets import SecretSources
 from app.engine.session import Session
-from app.engine.tree.session_paths import Places
+from app.engine.tree.session_paths import SessionPaths
 from app.extensions.guard import limits_in_force
 from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.extensions.loading.choosing import Asked, Chosen, choose
@@ -70,8 +70,8 @@ class Assembled(msgspec.Struct, kw_only=True):
     """None is loaded yet; `extending` does that."""
     hooks: ExtensionHooks
     """By which they are asked."""
-    prompt: PromptSource
-    places: Places
+    prompt: SystemPromptSource
+    places: SessionPaths
     project: TrustInProject
     workspace: Workspace
     """What its tools share."""
@@ -124,7 +124,7 @@ def assemble(
     ground = Ground(options, paths, begun, workspace, can_ask=can_ask)
     toolbox = Toolbox(_own_tools(options, lambda: assembled), workspace)
     workspace.active_tools = toolbox.active
-    prompt = PromptSource(paths, _prompt_choice(options, trust, chosen))
+    prompt = SystemPromptSource(paths, _prompt_choice(options, trust, chosen))
     session = Session(
         Dependencies(
             log=log,
@@ -136,7 +136,7 @@ def assemble(
             classify=classify,
             hooks=hooks,
             enter=ground.enter,
-            secrets=SecretPlaces(agent_dir=paths.agent_dir, home=paths.home, env=env),
+            secrets=SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=env),
             undo=UndoPlace(
                 store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=project.seems_to_count
             ),
@@ -208,8 +208,8 @@ async def _follow(assembled: Assembled, options: Options, paths: Paths) -> None:
 
 def _standing(
     paths: Paths, project: TrustInProject, can_ask: bool = False, ends_with_answer: bool = True
-) -> GateStanding:
-    return GateStanding(
+) -> PermissionContext:
+    return PermissionContext(
         asks="person" if can_ask else "nobody" if ends_with_answer else "program",
         home=paths.home,
         folder=lambda: paths.cwd,
@@ -217,7 +217,7 @@ def _standing(
         sessions_dir=paths.sessions_dir,
         is_trusted=lambda: project.decision.is_trusted,
         counts_now=project.counts_now,
-        has_nothing=lambda: project.decision.reason == "nothing-to-trust",
+        needs_no_trust=lambda: project.decision.reason == "nothing-to-trust",
         is_accepted=lambda: is_accepted(project.decision),
     )
 
@@ -277,7 +277,7 @@ def _workspace(
         cache_dir=paths.cache_dir,
         spawn_hook=hooks.before_spawn,
         repositories=Repositories(
-            paths, in_force, project, lambda: rules_in(in_force, _standing(paths, project)).rules
+            paths, in_force, project, lambda: rules_from_settings(in_force, _standing(paths, project)).rules
         ),
     )
 
@@ -287,8 +287,8 @@ def _is_harmless(project: TrustInProject) -> bool:
     return project.decision.is_trusted or project.decision.question.is_empty
 
 
-def _prompt_choice(options: Options, trust: Decision, chosen: Chosen) -> PromptChoice:
-    return PromptChoice(
+def _prompt_choice(options: Options, trust: Decision, chosen: Chosen) -> SystemPromptOptions:
+    return SystemPromptOptions(
         is_trusted=trust.is_trusted,
         system=_text_or_file(options.system_prompt),
         appended=tuple(text for given in options.append_system_prompt if (text := _text_or_file(given))),

@@ -126,7 +126,7 @@ def look_for_model(assembled: Assembled, told: Sequence[str] = ()) -> None:
     for text in told:
         assembled.session.events.notify(text, "warning")
     if assembled.choice.missing is not None:
-        assembled.session.events.notify(assembled.choice.why_none, "warning")
+        assembled.session.events.notify(assembled.choice.missing_model_text, "warning")
 
 
 def _may_read(assembled: Assembled, source: Source) -> bool:

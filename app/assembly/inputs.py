@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from app.assembly.options import Options, UsageError
-from app.engine.permissions.gate import Permits
+from app.engine.permissions.gate import PermissionGate
 from app.values.content import Image
 from tools.files.regular import read_given
 
@@ -29,7 +29,7 @@ def read_piped() -> str:
     return "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
-def read_input(options: Options, cwd: Path, permissions: Permits, piped: str = "") -> FirstInput:
+def read_input(options: Options, cwd: Path, permissions: PermissionGate, piped: str = "") -> FirstInput:
     """What was piped, then the files' texts, then the first message, in one prompt."""
     files = files_input(options.files, cwd, permissions)
     first, *others = options.messages or ("",)
@@ -38,7 +38,7 @@ def read_input(options: Options, cwd: Path, permissions: Permits, piped: str = "
     return FirstInput(prompts=tuple(prompts), images=files.images)
 
 
-def files_input(names: tuple[str, ...], cwd: Path, permissions: Permits) -> FirstInput:
+def files_input(names: tuple[str, ...], cwd: Path, permissions: PermissionGate) -> FirstInput:
     """What `@name` words stand for: one text, and the images. Raises `UsageError` for a file that is not there, and for
     one that a `read` would not be let to unasked: there is nobody yet to ask."""
     texts: list[str] = []

@@ -11,7 +11,7 @@ import msgspec
 
 from app.assembly.options import Options, UsageError
 from app.assembly.trusting import TrustInProject
-from app.engine.tree.session_paths import Places
+from app.engine.tree.session_paths import SessionPaths
 from app.resources.paths import Paths
 from app.resources.settings.in_force import InForce
 from app.resources.settings.settings import SettingRefused
@@ -25,7 +25,7 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     log: SessionLog
     in_force: InForce
     project: TrustInProject
-    places: Places
+    places: SessionPaths
     locked: SessionLocked | None = None
     """Another process writes the session; it is open read-only here."""
     left: Path | None = None
@@ -35,13 +35,13 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
 def opened(options: Options, paths: Paths, *, can_ask: bool) -> Opened:
     """`paths` is in the session's folder afterwards."""
     in_force, project = settings_of(options, paths, can_ask)
-    places = Places(own=paths.sessions_dir, cwd=paths.cwd, in_force=in_force)
+    places = SessionPaths(own=paths.sessions_dir, cwd=paths.cwd, in_force=in_force)
     log, locked = _opened(options, places, paths.cwd, can_ask)
     left: Path | None = None
     if places.is_elsewhere(log) and not log.is_read_only:
         left = _leave(options, paths, log, can_ask)
         in_force, project = settings_of(options, paths, can_ask)
-        places = Places(own=paths.sessions_dir, cwd=paths.cwd, in_force=in_force)
+        places = SessionPaths(own=paths.sessions_dir, cwd=paths.cwd, in_force=in_force)
     return Opened(log=log, in_force=in_force, project=project, places=places, locked=locked, left=left)
 
 
@@ -87,7 +87,7 @@ def flags(options: Options) -> dict[str, Any]:
 
 
 def _opened(
-    options: Options, places: Places, cwd: Path, can_ask: bool
+    options: Options, places: SessionPaths, cwd: Path, can_ask: bool
 ) -> tuple[SessionLog, SessionLocked | None]:
     """What cannot be written is shown read-only; with a session of another process the person is asked what to do."""
     try:
@@ -105,7 +105,7 @@ def _opened(
     return log, None
 
 
-def open_log(options: Options, places: Places, cwd: Path) -> SessionLog:
+def open_log(options: Options, places: SessionPaths, cwd: Path) -> SessionLog:
     """The log that the command line asks for. A session that cannot be opened is an error, never a new one."""
     if options.no_session:
         return SessionLog.in_memory(cwd)
@@ -120,7 +120,7 @@ def open_log(options: Options, places: Places, cwd: Path) -> SessionLog:
     return places.new()
 
 
-def _first(places: Places) -> SessionLog:
+def _first(places: SessionPaths) -> SessionLog:
     """There is nothing to go on with. A file that cannot be read is told, not passed over."""
     for entry in session_files(places.folder):
         if header_of(Path(entry.path)) is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from app.assembly.options import Options, UsageError
 from app.assembly.tool_names import tool_choice
 from app.assembly.trusting import TrustInProject
-from app.engine.mcp.servers import ServerPlaces
+from app.engine.mcp.servers import ServerSources
 from app.resources.paths import Paths
 from app.resources.settings.in_force import InForce
 from tools.files.presence import is_file
@@ -26,7 +26,7 @@ def server_places(
     project: TrustInProject,
     in_force: InForce,
     options: Options,
-) -> ServerPlaces:
+) -> ServerSources:
     def named_file() -> Path | None:
         if options.no_mcp or not options.mcp_config:
             return None
@@ -65,7 +65,7 @@ def server_places(
 
         return http_transport(config, sign_ins_of(paths), proxy)
 
-    return ServerPlaces(
+    return ServerSources(
         paths=paths,
         files=files,
         find=find,

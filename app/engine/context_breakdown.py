@@ -40,12 +40,12 @@ _SECTION_GROUPS: Mapping[str, Group] = {
     "tools": "tools",
     "mcp_servers": "tools",
 }
-_RULE = "\n\n" + "─" * 40 + "\n\n"
-LARGE = 500
+_SEPARATOR = "\n\n" + "─" * 40 + "\n\n"
+LARGE_RESULT_TOKENS = 500
 """Tokens from which a single result is listed on its own."""
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class ContextPart(msgspec.Struct, frozen=True, kw_only=True):
     """A line of the account."""
 
     group: Group
@@ -54,7 +54,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 1
 
 
-class Large(msgspec.Struct, frozen=True, kw_only=True):
+class LargeResult(msgspec.Struct, frozen=True, kw_only=True):
     """One large result, which a person may take out of the context and put back."""
 
     entry_id: str
@@ -64,9 +64,9 @@ class Large(msgspec.Struct, frozen=True, kw_only=True):
     is_dropped: bool = False
 
 
-class Contents(msgspec.Struct, frozen=True, kw_only=True):
-    parts: tuple[Part, ...]
-    large: tuple[Large, ...]
+class ContextBreakdown(msgspec.Struct, frozen=True, kw_only=True):
+    parts: tuple[ContextPart, ...]
+    large: tuple[LargeResult, ...]
     tokens: int
     window: int
     reserve: int
@@ -79,22 +79,22 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
         return sum(part.tokens for part in self.parts if part.group == group)
 
 
-def contents_of(session: Session) -> Contents:
+def context_breakdown(session: Session) -> ContextBreakdown:
     messages, room = session.messages, session.room()
     sizes = _sizes(messages)
-    for group, title, text in _declared(session):
+    for group, title, text in _prompt_parts(session):
         _add(sizes, group, title, len(text) // 4)
     estimated = sum(tokens for tokens, _ in sizes.values())
     scale = room.tokens / estimated if estimated and room.is_exact else 1.0
     log = session.log
-    return Contents(
+    return ContextBreakdown(
         parts=tuple(
-            Part(group=group, title=title, tokens=round(tokens * scale), count=count)
+            ContextPart(group=group, title=title, tokens=round(tokens * scale), count=count)
             for (group, title), (tokens, count) in sorted(
                 sizes.items(), key=lambda item: (GROUPS.index(item[0][0]), -item[1][0])
             )
         ),
-        large=tuple(_large(log.path_to(), {message.id for message in messages})),
+        large=tuple(_large_results(log.path_to(), {message.id for message in messages})),
         tokens=room.tokens or estimated,
         window=room.window,
         reserve=room.reserve,
@@ -112,17 +112,17 @@ def _add(sizes: Sizes, group: Group, title: str, tokens: int) -> None:
         sizes[group, title] = before + tokens, count + 1
 
 
-def _declared(session: Session) -> Iterator[tuple[Group, str, str]]:
+def _prompt_parts(session: Session) -> Iterator[tuple[Group, str, str]]:
     """Prompt and tools as they hold now, or will with the first request."""
     system = merged_system(session.messages)
     sections = system.sections or dict(session.requests.sections())
     for name, text in sections.items():
         yield _SECTION_GROUPS.get(name, "prompt"), _SECTIONS.get(name, name), text
     for tool in system.tools or declared(session.tools.active()):
-        yield "tools", _tools_of(tool.name), encode_json(to_wire(tool)).decode()
+        yield "tools", _tool_group_title(tool.name), encode_json(to_wire(tool)).decode()
 
 
-def _tools_of(name: str) -> str:
+def _tool_group_title(name: str) -> str:
     """Those of an MCP server are a line of their own."""
     server = name.removeprefix("mcp__").partition("__")[0] if name.startswith("mcp__") else ""
     return f"tools of the MCP server {server}" if server else "descriptions of tools"
@@ -146,16 +146,16 @@ def _sizes(messages: Iterable[Message]) -> Sizes:
     sizes: Sizes = {}
     for message in messages:
         if not isinstance(message, AssistantMessage | SystemMessage):
-            _add(sizes, *_place(message), estimate_tokens(message))
-        for title, text in _said(message).items():
+            _add(sizes, *_group_and_title(message), estimate_tokens(message))
+        for title, text in _texts_by_kind(message).items():
             _add(sizes, "messages", title, -(-len(text) // 4))
     return sizes
 
 
-def _place(message: Message) -> tuple[Group, str]:
+def _group_and_title(message: Message) -> tuple[Group, str]:
     if isinstance(message, ToolResultMessage):
         return "results", "maps" if _is_map(message) else f"results of {message.tool_name}"
-    return "messages", _kind(message)
+    return "messages", _message_kind(message)
 
 
 def _is_map(message: ToolResultMessage) -> bool:
@@ -167,7 +167,7 @@ def _is_map(message: ToolResultMessage) -> bool:
             return False
 
 
-def _said(message: Message) -> dict[str, str]:
+def _texts_by_kind(message: Message) -> dict[str, str]:
     """The parts of an answer, each kind as one text."""
     found: dict[str, str] = {}
     for block in message.content if isinstance(message, AssistantMessage) else ():
@@ -186,24 +186,26 @@ def _said(message: Message) -> dict[str, str]:
     return found
 
 
-def text_of_part(session: Session, part: Part) -> str:
+def text_of_part(session: Session, part: ContextPart) -> str:
     """What a line of the account stands for, to be read; of messages the latest first."""
-    texts = [text for group, title, text in _declared(session) if (group, title) == (part.group, part.title)]
+    texts = [
+        text for group, title, text in _prompt_parts(session) if (group, title) == (part.group, part.title)
+    ]
     for message in reversed(session.messages):
-        if part.title in (said := _said(message)):
+        if part.title in (said := _texts_by_kind(message)):
             texts.append(said[part.title])
-        elif not isinstance(message, AssistantMessage | SystemMessage) and _place(message) == (
+        elif not isinstance(message, AssistantMessage | SystemMessage) and _group_and_title(message) == (
             part.group,
             part.title,
         ):
             texts.append(as_text([message]))
-    return _RULE.join(text.strip() for text in texts)
+    return _SEPARATOR.join(text.strip() for text in texts)
 
 
 _CUSTOM = {"file-map": "file maps", FOLDER_MAP: "maps of the repository", "background-result": "job results"}
 
 
-def _kind(message: Message) -> str:
+def _message_kind(message: Message) -> str:
     match message:
         case UserMessage():
             return "prompts"
@@ -224,23 +226,25 @@ def _kind(message: Message) -> str:
 # Large results
 
 
-def _large(path: Iterable[Entry], in_context: set[str]) -> Iterable[Large]:
+def _large_results(path: Iterable[Entry], in_context: set[str]) -> Iterable[LargeResult]:
     entries = list(path)
-    dropped = _dropped(entries)
+    dropped = _dropped_ids(entries)
     titles = _call_titles(entries)
-    found: list[Large] = []
+    found: list[LargeResult] = []
     for entry in entries:
         message = droppable(entry)
         if message is None or (entry.id not in in_context and entry.id not in dropped):
             continue
         tokens = estimate_tokens(message)
-        if tokens >= LARGE:
+        if tokens >= LARGE_RESULT_TOKENS:
             title = (
                 titles.get(message.tool_call_id, message.tool_name)
                 if isinstance(message, ToolResultMessage)
-                else _kind(message)
+                else _message_kind(message)
             )
-            found.append(Large(entry_id=entry.id, title=title, tokens=tokens, is_dropped=entry.id in dropped))
+            found.append(
+                LargeResult(entry_id=entry.id, title=title, tokens=tokens, is_dropped=entry.id in dropped)
+            )
     return sorted(found, key=lambda large: -large.tokens)
 
 
@@ -262,16 +266,16 @@ def _call_titles(entries: Iterable[Entry]) -> dict[str, str]:
     return titles
 
 
-def _dropped(entries: Iterable[Entry]) -> frozenset[str]:
+def _dropped_ids(entries: Iterable[Entry]) -> frozenset[str]:
     last = {entry.target_id: entry for entry in entries if isinstance(entry, ContextEditEntry)}
     return frozenset(target for target, edit in last.items() if _is_drop(edit))
 
 
 def _is_drop(edit: ContextEditEntry) -> bool:
-    return edit.replacement is None or str(edit.replacement.get("content", "")).startswith(_DROPPED)
+    return edit.replacement is None or str(edit.replacement.get("content", "")).startswith(_DROPPED_TEXT)
 
 
-_DROPPED = "[Taken out of the context by the user"
+_DROPPED_TEXT = "[Taken out of the context by the user"
 
 
 async def drop_or_restore(session: Session, entry_id: str) -> bool:
@@ -282,8 +286,8 @@ async def drop_or_restore(session: Session, entry_id: str) -> bool:
     log = session.log
     message = droppable(log.entry(entry_id))
     assert message is not None, "only what is listed is dropped"
-    is_out = entry_id in _dropped(log.path_to())
-    word = f"{_DROPPED}: about {estimate_tokens(message):,} tokens. Run the tool again if it is needed.]"
+    is_out = entry_id in _dropped_ids(log.path_to())
+    word = f"{_DROPPED_TEXT}: about {estimate_tokens(message):,} tokens. Run the tool again if it is needed.]"
     content = to_wire(message.content) if is_out else word
     await session.record.change_context(entry_id, {"content": content})
     return not is_out

@@ -10,11 +10,11 @@ from app.engine.core.model_choice import ModelChoice
 from app.engine.core.options import SessionOptions
 from app.engine.core.session_core import Classify
 from app.engine.core.toolbox import Toolbox
-from app.engine.mcp.servers import ServerPlaces
+from app.engine.mcp.servers import ServerSources
 from app.engine.models.model_requests import Sections
-from app.engine.permissions.permission_context import GateStanding
-from app.engine.secrets.known_secrets import SecretPlaces
-from app.engine.tree.session_paths import Places
+from app.engine.permissions.permission_context import PermissionContext
+from app.engine.secrets.known_secrets import SecretSources
+from app.engine.tree.session_paths import SessionPaths
 from app.providers.registry import Registry
 from app.sessions.log import SessionLog
 from app.undo.blobs import UndoPlace
@@ -28,7 +28,7 @@ class Dependencies(msgspec.Struct, kw_only=True):
     """What a session is made of, and where it finds the rest."""
 
     log: SessionLog
-    places: Places
+    places: SessionPaths
     registry: Registry
     choice: ModelChoice
     toolbox: Toolbox
@@ -36,13 +36,13 @@ class Dependencies(msgspec.Struct, kw_only=True):
     classify: Classify
     options: SessionOptions
     hooks: Hooks = msgspec.field(default_factory=Hooks)
-    standing: GateStanding = msgspec.field(default_factory=GateStanding)
+    standing: PermissionContext = msgspec.field(default_factory=PermissionContext)
     """Who can be asked whether a call may run, and what the project's word counts."""
     enter: Callable[[Path], Awaitable[None]] = _stay
     """Makes a folder the one that the session works in."""
-    secrets: SecretPlaces = msgspec.field(default_factory=SecretPlaces)
+    secrets: SecretSources = msgspec.field(default_factory=SecretSources)
     """Where what is known to be secret comes from."""
-    servers: ServerPlaces | None = None
+    servers: ServerSources | None = None
     """Where MCP servers are found; None: there are none."""
     undo: UndoPlace | None = None
     """Where what happens to files is kept; None: nowhere."""

@@ -5,12 +5,12 @@ import msgspec
 from app.engine.context.context_parts import ContextParts
 from app.engine.core.conversation import Conversation
 from app.engine.core.model_choice import ModelChoice
-from app.engine.core.prompt_intake import Busy, NoKey, Refused
+from app.engine.core.prompt_intake import Busy, MissingApiKey, Refused
 from app.engine.runner import Runner
 from app.sessions.errors import SessionWriteError
 
 
-class Readiness(msgspec.Struct, frozen=True):
+class Preconditions(msgspec.Struct, frozen=True):
     conversation: Conversation
     choice: ModelChoice
     runner: Runner
@@ -27,9 +27,9 @@ class Readiness(msgspec.Struct, frozen=True):
         self._require_room()
         model = self.choice.model
         if model is None:
-            raise Refused(self.choice.why_none)
+            raise Refused(self.choice.missing_model_text)
         if not self.choice.is_available(model):
-            raise NoKey(model.provider)
+            raise MissingApiKey(model.provider)
 
     def _require_room(self) -> None:
         try:

@@ -9,17 +9,17 @@ import msgspec
 from app.agent.queues import Aside, QueueName, Queues
 from app.engine.context.context_parts import ContextParts
 from app.engine.core.delivery import DeliverAs
-from app.engine.core.event_bus import Telling
+from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
 from app.engine.core.options import SessionOptions
-from app.engine.core.prompt_intake import Refused, Words
+from app.engine.core.prompt_intake import PromptInput, Refused
 from app.engine.mcp.servers import McpServers
-from app.engine.models.model_selection import Models
-from app.engine.preconditions import Readiness
-from app.engine.repository.first_question import FirstQuestion
+from app.engine.models.model_selection import ModelSelection
+from app.engine.preconditions import Preconditions
+from app.engine.repository.first_question import FirstQuestionHint
 from app.engine.runner import Runner
-from app.engine.secrets.session_mask import Masking
-from app.engine.settings_watch import Following
+from app.engine.secrets.session_mask import SessionMask
+from app.engine.settings_watch import SettingsWatch
 from app.sessions.errors import SessionWriteError
 from app.values.content import text_of
 from app.values.messages import AssistantMessage, CustomMessage, Message, UserMessage, user_message
@@ -34,22 +34,22 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
     hooks: Hooks
     runner: Runner
     context: ContextParts
-    readiness: Readiness
-    models: Models
-    masking: Masking
-    telling: Telling
-    following: Following
+    readiness: Preconditions
+    models: ModelSelection
+    masking: SessionMask
+    telling: EventBus
+    following: SettingsWatch
     servers: McpServers
-    first_question: FirstQuestion
+    first_question: FirstQuestionHint
     options: SessionOptions
-    _masked: Words | None = None
+    _last_masked: PromptInput | None = None
     """The last words in which something was masked, as they were."""
     _is_closed: bool = False
-    _waking: asyncio.Task[None] | None = None
-    _masking_turn: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+    _delayed_start: asyncio.Task[None] | None = None
+    _masking_lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     """What was said first stays first, though files are looked at in threads."""
 
-    async def prompt(self, words: Words, *, expand: bool) -> Disposition:
+    async def prompt(self, words: PromptInput, *, expand: bool) -> Disposition:
         _require_content(words)
         is_running = self.runner.is_running
         if is_running and words.while_running is None and not self.hooks.is_command(words.text):
@@ -59,7 +59,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
             )
         if not is_running:
             self.following.look()  # before anybody is asked about the run that these words begin
-        taken = await self._taken(words, expand=expand)
+        taken = await self._preprocess(words, expand=expand)
         if taken is None:
             return "handled"
         message = await self._message(taken)
@@ -83,12 +83,12 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
         self._start([*self.queues.take_next_turn(), *companions, message])
         return "started"
 
-    async def _taken(self, words: Words, *, expand: bool = True) -> Words | None:
+    async def _preprocess(self, words: PromptInput, *, expand: bool = True) -> PromptInput | None:
         """The words to send; None when they were dealt with."""
         if expand and words.text.startswith("/") and await self.hooks.run_command(words.text):
             return None
         if expand and words.text.split(maxsplit=1)[:1] == ["/mcp"]:
-            self.telling.notify(await self._said_of_servers(words.text.removeprefix("/mcp")))
+            self.telling.notify(await self._run_mcp_command(words.text.removeprefix("/mcp")))
             return None
         changed = await self.hooks.change_words(words)
         if changed is None or not expand:
@@ -96,13 +96,13 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
         expanded = msgspec.structs.replace(changed, text=self.hooks.expand(changed.text))
         return await self.servers.meant(expanded) if ":" in expanded.text else expanded
 
-    async def _said_of_servers(self, text: str) -> str:
+    async def _run_mcp_command(self, text: str) -> str:
         """Where no page opens: in print mode, over RPC."""
-        from app.engine.mcp.mcp_commands import said_of_servers  # noqa: PLC0415  (few say that)
+        from app.engine.mcp.mcp_commands import run_mcp_command  # noqa: PLC0415  (few say that)
 
-        return await said_of_servers(self.servers, text)
+        return await run_mcp_command(self.servers, text)
 
-    def _queue(self, words: Words, messages: Sequence[Message]) -> Disposition:
+    def _queue(self, words: PromptInput, messages: Sequence[Message]) -> Disposition:
         for message in messages:
             self.queues.add(
                 "follow_up" if words.while_running == "follow_up" else "steering",
@@ -110,30 +110,30 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
             )
         return "queued"
 
-    async def queue(self, queue: QueueName, words: Words) -> Disposition:
+    async def queue(self, queue: QueueName, words: PromptInput) -> Disposition:
         _require_content(words)
         if self.hooks.is_command(words.text):
             raise Refused(
                 f'Extension command "{words.text.split()[0]}" cannot be queued. '
                 "Use prompt() or execute the command when not streaming."
             )
-        taken = await self._taken(words)
+        taken = await self._preprocess(words)
         if taken is None:
             return "handled"
         self.queues.add(queue, await self._message(taken))
         return "queued"
 
-    async def _message(self, words: Words) -> UserMessage:
+    async def _message(self, words: PromptInput) -> UserMessage:
         """What the person said, its secrets masked unless they are to be sent."""
         said = user_message(words.text, words.images)
-        if words.is_as_it_is or self.masking.mask() is None:
+        if words.sends_secrets or self.masking.mask() is None:
             return said
-        async with self._masking_turn:
+        async with self._masking_lock:
             await asyncio.to_thread(self.masking.look, words.text)
         masked = self.masking.said(said, "your prompt")
         if masked.content == said.content:
             return said
-        self._masked = words
+        self._last_masked = words
         marks = self.masking.marks_in(text_of(masked.content))
         count = f"{len(marks)} secret{'s' if len(marks) > 1 else ''}"
         self.telling.warn(
@@ -143,13 +143,13 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
 
     async def unmask(self) -> Disposition:
         """Sends the last prompt in which something was masked again, as it is."""
-        if self._masked is None:
+        if self._last_masked is None:
             raise Refused("Nothing was masked in a prompt of this session.")
         words = msgspec.structs.replace(
-            self._masked, is_as_it_is=True, while_running=self._masked.while_running or "steer"
+            self._last_masked, sends_secrets=True, while_running=self._last_masked.while_running or "steer"
         )
         done = await self.prompt(words, expand=False)
-        self._masked = None
+        self._last_masked = None
         return done
 
     def resume(self) -> None:
@@ -184,15 +184,15 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
             self.readiness.require_model()
             if self.context.is_summarising:  # the summary being written knows nothing of this message
                 self.queues.add("steering" if deliver_as == "steer" else "follow_up", message)
-                self._waking = asyncio.ensure_future(self._wake_behind_summary())
+                self._delayed_start = asyncio.ensure_future(self._start_after_summary())
             else:
                 self._start([message])
         else:
             await self.runner.append(message)
         return message.id
 
-    async def _wake_behind_summary(self) -> None:
-        await self.context.until_summarised()
+    async def _start_after_summary(self) -> None:
+        await self.context.wait_for_summary()
         if not self.runner.is_running:
             waiting = self.queues.take("steering") or self.queues.take("follow_up")
             if waiting:
@@ -201,13 +201,13 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
     def close(self) -> None:
         """No run begins any more, of words that still wait for a server neither."""
         self._is_closed = True
-        if self._waking is not None:
-            self._waking.cancel()
+        if self._delayed_start is not None:
+            self._delayed_start.cancel()
 
     def _start(self, messages: Sequence[Message]) -> None:
         if self._is_closed:
             raise Refused("The session is being closed: nothing new is asked.")
-        self.context.compactor.prompt_began()
+        self.context.compactor.on_prompt()
         try:
             self.models.record_choice()
         except SessionWriteError:
@@ -215,6 +215,6 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
         self.runner.start(messages)
 
 
-def _require_content(words: Words) -> None:
+def _require_content(words: PromptInput) -> None:
     if not words.text.strip() and not words.images:
         raise Refused("There is nothing to send: the message is empty.")

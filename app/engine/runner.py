@@ -16,14 +16,14 @@ from app.agent.ports import Ports
 from app.agent.queues import Aside
 from app.engine.context.compactor import Compactor
 from app.engine.core.retry_policy import Countdown
-from app.engine.core.runs import Begun
+from app.engine.core.runs import OpenRunEvents
 from app.engine.core.session_core import SessionCore
 from app.engine.files.file_parts import FileParts
 from app.engine.jobs.background_jobs import JobTable
-from app.engine.models.model_requests import Requests
-from app.engine.permissions.gate import Permits
-from app.engine.planning.todo_list import Todos
-from app.engine.settings_watch import Following
+from app.engine.models.model_requests import ModelRequests
+from app.engine.permissions.gate import PermissionGate
+from app.engine.planning.todo_list import TodoList
+from app.engine.settings_watch import SettingsWatch
 from app.engine.tools.tool_parts import ToolParts
 from app.engine.user_runs.user_shell import UserShell
 from app.sessions.errors import SessionWriteError
@@ -48,7 +48,7 @@ from app.values.events import (
 )
 from app.values.messages import AssistantMessage, CustomMessage, Message, ToolResultMessage
 
-Next = Literal["continue", "stop"]
+NextStep = Literal["continue", "stop"]
 
 
 class Runner:
@@ -58,15 +58,15 @@ class Runner:
         self,
         core: SessionCore,
         *,
-        requests: Requests,
+        requests: ModelRequests,
         compactor: Compactor,
-        permits: Permits,
+        permits: PermissionGate,
         tools: ToolParts,
         files: FileParts,
         jobs: JobTable,
         shell: UserShell,
-        todos: Todos,
-        following: Following,
+        todos: TodoList,
+        following: SettingsWatch,
     ) -> None:
         self.countdown = Countdown()
         self._core = core
@@ -82,7 +82,7 @@ class Runner:
         self._following = following
         self._task: asyncio.Task[None] | None = None
         self._abort = Abort()
-        self._begun = Begun()
+        self._begun = OpenRunEvents()
         self._attempt = 0
         self.interruption = Interruption(
             core,
@@ -107,7 +107,7 @@ class Runner:
         if self.is_running:
             raise RuntimeError("A run is already under way.")
         self._abort = Abort()
-        self._begun = Begun()
+        self._begun = OpenRunEvents()
         self._attempt = 0
         self._core.next_run.begin()
         self._pending = []
@@ -133,17 +133,17 @@ class Runner:
         except SessionWriteError as problem:
             await self._telling.publish(Notice(level="error", text=str(problem)))
             self._abort.set()
-            await self._end_what_began(str(problem))
+            await self._close_open_events(str(problem))
         except loop.CannotContinue as problem:
             await self._telling.publish(Notice(level="error", text=str(problem)))
         except Exception as problem:  # noqa: BLE001  (whatever went wrong, the session can be talked to again)
             text = f"The run ended early: {in_words(problem)}. What it did is kept; send a prompt to go on."
             await self._telling.publish(Notice(level="error", text=text))
-            await self._end_what_began(text)
+            await self._close_open_events(text)
         finally:
             await self._settle()
 
-    async def _end_what_began(self, why: str) -> None:
+    async def _close_open_events(self, why: str) -> None:
         """Whoever was told of a beginning is told of its end."""
         for event in self._begun.endings(self._requests.partial(), why):
             if isinstance(event, MessageEnd) and not self._conversation.log.is_read_only:
@@ -162,13 +162,13 @@ class Runner:
                 await self._consume(loop.run(pending, ports, is_from_queue=is_queued))
             else:
                 await self._consume(loop.resume(self._conversation.messages, ports))
-            if await self._what_next() == "continue":
+            if await self._next_step() == "continue":
                 pending, self._pending = self._pending, []
                 continue
             if self._abort.is_set:
                 return
             pending, is_queued = self._late_messages(), True
-            if pending or await self._wants_more():
+            if pending or await self._should_continue():
                 continue
             pending = [] if self._abort.is_set else self._late_messages()  # said while it was looked at
             if not pending:
@@ -197,9 +197,9 @@ class Runner:
     async def _consume(self, events: AsyncGenerator[RunEvent]) -> None:
         async with aclosing(events) as stream:
             async for event in stream:
-                await self._take(event)
+                await self._record_and_publish(event)
 
-    async def _take(self, event: RunEvent) -> None:
+    async def _record_and_publish(self, event: RunEvent) -> None:
         """Record, then tell."""
         files: EntryAppended | None = None
         match event:
@@ -234,7 +234,7 @@ class Runner:
             isinstance(event, MessageStart | MessageEnd) and isinstance(event.message, AssistantMessage)
         )
         if isinstance(event, ToolExecutionEnd) or (is_of_answer and isinstance(event, MessageEnd)):
-            self._stop_without_room()
+            self._stop_when_disk_full()
         try:
             if is_of_answer:
                 await self._requests.note(event)
@@ -248,9 +248,9 @@ class Runner:
         elif isinstance(event, TurnEnd):
             await self._shell.record_held_back()
             if event.tool_results:
-                await self._look_behind_calls()
+                await self._check_after_calls()
 
-    def _stop_without_room(self) -> None:
+    def _stop_when_disk_full(self) -> None:
         """What was asked for arrives whole, on a full disk too; nothing further is begun."""
         if self._conversation.log.unwritten is not None:
             self._abort.set()
@@ -281,7 +281,7 @@ class Runner:
             and policy.delay_ms(self._attempt + 1, failure.retry_after_ms) is not None
         )
 
-    async def _what_next(self) -> Next:
+    async def _next_step(self) -> NextStep:
         message = self._conversation.last_assistant
         if message is None or self._last_end is None:
             return "stop"
@@ -299,7 +299,7 @@ class Runner:
             return "continue"
         return "stop"
 
-    async def _retry(self, message: AssistantMessage) -> Next:
+    async def _retry(self, message: AssistantMessage) -> NextStep:
         policy = self._core.options.retry
         failure = self._core.failure_of(message)
         self._attempt += 1
@@ -329,7 +329,7 @@ class Runner:
         """A failed attempt stays in the file but leaves the context."""
         await self._telling.publish(EntryAppended(entry=self._conversation.omit(message.id)))
 
-    async def _wants_more(self) -> bool:
+    async def _should_continue(self) -> bool:
         last = self._conversation.last_assistant
         wanted = await self._core.hooks.before_settle(last)
         if wanted and not isinstance(self._conversation.messages[-1], AssistantMessage):
@@ -340,8 +340,8 @@ class Runner:
             await self.append(reminder)
         return reminder is not None
 
-    async def _look_behind_calls(self) -> None:
-        told = await self._files.diagnostics.behind_calls(self._abort)
+    async def _check_after_calls(self) -> None:
+        told = await self._files.diagnostics.check_after_calls(self._abort)
         if told is not None:
             self._queues.add_aside(Aside(message=told))
 
@@ -371,31 +371,31 @@ class Interruption(msgspec.Struct, eq=False):
     """Stops an answer for what it says: it leaves the context, and the run goes on behind a message that says why."""
 
     core: SessionCore
-    requests: Requests
+    requests: ModelRequests
     is_answering: Callable[[], bool]
-    _why: CustomMessage | None = None
+    _message: CustomMessage | None = None
 
     @property
     def is_wished(self) -> bool:
-        return self._why is not None
+        return self._message is not None
 
     def wish(self, why: CustomMessage) -> bool:
         """False: no answer is arriving, or it is stopped already."""
         if self.is_wished or not self.is_answering():
             return False
-        self._why = why
+        self._message = why
         self.core.next_run.calls(self._forget)
         if self.requests.stream is not None:
             self.requests.stream.cancel()
         return True
 
     def _forget(self) -> None:
-        self._why = None
+        self._message = None
 
     async def leave_out(self, answer: AssistantMessage) -> CustomMessage:
         """Returns what is to be delivered in its place."""
-        assert self._why is not None
-        why, self._why = self._why, None
+        assert self._message is not None
+        why, self._message = self._message, None
         await self.core.telling.publish(
             AnswerInterrupted(message_id=answer.id, custom_type=why.custom_type, details=why.details)
         )

@@ -13,14 +13,14 @@ from app.agent.abort import Abort
 from app.agent.queues import QueueName
 from app.engine.core.context_usage import ContextUsage
 from app.engine.core.delivery import DeliverAs, Receipt
-from app.engine.core.event_bus import Listener, Pace
-from app.engine.core.prompt_intake import Source, WhileRunning, Words
+from app.engine.core.event_bus import Backpressure, Listener
+from app.engine.core.prompt_intake import PromptInput, PromptSource, WhileRunning
 from app.engine.dependencies import Dependencies
 from app.engine.prompts import Disposition
-from app.engine.state import Room, State, room_of, state_of
+from app.engine.state import Room, State, room_from, state_from
 from app.engine.tree.session_export import export_session, masked_entries
 from app.engine.user_runs.own_shell import SessionShell
-from app.engine.wiring import Machinery
+from app.engine.wiring import Wiring
 from app.sessions.log import SessionLog
 from app.sessions.stats import Stats
 from app.values.content import Image
@@ -35,7 +35,7 @@ class Session:
 
     def __init__(self, given: Dependencies) -> None:
         self._given = given
-        self._made = made = Machinery(given)
+        self._made = made = Wiring(given)
         self.events = made.core.telling
         self.queues = made.core.queues
         self.models = made.models.selection
@@ -75,7 +75,7 @@ class Session:
     @property
     def state(self) -> State:
         """What it is set to and doing: a frozen view, cheap to read often."""
-        return state_of(self._given, self._made)
+        return state_from(self._given, self._made)
 
     @property
     def log(self) -> SessionLog:
@@ -120,7 +120,7 @@ class Session:
 
     def room(self) -> Room:
         """The same with what a compaction would bring; not as cheap."""
-        return room_of(self._given, self._made)
+        return room_from(self._given, self._made)
 
     def commands(self) -> Sequence[Any]:
         """What `/name` can stand for in a prompt, as `get_commands` answers it."""
@@ -131,7 +131,7 @@ class Session:
         return self._given.hooks.shown_text(message)
 
     def subscribe(
-        self, listener: Listener, *, pace: Pace | None = None, hears: Container[str] | None = None
+        self, listener: Listener, *, pace: Backpressure | None = None, hears: Container[str] | None = None
     ) -> Callable[[], None]:
         """Tells `listener` every event from now on, or those of the types that it `hears`; returns how to stop."""
         return self.events.subscribe(listener, pace=pace, hears=hears)
@@ -144,26 +144,31 @@ class Session:
         images: Sequence[Image] = (),
         *,
         while_running: WhileRunning | None = None,
-        source: Source = "interactive",
+        source: PromptSource = "interactive",
         expand: bool = True,
         as_it_is: bool = False,
     ) -> Disposition:
         """Sends a prompt. Returns once it is accepted; what comes of it arrives as events."""
-        words = Words(
+        words = PromptInput(
             text=text,
             images=tuple(images),
             source=source,
             while_running=while_running,
-            is_as_it_is=as_it_is,
+            sends_secrets=as_it_is,
         )
         return await self._made.prompts.prompt(words, expand=expand)
 
     async def queue(
-        self, queue: QueueName, text: str, images: Sequence[Image] = (), *, source: Source = "interactive"
+        self,
+        queue: QueueName,
+        text: str,
+        images: Sequence[Image] = (),
+        *,
+        source: PromptSource = "interactive",
     ) -> Disposition:
         """Adds a message to a queue: delivered in this run if one is under way, else with the next."""
         how = "steer" if queue == "steering" else "follow_up"
-        words = Words(text=text, images=tuple(images), source=source, while_running=how)
+        words = PromptInput(text=text, images=tuple(images), source=source, while_running=how)
         return await self._made.prompts.queue(queue, words)
 
     def resume(self) -> None:

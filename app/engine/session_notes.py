@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 
 from app.engine.core.conversation import Conversation
-from app.engine.core.event_bus import Telling
+from app.engine.core.event_bus import EventBus
 from app.engine.models.prompt_cache import PromptCache
-from app.engine.preconditions import Readiness
+from app.engine.preconditions import Preconditions
 from app.values.entries import ContextEditEntry, Entry
 from app.values.events import EntryAppended, SessionInfoChanged
 
@@ -16,9 +16,9 @@ class SessionNotes(msgspec.Struct, frozen=True):
     """Each is written first, then told."""
 
     conversation: Conversation
-    telling: Telling
+    telling: EventBus
     cache: PromptCache
-    readiness: Readiness
+    readiness: Preconditions
 
     async def rename(self, name: str) -> None:
         cleaned = " ".join(name.split())
@@ -36,7 +36,7 @@ class SessionNotes(msgspec.Struct, frozen=True):
         """For a person: it waits its turn, and what it costs is said."""
         self.readiness.require_idle("Changing the context")
         await self.edit_context(target_id, replacement)
-        self.cache.drops("context")
+        self.cache.warn_if_dropped("context")
 
     async def _told(self, entry: Entry) -> Entry:
         await self.telling.publish(EntryAppended(entry=entry))

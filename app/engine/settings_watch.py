@@ -1,14 +1,14 @@
 """Settings while a session runs: those that are set here hold at once, and files that changed are read again. Files in
 which MCP servers may come to be written are looked at with them."""
 
-from app.engine.core.event_bus import Telling
+from app.engine.core.event_bus import EventBus
 from app.engine.mcp.servers import McpServers
 from app.resources.settings.in_force import InForce
 from app.resources.settings.settings import SettingRefused
 
 
-class Following:
-    def __init__(self, in_force: InForce, servers: McpServers, telling: Telling) -> None:
+class SettingsWatch:
+    def __init__(self, in_force: InForce, servers: McpServers, telling: EventBus) -> None:
         self._in_force = in_force
         self._servers = servers
         self._telling = telling

@@ -13,7 +13,7 @@ from app.agent.ports import InterruptMode
 from app.agent.queues import QueueMode
 from app.compaction.cut import CannotCompact
 from app.engine.dependencies import Dependencies
-from app.engine.wiring import Machinery
+from app.engine.wiring import Wiring
 from app.permits.decide import Mode
 from app.values.models import Model, ThinkingLevel
 
@@ -63,7 +63,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     # How it is set
     permission_mode: Mode
     """What runs without a question."""
-    without_box: str
+    sandbox_warning: str
     """`no sandbox` or how little of it there is; empty where commands run in one, and before that was looked at."""
     is_planning: bool
     """Nothing changes until a plan is accepted."""
@@ -94,7 +94,7 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     """What a compaction would free, about; 0: there is nothing to compact."""
 
 
-def room_of(given: Dependencies, made: Machinery) -> Room:
+def room_from(given: Dependencies, made: Wiring) -> Room:
     model = given.choice.model
     try:
         freed = made.context.compactor.preparation().freed_tokens
@@ -109,7 +109,7 @@ def room_of(given: Dependencies, made: Machinery) -> Room:
     )
 
 
-def state_of(given: Dependencies, made: Machinery) -> State:
+def state_from(given: Dependencies, made: Wiring) -> State:
     log, choice, queues = made.core.conversation.log, given.choice, made.core.queues
     return State(
         session_id=log.session_id,
@@ -132,7 +132,7 @@ def state_of(given: Dependencies, made: Machinery) -> State:
         context_tokens=made.core.account.context_tokens,
         is_full=made.context.compactor.is_full,
         permission_mode=made.permits.rules.mode,
-        without_box=made.permits.boxes.missing if made.permits.asks_person else "",
+        sandbox_warning=made.permits.boxes.missing if made.permits.asks_person else "",
         is_planning=made.planning.plan.is_on,
         asks_person=made.permits.asks_person,
         compaction_mode=given.options.in_force.settings.compaction.mode,

@@ -13,29 +13,29 @@ from app.engine.files.file_parts import FileParts
 from app.engine.jobs.job_notices import job_table
 from app.engine.mcp.servers import McpServers
 from app.engine.models.model_parts import ModelParts
-from app.engine.permissions.gate import Permits
+from app.engine.permissions.gate import PermissionGate
 from app.engine.planning.planning_parts import PlanningParts
-from app.engine.preconditions import Readiness
+from app.engine.preconditions import Preconditions
 from app.engine.prompts import Prompts
-from app.engine.repository.first_question import FirstQuestion
+from app.engine.repository.first_question import FirstQuestionHint
 from app.engine.repository.repository_maps import RepositoryMaps
 from app.engine.runner import Runner
 from app.engine.secrets.session_mask import masking_of
 from app.engine.session_notes import SessionNotes
-from app.engine.settings_watch import Following
+from app.engine.settings_watch import SettingsWatch
 from app.engine.tools.tool_parts import ToolParts
 from app.engine.tree.compaction import Compaction
 from app.engine.tree.navigation import Navigation
 from app.engine.user_runs.user_run_parts import UserRunParts
 from app.values.messages import CustomMessage
 
-LAST_WORDS_SECONDS = 3.0
+LISTENER_DRAIN_TIMEOUT = 3.0
 """How long the end of a session waits for listeners that are behind."""
-STOP_SECONDS = 0.5
+STOP_TIMEOUT = 0.5
 """How long the end of a session waits for its run, and again once the run's cell is killed."""
 
 
-class Machinery:
+class Wiring:
     """The parts of one session. Those below are handed those above; what comes later is asked when it is needed."""
 
     def __init__(self, given: Dependencies) -> None:
@@ -49,7 +49,7 @@ class Machinery:
         )
         self.masking = masking = masking_of(core.workspace, given.secrets, core.options)
         self.models = ModelParts(core, given.registry, given.sections, masking)
-        self.permits = Permits(
+        self.permits = PermissionGate(
             core, given.standing, unheld=lambda paths, ignored: self.files.kept.unheld(paths, ignored=ignored)
         )
         self.planning = PlanningParts(core, self.permits, self.models.requests, masking, send=self._send)
@@ -57,7 +57,7 @@ class Machinery:
             core, given.registry, masking, self.models.cache, behind=self.planning.todos.behind
         )
         self.servers = McpServers(core, given.servers, self.models.requests, self.permits, masking)
-        self.following = Following(core.options.in_force, self.servers, core.telling)
+        self.following = SettingsWatch(core.options.in_force, self.servers, core.telling)
         self.jobs = job_table(core, self._send)
         self.files = FileParts(
             core, given.undo, self.permits, masking, send=self._send, require_idle=self._require_idle
@@ -76,7 +76,7 @@ class Machinery:
             todos=self.planning.todos,
             following=self.following,
         )
-        self.readiness = Readiness(core.conversation, core.choice, self.runner, self.context)
+        self.readiness = Preconditions(core.conversation, core.choice, self.runner, self.context)
         self.record = SessionNotes(core.conversation, core.telling, self.models.cache, self.readiness)
         self.prompts = self._prompts()
         self.repository = RepositoryMaps(core.workspace)
@@ -102,7 +102,7 @@ class Machinery:
             telling=core.telling,
             following=self.following,
             servers=self.servers,
-            first_question=FirstQuestion(core.conversation, core.workspace, core.options),
+            first_question=FirstQuestionHint(core.conversation, core.workspace, core.options),
             options=core.options,
         )
 
@@ -138,12 +138,12 @@ class Machinery:
         workspace, telling = self.core.workspace, self.core.telling
         self.prompts.close()
         stopping = asyncio.ensure_future(self.stop())
-        await asyncio.wait({stopping}, timeout=STOP_SECONDS)
+        await asyncio.wait({stopping}, timeout=STOP_TIMEOUT)
         workspace.end_kernel()  # a cell that ignores interrupts would keep the run for seconds
-        await asyncio.wait({stopping}, timeout=STOP_SECONDS)
+        await asyncio.wait({stopping}, timeout=STOP_TIMEOUT)
         await self.jobs.close()
         await self.servers.end()
-        await asyncio.wait([asyncio.ensure_future(telling.drain())], timeout=LAST_WORDS_SECONDS)
+        await asyncio.wait([asyncio.ensure_future(telling.drain())], timeout=LISTENER_DRAIN_TIMEOUT)
         telling.close()
         self.planning.todos.close()
         self.files.kept.close()

@@ -8,7 +8,7 @@ import msgspec
 
 from app.engine.core.model_choice import ModelChoice
 from app.engine.session import Session
-from app.engine.tree.session_paths import Places
+from app.engine.tree.session_paths import SessionPaths
 from app.extensions.ports import Mode, ProviderSpec, Ui
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
@@ -31,7 +31,7 @@ class Bound(msgspec.Struct, kw_only=True):
     session: Session
     mode: Mode
     ui: Ui
-    places: Places
+    places: SessionPaths
     brought: "Brought"
     settings: Callable[[], Mapping[str, Any]] = dict
     """All of them spelled as in the file, with those that bayou does not know."""

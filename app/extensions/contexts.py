@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from app.compaction.cut import CannotCompact
 from app.engine.context.summariser import SummaryFailed
 from app.engine.core.conversation import prompt_text
-from app.engine.core.hook_results import Wish
+from app.engine.core.hook_results import NavigationOptions
 from app.engine.core.prompt_intake import Refused
-from app.engine.files.pending_changes import WishedChange
+from app.engine.files.pending_changes import RequestedChange
 from app.engine.session import Session
 from app.extensions.bound import Bound, SessionRecord
 from app.extensions.ports import Mode, Ui, WindowUsage
@@ -140,7 +140,7 @@ class Context:
         file has changed meanwhile. `apply` is awaited with the reason when they are applied, `reject` when they are
         discarded; what they return is told. Raises `Unable` when there is nothing to stage, or too much waits.
         """
-        wished = [WishedChange(path=path, text=text) for path, text in (changes or {}).items()]
+        wished = [RequestedChange(path=path, text=text) for path, text in (changes or {}).items()]
         staged = await self._session.pending.stage(
             label, source_tool_name, wished, apply=apply, reject=reject
         )
@@ -167,7 +167,7 @@ class CommandContext(Context):
     async def go_to(
         self, entry_id: str | None, *, summarize: bool = False, instructions: str | None = None
     ) -> bool:
-        wish = Wish(summarise=summarize, instructions=instructions)
+        wish = NavigationOptions(summarise=summarize, instructions=instructions)
         return await happened(
             self._session.branches.go_to(entry_id, wish), Refused, SummaryFailed, CannotCompact
         )

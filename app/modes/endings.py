@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import assert_never
 
 from app.assembly.inputs import FirstInput
-from app.engine.core.prompt_intake import NoKey, Refused
+from app.engine.core.prompt_intake import MissingApiKey, Refused
 from app.engine.prompts import Disposition
 from app.engine.session import Session
 from app.printing import print_problem
@@ -64,7 +64,7 @@ async def wait_for_jobs(session: Session) -> None:
 
 def refusal(problem: Refused) -> str:
     """Why nothing was asked, with what helps on a command line."""
-    if isinstance(problem, NoKey):
+    if isinstance(problem, MissingApiKey):
         return f"No API key found for {problem.provider}. Add one with: bayou auth login {problem.provider}"
     return str(problem)
 

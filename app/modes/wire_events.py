@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 
-from app.engine.core.event_bus import joined_deltas
+from app.engine.core.event_bus import join_deltas
 from app.values.codec import encode_line
 from app.values.events import AgentSettled, AgentStart, Event, MessageUpdate
 
@@ -38,7 +38,7 @@ class EventLines:
             self.flush()
             self._send(event)
             return
-        joined = joined_deltas(self._held, event) if self._held is not None else None
+        joined = join_deltas(self._held, event) if self._held is not None else None
         if joined is None:
             self.flush()
         self._held = joined if isinstance(joined, MessageUpdate) else event

@@ -13,7 +13,7 @@ from textual.geometry import Size
 from app.assembly.build import Assembled
 from app.assembly.inputs import FirstInput
 from app.assembly.options import Options
-from app.engine.permissions.gate import Permits
+from app.engine.permissions.gate import PermissionGate
 from app.engine.session import Session
 from app.resources import launch_frame
 from app.resources.paths import Paths
@@ -142,7 +142,7 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
             app.presenter.note(_found_again(len(abandoned), key_label, is_behind=is_behind))
 
 
-async def _look_at_system(permissions: Permits, tell: Callable[[], None]) -> None:
+async def _look_at_system(permissions: PermissionGate, tell: Callable[[], None]) -> None:
     """Whether commands can be kept in a box, for the line that says so."""
     await asyncio.to_thread(permissions.boxes.look)
     tell()

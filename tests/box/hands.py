@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from app.engine.core.options import SessionOptions
-from app.engine.sandbox.command_context import Whereabouts
-from app.engine.sandbox.sandbox_places import Leave
-from app.engine.sandbox.sandboxes import Boxes
+from app.engine.sandbox.command_context import CommandContext
+from app.engine.sandbox.sandbox_places import SandboxGrant
+from app.engine.sandbox.sandboxes import Sandboxes
 from app.resources.settings.in_force import InForce
 from tools.box.abilities import of_this_system
 from tools.box.plan import Step, lowered
@@ -29,17 +29,17 @@ class BoxedHands:
             cache_dir=own / "cache",
         )
         self.in_force = InForce()
-        self.boxes = Boxes(
+        self.boxes = Sandboxes(
             SessionOptions(self.in_force),
             self.workspace,
-            Whereabouts(home, own),
+            CommandContext(home, own),
             mode=lambda: "auto-edit",
             home=home,
             own=own,
         )
 
     def let_run(self, call_id: str, **how: Any) -> None:
-        self.boxes.remember(call_id, Leave(**how))
+        self.boxes.remember(call_id, SandboxGrant(**how))
 
     async def started(self, command: str, call_id: str = "c", **more: Any) -> RunningCommand:
         """It goes on, as a background job does."""

@@ -238,9 +238,9 @@ async def test_what_one_call_was_let_through_to_is_not_for_a_shell_that_lasts(bo
     hands = boxed()
     hands.in_force.set("sandbox.network", "off")
     hands.let_run("n", kind="work", uses_network=True, programs=frozenset({"git"}))
-    box = await hands.boxes.of_call("n", lasts=True)
+    box = await hands.boxes.for_call("n", lasts=True)
     assert box is not None and box.network == "own" and not box.may_read(f"{Path.home()}/.ssh/id_ed25519")
-    once = await hands.boxes.of_call("n")
+    once = await hands.boxes.for_call("n")
     assert once is not None and once.may_read(f"{Path.home()}/.ssh/id_ed25519")
 
 
@@ -251,7 +251,7 @@ async def test_what_is_not_known_of_a_command_takes_its_network_not_away(boxed: 
         verdict = judge_command(command, PLACE)
         assert verdict.risk == "contained"
         hands.boxes.decided("n", decide(verdict, "bash", Policy(mode="ask"), PLACE), "ask")
-        box = await hands.boxes.of_call("n")
+        box = await hands.boxes.for_call("n")
         assert box is not None and box.may_read(key) == sees
 
 

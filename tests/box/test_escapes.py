@@ -21,8 +21,8 @@ import pytest
 
 from app.cli.own_process import forbid_looking_inside
 from app.engine.core.options import SessionOptions
-from app.engine.sandbox.command_context import Whereabouts
-from app.engine.sandbox.sandboxes import Boxes
+from app.engine.sandbox.command_context import CommandContext
+from app.engine.sandbox.sandboxes import Sandboxes
 from app.resources.settings.in_force import InForce
 from tests.box.conftest import skip_below, skip_without_user_namespaces
 from tests.box.ordinary import run_ordinary
@@ -133,10 +133,10 @@ async def attempts(step: Step) -> Results:
         in_force = InForce()
         in_force.set("sandbox.network", "off")
         own = home / ".bayou" / "agent"
-        boxes = Boxes(
+        boxes = Sandboxes(
             SessionOptions(in_force),
             workspace,
-            Whereabouts(home, own),
+            CommandContext(home, own),
             mode=lambda: "auto-edit",
             home=home,
             own=own,
@@ -144,7 +144,7 @@ async def attempts(step: Step) -> Results:
         processes = LocalProcesses(lambda: abilities)
         reading, writing = pipe()
         try:
-            box = await boxes.of_call("attempts")
+            box = await boxes.for_call("attempts")
             assert box is not None
             command = CommandLine(
                 argv=(sys.executable, "-I", "-S", "-c", PROGRAM, json.dumps(told)),

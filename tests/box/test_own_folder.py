@@ -95,7 +95,7 @@ def test_the_first_start_makes_it_private(user: BoxedUser) -> None:
 async def test_a_server_in_the_box_reads_no_tokens_of_another(boxed, home: Path) -> None:
     fill(home / ".bayou" / "agent")
     hands: BoxedHands = boxed()
-    box = await hands.boxes.of_program()
+    box = await hands.boxes.for_program()
     assert box is not None
     own = home / ".bayou" / "agent"
     assert [name for name in KEPT if box.may_read(str(own / name))] == []
@@ -105,7 +105,7 @@ def test_bayous_own_tools_read_nothing_of_it_either(boxed, home: Path) -> None:
     own = home / ".bayou" / "agent"
     fill(own)
     hands: BoxedHands = boxed()
-    files = BoxedFiles(hands.boxes.of_files)
+    files = BoxedFiles(hands.boxes.for_file_tools)
     for name in KEPT:
         with pytest.raises(BoxRefused):
             files.open(str(own / name))

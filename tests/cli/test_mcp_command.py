@@ -14,7 +14,7 @@ from app.assembly.opened import settings_of
 from app.assembly.options import Options, UsageError
 from app.assembly.servers import server_places
 from app.cli.commands.mcp_command import run
-from app.engine.mcp.servers import ServerPlaces
+from app.engine.mcp.servers import ServerSources
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import question_for, remember
 from app.values.unable import Unable
@@ -158,7 +158,7 @@ def test_what_cannot_be_done_says_why_and_changes_nothing(paths: Paths):
     assert own(paths).read_text() == '{"mcpServers": {'
 
 
-def places(paths: Paths, options: Options) -> ServerPlaces:
+def places(paths: Paths, options: Options) -> ServerSources:
     in_force, project = settings_of(options, paths)
     return server_places(paths, project, in_force, options)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.compaction.summary import SYSTEM_PROMPT
-from app.engine.context_breakdown import contents_of
+from app.engine.context_breakdown import context_breakdown
 from app.engine.core.active_skills import SECTION
 from app.engine.core.conversation import Conversation
 from app.providers.contract import Context
@@ -224,5 +224,5 @@ async def test_what_fills_the_window_tells_of_skills_in_use(tmp_path: Path) -> N
     for text in ("/skill:changelog for 1.2", "go on"):
         await on.prompt(text)
     await on.session.compaction.run()
-    titles = {part.title: part.group for part in contents_of(on.session).parts}
+    titles = {part.title: part.group for part in context_breakdown(on.session).parts}
     assert titles["skills in use"] == "skills" and titles["context files"] == "files"

@@ -12,7 +12,7 @@ from app.compaction.budget import ContextLimits
 from app.compaction.cut import CannotCompact, Preparation
 from app.compaction.summary import SYSTEM_PROMPT
 from app.engine.context.summariser import SummaryCancelled
-from app.engine.core.hook_results import OtherCompaction
+from app.engine.core.hook_results import CompactionOverride
 from app.engine.core.hooks import Hooks
 from app.providers.contract import Context
 from app.providers.scripted import Scripted, ScriptedAnswer, call, fail, say
@@ -308,15 +308,15 @@ async def test_a_draft_of_a_branch_that_was_left_does_not_count(tmp_path: Path) 
 async def test_an_extension_writes_changes_or_stops_a_summary_a_previewed_one_too(tmp_path: Path) -> None:
     model = Model()
     replies = [
-        OtherCompaction(is_cancelled=True),
-        OtherCompaction(instructions="Only the colours."),
+        CompactionOverride(is_cancelled=True),
+        CompactionOverride(instructions="Only the colours."),
     ]
     given: list[Preparation] = []
 
     class Opinionated(Hooks):
         async def before_compaction(
             self, preparation: Preparation, reason: str, instructions: str | None, will_retry: bool
-        ) -> OtherCompaction:
+        ) -> CompactionOverride:
             given.append(preparation)
             return replies.pop(0)
 
@@ -331,7 +331,7 @@ async def test_an_extension_writes_changes_or_stops_a_summary_a_previewed_one_to
     assert given[0].kept and given[0].discarded
     first = given[0].first_kept_entry_id or ""
     own = CompactionResult(summary="mine", first_kept_entry_id=first, tokens_before=1, details={"by": "me"})
-    replies.append(OtherCompaction(result=own))
+    replies.append(CompactionOverride(result=own))
     result = await session.compaction.run()
     assert result.summary == "mine"
     [entry] = [one for one in session.log.path_to() if isinstance(one, CompactionEntry)]

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.engine.core.hook_results import Wish
+from app.engine.core.hook_results import NavigationOptions
 from app.providers.classify import classify
 from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.scripted import fail, say
@@ -69,7 +69,7 @@ async def test_the_summary_of_a_branch_has_its_own_reserve(tmp_path: Path) -> No
     play.in_force.set("branchSummary.reserveTokens", 2_000)
     await play.prompt("one")
     asked = noting(play)
-    await play.session.branches.go_to(None, Wish(summarise=True))
+    await play.session.branches.go_to(None, NavigationOptions(summarise=True))
     assert [options.max_tokens for options in asked] == [1_600]
 
 

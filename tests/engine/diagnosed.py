@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from app.engine.files.file_diagnostics import TOLD
-from app.engine.permissions.permission_context import GateStanding
+from app.engine.files.file_diagnostics import MESSAGE_TYPE
+from app.engine.permissions.permission_context import PermissionContext
 from app.providers.scripted import call
 from app.values.content import text_of
 from app.values.events import Notice
@@ -33,7 +33,7 @@ def stage(folder: Path, *responses: Any, when: str = "turn", command: str = "", 
     project = folder / "project"
     project.mkdir(exist_ok=True)
     (folder / "lint.py").write_text(LINT)
-    standing = more.pop("standing", None) or GateStanding(
+    standing = more.pop("standing", None) or PermissionContext(
         asks="nobody", home=folder, agent_dir=folder / "agent", is_trusted=lambda: True, counts_now=yes
     )
     play = Play(folder, *responses, tools=builtin_tools(), standing=standing, cwd=project, **more)
@@ -55,7 +55,7 @@ def told(play: Play) -> list[str]:
     return [
         text_of(one.content)
         for one in play.session.messages
-        if isinstance(one, CustomMessage) and one.custom_type == TOLD
+        if isinstance(one, CustomMessage) and one.custom_type == MESSAGE_TYPE
     ]
 
 

@@ -11,10 +11,10 @@ from app.engine.core.options import SessionOptions, shell_settings
 from app.engine.core.retry_policy import RetryPolicy
 from app.engine.core.toolbox import Toolbox
 from app.engine.dependencies import Dependencies
-from app.engine.permissions.permission_context import GateStanding
-from app.engine.secrets.known_secrets import SecretPlaces
+from app.engine.permissions.permission_context import PermissionContext
+from app.engine.secrets.known_secrets import SecretSources
 from app.engine.session import Session
-from app.engine.tree.session_paths import Places
+from app.engine.tree.session_paths import SessionPaths
 from app.providers.classify import Failure
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
@@ -46,8 +46,8 @@ class Play:
         hooks: Hooks | None = None,
         cwd: Path | None = None,
         undo: UndoPlace | None = None,
-        standing: GateStanding | None = None,
-        secrets: SecretPlaces | None = None,
+        standing: PermissionContext | None = None,
+        secrets: SecretSources | None = None,
         **script: Any,
     ) -> None:
         self.folder, cwd = folder, cwd or folder
@@ -56,7 +56,7 @@ class Play:
         self.registry = Registry()
         self.script.register(self.registry)
         self.in_force = in_force_with(retry)
-        self.places = Places(own=folder / "sessions", cwd=cwd)
+        self.places = SessionPaths(own=folder / "sessions", cwd=cwd)
         self.events: list[Event] = []
         self.choice = ModelChoice(
             ModelCatalogue.load(folder / "agent", env={}),
@@ -78,9 +78,9 @@ class Play:
                 classify=classify or by_its_words,
                 hooks=self.hooks,
                 undo=undo,
-                secrets=secrets or SecretPlaces(),
+                secrets=secrets or SecretSources(),
                 options=SessionOptions(self.in_force, merges_deltas=merges_deltas),
-                standing=standing or GateStanding(home=folder, agent_dir=folder / "agent"),
+                standing=standing or PermissionContext(home=folder, agent_dir=folder / "agent"),
             )
         )
         self.session.subscribe(self.events.append)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.engine.models.side_question import NoAnswer, answered
+from app.engine.models.side_question import NoAnswer, without_open_calls
 from app.providers.scripted import call, fail, say
 from app.values.content import Text, ToolCall
 from app.values.entries import UsageEntry
@@ -125,6 +125,6 @@ def test_calls_without_results_are_left_out():
         return ToolResultMessage(tool_call_id=call_id, tool_name="x", content=(Text(text="r"),))
 
     begun = [user_message("a"), asks("1"), result("1")]
-    assert answered(begun) == begun
-    assert answered([*begun, asks("2", "3"), result("2")]) == begun
-    assert answered([]) == []
+    assert without_open_calls(begun) == begun
+    assert without_open_calls([*begun, asks("2", "3"), result("2")]) == begun
+    assert without_open_calls([]) == []

@@ -62,7 +62,7 @@ def test_an_answer_comes_back_as_it_was_given(of: Any, answer: Any, told: Any) -
 
 
 def test_another_name_is_the_same_command() -> None:
-    again = say_it.also_called("shout")
+    again = say_it.alias("shout")
     assert (again.name, again.words) == ("shout", "The same as say_it")
     assert again.function is say_it.function and again.answer == "said"
 

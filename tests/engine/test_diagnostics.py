@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.engine.core.hooks import Hooks
-from app.engine.files.file_diagnostics import MOST_SHOWN, MOST_TIMES
-from app.engine.permissions.permission_context import GateStanding
+from app.engine.files.file_diagnostics import MAX_REPORTS, MAX_SHOWN
+from app.engine.permissions.permission_context import PermissionContext
 from app.providers.scripted import call, say
 from app.undo.blobs import UndoPlace
 from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
@@ -87,7 +87,7 @@ async def test_it_never_goes_on_for_ever(tmp_path: Path):
     ]
     play = stage(tmp_path, *script)
     await play.prompt("go")
-    assert len(told(play)) == MOST_TIMES["turn"]
+    assert len(told(play)) == MAX_REPORTS["turn"]
     assert len(play.all(AgentSettled)) == 1
 
 
@@ -122,7 +122,7 @@ async def test_a_thousand_are_cut_with_their_number(tmp_path: Path):
     play = stage(tmp_path, call("write", path="a.txt", content=many), say("done"), say("oh"))
     await play.prompt("go")
     [text] = told(play)
-    assert text.count("error: BAD") == MOST_SHOWN and f"({1_000 - MOST_SHOWN} more are not shown.)" in text
+    assert text.count("error: BAD") == MAX_SHOWN and f"({1_000 - MAX_SHOWN} more are not shown.)" in text
     assert play.all(DiagnosticsEnd)[0].total == 1_000 and len(text) < 4_000
 
 
@@ -137,7 +137,7 @@ async def test_a_file_of_another_folder_is_nobodys_business(tmp_path: Path):
 
 async def test_nothing_of_a_folder_that_is_not_trusted_runs(tmp_path: Path):
     ran = tmp_path / "ran"
-    standing = GateStanding(asks="nobody", home=tmp_path, agent_dir=tmp_path / "agent")
+    standing = PermissionContext(asks="nobody", home=tmp_path, agent_dir=tmp_path / "agent")
     play = stage(tmp_path, call("write", path="a.txt", content="BAD"), say("done"), standing=standing)
     write(play, ".venv/bin/lint", f"#!/bin/sh\necho > {ran}\n").chmod(0o755)
     play.in_force.set("diagnostics.commands", {"*.txt": "lint {files}"})

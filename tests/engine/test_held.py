@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.engine.core.conversation import Declared, prompt_text
+from app.engine.core.conversation import DeclaredPrompt, prompt_text
 from app.engine.core.hooks import Hooks
-from app.engine.core.runs import NextRun
+from app.engine.core.runs import RunStartCallbacks
 from app.engine.core.toolbox import Toolbox
 from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.request_cache import Kept
@@ -67,7 +67,7 @@ async def test_the_section_and_the_tools_of_plan_mode_come_and_go_with_it(tmp_pa
 
 
 def test_who_kept_something_for_a_run_is_called_once_when_the_next_begins() -> None:
-    next_run, called = NextRun(), list[str]()
+    next_run, called = RunStartCallbacks(), list[str]()
 
     def forget() -> None:
         called.append("forgotten")
@@ -129,7 +129,7 @@ _TOLD = st.builds(
 def test_prompt_and_tools_that_are_held_are_those_that_the_model_was_told_of(
     told: list[tuple[SystemMessage, bool]],
 ) -> None:
-    held = Declared()
+    held = DeclaredPrompt()
     for message, is_read in told:
         held.apply(message)
         if is_read:

@@ -238,7 +238,7 @@ async def test_a_session_that_is_left_waits_for_nobody_who_would_be_told_of_a_jo
     job.task.cancel()
     async with asyncio.timeout(10):
         await asyncio.wait({job.task})
-    assert job.task.cancelled() and job.has_ended.is_set() and job.is_handed_over.is_set()
+    assert job.task.cancelled() and job.has_ended.is_set() and job.is_delivered.is_set()
 
 
 async def test_a_job_that_fails_says_so(tmp_path: Path) -> None:

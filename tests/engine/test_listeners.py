@@ -139,7 +139,7 @@ async def test_a_listener_that_always_fails_is_given_up_and_the_others_miss_noth
     await play.session.events.drain()
     assert len(calls) == 3
     assert len(notices(play.events)) == 2
-    assert "is told no more" in notices(play.events)[1]
+    assert "gets no more events" in notices(play.events)[1]
     assert others == play.events
     assert isinstance([e for e in others if not isinstance(e, Notice)][-1], AgentSettled)
 
@@ -162,7 +162,7 @@ async def test_a_cancelled_future_in_a_listener_does_not_cancel_the_run(
 async def test_a_listener_that_never_returns_holds_up_nobody_and_is_given_up_when_its_line_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(telling, "LONGEST_LINE", 10)
+    monkeypatch.setattr(telling, "MAX_QUEUED_EVENTS", 10)
     play = Play(tmp_path, call("echo", text="x"), say("done"), tools=[echo()])
     told: list[Event] = []
 
@@ -181,7 +181,7 @@ async def test_a_listener_that_never_returns_holds_up_nobody_and_is_given_up_whe
 async def test_a_listener_that_never_returns_does_not_keep_the_session_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.engine.wiring.LAST_WORDS_SECONDS", 0.01)
+    monkeypatch.setattr("app.engine.wiring.LISTENER_DRAIN_TIMEOUT", 0.01)
     play = Play(tmp_path, say("done"))
 
     async def stuck(event: Event) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from app.agent.hooks import Verdict
 from app.engine.core.hooks import Hooks
-from app.engine.permissions.permission_context import GateStanding
+from app.engine.permissions.permission_context import PermissionContext
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.values.content import Text, ToolCall
 from app.values.events import MessageEnd, MessageUpdate, ToolExecutionEnd
@@ -87,7 +87,7 @@ async def test_files_that_the_model_may_not_read_have_no_preview(tmp_path: Path,
         tmp_path,
         say("done"),
         rules=rules,
-        standing=GateStanding(home=tmp_path / "home", agent_dir=tmp_path / "agent", asks="nobody"),
+        standing=PermissionContext(home=tmp_path / "home", agent_dir=tmp_path / "agent", asks="nobody"),
     )
     edits = [{"oldText": "line\n", "newText": "LINE\n"}]
     assert await preview(made, path=path, edits=edits) == ""
@@ -186,7 +186,7 @@ async def test_what_may_still_work_is_not_stopped(tmp_path: Path, before: str) -
         more["hooks"] = _Listening()
     elif before == "ask":
         rules["permissions.ask"] = ["edit: a.txt"]
-        more["standing"] = GateStanding(home=tmp_path, agent_dir=tmp_path / "agent", asks="nobody")
+        more["standing"] = PermissionContext(home=tmp_path, agent_dir=tmp_path / "agent", asks="nobody")
     else:
         edits = [{**LOST[0], "oldText": "[secret:token:0123456789]"}, LOST[1]]
     made = play(tmp_path, first + call("edit", path="a.txt", edits=edits), say("done"), rules=rules, **more)

@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.engine.permissions.gate import GateStanding
+from app.engine.permissions.gate import PermissionContext
 from app.engine.secrets import known_secrets
 from app.engine.secrets import session_mask as masking_module
-from app.engine.secrets.known_secrets import KnownSecrets, SecretPlaces
+from app.engine.secrets.known_secrets import KnownSecrets, SecretSources
 from app.providers.contract import Context
 from app.providers.scripted import call, say
 from app.values.content import text_of
@@ -38,9 +38,9 @@ def stage(folder: Path, *responses: Any, env: dict[str, str] | None = None, **mo
     project = folder / "project"
     project.mkdir(exist_ok=True)
     (project / ".env").write_text(ENV)
-    secrets = SecretPlaces(agent_dir=folder / "agent", home=folder, env=env or {})
+    secrets = SecretSources(agent_dir=folder / "agent", home=folder, env=env or {})
     tools = more.pop("tools", builtin_tools())
-    standing = GateStanding(asks="program", home=folder, agent_dir=folder / "agent")
+    standing = PermissionContext(asks="program", home=folder, agent_dir=folder / "agent")
     play = Play(folder, *responses, tools=tools, cwd=project, secrets=secrets, standing=standing, **more)
     play.session.subscribe(lets_it_run)
     return play
@@ -61,7 +61,7 @@ async def test_threads_that_want_the_first_mask_at_once_make_the_same_marks(tmp_
             asked.wait(0.5)
         return really(key)
 
-    monkeypatch.setattr(masking_module, "_key", lambda folder: os.urandom(32))
+    monkeypatch.setattr(masking_module, "_load_or_create_key", lambda folder: os.urandom(32))
     monkeypatch.setattr(masking_module, "Marker", made)
     masking = parts_of(play.session).masking
     with ThreadPoolExecutor(2) as threads:
@@ -369,15 +369,15 @@ def test_who_looks_at_a_file_that_another_is_looking_at_waits_until_it_is_known(
 ) -> None:
     file = tmp_path / ".env"
     file.write_text("SERVICE_PASSWORD=hunter-two-and-three\n")
-    known, is_reading, may_go_on = KnownSecrets(SecretPlaces()), threading.Event(), threading.Event()
-    usual = known_secrets._of_assignments
+    known, is_reading, may_go_on = KnownSecrets(SecretSources()), threading.Event(), threading.Event()
+    usual = known_secrets._from_env_file
 
-    def slowly(path: str, text: str) -> known_secrets.Read:
+    def slowly(path: str, text: str) -> known_secrets.SecretsOfFile:
         is_reading.set()
         assert may_go_on.wait(10)
         return usual(path, text)
 
-    monkeypatch.setattr(known_secrets, "_of_assignments", slowly)
+    monkeypatch.setattr(known_secrets, "_from_env_file", slowly)
     with ThreadPoolExecutor() as threads:
         first = threads.submit(known.look_into, file)
         assert is_reading.wait(10)

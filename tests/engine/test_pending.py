@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from app.engine.context.brancher import Wish
+from app.engine.context.brancher import NavigationOptions
 from app.engine.core.questions import ApprovalReply
-from app.engine.files.pending_changes import LOST, REMINDER, WishedChange
+from app.engine.files.pending_changes import LOST_MESSAGE_TYPE, REMINDER_TYPE, RequestedChange
 from app.providers.scripted import call, say
 from app.sessions.log import SessionLog
 from app.values.content import text_of
@@ -76,7 +76,7 @@ async def test_what_is_staged_is_judged_when_it_is_applied(tmp_path: Path) -> No
 async def test_the_floor_holds_for_what_an_extension_stages(tmp_path: Path) -> None:
     play = begun(tmp_path, call("resolve", action="apply", reason="x"), say("ok"), asks="nobody", mode="full")
     await play.session.pending.stage(
-        "hook", "custom_tool", [WishedChange(path=".git/hooks/pre-commit", text="x")]
+        "hook", "custom_tool", [RequestedChange(path=".git/hooks/pre-commit", text="x")]
     )
     await play.prompt("go")
     assert "nobody can give it" in results(play)[0]
@@ -102,7 +102,7 @@ async def test_a_person_answers_first_and_the_model_hears_of_it(tmp_path: Path) 
 async def test_the_words_of_an_answer_have_their_secrets_masked(tmp_path: Path) -> None:
     key = "ghp_" + "Ab3d" * 9
     play = begun(tmp_path, asks="nobody", mode="full")
-    await play.session.pending.stage("a file", "mine", [WishedChange(path="b", text="b\n")])
+    await play.session.pending.stage("a file", "mine", [RequestedChange(path="b", text="b\n")])
     resolved = await play.session.pending.answer(None, "discard", f"not with {key}")
     assert "not with [secret:github-token:" in resolved.text
     assert key not in str([*play.all(PendingChanged), *play.session.entries])
@@ -114,7 +114,7 @@ async def test_going_elsewhere_in_the_tree_ends_what_waits(tmp_path: Path) -> No
     place = play.session.entries[-1].id
     await play.prompt("go")
     assert len(play.session.pending.waiting) == 1
-    await play.session.branches.go_to(place, Wish())
+    await play.session.branches.go_to(place, NavigationOptions())
     assert play.session.pending.waiting == ()
     outcome = play.all(PendingChanged)[-1].resolved
     assert outcome is not None and outcome.action == "discard"
@@ -125,7 +125,7 @@ def told_lost(play: Play) -> list[str]:
     return [
         text_of(one.content)
         for one in play.session.messages
-        if isinstance(one, CustomMessage) and one.custom_type == LOST
+        if isinstance(one, CustomMessage) and one.custom_type == LOST_MESSAGE_TYPE
     ]
 
 
@@ -172,7 +172,7 @@ async def test_what_others_stage_is_bytes_or_a_deed(tmp_path: Path) -> None:
         return "Sent."
 
     await play.session.pending.stage(
-        "two files", "mine", [WishedChange(path="a.js", text=None), WishedChange(path="b", text="b\n")]
+        "two files", "mine", [RequestedChange(path="a.js", text=None), RequestedChange(path="b", text="b\n")]
     )
     await play.session.pending.stage("a deed", "mine", apply=apply)
     with pytest.raises(Unable, match="Several actions wait"):
@@ -188,8 +188,8 @@ async def test_what_others_stage_is_bytes_or_a_deed(tmp_path: Path) -> None:
 
 def reminded(play: Play) -> list[str]:
     messages = [one for one in play.session.messages if isinstance(one, CustomMessage)]
-    assert not any(one.display for one in messages if one.custom_type == REMINDER)
-    return [text_of(one.content) for one in messages if one.custom_type == REMINDER]
+    assert not any(one.display for one in messages if one.custom_type == REMINDER_TYPE)
+    return [text_of(one.content) for one in messages if one.custom_type == REMINDER_TYPE]
 
 
 async def test_who_forgets_what_it_staged_is_reminded_once(tmp_path: Path) -> None:

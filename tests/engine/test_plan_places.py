@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.core.hook_results import Wish
+from app.engine.core.hook_results import NavigationOptions
 from app.providers.scripted import say
 from app.values.entries import CustomEntry
 from app.values.events import PlanModeChanged
@@ -41,12 +41,14 @@ def _prompt(play: Play, text: str) -> str:
 async def test_going_back_and_forth_in_the_tree(play: Play) -> None:
     leaf, first = play.session.log.leaf_id, _prompt(play, "answer 0")
     assert _is_on(play)
-    await play.session.branches.go_to(first, Wish())
+    await play.session.branches.go_to(first, NavigationOptions())
     assert not _is_on(play)
-    await play.session.branches.go_to(leaf, Wish())
+    await play.session.branches.go_to(leaf, NavigationOptions())
     assert _is_on(play)
     assert [event.is_on for event in play.all(PlanModeChanged)] == [True, False, True]
-    await play.session.branches.go_to(_prompt(play, "second"), Wish())  # to where it is asked, in plan mode
+    await play.session.branches.go_to(
+        _prompt(play, "second"), NavigationOptions()
+    )  # to where it is asked, in plan mode
     assert _is_on(play)
 
 

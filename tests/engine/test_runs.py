@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from app.engine.core.hooks import Hooks
-from app.engine.core.prompt_intake import Refused, Words
+from app.engine.core.prompt_intake import PromptInput, Refused
 from app.engine.core.retry_policy import Countdown, RetryPolicy
 from app.providers.contract import Credential
 from app.providers.scripted import call, fail, say
@@ -46,7 +46,7 @@ async def test_a_prompt_that_comes_while_another_is_being_prepared_is_queued_and
     go_on, may_answer = asyncio.Event(), asyncio.Event()
 
     class Slow(Hooks):
-        async def companions(self, words: Words) -> Sequence[CustomMessage]:
+        async def companions(self, words: PromptInput) -> Sequence[CustomMessage]:
             await go_on.wait()
             return ()
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from app.engine.files.file_diagnostics import TOLD
+from app.engine.files.file_diagnostics import MESSAGE_TYPE
 from app.extensions.public import Diagnose, DiagnoseAnswer, ExtensionApi, FoundProblem
 from app.providers.scripted import call, say
 from app.values.content import text_of
@@ -19,7 +19,9 @@ PAGE = ROOT / "docs" / "diagnostics.md"
 def told(theatre: Theatre) -> list[str]:
     messages = theatre.play.session.messages
     return [
-        text_of(one.content) for one in messages if isinstance(one, CustomMessage) and one.custom_type == TOLD
+        text_of(one.content)
+        for one in messages
+        if isinstance(one, CustomMessage) and one.custom_type == MESSAGE_TYPE
     ]
 
 

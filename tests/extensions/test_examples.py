@@ -11,7 +11,7 @@ import pytest
 from textual.app import App
 from textual.widgets import OptionList
 
-from app.engine.core.prompt_intake import Words
+from app.engine.core.prompt_intake import PromptInput
 from app.extensions.catalogue import Catalogue
 from app.extensions.hooks.payloads import BeforeAgentStart, SessionBeforeCompact
 from app.extensions.hooks.session_hooks import ExtensionHooks
@@ -325,7 +325,7 @@ async def test_long_task(example, scene: Scene):
 async def test_prompt_macros(example):
     extensions = await example("prompt_macros")
     hooks = ExtensionHooks(extensions)
-    changed = await hooks.change_words(Words(text="?why does it fail"))
-    assert changed == Words(text="Explain, without changing anything: does it fail")
-    assert await hooks.change_words(Words(text="why")) == Words(text="why")
+    changed = await hooks.change_words(PromptInput(text="?why does it fail"))
+    assert changed == PromptInput(text="Explain, without changing anything: does it fail")
+    assert await hooks.change_words(PromptInput(text="why")) == PromptInput(text="why")
     assert [item.value for item in await Catalogue(extensions.hooked).complete("?w", 2)] == ["?why"]

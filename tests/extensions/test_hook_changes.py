@@ -5,7 +5,7 @@ import pytest
 from app.agent.hooks import TurnOutcome
 from app.engine.core.conversation import prompt_text
 from app.engine.core.hook_results import RequestIds
-from app.engine.core.prompt_intake import Words
+from app.engine.core.prompt_intake import PromptInput
 from app.extensions.hooks.hook_table import HOOKS, as_answer
 from app.extensions.hooks.payloads import (
     CancelAnswer,
@@ -63,8 +63,8 @@ async def test_a_prompt_is_changed_and_then_handled(load):
         api.on("input", lambda event, context: {"action": "handled"} if event.text == "STOP" else None)
 
     hooks = ExtensionHooks(await load(one, two))
-    assert await hooks.change_words(Words(text="hello")) == Words(text="HELLO")
-    assert await hooks.change_words(Words(text="stop")) is None
+    assert await hooks.change_words(PromptInput(text="hello")) == PromptInput(text="HELLO")
+    assert await hooks.change_words(PromptInput(text="stop")) is None
 
 
 async def test_messages_and_prompt_before_a_run(load, scene: Scene):
@@ -82,7 +82,7 @@ async def test_messages_and_prompt_before_a_run(load, scene: Scene):
 
     hooks = ExtensionHooks(await load(mine, again))
     before = prompt_text(scene.session.requests.sections())
-    assert [message.content for message in await hooks.companions(Words(text="x"))] == ["remember"]
+    assert [message.content for message in await hooks.companions(PromptInput(text="x"))] == ["remember"]
     assert hooks.sections({"preamble": "usual"}) == {"preamble": before + "!?"}
     assert scene.bound.prompt_sections == {"mood": "calm"}
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from app.agent.hooks import TurnOutcome
-from app.engine.core.hook_results import RequestIds, ShellOpinion
-from app.engine.core.prompt_intake import Words
+from app.engine.core.hook_results import RequestIds, ShellOverride
+from app.engine.core.prompt_intake import PromptInput
 from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS
 from app.extensions.hooks.payloads import (
     SessionStart,
@@ -181,7 +181,7 @@ async def test_a_gate_whose_check_fails_is_closed(load, bad):
     verdict = await ExtensionHooks(extensions).before_tool(CALL, {})
     assert verdict.is_blocked
     assert "mine could not check this" in verdict.reason
-    assert await ExtensionHooks(extensions).before_shell("ls", False) == ShellOpinion()  # nobody asked there
+    assert await ExtensionHooks(extensions).before_shell("ls", False) == ShellOverride()  # nobody asked there
 
 
 @pytest.mark.parametrize("bad", BAD)
@@ -222,7 +222,7 @@ async def test_raising_in_every_hook_leaves_everything_as_it_was(load):
     assert await hooks.before_settle(message) is False
     listener = hooks.listener_of_payload(offline_model(), RequestIds(request_id="r", message_ids=()))
     assert listener is not None and await listener({"a": 1}, offline_model()) == {"a": 1}
-    assert await hooks.change_words(Words(text="x")) == Words(text="x")
+    assert await hooks.change_words(PromptInput(text="x")) == PromptInput(text="x")
     for name, event in SESSION_EVENTS.items():
         await extensions.hooked.emit(name, event)
     assert {problem.event for problem in extensions.hooked.problems} >= {

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from app.compaction.summary import SYSTEM_PROMPT
-from app.engine.context.brancher import MoveStopped
+from app.engine.context.brancher import NavigationStopped
 from app.engine.context.summariser import SummaryCancelled
-from app.engine.core.hook_results import Wish
+from app.engine.core.hook_results import NavigationOptions
 from app.providers.contract import Context
 from app.providers.scripted import ScriptedAnswer, say
 from app.values.content import text_of
@@ -155,9 +155,9 @@ async def test_going_elsewhere_and_merging_are_cancelled(staged: Staged) -> None
     old = await left(staged)
     before, leaf, moves = staged.session.messages, staged.session.log.leaf_id, await staged.told("tree")
     staged.says(tree={"cancel": True})
-    with pytest.raises(MoveStopped):
-        await staged.session.branches.go_to(staged.prompts()[1], Wish(summarise=True))
-    with pytest.raises(MoveStopped):
+    with pytest.raises(NavigationStopped):
+        await staged.session.branches.go_to(staged.prompts()[1], NavigationOptions(summarise=True))
+    with pytest.raises(NavigationStopped):
         await staged.session.branches.merge(old)
     assert staged.session.messages == before and staged.session.log.leaf_id == leaf
     assert await staged.told("tree") == moves and not staged.requests
@@ -178,7 +178,7 @@ async def test_a_branch_summary_is_steered_and_labelled(staged: Staged) -> None:
     )
     old = staged.session.log.leaf_id
     arrival = await staged.session.branches.go_to(
-        staged.prompts()[1], Wish(summarise=True, instructions="all of it")
+        staged.prompts()[1], NavigationOptions(summarise=True, instructions="all of it")
     )
     assert staged.requests[0].endswith("</conversation>\n\nOnly the colours."), "in place of bayou's own"
     entry = arrival.summary
@@ -193,7 +193,7 @@ async def test_a_branch_summary_is_steered_and_labelled(staged: Staged) -> None:
 async def test_a_branch_summary_is_written_and_its_details_and_usage_are_kept(staged: Staged) -> None:
     before = staged.session.stats.usage.input
     staged.says(tree={"summary": {"summary": "mine", "details": {"index": 3}, "usage": USAGE}})
-    arrival = await staged.session.branches.go_to(staged.prompts()[1], Wish(summarise=True))
+    arrival = await staged.session.branches.go_to(staged.prompts()[1], NavigationOptions(summarise=True))
     entry = arrival.summary
     assert isinstance(entry, BranchSummaryEntry) and entry.summary == "mine" and entry.from_hook
     assert entry.details == {"readFiles": [], "modifiedFiles": [], "index": 3} and not staged.requests

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.engine.mcp.prompts import ServerQuestions
-from app.engine.permissions.permission_context import GateStanding
+from app.engine.permissions.permission_context import PermissionContext
 from app.mcp.asking import checked_field, content_of, defaults_of, form_of
 from app.values.events import Notice, QuestionAsked
 
@@ -111,7 +111,7 @@ class Told:
 
 
 async def asked(asks: Any, told: Told, params: dict[str, Any]) -> dict[str, Any]:
-    return await ServerQuestions(GateStanding(asks=asks), told).ask("docs", params)  # type: ignore[arg-type]
+    return await ServerQuestions(PermissionContext(asks=asks), told).ask("docs", params)  # type: ignore[arg-type]
 
 
 SHORT: dict[str, Any] = {
@@ -158,6 +158,6 @@ async def test_a_person_answers_all_at_once():
 
 async def test_where_nobody_is_the_server_is_told_no_and_that_is_said_once():
     told = Told()
-    questions = ServerQuestions(GateStanding(asks="nobody"), told)  # type: ignore[arg-type]
+    questions = ServerQuestions(PermissionContext(asks="nobody"), told)  # type: ignore[arg-type]
     assert [await questions.ask("docs", SHORT) for _ in range(2)] == [{"action": "decline"}] * 2
     assert len(told.warned) == 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.engine.mcp.exposure import ENTRY
+from app.engine.mcp.exposure import EXPOSURE_ENTRY_TYPE
 from app.providers.scripted import say
 from app.resources.paths import Paths
 from app.sessions.log import SessionLog
@@ -34,7 +34,7 @@ def declared(session: Any) -> list[str]:
 
 def kept_in(path: Path) -> list[Any]:
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    return [line["data"] for line in lines if line.get("customType") == ENTRY]
+    return [line["data"] for line in lines if line.get("customType") == EXPOSURE_ENTRY_TYPE]
 
 
 async def begun(desk: Desk, **servers: Any) -> tuple[Path, bytes]:
@@ -144,7 +144,7 @@ async def test_a_persons_wish_counts_and_is_kept(desk: Desk):
 async def test_an_entry_that_says_nonsense_is_no_fault(desk: Desk, data: Any):
     path, _ = await begun(desk, docs={"exposure": "direct"}, more={})
     lines = path.read_text().splitlines()
-    at, written = next((n, json.loads(line)) for n, line in enumerate(lines) if ENTRY in line)
+    at, written = next((n, json.loads(line)) for n, line in enumerate(lines) if EXPOSURE_ENTRY_TYPE in line)
     lines[at] = json.dumps({**written, "data": data})
     path.write_text("\n".join(lines) + "\n")
     session = resumed(desk, path)

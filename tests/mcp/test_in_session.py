@@ -12,7 +12,7 @@ import pytest
 from app.assembly.build import Assembled, assemble
 from app.assembly.extending import extend
 from app.assembly.options import Options
-from app.engine.context_breakdown import contents_of
+from app.engine.context_breakdown import context_breakdown
 from app.extensions.ui import SilentUi
 from app.providers.scripted import Scripted, call, say
 from app.resources.paths import Paths
@@ -153,7 +153,7 @@ async def test_what_each_server_takes_of_the_window_is_told(desk: Desk):
     await desk.known()
     session = desk.open()
     await desk.say(say("hello"))
-    parts = {part.title: part for part in contents_of(session).parts if part.group == "tools"}
+    parts = {part.title: part for part in context_breakdown(session).parts if part.group == "tools"}
     assert parts["tools of the MCP server docs"].count == 11
     assert parts["list of MCP servers"].tokens > 0
     assert session.mcp.server("docs").tokens > 0 and session.mcp.server("more").tokens == 0

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.engine.core.prompt_intake import Refused
-from app.engine.mcp.prompts import arguments_of, said_in
+from app.engine.mcp.prompts import arguments_of, prompt_from_messages
 from app.providers.scripted import say
 from app.resources.paths import Paths
 from app.tui.prompt.mcp_completions import ResourceCompletions, hint_of, prompt_arguments
@@ -83,12 +83,12 @@ def test_messages_become_one_prompt_and_nonsense_is_told():
         {"role": "user", "content": {"type": "audio"}},
         "nonsense",
     ]
-    text, images = said_in("s", {"messages": messages})
+    text, images = prompt_from_messages("s", {"messages": messages})
     assert text.startswith("Look ␛[31m\n\n(An earlier answer was:)\nI did\n\n")
     assert '<resource server="s">\ninside\n</resource>' in text
     assert "[s sent audio, which cannot be said]" in text
     assert [image.data for image in images] == ["aGk="]
-    assert said_in("s", {"messages": 5}) == ("", ())
+    assert prompt_from_messages("s", {"messages": 5}) == ("", ())
 
 
 async def test_resources_and_arguments_are_completed(desk: Desk):

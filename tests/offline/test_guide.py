@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.engine.models.side_question import _ASKED  # pyright: ignore[reportPrivateUsage]
+from app.engine.models.side_question import _QUESTION_TEMPLATE  # pyright: ignore[reportPrivateUsage]
 from app.providers.contract import Context, StreamOptions
 from app.providers.offline.answers import CARD, answer_to
 from app.providers.offline.guide import TOKENS_PER_SECOND, pace_of, prompt_usage
@@ -209,7 +209,7 @@ async def test_a_missing_file_is_told(chat: Chat):
         "list\nand be quick",
         "tour me",
         "1",
-        _ASKED + "list",
+        _QUESTION_TEMPLATE + "list",
     ],
 )
 async def test_anything_else_gets_the_card_and_calls_nothing(chat: Chat, words: str):

@@ -10,7 +10,7 @@ import pytest
 from app.agent.hooks import Verdict
 from app.engine.core.hooks import Hooks
 from app.engine.core.questions import ApprovalReply
-from app.engine.permissions.permission_context import GateStanding
+from app.engine.permissions.permission_context import PermissionContext
 from app.providers.scripted import call, say
 from app.values.content import ToolCall, text_of
 from app.values.entries import CustomEntry
@@ -25,7 +25,7 @@ def stage(folder: Path, *responses: Any, asks: Any = "person", mode: str | None 
     home = folder / "home"
     project = home / "project"
     project.mkdir(parents=True, exist_ok=True)
-    standing = GateStanding(asks=asks, home=home, agent_dir=home / ".bayou" / "agent")
+    standing = PermissionContext(asks=asks, home=home, agent_dir=home / ".bayou" / "agent")
     play = Play(folder, *responses, tools=builtin_tools(), standing=standing, cwd=project, **more)
     if mode is not None:
         play.session.permissions.rules.set_mode(mode)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.sandbox.command_context import Whereabouts
+from app.engine.sandbox.command_context import CommandContext
 from app.permits.shell.command_line import judge_command
 
 ATTACKS: dict[str, tuple[str, str]] = {
@@ -57,7 +57,7 @@ def _run(text: str, folder: Path) -> None:
 
 def _risk(command: str, folder: Path) -> str:
     home = folder.parent / "home"
-    return judge_command(command, Whereabouts(home, home / ".bayou" / "agent").place(folder)).risk
+    return judge_command(command, CommandContext(home, home / ".bayou" / "agent").place(folder)).risk
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -90,7 +90,7 @@ def test_a_name_that_the_workspace_folder_of_path_has_is_not_safe(
     found: dict[str, list[str]] = {}
     for path in ("/usr/bin:/bin", f"{tmp_path}/bin:/usr/bin", ".:/usr/bin", ":/usr/bin"):
         monkeypatch.setenv("PATH", path)
-        place = Whereabouts(tmp_path / "home", tmp_path / "home" / "agent").place(tmp_path, has_box=True)
+        place = CommandContext(tmp_path / "home", tmp_path / "home" / "agent").place(tmp_path, has_box=True)
         lines = ("git status", "ls", "cd sub && rg x", "cat f")
         found[path.replace(str(tmp_path), "W")] = [judge_command(line, place).risk for line in lines]
     assert found == {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.engine.user_runs.user_cells import OwnCells
+from app.engine.user_runs.user_cells import UserCells
 from app.providers.scripted import Scripted, call, say
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen, text_of
@@ -36,13 +36,13 @@ len(text), mean(depths)"""
 
 @pytest.fixture(autouse=True)
 def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def view(self: OwnCells) -> KernelView:
+    async def view(self: UserCells) -> KernelView:
         return VIEW
 
-    monkeypatch.setattr(OwnCells, "view", view)
+    monkeypatch.setattr(UserCells, "view", view)
     monkeypatch.setattr("app.tui.transcript.replay.duration_text", lambda milliseconds: "")
     monkeypatch.setattr(
-        "app.engine.models.model_requests.Requests._on_state", lambda self, state, seconds: None
+        "app.engine.models.model_requests.ModelRequests._on_state", lambda self, state, seconds: None
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.tree.session_paths import Places
+from app.engine.tree.session_paths import SessionPaths
 from app.providers.scripted import Scripted, call, fail, say, think
 from app.resources.paths import Paths
 from app.sessions.library import rename_session
@@ -32,7 +32,7 @@ def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"{place}.time_of_day", lambda stamp: "09:30")
     # On a busy machine a picture takes long enough for the model to be told silent.
     monkeypatch.setattr(
-        "app.engine.models.model_requests.Requests._on_state", lambda self, state, seconds: None
+        "app.engine.models.model_requests.ModelRequests._on_state", lambda self, state, seconds: None
     )
     monkeypatch.setattr("app.tui.features.sessions.page.age", lambda seconds: "2 h")
     monkeypatch.setattr("app.tui.features.sessions.page.ago", lambda seconds: "2 h ago")
@@ -193,7 +193,7 @@ async def test_the_tree(screen: Screen, photographs: Photographs) -> None:
 def written(screen: Screen, text: str, name: str = "", cwd: Path | None = None) -> Path:
     """A session's file."""
     paths = Paths.from_env({"HOME": str(screen.home)}, cwd or screen.project)
-    log = SessionLog.create(Places(own=paths.sessions_dir, cwd=paths.cwd).folder, paths.cwd)
+    log = SessionLog.create(SessionPaths(own=paths.sessions_dir, cwd=paths.cwd).folder, paths.cwd)
     log.append(said(text))
     log.append(answer(f"{text} It is so."))
     log.close()

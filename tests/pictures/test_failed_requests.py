@@ -38,9 +38,9 @@ STEPS = {
 async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Loopback]:
     monkeypatch.setattr("app.assembly.next_steps.when", lambda _: NOON)
     monkeypatch.setattr(
-        "app.engine.models.model_requests.Requests._on_state", lambda self, state, seconds: None
+        "app.engine.models.model_requests.ModelRequests._on_state", lambda self, state, seconds: None
     )
-    monkeypatch.setattr("app.engine.context.compactor.Compactor._largest", lambda self: "")
+    monkeypatch.setattr("app.engine.context.compactor.Compactor._largest_messages_text", lambda self: "")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-of-this-test")
     async with loopback() as server:
         yield server

@@ -22,7 +22,7 @@ from tools.running.user_shell.shell_snapshot import ShellSnapshot
 def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     # On a busy machine a picture takes long enough for the model to be told silent.
     monkeypatch.setattr(
-        "app.engine.models.model_requests.Requests._on_state", lambda self, state, seconds: None
+        "app.engine.models.model_requests.ModelRequests._on_state", lambda self, state, seconds: None
     )
 
 

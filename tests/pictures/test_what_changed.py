@@ -13,7 +13,7 @@ def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"{place}.time_of_day", lambda stamp: "09:30")
     # On a busy machine a picture takes long enough for the model to be told silent.
     monkeypatch.setattr(
-        "app.engine.models.model_requests.Requests._on_state", lambda self, state, seconds: None
+        "app.engine.models.model_requests.ModelRequests._on_state", lambda self, state, seconds: None
     )
 
 

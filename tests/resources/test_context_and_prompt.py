@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.engine.models.prompt_sources import PromptChoice, PromptSource
+from app.engine.models.prompt_sources import SystemPromptOptions, SystemPromptSource
 from app.resources.context_files import find_context_files
 from app.resources.paths import Paths
 from app.resources.system_prompt import (
@@ -147,7 +147,7 @@ def test_the_projects_prompt_files_count_over_ones_own_once_trusted(paths: Paths
 def test_a_prompt_made_of_files_that_were_read_anew_meanwhile_is_not_kept(paths: Paths, put):
     """It is made beside the event loop at the start, where extensions may bring more before that ends."""
     put(paths.agent_dir / "APPEND_SYSTEM.md", "old words")
-    source = PromptSource(paths, PromptChoice())
+    source = SystemPromptSource(paths, SystemPromptOptions())
 
     class ReadMeanwhile(UserDict[str, Tool]):
         def values(self) -> ValuesView[Tool]:

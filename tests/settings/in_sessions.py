@@ -8,7 +8,7 @@ from typing import Any
 
 from PIL import Image as Picture
 
-from app.engine.context.brancher import Wish
+from app.engine.context.brancher import NavigationOptions
 from app.providers.contract import StreamOptions
 from app.providers.scripted import call, fail, say
 from app.sessions.file import session_file
@@ -345,7 +345,7 @@ async def branch_room(scene: Scene) -> Any:
         scene.script.responses[:] = [say("word " * 1_600)]
         await scene.prompt(text)
     scene.script.responses[:] = [say("a summary")]
-    await scene.session.branches.go_to(start, Wish(summarise=True))
+    await scene.session.branches.go_to(start, NavigationOptions(summarise=True))
     return len(text_of(scene.asked[-1].messages[-1].content)) > 14_000  # pyright: ignore[reportAttributeAccessIssue, reportArgumentType]
 
 

@@ -14,7 +14,7 @@ _BASE = {"permissions.mode": "auto-edit"}
 
 async def box_of(scene: Scene) -> Box | None:
     scene.assembled.workspace.abilities = lambda: EVERYTHING
-    return await parts_of(scene.session).permits.boxes.of_call("call")
+    return await parts_of(scene.session).permits.boxes.for_call("call")
 
 
 @LIVE.add("sandbox.mode", "auto", "off", _BASE)

@@ -2,7 +2,7 @@
 
 from app.agent.queues import QueueName
 from app.engine.session import Session
-from app.engine.wiring import Machinery
+from app.engine.wiring import Wiring
 from app.values.content import text_of
 from tools.workspace import Workspace
 
@@ -11,7 +11,7 @@ def waiting_texts(session: Session, queue: QueueName) -> tuple[str, ...]:
     return tuple(text_of(message.content) for message in session.queues.waiting(queue))
 
 
-def parts_of(session: Session) -> Machinery:
+def parts_of(session: Session) -> Wiring:
     """For tests of one part, in its place among the others."""
     return session._made
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from app.engine.context_breakdown import contents_of
+from app.engine.context_breakdown import context_breakdown
 from app.providers.scripted import call, say
 from app.tui.features.map.screen import MapScreen
 from tests.tui.stage import StageApp, make_app, settled
@@ -82,7 +82,7 @@ async def test_a_folders_map_is_a_message_and_maps_have_a_line_of_their_own(page
     await until(app, pilot, "class Boat [1-3]")
     await submit(app, pilot, "where is it")
     await settled(app, pilot, 2)
-    parts = {part.title: (part.group, part.count) for part in contents_of(app.session).parts}
+    parts = {part.title: (part.group, part.count) for part in context_breakdown(app.session).parts}
     assert parts["maps of the repository"] == ("messages", 1)
     assert parts["maps"] == ("results", 1)
 

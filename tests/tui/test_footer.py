@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.core.hook_results import Wish
-from app.engine.permissions.gate import Permits
+from app.engine.core.hook_results import NavigationOptions
+from app.engine.permissions.gate import PermissionGate
 from app.providers.scripted import say
 from app.resources.settings.settings_display import SegmentLook
 from app.tui.status.header_and_footer import FooterContext, footer
@@ -46,7 +46,7 @@ async def test_a_segment_shows_when_it_is_wanted(tmp_path: Path) -> None:
 async def test_it_says_plan_where_the_place_in_the_tree_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Permits, "asks_person", True)
+    monkeypatch.setattr(PermissionGate, "asks_person", True)
     app = make_app(tmp_path, say("first answer"), say("second answer"))
     async with app.run_test(size=(100, 30)) as pilot:
         await app.is_ready.wait()
@@ -63,9 +63,9 @@ async def test_it_says_plan_where_the_place_in_the_tree_does(
         app.session.plan.switch(True)
         await app.settling_until(pilot, says_plan)
         planning = app.session.log.leaf_id
-        await app.session.branches.go_to(before, Wish())
+        await app.session.branches.go_to(before, NavigationOptions())
         await app.settling_until(pilot, lambda: not says_plan())
-        await app.session.branches.go_to(planning, Wish())
+        await app.session.branches.go_to(planning, NavigationOptions())
         await app.settling_until(pilot, says_plan)
 
 

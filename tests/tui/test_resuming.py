@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from app.assembly.build import Assembled, assemble
 from app.assembly.options import Options
-from app.engine.tree.session_paths import Places
+from app.engine.tree.session_paths import SessionPaths
 from app.providers.scripted import say
 from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionLocked, SessionTooNew
@@ -41,7 +41,7 @@ def paths_of(home: Path) -> Paths:
 
 def a_session(home: Path, text: str, cwd: Path | None = None) -> Path:
     paths = paths_of(home)
-    places = Places(own=paths.sessions_dir, cwd=paths.cwd)
+    places = SessionPaths(own=paths.sessions_dir, cwd=paths.cwd)
     log = SessionLog.create(places.folder, cwd or paths.cwd)
     log.append(said(text))
     log.append(answer(f"{text}, answered"))

@@ -42,7 +42,7 @@ def test_where_everything_runs_unasked_the_system_is_not_tried(tmp_path: Path) -
 
     assembled.workspace.abilities = try_the_system
     assembled.session.permissions.boxes.look()
-    assert assembled.session.state.without_box == ""
+    assert assembled.session.state.sandbox_warning == ""
     assert not tried
     assembled.session.permissions.rules.set_mode("ask")
-    assert assembled.session.state.without_box == "no sandbox"
+    assert assembled.session.state.sandbox_warning == "no sandbox"

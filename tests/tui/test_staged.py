@@ -5,7 +5,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from app.assembly.options import Options
-from app.engine.files.pending_changes import WishedChange
+from app.engine.files.pending_changes import RequestedChange
 from app.providers.scripted import Context, ScriptedAnswer, call, say
 from app.values.messages import CustomMessage
 from tests.tui.stage import StageApp, make_app, settled, submit
@@ -91,7 +91,7 @@ async def test_several_are_asked_about_one_after_the_other(tmp_path: Path) -> No
     async with app.run_test(size=(100, 30)) as pilot:
         await app.is_ready.wait()
         for name in ("first", "second"):
-            await app.session.pending.stage(name, "mine", [WishedChange(path=f"{name}.txt", text="new\n")])
+            await app.session.pending.stage(name, "mine", [RequestedChange(path=f"{name}.txt", text="new\n")])
         await app.settling_until(pilot, lambda: app.approval_bar.asked is not None)
         for left in (1, 0):
             await pilot.pause()
@@ -114,7 +114,7 @@ async def test_each_of_several_is_asked_about_once_and_not_while_the_agent_works
     async with app.run_test(size=(100, 30)) as pilot:
         await app.is_ready.wait()
         for name in ("first", "second"):
-            await app.session.pending.stage(name, "mine", [WishedChange(path=f"{name}.txt", text="new\n")])
+            await app.session.pending.stage(name, "mine", [RequestedChange(path=f"{name}.txt", text="new\n")])
         await app.settling_until(pilot, lambda: app.approval_bar.asked is not None)
         await pilot.pause()
         await pilot.pause()

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.engine.core.hook_results import Wish
+from app.engine.core.hook_results import NavigationOptions
 from app.engine.files.restore import RedoRestore, ToEntry, UndoPrompts
 from app.providers.scripted import ScriptedAnswer, say
 from app.sessions.file.quarantine import quarantined
@@ -185,10 +185,10 @@ async def test_moving_in_the_tree_can_take_files_along(page: Page) -> None:
     base = page.session.state.leaf_id
     await page.prompt("left", write("a.txt", "left\n", 2), write("left.txt", "l\n"))
     left = page.session.state.leaf_id
-    await page.session.branches.go_to(base, Wish(puts_files_back=True))
+    await page.session.branches.go_to(base, NavigationOptions(restores_files=True))
     assert (page.read("a.txt"), page.read("left.txt")) == ("base\n", None)
     await page.prompt("right", write("a.txt", "right\n", 3))
-    arrival = await page.session.branches.go_to(left, Wish(puts_files_back=True))
+    arrival = await page.session.branches.go_to(left, NavigationOptions(restores_files=True))
     assert (page.read("a.txt"), page.read("left.txt")) == ("left\n", "l\n")
     assert arrival.files is not None and arrival.files.total == 2
     await page.redo()
@@ -425,7 +425,7 @@ async def test_a_restore_still_counts_when_only_the_conversation_goes_elsewhere(
     if goes_back == "uncompact":
         await page.session.compaction.undo()
     else:
-        await page.session.branches.go_to(leaf, Wish())
+        await page.session.branches.go_to(leaf, NavigationOptions())
     assert page.read("a.txt") == "one\n"
     note = page.session.log.path_to()[-1]
     assert isinstance(note, CustomMessageEntry) and "put these files back" in str(note.content)
@@ -441,7 +441,7 @@ async def test_going_to_where_the_files_are_as_restored_records_nothing(page: Pa
     leaf = page.session.log.leaf_id
     await page.prompt("two", write("a.txt", "two\n", 2))
     await page.undo()
-    await page.session.branches.go_to(leaf, Wish())
+    await page.session.branches.go_to(leaf, NavigationOptions())
     assert page.session.log.leaf_id == leaf
     await page.undo()
     assert page.read("a.txt") is None

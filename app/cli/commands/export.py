@@ -6,8 +6,8 @@ from pathlib import Path
 from app.assembly.options import UsageError
 from app.cli.folder import current_folder
 from app.engine.core.options import SessionOptions
-from app.engine.secrets.known_secrets import SecretPlaces
-from app.engine.secrets.session_mask import Masking
+from app.engine.secrets.known_secrets import SecretSources
+from app.engine.secrets.session_mask import SessionMask
 from app.engine.tree.session_export import export_session, masked_entries
 from app.printing import print_line, print_problem, print_text
 from app.resources.paths import Paths
@@ -38,8 +38,8 @@ def run(words: list[str]) -> int:
 def export(source: str, target: str | None, paths: Paths) -> int:
     try:
         log = SessionLog.open(find(source, paths.sessions_dir, paths.cwd), read_only=True)
-        masking = Masking(
-            SecretPlaces(agent_dir=paths.agent_dir, home=paths.home, env=os.environ),
+        masking = SessionMask(
+            SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=os.environ),
             SessionOptions(InForce(paths)),
         )
         written = export_session(

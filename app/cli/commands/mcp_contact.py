@@ -7,7 +7,7 @@ from app.assembly.build import Assembled, assemble
 from app.assembly.ending import close_quietly
 from app.assembly.options import Options, UsageError
 from app.cli.commands.auth_command import TerminalUi
-from app.engine.mcp.mcp_commands import said_of_servers, tested
+from app.engine.mcp.mcp_commands import run_mcp_command, test_server
 from app.printing import print_line, print_note, print_problem
 from app.resources.paths import Paths
 from app.values.unable import Unable
@@ -49,7 +49,7 @@ async def _tested(assembled: Assembled, names: list[str]) -> int:
     for name in names or known:
         print_line(f'Testing connection to "{name}"…', flush=True)
         try:
-            print_line(await tested(verbs, name))
+            print_line(await test_server(verbs, name))
         except Unable as problem:
             worst = 1
             print_note(str(problem))
@@ -61,11 +61,11 @@ async def _tested(assembled: Assembled, names: list[str]) -> int:
 
 async def _said(assembled: Assembled, verb: str, name: str, opens_browser: bool) -> int:
     if verb == "restart":
-        print_line(await tested(assembled.session.mcp, name))
+        print_line(await test_server(assembled.session.mcp, name))
         print_line(
             f"What it offers was asked for anew. A session that is open has its own: /mcp restart {name} there."
         )
         return 0
     ui = TerminalUi(opens_browser=opens_browser)
-    print_line(await said_of_servers(assembled.session.mcp, f"{verb} {name}", ui))
+    print_line(await run_mcp_command(assembled.session.mcp, f"{verb} {name}", ui))
     return 0

@@ -13,8 +13,8 @@ from app.assembly.options import UsageError
 from app.cli.commands.rules_here import rules_here
 from app.cli.folder import current_folder
 from app.engine.permissions.permission_context import mode_of
-from app.engine.sandbox.command_context import Whereabouts
-from app.engine.sandbox.sandboxes import box_works
+from app.engine.sandbox.command_context import CommandContext
+from app.engine.sandbox.sandboxes import is_sandbox_usable
 from app.permits.decide import CallDecision, Policy, decide
 from app.permits.tools import CallRequest, judge_call
 from app.printing import print_json, print_line, print_problem, print_text
@@ -103,8 +103,8 @@ def _judge(paths: Paths) -> Callable[[str], CallDecision]:
     in_force, standing, rules = rules_here(paths)
     for problem in (*in_force.problems, *rules.problems):
         print_problem(str(problem))
-    mode = mode_of(in_force, standing, has_box=lambda: box_works(in_force.settings))
-    has_box = box_works(in_force.settings) and (
+    mode = mode_of(in_force, standing, has_box=lambda: is_sandbox_usable(in_force.settings))
+    has_box = is_sandbox_usable(in_force.settings) and (
         mode != "full" or in_force.settings.sandbox.mode == "required"
     )
     policy = Policy(
@@ -113,7 +113,7 @@ def _judge(paths: Paths) -> Callable[[str], CallDecision]:
         has_box=has_box,
         exceptions=in_force.settings.permissions.floor_exceptions,
     )
-    place = Whereabouts(paths.home, paths.agent_dir).place(
+    place = CommandContext(paths.home, paths.agent_dir).place(
         Path(paths.cwd), in_force.settings.shell.shell_pass_environment, has_box=has_box
     )
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from app.assembly.opened import flags
 from app.assembly.options import Options
 from app.assembly.trusting import is_accepted
-from app.engine.permissions.permission_context import GateStanding, rules_in
+from app.engine.permissions.permission_context import PermissionContext, rules_from_settings
 from app.permits.rules import PermitRules
 from app.resources.paths import Paths
 from app.resources.settings.in_force import InForce
@@ -14,7 +14,7 @@ from app.resources.trust.project_trust import decide
 
 class RulesHere(NamedTuple):
     in_force: InForce
-    standing: GateStanding
+    standing: PermissionContext
     rules: PermitRules
 
 
@@ -23,7 +23,7 @@ def rules_here(paths: Paths) -> RulesHere:
     in_force = InForce(paths, flags=flags(Options()))
     trust = decide(paths, default=in_force.settings.interaction.default_project_trust)
     in_force.trust(trust.is_trusted)
-    standing = GateStanding(
+    standing = PermissionContext(
         asks="person",
         home=paths.home,
         folder=lambda: paths.cwd,
@@ -31,4 +31,4 @@ def rules_here(paths: Paths) -> RulesHere:
         is_trusted=lambda: trust.is_trusted,
         is_accepted=lambda: is_accepted(trust),
     )
-    return RulesHere(in_force, standing, rules_in(in_force, standing))
+    return RulesHere(in_force, standing, rules_from_settings(in_force, standing))

@@ -10,9 +10,9 @@ from app.assembly.options import UsageError
 from app.cli.commands.rules_here import rules_here
 from app.cli.folder import current_folder
 from app.engine.core.options import SessionOptions, shell_settings
-from app.engine.sandbox.command_context import Whereabouts
-from app.engine.sandbox.sandbox_texts import in_lines
-from app.engine.sandbox.sandboxes import Boxes
+from app.engine.sandbox.command_context import CommandContext
+from app.engine.sandbox.sandbox_texts import state_lines
+from app.engine.sandbox.sandboxes import Sandboxes
 from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
 from tools.base import ToolError
@@ -44,7 +44,7 @@ def run(words: list[str]) -> int:
     return _told(is_json="--json" in words)
 
 
-def _boxes() -> tuple[Boxes, Workspace]:
+def _boxes() -> tuple[Sandboxes, Workspace]:
     """Of a session at the full screen in this folder."""
     paths = Paths.from_env(os.environ, current_folder())
     in_force = rules_here(paths).in_force
@@ -56,10 +56,10 @@ def _boxes() -> tuple[Boxes, Workspace]:
         shell=lambda: shell_settings(in_force),
         cache_dir=paths.cache_dir,
     )
-    boxes = Boxes(
+    boxes = Sandboxes(
         SessionOptions(in_force),
         workspace,
-        Whereabouts(paths.home, paths.agent_dir, paths.sessions_dir),
+        CommandContext(paths.home, paths.agent_dir, paths.sessions_dir),
         mode=lambda: "auto-edit",
         home=paths.home,
         own=paths.agent_dir,
@@ -74,7 +74,7 @@ def _told(*, is_json: bool) -> int:
     if is_json:
         print_json(msgspec.to_builtins(state))
     else:
-        print_line("\n".join(in_lines(state)))
+        print_line("\n".join(state_lines(state)))
     boxes.close()
     workspace.close()
     return 0 if state.is_in_force else 1
@@ -83,7 +83,7 @@ def _told(*, is_json: bool) -> int:
 async def _explained(paths: list[str]) -> int:
     boxes, workspace = _boxes()
     try:
-        box = await boxes.of_call(_CALL)
+        box = await boxes.for_call(_CALL)
         for path in paths:
             whole = absolute(path, Path(workspace.cwd))
             print_line(f"{path}: {_why(box, workspace.files.real_path(whole))}")

@@ -11,8 +11,8 @@ import msgspec
 from app.assembly.options import UsageError
 from app.cli.folder import current_folder
 from app.engine.core.options import SessionOptions
-from app.engine.secrets.known_secrets import SecretPlaces
-from app.engine.secrets.session_mask import Masking, own_shapes
+from app.engine.secrets.known_secrets import SecretSources
+from app.engine.secrets.session_mask import SessionMask, custom_patterns
 from app.printing import print_data, print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
 from app.resources.settings.in_force import InForce
@@ -52,11 +52,11 @@ def run(words: list[str]) -> int:
         raise UsageError(f"bayou secrets {' '.join(words)} is not known. {told}")
     paths = Paths.from_env(os.environ, current_folder())
     in_force = InForce(paths)
-    for problem in (*in_force.problems, *own_shapes(in_force.settings.secrets.patterns)[1]):
+    for problem in (*in_force.problems, *custom_patterns(in_force.settings.secrets.patterns)[1]):
         print_problem(str(problem))
     in_force.set("secrets.mask", True)
-    masking = Masking(
-        SecretPlaces(agent_dir=paths.agent_dir, home=paths.home, env=os.environ), SessionOptions(in_force)
+    masking = SessionMask(
+        SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=os.environ), SessionOptions(in_force)
     )
     masking.known.look(paths.cwd, files)
     return (
@@ -66,7 +66,7 @@ def run(words: list[str]) -> int:
     )
 
 
-def _mask(masking: Masking, cwd: Path, files: list[str]) -> int:
+def _mask(masking: SessionMask, cwd: Path, files: list[str]) -> int:
     failed = False
     for name in files or ["-"]:
         try:
@@ -81,14 +81,14 @@ def _mask(masking: Masking, cwd: Path, files: list[str]) -> int:
     return 1 if failed else 0
 
 
-def _pipe(masking: Masking, source: BinaryIO) -> Iterator[bytes]:
+def _pipe(masking: SessionMask, source: BinaryIO) -> Iterator[bytes]:
     stream = MaskedStream(masking.mask_of_bytes)
     while piece := source.read1(_PIECE) if hasattr(source, "read1") else source.read(_PIECE):  # type: ignore[attr-defined]
         yield stream.take(piece)
     yield stream.rest()
 
 
-def _list(masking: Masking, cwd: Path, files: list[str], is_json: bool) -> int:
+def _list(masking: SessionMask, cwd: Path, files: list[str], is_json: bool) -> int:
     count, failed = 0, False
     for name in files or ["-"]:
         try:
@@ -110,7 +110,7 @@ def _list(masking: Masking, cwd: Path, files: list[str], is_json: bool) -> int:
     return 1 if count or failed else 0
 
 
-def _places(masking: Masking, name: str, text: str) -> Iterator[_Place]:
+def _places(masking: SessionMask, name: str, text: str) -> Iterator[_Place]:
     mask: Mask | None = masking.mask()
     assert mask is not None
     found = mask.masked(text)
@@ -123,7 +123,7 @@ def _places(masking: Masking, name: str, text: str) -> Iterator[_Place]:
                 yield _Place(name, number, one[0][len(BEGINNING) : -1].rsplit(":", 1)[0], one[0])
 
 
-def _text(path: Path, masking: Masking) -> str:
+def _text(path: Path, masking: SessionMask) -> str:
     if path.stat().st_size > _LARGEST:
         raise OSError(27, f"is larger than {_LARGEST >> 20} MB; pipe it in")
     masking.known.look_into(path)

@@ -7,8 +7,8 @@ import msgspec
 
 from app.assembly.options import UsageError
 from app.cli.folder import current_folder
-from app.engine.files.restore import FILES_PUT_BACK, told
-from app.engine.tree.session_paths import Places
+from app.engine.files.restore import RESTORE_MESSAGE_TYPE, restore_text
+from app.engine.tree.session_paths import SessionPaths
 from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
 from app.resources.settings.in_force import InForce
@@ -71,7 +71,7 @@ def run(words: list[str]) -> int:
 
 def _do(asked: _Asked, paths: Paths) -> int:
     in_force = InForce(paths)
-    places = Places(own=paths.sessions_dir, cwd=paths.cwd, in_force=in_force)
+    places = SessionPaths(own=paths.sessions_dir, cwd=paths.cwd, in_force=in_force)
     if asked.session is not None:
         file = find(asked.session, places.root, paths.cwd)
     else:
@@ -173,10 +173,10 @@ def _record(data: RestoredData, parts: SessionUndo) -> None:
     log = parts.log
     changes = data.changes if data.more is None else unpacked(parts.store.get(data.more))
     log.append(CustomEntry(parent_id=None, custom_type=RESTORED, data=as_data(data)))
-    content = told(data, tuple(change.path for change in changes))
+    content = restore_text(data, tuple(change.path for change in changes))
     details = {"files": data.total, "kept": len(data.kept), "redone": data.undoes is not None}
     log.append(
-        CustomMessageEntry(parent_id=None, custom_type=FILES_PUT_BACK, content=content, details=details)
+        CustomMessageEntry(parent_id=None, custom_type=RESTORE_MESSAGE_TYPE, content=content, details=details)
     )
 
 

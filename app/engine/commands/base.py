@@ -66,10 +66,10 @@ class Command(Generic[P, R]):
         return self.function(session, *args, **kwargs)
 
     @property
-    def told_in_full(self) -> str:
+    def description(self) -> str:
         return f"{self.words}. {self.more}".strip()
 
-    def also_called(self, name: str) -> "Command[P, R]":
+    def alias(self, name: str) -> "Command[P, R]":
         """The same by another name."""
         return Command(
             self.function,
@@ -162,7 +162,7 @@ def command(
     return made
 
 
-def without_nothing(**data: Any) -> Any:
+def without_none(**data: Any) -> Any:
     """Data whose fields are left out where there is nothing in them."""
     return {name: value for name, value in data.items() if value is not None}
 
@@ -173,7 +173,7 @@ def require_entry(session: Session, entry_id: str | None) -> None:
         raise Unable(f"Entry not found: {entry_id}")
 
 
-def for_the_system(text: str, field: str) -> str:
+def require_system_text(text: str, field: str) -> str:
     """A command line or a path, as an operating system can take it. Raises `Unable`."""
     if "\0" in text:
         raise Unable(f"{field} has a NUL character, which no command line and no path can have.")

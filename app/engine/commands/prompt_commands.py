@@ -8,14 +8,14 @@ from app.engine.session import Session
 
 @command("Draft an AGENTS.md, or bring it up to date", answer="disposition")
 async def init_context(session: Session) -> Disposition:
-    return await _sent(session, await init_prompt(session))
+    return await _send_prompt(session, await init_prompt(session))
 
 
 @command("Review what is not committed, or a branch", answer="disposition")
 async def review(session: Session, what: str = "") -> Disposition:
-    return await _sent(session, await review_prompt(session, what))
+    return await _send_prompt(session, await review_prompt(session, what))
 
 
-async def _sent(session: Session, text: str) -> Disposition:
+async def _send_prompt(session: Session, text: str) -> Disposition:
     """Behind what is under way."""
     return await session.prompt(text, while_running="follow_up", expand=False)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.engine.commands import results
-from app.engine.commands.base import command, for_the_system, without_nothing
+from app.engine.commands.base import command, require_system_text, without_none
 from app.engine.session import Session
 from app.values.messages import AssistantMessage, Message
 from app.values.models import Model, ThinkingLevel
@@ -16,7 +16,7 @@ from app.values.unable import Unable
 @command("What the session is set to and doing")
 async def get_state(session: Session) -> results.State:
     state, head = session.state, session.requests.head()
-    return without_nothing(
+    return without_none(
         model=state.model,
         thinkingLevel=state.thinking,
         isStreaming=state.is_running,
@@ -84,7 +84,7 @@ async def set_session_name(session: Session, name: str) -> None:
 @command("File, counts, tokens, cost", "They are those of the whole file.")
 async def get_session_stats(session: Session) -> results.SessionStats:
     stats, usage, state = session.stats, session.stats.usage, session.state
-    return without_nothing(
+    return without_none(
         sessionFile=str(state.file) if state.file else None,
         sessionId=state.session_id,
         userMessages=stats.user_messages,
@@ -139,8 +139,8 @@ async def get_commands(session: Session) -> Sequence[results.CommandInfo]:
     return list(session.commands())
 
 
-def _page(folder: Path, name: str) -> Path:
-    target = folder / Path(for_the_system(name, "outputPath")).expanduser()
+def _export_path(folder: Path, name: str) -> Path:
+    target = folder / Path(require_system_text(name, "outputPath")).expanduser()
     if target.suffix.lower() not in (".html", ".htm"):
         raise Unable(f"{target} does not end in .html")
     return target
@@ -149,7 +149,7 @@ def _page(folder: Path, name: str) -> Path:
 @command("Write the session as a page", answer="path")
 async def export_html(session: Session, output_path: str | None = None) -> str:
     """Relative paths start at the project. Written beside the event loop: a long session takes a while."""
-    target = _page(session.cwd, output_path) if output_path else None
+    target = _export_path(session.cwd, output_path) if output_path else None
     try:
         written = await asyncio.to_thread(session.export, target)
     except OSError as problem:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from app.agent.ports import InterruptMode
 from app.agent.queues import QueueMode
 from app.engine.commands import results
-from app.engine.commands.base import command, for_the_system, without_nothing
+from app.engine.commands.base import command, require_system_text, without_none
 from app.engine.prompts import Disposition
 from app.engine.session import Session
 from app.values.content import Image
@@ -116,9 +116,9 @@ async def bash(
 ) -> results.BashResult:
     """`id` is the request's own; its `bash_execution_update` events carry it."""
     update_id = id if isinstance(id, str) else None
-    words = for_the_system(command, "command")
+    words = require_system_text(command, "command")
     done = await session.shell.run(words, exclude=exclude_from_context, update_id=update_id)
-    return without_nothing(
+    return without_none(
         output=done.output,
         cancelled=done.cancelled,
         truncated=done.truncated,

@@ -5,13 +5,13 @@ import re
 from pathlib import Path
 
 from app.engine.files.changed_symbols import changed_symbols
-from app.engine.files.session_files import AgainstGit
+from app.engine.files.session_files import GitDiff
 from app.engine.session import Session
 from app.resources.context_files import NAMES
 from app.undo.differences import Differences
 from app.values.unable import Unable
 
-_MOST_FILES = 200
+_MAX_FILES = 200
 _REVISION = re.compile(r"[\w./@^~{}+-]+")
 _MANIFESTS = (
     *("pyproject.toml", "setup.py", "requirements.txt", "tox.ini", ".pre-commit-config.yaml"),
@@ -56,7 +56,7 @@ async def review_prompt(session: Session, what: str) -> str:
             raise Unable(
                 f"{what} is no name of a branch or commit. /review alone reviews what is not committed."
             )
-        found = await session.files.differences(AgainstGit(revision=what))
+        found = await session.files.differences(GitDiff(revision=what))
         if not found.files:
             raise Unable(f"Nothing differs: {what} and the last commit here hold the same.")
         told = (
@@ -64,28 +64,28 @@ async def review_prompt(session: Session, what: str) -> str:
             if found.is_since
             else f"was changed by {what} (`git show {what}`)"
         )
-        return await _reviewed(found, told)
-    found = await session.files.differences(AgainstGit())
+        return await _review_text(found, told)
+    found = await session.files.differences(GitDiff())
     if not found.files:
         raise Unable("Nothing differs from the last commit. /review NAME reviews a branch or a commit.")
-    return await _reviewed(found, "is not committed here (`git diff HEAD` and new files)")
+    return await _review_text(found, "is not committed here (`git diff HEAD` and new files)")
 
 
-async def _reviewed(found: Differences, what: str) -> str:
+async def _review_text(found: Differences, what: str) -> str:
     """`what`: in words, behind “what”."""
     symbols = await changed_symbols(found)
     shown = [
         f"- {file.path} ({file.deed}, +{file.added} -{file.removed})"
         + (f": {symbols[file.path]}" if file.path in symbols else "")
-        for file in found.files[:_MOST_FILES]
+        for file in found.files[:_MAX_FILES]
     ]
-    if len(found.files) > _MOST_FILES:
-        shown.append(f"- and {len(found.files) - _MOST_FILES} more")
+    if len(found.files) > _MAX_FILES:
+        shown.append(f"- and {len(found.files) - _MAX_FILES} more")
     listed = "\n".join(shown)
-    return f"Review what {what}:\n\n{listed}\n\n{_HOW}"
+    return f"Review what {what}:\n\n{listed}\n\n{_REVIEW_GUIDE}"
 
 
-_HOW = (
+_REVIEW_GUIDE = (
     "Read the changed code with what is around it and what calls it; change nothing. Tell what is "
     "wrong: mistakes, cases that are not thought of, what breaks for those who use it, security, tests that are "
     "missing or cannot fail. For each: the file and line, what happens and when, and what would be right; the worst "

@@ -9,9 +9,9 @@ from app.compaction.branch import branch_of
 from app.compaction.files import FileLists, FilesOfCall, files_of, own_details
 from app.compaction.summary import BRANCH_PREAMBLE, SHARE, Written, branch_request
 from app.engine.context.summariser import Summariser, SummaryFailed
-from app.engine.core.cancellable_task import Underway
+from app.engine.core.cancellable_task import CancellableTask
 from app.engine.core.conversation import Conversation
-from app.engine.core.hook_results import MoveOpinion, Moving, Wish
+from app.engine.core.hook_results import NavigationOptions, NavigationOverride, NavigationRequest
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.options import SessionOptions
@@ -21,7 +21,7 @@ from app.values.usage import Usage
 _UNKNOWN_WINDOW = 128_000
 
 
-class MoveStopped(SummaryFailed):
+class NavigationStopped(SummaryFailed):
     """An extension stopped the move."""
 
 
@@ -32,20 +32,20 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
     hooks: Hooks
     summariser: Summariser
     files_of_call: FilesOfCall
-    underway: Underway = msgspec.field(default_factory=Underway)
+    underway: CancellableTask = msgspec.field(default_factory=CancellableTask)
 
     async def leave(
-        self, target_id: str | None, wish: Wish, before_moving: Callable[[], Awaitable[None]]
+        self, target_id: str | None, wish: NavigationOptions, before_moving: Callable[[], Awaitable[None]]
     ) -> BranchSummaryEntry | None:
         """Moves the leaf; returns the summary, if there is one. Raises `SummaryFailed`, with nothing moved.
 
         `before_moving` is awaited when nothing can stop the move any more but it.
         """
         log = self.conversation.log
-        leaving = self._moving(log.leaf_id, target_id, wish)
-        opinion = await self._opinion(leaving, "Going there was stopped by an extension.")
+        leaving = self._request(log.leaf_id, target_id, wish)
+        opinion = await self._ask_hooks(leaving, "Going there was stopped by an extension.")
         wish = opinion.changed(wish)
-        written, files = _of_extension(opinion), FileLists()
+        written, files = _extension_summary(opinion), FileLists()
         if written is not None or (wish.summarise and leaving.messages):
             files = await self._files(leaving.entries)
             written = written or await self._write(leaving.entries, wish, files)
@@ -58,43 +58,45 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
         await self.hooks.after_move(leaving, entry)
         return entry
 
-    async def merge(self, leaf_id: str, wish: Wish) -> BranchSummaryEntry:
+    async def merge(self, leaf_id: str, wish: NavigationOptions) -> BranchSummaryEntry:
         """Summarises another branch into the present one, without leaving it."""
         log = self.conversation.log
-        merging = self._moving(leaf_id, log.leaf_id, wish)
+        merging = self._request(leaf_id, log.leaf_id, wish)
         if not merging.messages:
             raise SummaryFailed("That branch holds nothing that is not in this one.")
-        opinion = await self._opinion(merging, "The merge was stopped by an extension.")
+        opinion = await self._ask_hooks(merging, "The merge was stopped by an extension.")
         wish = opinion.changed(wish)
         files = await self._files(merging.entries)
-        written = _of_extension(opinion) or await self._write(merging.entries, wish, files)
+        written = _extension_summary(opinion) or await self._write(merging.entries, wish, files)
         entry = self._record(merging, written, files, opinion)
         if wish.label:
             log.set_label(entry.id, wish.label)
         await self.hooks.after_move(merging, entry)
         return entry
 
-    def _moving(self, old_leaf_id: str | None, target_id: str | None, wish: Wish) -> Moving:
+    def _request(
+        self, old_leaf_id: str | None, target_id: str | None, wish: NavigationOptions
+    ) -> NavigationRequest:
         log = self.conversation.log
         ancestor = log.common_ancestor(old_leaf_id, target_id)
-        return Moving(
+        return NavigationRequest(
             target_id=target_id,
             old_leaf_id=old_leaf_id,
             common_ancestor_id=ancestor,
-            entries=_below(log.path_to(old_leaf_id), ancestor),
+            entries=_entries_below(log.path_to(old_leaf_id), ancestor),
             wish=wish,
         )
 
-    async def _opinion(self, move: Moving, refusal: str) -> MoveOpinion:
+    async def _ask_hooks(self, move: NavigationRequest, refusal: str) -> NavigationOverride:
         opinion = await self.hooks.before_move(move)
         if opinion.is_cancelled:
-            raise MoveStopped(refusal)
+            raise NavigationStopped(refusal)
         return opinion
 
     async def _files(self, entries: Sequence[Entry]) -> FileLists:
         return await asyncio.to_thread(files_of, entries, self.files_of_call)
 
-    async def _write(self, entries: Sequence[Entry], wish: Wish, files: FileLists) -> Written:
+    async def _write(self, entries: Sequence[Entry], wish: NavigationOptions, files: FileLists) -> Written:
         with self.underway.begun() as abort:
             branch = branch_of(entries, self._budget)
             if not branch.messages:
@@ -116,7 +118,7 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
         return max(1_000, window - self.options.in_force.settings.branch_summary.reserve_tokens)
 
     def _record(
-        self, leaving: Moving, written: Written, files: FileLists, opinion: MoveOpinion
+        self, leaving: NavigationRequest, written: Written, files: FileLists, opinion: NavigationOverride
     ) -> BranchSummaryEntry:
         entry = BranchSummaryEntry(
             parent_id=None,
@@ -135,14 +137,14 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
         return stored
 
 
-def _of_extension(opinion: MoveOpinion) -> Written | None:
+def _extension_summary(opinion: NavigationOverride) -> Written | None:
     """The summary that it brought."""
     if opinion.summary is None:
         return None
     return Written(text=opinion.summary, usage=opinion.usage or Usage())
 
 
-def _below(path: Sequence[Entry], ancestor_id: str | None) -> tuple[Entry, ...]:
+def _entries_below(path: Sequence[Entry], ancestor_id: str | None) -> tuple[Entry, ...]:
     """What comes after the ancestor on a path from the root."""
     ids = [entry.id for entry in path]
     start = ids.index(ancestor_id) + 1 if ancestor_id in ids else 0

@@ -16,14 +16,14 @@ from app.compaction.cut import CannotCompact, Preparation, prepare
 from app.compaction.files import FilesOfCall, files_of, own_details
 from app.compaction.summary import Written, write_summary
 from app.engine.context.summariser import Source, Summariser, SummaryCancelled, SummaryFailed
-from app.engine.core.cancellable_task import Underway
+from app.engine.core.cancellable_task import CancellableTask
 from app.engine.core.conversation import Conversation
-from app.engine.core.event_bus import Telling
-from app.engine.core.hook_results import Reason
+from app.engine.core.event_bus import EventBus
+from app.engine.core.hook_results import CompactionReason
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.options import SessionOptions
-from app.engine.core.usage_totals import Account
+from app.engine.core.usage_totals import UsageTotals
 from app.engine.models.prompt_cache import PromptCache
 from app.providers.classify import Failure
 from app.values.content import text_of
@@ -40,7 +40,7 @@ from app.values.todos import without_list
 from app.values.usage import Usage
 
 
-class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+class CompactionDraft(msgspec.Struct, frozen=True, kw_only=True):
     """A compaction that does not count yet."""
 
     preparation: Preparation
@@ -50,7 +50,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     details: Any = None
     """The extension's own."""
 
-    def reworded(self, text: str) -> "Proposal":
+    def with_text(self, text: str) -> "CompactionDraft":
         return msgspec.structs.replace(self, written=msgspec.structs.replace(self.written, text=text))
 
 
@@ -58,23 +58,23 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
     """Keeps one session's context below its window."""
 
     conversation: Conversation
-    account: Account
+    account: UsageTotals
     choice: ModelChoice
     options: SessionOptions
     summariser: Summariser
     hooks: Hooks
-    telling: Telling
+    telling: EventBus
     cache: PromptCache
     classify: Callable[[AssistantMessage], Failure]
     files_of_call: FilesOfCall
     behind: Callable[[str], str] = str
     """A summary with what has to stand behind it word for word."""
-    underway: Underway = msgspec.field(default_factory=Underway)
+    underway: CancellableTask = msgspec.field(default_factory=CancellableTask)
     _has_recovered: bool = False
     _is_stuck: bool = False
-    _is_held: bool = False
+    _is_auto_paused: bool = False
     _has_reminded: bool = False
-    _has_told_stuck: bool = False
+    _has_warned_stuck: bool = False
 
     @property
     def limits(self) -> ContextLimits:
@@ -90,19 +90,19 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         model = self.choice.model
         return model is not None and self.limits.is_full(self.account.context_tokens, model.context_window)
 
-    def prompt_began(self) -> None:
+    def on_prompt(self) -> None:
         """A new prompt has its own right to one recovery."""
         self._has_recovered = False
         self._is_stuck = False
 
     def hold(self) -> None:
         """The person wants the full history: it is not compacted by itself again until the window overflows."""
-        self._is_held = True
+        self._is_auto_paused = True
 
     def start_over(self) -> None:
         """The conversation became another one."""
-        self._has_recovered = self._is_stuck = self._is_held = self._has_reminded = False
-        self._has_told_stuck = False
+        self._has_recovered = self._is_stuck = self._is_auto_paused = self._has_reminded = False
+        self._has_warned_stuck = False
 
     async def check(self, run: Abort | None = None) -> None:
         """Before every request and after every run: one huge result cannot jump the threshold."""
@@ -112,16 +112,18 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         if self._mode == "remind" and not self._has_reminded:
             self._has_reminded = True
             await self._remind()
-        if self._mode == "auto" and not self._is_stuck and not self._is_held:
+        if self._mode == "auto" and not self._is_stuck and not self._is_auto_paused:
             await self._make_room("threshold", run)
 
-    async def _make_room(self, reason: Reason, run: Abort | None = None, *, will_retry: bool = False) -> bool:
+    async def _make_room(
+        self, reason: CompactionReason, run: Abort | None = None, *, will_retry: bool = False
+    ) -> bool:
         """By itself: what cannot be compacted is told once, and not tried again with each answer."""
         try:
             self.preparation()
         except CannotCompact as problem:
             self._is_stuck = True
-            await self._tell_stuck(
+            await self._warn_stuck(
                 f"The context window is nearly full, and it cannot be compacted: {problem}."
             )
             return False
@@ -139,24 +141,25 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             return await self._recover(message)
         if is_overflow and self._mode == "auto" and not self._is_stuck:
             # The server dropped what did not fit and answered all the same: the answer stands.
-            self._is_held = False
+            self._is_auto_paused = False
             await self._make_room("overflow")
         elif message.stop_reason not in ("error", "aborted"):
-            self._has_told_stuck = self._has_told_stuck and self.is_full
+            self._has_warned_stuck = self._has_warned_stuck and self.is_full
             await self.check()
         return False
 
     async def _recover(self, message: AssistantMessage) -> bool:
         if self._mode != "auto":
             self.telling.notify(
-                f"It was not compacted: compaction {_BY_HAND[self._mode]} (compaction.mode in /settings). /tree goes "
-                "back to where there was room." + self._largest(),
+                f"It was not compacted: compaction {_MODE_TEXT[self._mode]} (compaction.mode in /settings). /tree goes "
+                "back to where there was room." + self._largest_messages_text(),
                 "warning",
             )
             return False
         if self._has_recovered:
             self.telling.notify(
-                "Context overflow recovery failed after one compact-and-retry attempt." + self._largest(),
+                "Context overflow recovery failed after one compact-and-retry attempt."
+                + self._largest_messages_text(),
                 "error",
             )
             return False
@@ -164,28 +167,28 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         try:
             self.preparation()
         except CannotCompact as problem:
-            await self._tell_stuck(f"It cannot be compacted: {problem}.", has_failed=True)
+            await self._warn_stuck(f"It cannot be compacted: {problem}.", has_failed=True)
             return False
         await self.telling.publish(EntryAppended(entry=self.conversation.omit(message.id)))
         return await self._make_room("overflow", will_retry=True)
 
     async def compact(
         self,
-        reason: Reason,
+        reason: CompactionReason,
         instructions: str | None = None,
         *,
         run: Abort | None = None,
-        draft: Proposal | None = None,
+        draft: CompactionDraft | None = None,
         will_retry: bool = False,
     ) -> CompactionResult:
         """Raises `CannotCompact` or `SummaryFailed`, after the end event told so. A `draft` is taken as it is.
         `will_retry`: the answer that failed is asked for again."""
-        with self._begun() as abort:
+        with self._start_task() as abort:
             forget = run.on_set(abort.set) if run is not None else lambda: None
             try:
                 await self.telling.publish(CompactionStart(reason=reason))
-                result = self._take(
-                    draft or await self._propose(reason, instructions, abort, "compaction", will_retry)
+                result = self._apply(
+                    draft or await self._make_draft(reason, instructions, abort, "compaction", will_retry)
                 )
             except (CannotCompact, SummaryFailed) as problem:
                 await self.telling.publish(
@@ -198,37 +201,37 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
                 raise
             finally:
                 forget()
-        self._is_held = False
+        self._is_auto_paused = False
         await self.telling.publish(CompactionEnd(reason=reason, result=result, will_retry=will_retry))
-        self.cache.drops("compaction")
+        self.cache.warn_if_dropped("compaction")
         await self._guard_against_loops()
         return result
 
-    async def record_given(self, summary: str, first_kept_entry_id: str | None) -> bool:
+    async def record_extension_summary(self, summary: str, first_kept_entry_id: str | None) -> bool:
         """A summary that somebody else wrote; False, told, when there is nothing that it could stand for."""
         try:
             preparation = await self._prepared(first_kept_entry_id)
         except CannotCompact as problem:
             self.telling.notify(f"An extension's compaction was left out: {problem}", "warning")
             return False
-        draft = Proposal(preparation=preparation, written=Written(text=summary), from_hook=True)
+        draft = CompactionDraft(preparation=preparation, written=Written(text=summary), from_hook=True)
         try:
             await self.compact("manual", draft=draft)
         except (CannotCompact, SummaryFailed):
             return False  # the end event has told it
         return True
 
-    async def draft(self, instructions: str | None = None) -> Proposal:
+    async def draft(self, instructions: str | None = None) -> CompactionDraft:
         """The summary that a compaction would leave; nothing is recorded. Raises as `compact`."""
-        with self._begun() as abort:
-            return await self._propose("manual", instructions, abort, "preview")
+        with self._start_task() as abort:
+            return await self._make_draft("manual", instructions, abort, "preview")
 
-    def _begun(self) -> AbstractContextManager[Abort]:
+    def _start_task(self) -> AbstractContextManager[Abort]:
         if self.underway.is_running:
             raise CannotCompact("Compaction is already in progress")
         return self.underway.begun()
 
-    def _take(self, draft: Proposal) -> CompactionResult:
+    def _apply(self, draft: CompactionDraft) -> CompactionResult:
         if not draft.written.text.strip():
             raise SummaryFailed("The summary is empty, so nothing was compacted.")
         first_kept = draft.preparation.first_kept_entry_id
@@ -260,7 +263,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         )
         return msgspec.structs.replace(prepared, files=files)
 
-    def _record(self, draft: Proposal) -> CompactionResult:
+    def _record(self, draft: CompactionDraft) -> CompactionResult:
         """Makes the summary count from here on."""
         conversation, preparation, written = self.conversation, draft.preparation, draft.written
         summary = self.behind(written.text)
@@ -277,7 +280,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             usage=written.usage,
             from_hook=draft.from_hook,
         )
-        standing = conversation.standing_with([entry])
+        standing = conversation.compacted_sections_with([entry])
         system = SystemMessage(
             sections={**conversation.declared.sections, **standing},
             tools_added=tuple(conversation.declared.tools.values()),
@@ -294,14 +297,14 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             details=entry.details,
         )
 
-    async def _propose(
+    async def _make_draft(
         self,
-        reason: Reason,
+        reason: CompactionReason,
         instructions: str | None,
         abort: Abort,
         source: Source,
         will_retry: bool = False,
-    ) -> Proposal:
+    ) -> CompactionDraft:
         preparation = await self._prepared()
         opinion = await self.hooks.before_compaction(preparation, reason, instructions, will_retry)
         if opinion.is_cancelled or abort.is_set:
@@ -312,9 +315,11 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
                 preparation = await self._prepared(given.first_kept_entry_id)
             preparation = msgspec.structs.replace(preparation, tokens_before=given.tokens_before)
             written = Written(text=given.summary, usage=given.usage or Usage())
-            return Proposal(preparation=preparation, written=written, from_hook=True, details=given.details)
+            return CompactionDraft(
+                preparation=preparation, written=written, from_hook=True, details=given.details
+            )
         written = await self._write(preparation, opinion.instructions or instructions, abort, source)
-        return Proposal(preparation=preparation, written=written)
+        return CompactionDraft(preparation=preparation, written=written)
 
     async def _write(
         self, preparation: Preparation, instructions: str | None, abort: Abort, source: Source
@@ -330,7 +335,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             Notice(
                 level="warning",
                 text="The context window is nearly full. /compact makes room; /compact --preview shows the "
-                "summary first, to be changed before it counts." + self._largest(),
+                "summary first, to be changed before it counts." + self._largest_messages_text(),
                 about="contextFull",
             )
         )
@@ -338,30 +343,32 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
     async def _guard_against_loops(self) -> None:
         if self.is_full:
             self._is_stuck = True
-            await self._tell_stuck(
+            await self._warn_stuck(
                 "After compaction the context is still nearly full, so it is not compacted again by itself."
             )
 
-    async def _tell_stuck(self, text: str, *, has_failed: bool = False) -> None:
+    async def _warn_stuck(self, text: str, *, has_failed: bool = False) -> None:
         """Once, until there was room again or another model or session came. `has_failed`: the answer that
         failed for it stands above, with what helps."""
-        if self._has_told_stuck:
+        if self._has_warned_stuck:
             return
-        self._has_told_stuck = True
+        self._has_warned_stuck = True
         helps = (
             " What helps: /context shows what fills it and takes single messages out, /new begins another session, "
             "and a model with a larger window (/model) takes more."
             if not has_failed
             else ""
         )
-        await self.telling.publish(Notice(level="warning", text=text + helps + self._largest()))
+        await self.telling.publish(Notice(level="warning", text=text + helps + self._largest_messages_text()))
 
-    def _largest(self) -> str:
+    def _largest_messages_text(self) -> str:
         sizes = sorted(
             ((estimate_tokens(message), message) for message in self.conversation.messages),
             key=lambda pair: -pair[0],
         )[:3]
-        told = ", ".join(f"{_name(message)} (about {size:,} tokens)" for size, message in sizes if size)
+        told = ", ".join(
+            f"{_message_label(message)} (about {size:,} tokens)" for size, message in sizes if size
+        )
         return f" What fills it most: {told}." if told else ""
 
 
@@ -369,10 +376,10 @@ def _holds(path: Sequence[Entry], entry_id: str) -> bool:
     return any(entry.id == entry_id for entry in path)
 
 
-_BY_HAND = {"off": "is switched off", "remind": "is done by hand"}
+_MODE_TEXT = {"off": "is switched off", "remind": "is done by hand"}
 
 
-def _name(message: Message) -> str:
+def _message_label(message: Message) -> str:
     if isinstance(message, ToolResultMessage):
         return f"a result of {message.tool_name}"
     if isinstance(message, SystemMessage):

@@ -7,7 +7,7 @@ from app.engine.context.compactor import Compactor
 from app.engine.context.summariser import Summariser
 from app.engine.core.session_core import SessionCore
 from app.engine.models.prompt_cache import PromptCache
-from app.engine.secrets.session_mask import Masking
+from app.engine.secrets.session_mask import SessionMask
 from app.providers.registry import Registry
 
 
@@ -18,7 +18,7 @@ class ContextParts:
         self,
         core: SessionCore,
         registry: Registry,
-        masking: Masking,
+        masking: SessionMask,
         cache: PromptCache,
         *,
         behind: Callable[[str], str],
@@ -59,7 +59,7 @@ class ContextParts:
         """A summary is being written, of whatever kind."""
         return self.compactor.underway.is_running or self.brancher.underway.is_running
 
-    async def until_summarised(self) -> None:
+    async def wait_for_summary(self) -> None:
         """Until no summary is being written."""
         await self.compactor.underway.wait()
         await self.brancher.underway.wait()

@@ -10,7 +10,7 @@ from app.agent.abort import Abort, Aborted
 from app.compaction.summary import SYSTEM_PROMPT, Written
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.options import SessionOptions
-from app.engine.secrets.session_mask import Masking
+from app.engine.secrets.session_mask import SessionMask
 from app.providers.classify import Failure
 from app.providers.contract import Context, Credential
 from app.providers.credentials import CredentialError
@@ -56,7 +56,7 @@ class Summariser(msgspec.Struct, frozen=True):
 
     choice: ModelChoice
     registry: Registry
-    masking: Masking
+    masking: SessionMask
     classify: Callable[[AssistantMessage], Failure]
     publish: Callable[[Event], Awaitable[None]]
     options: SessionOptions

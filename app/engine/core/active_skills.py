@@ -22,7 +22,7 @@ _LIMIT = 40_000
 _INTRODUCTION = "These skills were called for earlier in this conversation. They still apply:"
 
 
-class _Given(msgspec.Struct, frozen=True, kw_only=True):
+class _GivenSkill(msgspec.Struct, frozen=True, kw_only=True):
     entry_id: str
     name: str
     location: str
@@ -34,12 +34,12 @@ class ActiveSkills:
 
     def __init__(self, files_of: Callable[[ToolCall], CallFiles]) -> None:
         self._files_of = files_of
-        self._last: dict[str, _Given] = {}
+        self._last: dict[str, _GivenSkill] = {}
         """By name, in the order in which they were given last."""
         self._reads: dict[str, str] = {}
         self._seen_to = ""
 
-    def standing_sections(
+    def sections_after_compaction(
         self,
         recent: Sequence[Entry],
         path: Callable[[], Sequence[Entry]],
@@ -86,7 +86,7 @@ def _edits_what_was_before(news: Sequence[Entry]) -> bool:
     return any(isinstance(entry, ContextEditEntry) and entry.target_id not in own for entry in news)
 
 
-def _text(newest_first: Sequence[_Given]) -> str:
+def _text(newest_first: Sequence[_GivenSkill]) -> str:
     parts, named, size = [_INTRODUCTION], list[str](), 0
     for given in newest_first:
         size += len(given.block)
@@ -101,7 +101,7 @@ def _text(newest_first: Sequence[_Given]) -> str:
 
 def _given(
     path: Sequence[Entry], reads: dict[str, str], files_of: Callable[[ToolCall], CallFiles]
-) -> Iterator[_Given]:
+) -> Iterator[_GivenSkill]:
     """By a person with `/skill:name`, or read by the model. `reads` are calls that wait for their result."""
     for entry in path:  # of which there may be very many
         if type(entry) is not MessageEntry:
@@ -114,13 +114,15 @@ def _given(
         elif isinstance(message, UserMessage):
             skill = given_skill(text_of(message.content)) if _may_give(message) else None
             if skill is not None:
-                yield _Given(entry_id=entry.id, name=skill.name, location=skill.location, block=skill.block)
+                yield _GivenSkill(
+                    entry_id=entry.id, name=skill.name, location=skill.location, block=skill.block
+                )
         elif reads and isinstance(message, ToolResultMessage) and not message.is_error:
             location = reads.pop(message.tool_call_id, None)
             if location is not None:
                 name = PurePath(location).parent.name
                 block = skill_block(name, location, text_of(message.content))
-                yield _Given(entry_id=entry.id, name=name, location=location, block=block)
+                yield _GivenSkill(entry_id=entry.id, name=name, location=location, block=block)
 
 
 def _may_give(message: UserMessage) -> bool:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from app.agent.abort import Abort
 
 
-class Underway:
+class CancellableTask:
     def __init__(self) -> None:
         self.is_running = False
         self._abort = Abort()

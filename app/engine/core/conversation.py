@@ -60,7 +60,7 @@ PROMPT_ORDER = (
 """Sections that are not named here follow, by name."""
 
 
-class Declared:
+class DeclaredPrompt:
     """The prompt sections and tools that the transcript has told the model of so far."""
 
     def __init__(self) -> None:
@@ -69,7 +69,10 @@ class Declared:
         self._read: tuple[str, tuple[ToolDeclaration, ...]] | None = None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Declared) and (self.sections, self.tools) == (other.sections, other.tools)
+        return isinstance(other, DeclaredPrompt) and (self.sections, self.tools) == (
+            other.sections,
+            other.tools,
+        )
 
     def as_read(self) -> tuple[str, tuple[ToolDeclaration, ...]]:
         """The prompt as one text, and the tools in the order in which they are sent: both the same with each request
@@ -133,7 +136,7 @@ class Conversation:
         self.said_ids: list[str] = []
         self.stretch = object()
         """Another one whenever the messages are read anew; until then they are only added to."""
-        self.declared = Declared()
+        self.declared = DeclaredPrompt()
         self._recent: list[Entry] = []
         """As far back as the context reached when it was read."""
         self._standing: tuple[object, dict[str, str]] | None = None
@@ -156,7 +159,7 @@ class Conversation:
         self._standing = (
             None if self.messages else (self._recent, {})
         )  # what was compacted has left a summary
-        self.declared = Declared()
+        self.declared = DeclaredPrompt()
         for message in self.messages:
             if isinstance(message, SystemMessage):
                 self.declared.apply(message)
@@ -176,16 +179,16 @@ class Conversation:
         with self._looking:
             log, recent, standing = self.log, self._recent, self._standing
             if standing is None or standing[0] is not recent:
-                found = self._skills.standing_sections(
+                found = self._skills.sections_after_compaction(
                     recent, lambda: log.path_to(recent[-1].id), self._above
                 )
                 self._standing = standing = (recent, found)
         return standing[1]
 
-    def standing_with(self, more: Sequence[Entry]) -> dict[str, str]:
+    def compacted_sections_with(self, more: Sequence[Entry]) -> dict[str, str]:
         """`standing`, as it will be behind further entries."""
         with self._looking:
-            return self._skills.standing_sections(
+            return self._skills.sections_after_compaction(
                 [*self.log.recent_path(), *more], lambda: [*self.log.path_to(), *more], self._above
             )
 

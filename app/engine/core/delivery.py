@@ -30,7 +30,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     request_id: str | None = None
 
 
-class _Open(msgspec.Struct, frozen=True, kw_only=True):
+class _OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request whose response headers have not come."""
 
     message_ids: Sequence[str]
@@ -41,7 +41,7 @@ class Deliveries:
     """The open requests of a session and who waits for which message."""
 
     def __init__(self) -> None:
-        self._requests: dict[str, _Open] = {}
+        self._requests: dict[str, _OpenRequest] = {}
         self._settled: dict[str, str | None] = {}
         """Of each message the request that delivered it; None: it was dropped. A session has many, so it is no more."""
         self._lost: set[str] = set()
@@ -52,7 +52,7 @@ class Deliveries:
 
     def prepared(self, request_id: str, message_ids: Sequence[str], stretch: object = None) -> None:
         """`stretch`: requests of the same one begin with the same messages, so that the old ones need no look."""
-        self._requests[request_id] = _Open(message_ids=message_ids, stretch=stretch)
+        self._requests[request_id] = _OpenRequest(message_ids=message_ids, stretch=stretch)
 
     def undelivered(self, message_ids: Sequence[str], stretch: object) -> tuple[str, ...]:
         """Those that no request has delivered yet."""

@@ -19,44 +19,44 @@ import msgspec
 
 from app.engine.core.conversation import Conversation
 from app.engine.core.delivery import Deliveries
-from app.engine.core.usage_totals import Account
+from app.engine.core.usage_totals import UsageTotals
 from app.values.entries import ContextEditEntry
 from app.values.events import EntryAppended, Event, MessageEnd, MessageUpdate, Notice, ToolExecutionEnd
 from app.values.messages import ToolResultMessage
 from app.values.stream import Delta
 
 Listener = Callable[[Event], Awaitable[None] | None]
-Pace = Callable[[], Awaitable[None]]
+Backpressure = Callable[[], Awaitable[None]]
 """Returns when there is room for more."""
-OnTrouble = Callable[[str], None]
+ReportFailure = Callable[[str], None]
 """Told, in a sentence, which listener failed or was given up."""
 
-LONGEST_LINE: Final = 10_000
+MAX_QUEUED_EVENTS: Final = 10_000
 """Events that may wait for one async listener."""
-_TRIES: Final = 3
+_MAX_FAILURES: Final = 3
 """Failures in succession after which a listener is given up."""
 
 
-class Telling:
-    def __init__(self, conversation: Conversation, account: Account, deliveries: Deliveries) -> None:
+class EventBus:
+    def __init__(self, conversation: Conversation, account: UsageTotals, deliveries: Deliveries) -> None:
         self._conversation = conversation
         self._account = account
         self._deliveries = deliveries
-        self._publisher = Publisher(self._has_trouble)
+        self._publisher = Publisher(self._report_failure)
 
     def subscribe(
-        self, listener: Listener, *, pace: Pace | None = None, hears: Container[str] | None = None
+        self, listener: Listener, *, pace: Backpressure | None = None, hears: Container[str] | None = None
     ) -> Callable[[], None]:
         return self._publisher.subscribe(listener, pace=pace, hears=hears)
 
     async def publish(self, event: Event) -> None:
-        self._note(event)
+        self._count(event)
         await self._publisher.publish(event)
         if self._conversation.log.problems:
-            self._tell_problems()
+            self._publish_log_problems()
 
     def publish_now(self, event: Event) -> None:
-        self._note(event)
+        self._count(event)
         self._publisher.publish_now(event)
 
     def notify(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
@@ -80,7 +80,7 @@ class Telling:
         """Messages that left the context will not reach the model any more."""
         self._deliveries.left_context(self._conversation.context_ids, self._conversation.log.__contains__)
 
-    def _note(self, event: Event) -> None:
+    def _count(self, event: Event) -> None:
         """Keeps count as it passes by; a result counts when its call ends."""
         if isinstance(event, MessageEnd):
             if not isinstance(event.message, ToolResultMessage):
@@ -91,36 +91,36 @@ class Telling:
         elif isinstance(event, EntryAppended) and isinstance(event.entry, ContextEditEntry):
             self.context_changed()
 
-    def _tell_problems(self) -> None:
+    def _publish_log_problems(self) -> None:
         log = self._conversation.log
         for text in log.take_problems():
             self.notify(text, "error" if log.unwritten is not None else "warning")
 
-    def _has_trouble(self, text: str) -> None:
+    def _report_failure(self, text: str) -> None:
         self.notify(text, "error")
 
 
 class Publisher:
     """All listeners of one session."""
 
-    def __init__(self, on_trouble: OnTrouble) -> None:
-        self._plain: list[_Plain] = []
-        self._lines: list[_Line] = []
-        self._paces: list[Pace] = []
+    def __init__(self, on_trouble: ReportFailure) -> None:
+        self._plain: list[_SyncListener] = []
+        self._lines: list[_AsyncListener] = []
+        self._paces: list[Backpressure] = []
         self._untold: deque[Event] = deque()
         self._is_telling = False
         self._on_trouble = on_trouble
 
     def subscribe(
-        self, listener: Listener, *, pace: Pace | None = None, hears: Container[str] | None = None
+        self, listener: Listener, *, pace: Backpressure | None = None, hears: Container[str] | None = None
     ) -> Callable[[], None]:
         """Adds a listener; returns how to take it away. `pace` goes with a plain one; `hears` with an async one: the
         types of events that it is told, as they are when an event's turn comes (None: all)."""
         if inspect.iscoroutinefunction(listener):
-            line = _Line(listener, hears, self._on_trouble, self._lines.remove)
+            line = _AsyncListener(listener, hears, self._on_trouble, self._lines.remove)
             self._lines.append(line)
             return line.close
-        plain = _Plain(listener, self._on_trouble)
+        plain = _SyncListener(listener, self._on_trouble)
         self._plain.append(plain)
         if pace is not None:
             self._paces.append(pace)
@@ -150,11 +150,11 @@ class Publisher:
         self._is_telling = True
         try:
             while self._untold:
-                self._tell(self._untold.popleft())
+                self._deliver(self._untold.popleft())
         finally:
             self._is_telling = False
 
-    def _tell(self, event: Event) -> None:
+    def _deliver(self, event: Event) -> None:
         for plain in tuple(self._plain):
             plain.tell(event)
         kind: Any = event.__struct_config__.tag
@@ -174,10 +174,10 @@ class Publisher:
         self._paces.clear()
 
 
-class _Patience:
+class _FailureCount:
     """How often a listener has failed in succession."""
 
-    def __init__(self, listener: Listener, on_trouble: OnTrouble) -> None:
+    def __init__(self, listener: Listener, on_trouble: ReportFailure) -> None:
         self._name = getattr(listener, "__qualname__", repr(listener))
         self._on_trouble = on_trouble
         self._failures = 0
@@ -191,22 +191,25 @@ class _Patience:
         words = f"{type(problem).__name__}: {problem}"
         if self._failures == 1:
             self._on_trouble(f"A listener failed: {self._name}: {words}")
-        elif self._failures == _TRIES:
-            self._on_trouble(f"{self._name} failed {_TRIES} times in succession and is told no more: {words}")
-        return self._failures >= _TRIES
+        elif self._failures == _MAX_FAILURES:
+            self._on_trouble(
+                f"{self._name} failed {_MAX_FAILURES} times in succession and gets no more events: {words}"
+            )
+        return self._failures >= _MAX_FAILURES
 
     def fell_behind(self) -> None:
         self._on_trouble(
-            f"{self._name} is {LONGEST_LINE:,} events behind and is told no more; it does not return, or is too slow."
+            f"{self._name} is {MAX_QUEUED_EVENTS:,} events behind and gets no more events: it does not return, "
+            "or it is too slow."
         )
 
 
-class _Plain:
+class _SyncListener:
     """A listener that is called at once."""
 
-    def __init__(self, listener: Listener, on_trouble: OnTrouble) -> None:
+    def __init__(self, listener: Listener, on_trouble: ReportFailure) -> None:
         self._listener = listener
-        self._patience = _Patience(listener, on_trouble)
+        self._patience = _FailureCount(listener, on_trouble)
         self.leave: Callable[[], None] = lambda: None
 
     def tell(self, event: Event) -> None:
@@ -219,39 +222,39 @@ class _Plain:
             self._patience.succeeded()
 
 
-class _Line:
+class _AsyncListener:
     """The events that one async listener has not been told yet."""
 
     def __init__(
         self,
         listener: Listener,
         hears: Container[str] | None,
-        on_trouble: OnTrouble,
-        on_close: Callable[["_Line"], None],
+        on_trouble: ReportFailure,
+        on_close: Callable[["_AsyncListener"], None],
     ) -> None:
         self._hears = hears
         self._listener = listener
-        self._patience = _Patience(listener, on_trouble)
+        self._patience = _FailureCount(listener, on_trouble)
         self._on_close = on_close
         self._is_open = True
         self._waiting: deque[Event] = deque()
         self._changed = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._task = asyncio.get_running_loop().create_task(self._serve())
+        self._task = asyncio.get_running_loop().create_task(self._deliver_queued())
 
     def takes(self, kind: str) -> bool:
         """What it does not hear is not put into the line, unless it may begin to by what it is told before that."""
-        return self._is_heard(kind) or not self._idle.is_set()
+        return self._is_subscribed(kind) or not self._idle.is_set()
 
-    def _is_heard(self, kind: str) -> bool:
+    def _is_subscribed(self, kind: str) -> bool:
         return self._hears is None or kind in self._hears
 
     def put(self, event: Event) -> None:
-        joined = joined_deltas(self._waiting[-1], event) if self._waiting else None
+        joined = join_deltas(self._waiting[-1], event) if self._waiting else None
         if joined is not None:
             self._waiting[-1] = joined
-        elif len(self._waiting) >= LONGEST_LINE:
+        elif len(self._waiting) >= MAX_QUEUED_EVENTS:
             self.close()
             self._patience.fell_behind()
             return
@@ -272,18 +275,18 @@ class _Line:
         self._idle.set()
         self._task.cancel()
 
-    async def _serve(self) -> None:
+    async def _deliver_queued(self) -> None:
         while self._is_open:
             await self._changed.wait()
             self._changed.clear()
             while self._waiting:
                 event = self._waiting.popleft()
                 kind: Any = event.__struct_config__.tag
-                if self._is_heard(kind):
-                    await self._tell(event)
+                if self._is_subscribed(kind):
+                    await self._deliver(event)
             self._idle.set()
 
-    async def _tell(self, event: Event) -> None:
+    async def _deliver(self, event: Event) -> None:
         try:
             told: Any = self._listener(event)
             await told
@@ -296,7 +299,7 @@ class _Line:
             self._patience.succeeded()
 
 
-def joined_deltas(earlier: Event, later: Event) -> Event | None:
+def join_deltas(earlier: Event, later: Event) -> Event | None:
     """The two updates as one, if both carry a delta of the same kind for the same block."""
     if not (isinstance(earlier, MessageUpdate) and isinstance(later, MessageUpdate)):
         return None

@@ -13,10 +13,10 @@ from app.values.messages import Message
 from app.values.usage import Usage
 from tools.running.user_shell.user_commands import UserCommandResult
 
-Reason = Literal["manual", "threshold", "overflow"]
+CompactionReason = Literal["manual", "threshold", "overflow"]
 
 
-class OtherCompaction(msgspec.Struct, frozen=True, kw_only=True):
+class CompactionOverride(msgspec.Struct, frozen=True, kw_only=True):
     """To a compaction."""
 
     is_cancelled: bool = False
@@ -25,7 +25,7 @@ class OtherCompaction(msgspec.Struct, frozen=True, kw_only=True):
     """In place of the person's."""
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class NavigationOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What becomes of a branch that is left."""
 
     summarise: bool = False
@@ -34,13 +34,13 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """They stand instead of bayou's own, and not beside them."""
     label: str | None = None
     """Of the summary; without one, of the place that is gone to."""
-    puts_files_back: bool = False
+    restores_files: bool = False
     """Files become what they were there."""
     choices: Mapping[str, Choice] = {}
     """What becomes of single files, where somebody chose."""
 
 
-class Moving(msgspec.Struct, frozen=True, kw_only=True):
+class NavigationRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A move in the tree that is about to happen."""
 
     target_id: str | None
@@ -48,7 +48,7 @@ class Moving(msgspec.Struct, frozen=True, kw_only=True):
     common_ancestor_id: str | None
     entries: tuple[Entry, ...]
     """What lies between the common ancestor and the old leaf, oldest first."""
-    wish: Wish
+    wish: NavigationOptions
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -57,7 +57,7 @@ class Moving(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(message for message in found if message is not None)
 
 
-class MoveOpinion(msgspec.Struct, frozen=True, kw_only=True):
+class NavigationOverride(msgspec.Struct, frozen=True, kw_only=True):
     """To a move."""
 
     is_cancelled: bool = False
@@ -70,7 +70,7 @@ class MoveOpinion(msgspec.Struct, frozen=True, kw_only=True):
     replaces_instructions: bool | None = None
     label: str | None = None
 
-    def changed(self, wish: Wish) -> Wish:
+    def changed(self, wish: NavigationOptions) -> NavigationOptions:
         replaces = wish.replaces_instructions
         return msgspec.structs.replace(
             wish,
@@ -82,7 +82,7 @@ class MoveOpinion(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class ShellOpinion(msgspec.Struct, frozen=True, kw_only=True):
+class ShellOverride(msgspec.Struct, frozen=True, kw_only=True):
     """To a command that the person runs."""
 
     command: str | None = None

@@ -11,14 +11,14 @@ from typing import Any, Literal
 from app.agent.hooks import LoopHooks
 from app.compaction.cut import Preparation
 from app.engine.core.hook_results import (
-    MoveOpinion,
-    Moving,
-    OtherCompaction,
-    Reason,
+    CompactionOverride,
+    CompactionReason,
+    NavigationOverride,
+    NavigationRequest,
     RequestIds,
-    ShellOpinion,
+    ShellOverride,
 )
-from app.engine.core.prompt_intake import Words
+from app.engine.core.prompt_intake import PromptInput
 from app.providers.contract import Context, OnEvent, OnPayload
 from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry
@@ -27,7 +27,7 @@ from app.values.models import Model
 from tools.diagnostics.problems import ChangedText, CodeProblem
 from tools.running.shell import SpawnPlan
 
-Elsewhere = Literal["new", "resume", "fork"]
+SessionSwitchReason = Literal["new", "resume", "fork"]
 """Why the session goes on with another file."""
 
 ORDER: Mapping[str, tuple[str, ...]] = {
@@ -70,7 +70,7 @@ class Hooks(LoopHooks):
         """Carries out an extension's `/command`; False: there is none of that name."""
         return False
 
-    async def change_words(self, words: Words) -> Words | None:
+    async def change_words(self, words: PromptInput) -> PromptInput | None:
         """None: somebody has dealt with them."""
         return words
 
@@ -78,7 +78,7 @@ class Hooks(LoopHooks):
         """What `/skill:name` or `/template` stands for; other text as it is."""
         return text
 
-    async def companions(self, words: Words) -> Sequence[CustomMessage]:
+    async def companions(self, words: PromptInput) -> Sequence[CustomMessage]:
         """Messages that go before the prompt that begins a run."""
         return ()
 
@@ -128,9 +128,9 @@ class Hooks(LoopHooks):
 
     # Commands of the shell
 
-    async def before_shell(self, command: str, exclude: bool) -> ShellOpinion:
+    async def before_shell(self, command: str, exclude: bool) -> ShellOverride:
         """A command of the person's."""
-        return ShellOpinion()
+        return ShellOverride()
 
     async def before_spawn(self, plan: SpawnPlan) -> SpawnPlan:
         """Any command, the model's or the person's, right before it runs."""
@@ -139,18 +139,18 @@ class Hooks(LoopHooks):
     # Compaction, the tree, other sessions
 
     async def before_compaction(
-        self, preparation: Preparation, reason: Reason, instructions: str | None, will_retry: bool
-    ) -> OtherCompaction:
-        return OtherCompaction()
+        self, preparation: Preparation, reason: CompactionReason, instructions: str | None, will_retry: bool
+    ) -> CompactionOverride:
+        return CompactionOverride()
 
-    async def before_move(self, move: Moving) -> MoveOpinion:
+    async def before_move(self, move: NavigationRequest) -> NavigationOverride:
         """To another point of the tree, or of another branch into this one."""
-        return MoveOpinion()
+        return NavigationOverride()
 
-    async def after_move(self, move: Moving, summary: BranchSummaryEntry | None) -> None:
+    async def after_move(self, move: NavigationRequest, summary: BranchSummaryEntry | None) -> None:
         """It has happened."""
 
-    async def may_leave(self, reason: Elsewhere, target: Path | None) -> bool:
+    async def may_leave(self, reason: SessionSwitchReason, target: Path | None) -> bool:
         """False: it stays. A fork is asked about with `may_fork`."""
         return True
 

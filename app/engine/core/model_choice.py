@@ -63,11 +63,11 @@ class ModelChoice:
 
     def required(self) -> Model:
         if self.model is None:
-            raise NoModel(self.why_none)
+            raise NoModel(self.missing_model_text)
         return self.model
 
     @property
-    def why_none(self) -> str:
+    def missing_model_text(self) -> str:
         if self.missing is None:
             return "No model is selected. Choose one with /model, or start with --model."
         return (

@@ -96,7 +96,7 @@ class SessionOptions:
         )
 
 
-def session_sync(in_force: InForce) -> Sync:
+def sync_policy(in_force: InForce) -> Sync:
     """When what is written into a session file is forced onto the disk."""
     return in_force.settings.sessions.session_sync
 
@@ -187,14 +187,14 @@ def edit_mode(in_force: InForce, choice: ModelChoice) -> EditMode:
             if any(fnmatch.fnmatchcase(name, pattern.casefold()) for name in names):
                 way = own
                 break
-    return _of_family(model) if way == "auto" else _named(way)
+    return _edit_mode_of_model(model) if way == "auto" else _edit_mode_named(way)
 
 
-def _named(way: EditWay) -> EditMode:
+def _edit_mode_named(way: EditWay) -> EditMode:
     return "anchored" if way in ("anchored", "hashline") else "patch" if way == "patch" else "replace"
 
 
-def _of_family(model: Model | None) -> EditMode:
+def _edit_mode_of_model(model: Model | None) -> EditMode:
     """Never anchors by themselves: what they cost is certain, what they bring depends on the model."""
     if model is None:
         return "replace"

@@ -7,7 +7,7 @@ import msgspec
 from app.values.content import Image
 from app.values.unable import Unable
 
-Source = Literal["interactive", "rpc", "print", "extension"]
+PromptSource = Literal["interactive", "rpc", "print", "extension"]
 WhileRunning = Literal["steer", "follow_up"]
 
 
@@ -15,7 +15,7 @@ class Refused(Unable):
     """The session cannot do that now; the text says why and what to do."""
 
 
-class NoKey(Refused):
+class MissingApiKey(Refused):
     """Nobody has given a key for the provider of the model; each face says how."""
 
     def __init__(self, provider: str) -> None:
@@ -27,16 +27,16 @@ class Busy(Refused):
     """Something is under way that the person can stop; each face says how."""
 
 
-class Stayed(Refused):
+class SwitchCancelled(Refused):
     """An extension cancelled going to another session."""
 
 
-class Words(msgspec.Struct, frozen=True, kw_only=True):
+class PromptInput(msgspec.Struct, frozen=True, kw_only=True):
     """What was said, by whom, and how it is to reach a running agent."""
 
     text: str
     images: tuple[Image, ...] = ()
-    source: Source = "interactive"
+    source: PromptSource = "interactive"
     while_running: WhileRunning | None = None
-    is_as_it_is: bool = False
+    sends_secrets: bool = False
     """Secrets in it are sent, because the person said so."""

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.engine.core.event_bus import Telling
+from app.engine.core.event_bus import EventBus
 from app.engine.core.options import SessionOptions
 from app.values.events import QuestionAsked
 
-Keeps = Literal["session", "project", "person"]
+RuleScope = Literal["session", "project", "person"]
 """For how long a rule counts: as long as the session, in this folder, wherever the person works."""
 
 
@@ -23,13 +23,13 @@ class ApprovalReply(msgspec.Struct, frozen=True, kw_only=True):
     """Told to the model with a no."""
     rule: str | None = None
     """From now on this is allowed."""
-    keeps: Keeps = "session"
+    keeps: RuleScope = "session"
     """For how long the rule counts; more than the session's is written into the person's settings."""
     arguments: dict[str, Any] | None = None
     """The call as the person changed it; it is judged anew."""
 
 
-async def answer_to(
+async def ask_question(
     publish_now: Callable[[QuestionAsked], None],
     method: str,
     title: str,
@@ -50,7 +50,7 @@ async def answer_to(
 class RuleChanges:
     """Mode and rules may change while a question stands: then it is looked at anew."""
 
-    def __init__(self, options: SessionOptions, telling: Telling) -> None:
+    def __init__(self, options: SessionOptions, telling: EventBus) -> None:
         self._in_force = options.in_force
         self._telling = telling
         self.now = asyncio.Event()

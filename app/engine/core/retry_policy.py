@@ -25,14 +25,14 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
         return round(delay * (1 + self.jitter * random.random()))
 
 
-Ended = Literal["waited", "now", "cancelled"]
+WaitOutcome = Literal["waited", "now", "cancelled"]
 
 
 class Countdown:
     """A wait that a person can cancel or end early, from the moment it is announced."""
 
     def __init__(self) -> None:
-        self._answer: asyncio.Future[Ended] | None = None
+        self._answer: asyncio.Future[WaitOutcome] | None = None
 
     @property
     def is_running(self) -> bool:
@@ -47,7 +47,7 @@ class Countdown:
         finally:
             self._answer = None
 
-    async def wait(self, delay_ms: int) -> Ended:
+    async def wait(self, delay_ms: int) -> WaitOutcome:
         assert self._answer is not None, "a wait is announced first"
         try:
             return await asyncio.wait_for(self._answer, delay_ms / 1000)
@@ -60,6 +60,6 @@ class Countdown:
     def retry_now(self) -> None:
         self._end("now")
 
-    def _end(self, how: Ended) -> None:
+    def _end(self, how: WaitOutcome) -> None:
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(how)

@@ -24,7 +24,7 @@ from app.values.events import (
 from app.values.messages import AssistantMessage, Message, ToolResultMessage
 
 
-class NextRun:
+class RunStartCallbacks:
     """Who keeps something for one run says so when there is something to keep, and is called once, when the next
     begins; who has nothing is not asked."""
 
@@ -41,7 +41,7 @@ class NextRun:
             deed()
 
 
-class Begun:
+class OpenRunEvents:
     """Notes events in their order."""
 
     def __init__(self) -> None:

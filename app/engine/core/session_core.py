@@ -5,13 +5,13 @@ from collections.abc import Callable
 from app.agent.queues import Queues
 from app.engine.core.conversation import Conversation
 from app.engine.core.delivery import Deliveries
-from app.engine.core.event_bus import Telling
+from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.options import SessionOptions
-from app.engine.core.runs import NextRun
+from app.engine.core.runs import RunStartCallbacks
 from app.engine.core.toolbox import Toolbox
-from app.engine.core.usage_totals import Account
+from app.engine.core.usage_totals import UsageTotals
 from app.providers.classify import Failure
 from app.sessions.log import SessionLog
 from app.values.events import QueueUpdate
@@ -44,15 +44,15 @@ class SessionCore:
         self.hooks = hooks
         self._classify = classify
         self.conversation = Conversation(log, toolbox.files_of)
-        self.account = Account(self.conversation)
+        self.account = UsageTotals(self.conversation)
         self.deliveries = Deliveries()
-        self.telling = Telling(self.conversation, self.account, self.deliveries)
+        self.telling = EventBus(self.conversation, self.account, self.deliveries)
         self.queues = Queues(
             mode=options.queue_mode,
             on_change=self._queues_changed,
             on_removed=lambda message: self.deliveries.dropped(message.id),
         )
-        self.next_run = NextRun()
+        self.next_run = RunStartCallbacks()
         options.in_force.subscribe(lambda before: toolbox.changed())
         choice.subscribe(toolbox.changed)
 

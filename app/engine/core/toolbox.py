@@ -36,11 +36,11 @@ class ToolChoice(msgspec.Struct, frozen=True, kw_only=True):
         return cls(only=plain or None, add=add, remove=remove)
 
 
-Withholding = Callable[[Mapping[str, Tool]], Collection[str]]
+WithholdRule = Callable[[Mapping[str, Tool]], Collection[str]]
 """Of these tools, the names of those that the model does not have now."""
 
 
-class ToldTools(Mapping[str, Tool]):
+class CallableTools(Mapping[str, Tool]):
     """Finds more than it lists: whoever asks for a name that is not there is told of the listed ones."""
 
     def __init__(self, told: Mapping[str, Tool], reached: Mapping[str, Tool]) -> None:
@@ -79,9 +79,9 @@ class Toolbox:
         """The own one, in whose place another of its kind may stand; so may one in that of `_commands`."""
         self._commands: Tool | None = None
         self._active: list[str] = []
-        self._withheld: list[Withholding] = []
-        self._answering: list[Withholding] = []
-        self._told: _Told | None = None
+        self._withheld: list[WithholdRule] = []
+        self._answering: list[WithholdRule] = []
+        self._told: _ToolState | None = None
         """As it was worked out last; None: something has changed since."""
         self._changes = 0
         self._reached: Callable[[], Mapping[str, Tool]] = dict
@@ -143,7 +143,7 @@ class Toolbox:
             self._active.append(tool.name)
         self.changed()
 
-    def withhold(self, rule: Withholding, *, still_answers: bool = False) -> None:
+    def withhold(self, rule: WithholdRule, *, still_answers: bool = False) -> None:
         """The model does not have what a rule withholds. Whose rule it is says when it would withhold others.
 
         `still_answers`: called all the same, the tool says itself why it has nothing to do.
@@ -167,22 +167,22 @@ class Toolbox:
 
     def active(self) -> Mapping[str, Tool]:
         """Those that the model is told of."""
-        return self._now().active
+        return self._state().active
 
     def declared(self) -> tuple[ToolDeclaration, ...]:
         """The same, as the model is told of them."""
-        return self._now().declared
+        return self._state().declared
 
-    def _now(self) -> "_Told":
+    def _state(self) -> "_ToolState":
         """Worked out when something has changed, and no more often."""
         told = self._told
         if told is None or told.changes != self._changes:  # a thread may have kept it behind a change
             all_, changes = self._all, self._changes
             active = self._allowed(all_)
-            self._told = told = _Told(
+            self._told = told = _ToolState(
                 changes=changes,
                 active=active,
-                callable=_by_habit({**self._answers(all_), **active}),
+                callable=_with_habitual_names({**self._answers(all_), **active}),
                 declared=declared(active),
             )
         return told
@@ -208,8 +208,8 @@ class Toolbox:
     def callable(self) -> Mapping[str, Tool]:
         """Those that are told of, what models call by habit (the other name of the tool that edits), and what can be
         reached besides."""
-        told, reached = self._now().callable, self._reached()
-        return ToldTools(told, reached) if reached else told
+        told, reached = self._state().callable, self._reached()
+        return CallableTools(told, reached) if reached else told
 
     def effects_of(self, name: str, arguments: Mapping[str, Any]) -> Effects | None:
         """What a call would touch, or one that is stored has; None: there is no such tool, or the arguments do not fit
@@ -271,7 +271,7 @@ class Toolbox:
             return plain_card(call.name, call.arguments, result)
 
 
-class _Told(msgspec.Struct, frozen=True, kw_only=True):
+class _ToolState(msgspec.Struct, frozen=True, kw_only=True):
     """What the model has at the moment."""
 
     changes: int
@@ -282,7 +282,7 @@ class _Told(msgspec.Struct, frozen=True, kw_only=True):
     declared: tuple[ToolDeclaration, ...]
 
 
-def _by_habit(active: Mapping[str, Tool]) -> Mapping[str, Tool]:
+def _with_habitual_names(active: Mapping[str, Tool]) -> Mapping[str, Tool]:
     names = [name for name in EDITING if name in active]
     if len(names) != 1:
         return active

@@ -8,7 +8,7 @@ from app.values.messages import Message
 from app.values.models import Model
 
 
-class Account:
+class UsageTotals:
     """The counts of one conversation."""
 
     def __init__(self, conversation: Conversation) -> None:

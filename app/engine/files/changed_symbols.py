@@ -10,33 +10,33 @@ from app.undo.differences import Differences, FileDifference
 from tools.filemap.symbols import Symbol
 
 _MOST_FILES, _MOST_BYTES, _MOST_SECONDS = 30, 1 << 20, 2.0
-_MOST_NAMES = 8
+_MAX_NAMES = 8
 _HUNK = re.compile(r"@@ -\S+ \+(\d+)(?:,\d+)? @@")
 
 
 async def changed_symbols(found: Differences) -> dict[str, str]:
     """By path, the names in words: `Boat.row, oars and 3 more`. Of the first files, and as far as two seconds reach."""
-    return await asyncio.to_thread(_looked_at, found)
+    return await asyncio.to_thread(_find_symbols, found)
 
 
-def _looked_at(found: Differences) -> dict[str, str]:
+def _find_symbols(found: Differences) -> dict[str, str]:
     ends = time.monotonic() + _MOST_SECONDS
     told: dict[str, str] = {}
     for file in found.files[:_MOST_FILES]:
         if time.monotonic() > ends:
             break
         source = found.source(file.path)
-        names = list(dict.fromkeys(_names(file, found.patch(file.path).text, source)))
+        names = list(dict.fromkeys(_symbol_names(file, found.patch(file.path).text, source)))
         if names:
-            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-            told[file.path] = ", ".join(names[:_MOST_NAMES]) + more
+            more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+            told[file.path] = ", ".join(names[:_MAX_NAMES]) + more
     return told
 
 
-def _names(file: FileDifference, patch: str, source: bytes | None) -> Iterator[str]:
+def _symbol_names(file: FileDifference, patch: str, source: bytes | None) -> Iterator[str]:
     from tools.filemap.map import map_text  # noqa: PLC0415  (parsers are loaded when there is something to parse)
 
-    lines = _new_lines(patch)
+    lines = _changed_line_numbers(patch)
     try:
         place = Path(file.place)
         if not lines or not file.place:
@@ -63,7 +63,7 @@ def _whole_name(symbol: Symbol, symbols: tuple[Symbol, ...]) -> str:
     return ".".join(names)
 
 
-def _new_lines(patch: str) -> list[int]:
+def _changed_line_numbers(patch: str) -> list[int]:
     """The lines of the new file that came, and those before which something went."""
     found: list[int] = []
     at = 0

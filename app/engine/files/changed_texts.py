@@ -9,10 +9,10 @@ from tools.diagnostics.problems import ChangedText
 from tools.files.mutations import Intent, content_hash
 from tools.workspace import Workspace
 
-MOST_BYTES = 1 << 20
+MAX_FILE_BYTES = 1 << 20
 """Of one file."""
-_MOST_TOGETHER = 32 << 20
-_MOST_FILES = 400
+_MAX_TOTAL_BYTES = 32 << 20
+_MAX_FILES = 400
 
 
 class ChangedTexts:
@@ -38,8 +38,8 @@ class ChangedTexts:
         self.count = 0
         """How many changes were heard of."""
         self._lock = threading.Lock()
-        workspace.mutations.tell_before(self._about_to)
-        workspace.mutations.subscribe(self._happened)
+        workspace.mutations.tell_before(self._before_write)
+        workspace.mutations.subscribe(self._after_write)
 
     def forget(self) -> None:
         with self._lock:
@@ -47,14 +47,14 @@ class ChangedTexts:
             self._by_hash.clear()
             self._size = 0
 
-    def _about_to(self, intent: Intent) -> None:
+    def _before_write(self, intent: Intent) -> None:
         data = intent.before.data if intent.before is not None else None
         self.count += 1
         self._heard()
-        if self._is_wanted() and len(data or b"") <= MOST_BYTES:
+        if self._is_wanted() and len(data or b"") <= MAX_FILE_BYTES:
             self._keep(os.path.realpath(intent.real_path), data)
 
-    def _happened(self, change: FileChange) -> None:
+    def _after_write(self, change: FileChange) -> None:
         if not self._is_wanted():
             return
         self.count += 1
@@ -69,13 +69,13 @@ class ChangedTexts:
                 self._keep(path, None)
             else:
                 with self._lock:
-                    if path not in self._before and len(self._by_hash) < _MOST_FILES:
+                    if path not in self._before and len(self._by_hash) < _MAX_FILES:
                         self._by_hash.setdefault(path, change.before_hash)
 
     def _keep(self, path: str, data: bytes | None) -> None:
         with self._lock:
             is_known = path in self._before or path in self._by_hash
-            room = self._size + len(data or b"") <= _MOST_TOGETHER and len(self._before) < _MOST_FILES
+            room = self._size + len(data or b"") <= _MAX_TOTAL_BYTES and len(self._before) < _MAX_FILES
             if not is_known and room:
                 self._before[path] = data
                 self._size += len(data or b"")
@@ -87,7 +87,7 @@ class ChangedTexts:
             hashes = dict(self._by_hash)
         for path, hash in hashes.items():
             data = self._kept(hash)
-            if data is not None and len(data) <= MOST_BYTES:
+            if data is not None and len(data) <= MAX_FILE_BYTES:
                 before.setdefault(path, data)
         found: list[ChangedText] = []
         for path, data in before.items():
@@ -95,18 +95,18 @@ class ChangedTexts:
                 after = self._now(path)
             except OSError:
                 continue
-            if after != data and len(after or b"") <= MOST_BYTES:
+            if after != data and len(after or b"") <= MAX_FILE_BYTES:
                 found.append(ChangedText(path=path, before=data, after=after))
         return found
 
     def _now(self, path: str) -> bytes | None:
         try:
             with self._workspace.files.open(path) as file:
-                return file.read(MOST_BYTES + 1)
+                return file.read(MAX_FILE_BYTES + 1)
         except FileNotFoundError:
             return None
 
 
-def stands(changed: list[ChangedText]) -> dict[str, str]:
+def current_hashes(changed: list[ChangedText]) -> dict[str, str]:
     """What these are now, to tell whether they have changed since."""
     return {one.path: content_hash(one.after) if one.after is not None else "" for one in changed}

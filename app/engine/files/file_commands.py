@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from app.engine.commands import results
-from app.engine.commands.base import command, require_entry, without_nothing
-from app.engine.files.restore import Asked, RedoRestore, ToEntry, UndoPrompts
-from app.engine.files.session_files import AgainstGit, Compared, OfPrompt, OfSession
+from app.engine.commands.base import command, require_entry, without_none
+from app.engine.files.restore import RedoRestore, RestoreRequest, ToEntry, UndoPrompts
+from app.engine.files.session_files import DiffSource, GitDiff, PromptDiff, SessionDiff
 from app.engine.session import Session
 from app.undo.images import Choice
 from app.undo.plan import Plan
@@ -18,7 +18,7 @@ from app.values.unable import Unable
 @command("What this branch did to files", answer="files")
 async def get_file_changes(session: Session) -> Sequence[results.RestoreRow]:
     plan = await session.restoring.preview(ToEntry(entry_id=None))
-    return await _rows(plan, diffs=False)
+    return await _preview_rows(plan, diffs=False)
 
 
 @command(
@@ -31,15 +31,15 @@ async def get_diff(
     entry_id: str | None = None,
     patch: bool = True,
 ) -> results.FileDifferences:
-    found = await session.files.differences(_compared(session, of, entry_id))
+    found = await session.files.differences(_diff_source(session, of, entry_id))
     text, lacking = await asyncio.to_thread(found.patches) if patch else (None, ())
-    return without_nothing(
+    return without_none(
         title=found.title,
         note=found.note or None,
         added=found.added,
         removed=found.removed,
         files=[
-            without_nothing(
+            without_none(
                 path=file.path,
                 deed=file.deed,
                 added=file.added,
@@ -70,7 +70,7 @@ async def preview_redo(session: Session, diffs: bool = False) -> results.Restore
 async def preview_restore(
     session: Session, entry_id: str | None = None, diffs: bool = False
 ) -> results.RestorePreview:
-    return await _preview(session, _to(session, entry_id), diffs)
+    return await _preview(session, _entry_request(session, entry_id), diffs)
 
 
 @command(
@@ -80,14 +80,14 @@ async def preview_restore(
 async def undo_files(
     session: Session, count: int = 1, choices: dict[str, Choice] | None = None, digest: str | None = None
 ) -> results.RestoredFiles:
-    return await _carried_out(session, _undo(count), choices, digest)
+    return await _restore(session, _undo(count), choices, digest)
 
 
 @command("Redo: take the last restore of files back")
 async def redo_files(
     session: Session, choices: dict[str, Choice] | None = None, digest: str | None = None
 ) -> results.RestoredFiles:
-    return await _carried_out(session, RedoRestore(), choices, digest)
+    return await _restore(session, RedoRestore(), choices, digest)
 
 
 @command(
@@ -100,7 +100,7 @@ async def restore_files(
     choices: dict[str, Choice] | None = None,
     digest: str | None = None,
 ) -> results.RestoredFiles:
-    return await _carried_out(session, _to(session, entry_id), choices, digest)
+    return await _restore(session, _entry_request(session, entry_id), choices, digest)
 
 
 def _undo(count: int) -> UndoPrompts:
@@ -109,35 +109,37 @@ def _undo(count: int) -> UndoPrompts:
     return UndoPrompts(count=count)
 
 
-def _compared(session: Session, of: Literal["session", "prompt", "git"], entry_id: str | None) -> Compared:
+def _diff_source(
+    session: Session, of: Literal["session", "prompt", "git"], entry_id: str | None
+) -> DiffSource:
     if entry_id is not None and of != "prompt":
         raise Unable("entryId names a prompt: it goes with of=prompt.")
     require_entry(session, entry_id)
-    return {"session": OfSession(), "prompt": OfPrompt(entry_id=entry_id), "git": AgainstGit()}[of]
+    return {"session": SessionDiff(), "prompt": PromptDiff(entry_id=entry_id), "git": GitDiff()}[of]
 
 
-def _to(session: Session, entry_id: str | None) -> ToEntry:
+def _entry_request(session: Session, entry_id: str | None) -> ToEntry:
     require_entry(session, entry_id)
     return ToEntry(entry_id=entry_id)
 
 
-async def _preview(session: Session, asked: Asked, diffs: bool) -> results.RestorePreview:
+async def _preview(session: Session, asked: RestoreRequest, diffs: bool) -> results.RestorePreview:
     plan = await session.restoring.preview(asked)
-    return without_nothing(
+    return without_none(
         title=plan.target.title,
         entryId=plan.target.entry_id,
         digest=plan.digest,
         added=plan.added,
         removed=plan.removed,
-        files=await _rows(plan, diffs=diffs),
+        files=await _preview_rows(plan, diffs=diffs),
         heads=[f"{before} → {after}" for before, after in plan.heads],
     )
 
 
-async def _rows(plan: Plan, *, diffs: bool) -> list[results.RestoreRow]:
+async def _preview_rows(plan: Plan, *, diffs: bool) -> list[results.RestoreRow]:
     def made() -> list[results.RestoreRow]:
         return [
-            without_nothing(
+            without_none(
                 path=row.path,
                 state=row.state,
                 deed=row.deed,
@@ -155,14 +157,14 @@ async def _rows(plan: Plan, *, diffs: bool) -> list[results.RestoreRow]:
     return await asyncio.to_thread(made)
 
 
-async def _carried_out(
-    session: Session, asked: Asked, choices: dict[str, Choice] | None, digest: str | None
+async def _restore(
+    session: Session, asked: RestoreRequest, choices: dict[str, Choice] | None, digest: str | None
 ) -> results.RestoredFiles:
     plan = await session.restoring.preview(asked)
     if digest is not None and plan.digest != digest:
         raise FilesMoved("The files are not what they were when this was previewed. Preview it again.")
     done = await session.restoring.carry_out(plan, choices or {})
-    return without_nothing(
+    return without_none(
         restored=done.data.total,
         kept=[{"path": one.path, "why": one.why} for one in done.data.kept],
         entryId=done.entry_id,

@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from app.agent.abort import Abort, Aborted
-from app.engine.core.event_bus import Telling
+from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
 from app.engine.core.options import SessionOptions
-from app.engine.core.runs import NextRun
-from app.engine.files.changed_texts import ChangedTexts, stands
-from app.engine.files.session_files import Files
-from app.engine.permissions.gate import Permits
-from app.engine.permissions.permission_context import GateStanding
-from app.engine.secrets.session_mask import Masking
+from app.engine.core.runs import RunStartCallbacks
+from app.engine.files.changed_texts import ChangedTexts, current_hashes
+from app.engine.files.session_files import SessionFiles
+from app.engine.permissions.gate import PermissionGate
+from app.engine.permissions.permission_context import PermissionContext
+from app.engine.secrets.session_mask import SessionMask
 from app.resources.settings.settings_tools import DiagnosticSettings
 from app.values.diagnostics import Diagnostic, DiagnosticsEnd, DiagnosticsStart
 from app.values.messages import AssistantMessage, CustomMessage
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from tools.diagnostics.programs import LookGround, ProgramStart
 
 OfFile = TypeVar("OfFile", ChangedText, CodeProblem)
-TOLD = "diagnostics"
-MOST_SHOWN = 20
-MOST_TIMES: Mapping[Literal["turn", "edit"], int] = {"turn": 3, "edit": 10}
+MESSAGE_TYPE = "diagnostics"
+MAX_SHOWN = 20
+MAX_REPORTS: Mapping[Literal["turn", "edit"], int] = {"turn": 3, "edit": 10}
 """How often the agent is told within one prompt."""
 
 
@@ -52,13 +52,13 @@ class Diagnostics:
         workspace: Workspace,
         *,
         hooks: Hooks,
-        files: Files,
-        permits: Permits,
-        standing: GateStanding,
-        masking: Masking,
-        telling: Telling,
+        files: SessionFiles,
+        permits: PermissionGate,
+        standing: PermissionContext,
+        masking: SessionMask,
+        telling: EventBus,
         options: SessionOptions,
-        next_run: NextRun,
+        next_run: RunStartCallbacks,
     ) -> None:
         self._workspace = workspace
         self._hooks = hooks
@@ -71,7 +71,7 @@ class Diagnostics:
             workspace,
             is_wanted=lambda: self._settings.when != "off",
             kept=files.content,
-            heard=lambda: next_run.calls(self._run_began),
+            heard=lambda: next_run.calls(self._on_run_start),
         )
         self._looked_at: dict[str, str] = {}
         """What the files were when they were looked at last."""
@@ -88,7 +88,7 @@ class Diagnostics:
     def _settings(self) -> DiagnosticSettings:
         return self._options.in_force.settings.diagnostics
 
-    def _run_began(self) -> None:
+    def _on_run_start(self) -> None:
         """What was changed and never looked at, after an abort say, is looked at when this run changes something."""
         self._began_with = self._texts.count
         if self._heard == self._texts.count:
@@ -102,7 +102,7 @@ class Diagnostics:
         self._texts.forget()
         self._looked_at = {}
 
-    async def behind_calls(self, abort: Abort) -> CustomMessage | None:
+    async def check_after_calls(self, abort: Abort) -> CustomMessage | None:
         """What goes to the model with the results of its calls, where that is wanted."""
         return await self._check("edit", abort) if self._settings.when == "edit" else None
 
@@ -116,72 +116,74 @@ class Diagnostics:
         heard = self._texts.count
         if heard == self._began_with:
             return None
-        if self._times[when] >= MOST_TIMES[when]:
+        if self._times[when] >= MAX_REPORTS[when]:
             self._heard = heard
-        if self._times[when] >= MOST_TIMES[when] or abort.is_set:
+        if self._times[when] >= MAX_REPORTS[when] or abort.is_set:
             return None
-        changed = await asyncio.to_thread(lambda: self._tellable(self._texts.changed()))
-        now = stands(changed)
+        changed = await asyncio.to_thread(lambda: self._visible_to_model(self._texts.changed()))
+        now = current_hashes(changed)
         if not changed or now == self._looked_at:
             self._heard = heard
             return None
         try:
             with abort.interrupting():
-                end, fresh = await self._looked(changed)
+                end, fresh = await self._find_problems(changed)
         except Aborted:
             await self._telling.publish(DiagnosticsEnd(aborted=True))
             return None
         self._looked_at, self._heard = now, heard
         if end is None:
             return None
-        self._tell_failures(end.failures)
+        self._report_failures(end.failures)
         await self._telling.publish(end)
         if not fresh or abort.is_set:
             return None
         self._times[when] += 1
-        self._told.update(problem.kind for problem in fresh[:MOST_SHOWN])
+        self._told.update(problem.kind for problem in fresh[:MAX_SHOWN])
         return _message(end)
 
-    async def _looked(self, changed: list[ChangedText]) -> tuple[DiagnosticsEnd | None, list[CodeProblem]]:
+    async def _find_problems(
+        self, changed: list[ChangedText]
+    ) -> tuple[DiagnosticsEnd | None, list[CodeProblem]]:
         """None: nobody has anything to do with these files."""
         # Few sessions have anything looked at.
         from tools.diagnostics.comparing import NewlySaid  # noqa: PLC0415
 
-        ground = await self._ground()
-        starts, failures = await self._starts(changed, ground)
+        ground = await self._program_context()
+        starts, failures = await self._startable_programs(changed, ground)
         if starts:
             names = tuple(dict.fromkeys(self._masked(start.name) for start in starts))
             await self._telling.publish(DiagnosticsStart(programs=names, files=len(changed)))
-        found = await self._of_programs(starts, changed, ground) if starts else NewlySaid()
+        found = await self._run_programs(starts, changed, ground) if starts else NewlySaid()
         said = await self._hooks.diagnose(changed)
         if not starts and not said and not failures:
             return None, []
-        tellable = await asyncio.to_thread(self._tellable, [*found.problems, *said])
-        fresh = self._untold(tellable)
-        shown = await asyncio.to_thread(self._shown, fresh[:MOST_SHOWN], ground.root)
+        tellable = await asyncio.to_thread(self._visible_to_model, [*found.problems, *said])
+        fresh = self._unreported(tellable)
+        shown = await asyncio.to_thread(self._shown, fresh[:MAX_SHOWN], ground.root)
         # A program that breaks quotes what it stumbled over; cut when nothing of a secret can stay on this side.
         broken = tuple(clean(self._masked(one), 2 * MOST_TEXT) for one in (*failures, *found.failures))
         return DiagnosticsEnd(problems=shown, total=len(fresh), failures=broken), fresh
 
-    def _tellable(self, found: Sequence[OfFile]) -> list[OfFile]:
+    def _visible_to_model(self, found: Sequence[OfFile]) -> list[OfFile]:
         """Who looks at code quotes it: nothing is looked for, or told, in files that are kept back from the model."""
         real = {one.path: os.path.realpath(one.path) for one in found}
         back = withheld(self._workspace, ((path, path) for path in set(real.values())))
         return [one for one in found if real[one.path] not in back]
 
-    async def _ground(self) -> "LookGround":
+    async def _program_context(self) -> "LookGround":
         from tools.diagnostics.programs import LookGround  # noqa: PLC0415  (as above)
 
         is_trusted = await self._standing.counts_now()
         # Where nobody was ever asked, only the box stands between a folder's programs and the person's files.
-        uses_folder = is_trusted or (self._standing.has_nothing() and self._permits.boxes.are_in_force)
+        uses_folder = is_trusted or (self._standing.needs_no_trust() and self._permits.boxes.are_in_force)
         return LookGround(
             root=await asyncio.to_thread(os.path.realpath, self._workspace.cwd),
             uses_folder=uses_folder,
             environment=child_environment(self._workspace.shell()),
         )
 
-    async def _starts(
+    async def _startable_programs(
         self, changed: list[ChangedText], ground: "LookGround"
     ) -> "tuple[list[ProgramStart], list[str]]":
         from tools.diagnostics.comparing import wanted  # noqa: PLC0415  (as above)
@@ -192,14 +194,14 @@ class Diagnostics:
             return [], ["Programs look at files of this machine only, and this session works elsewhere"]
         allowed: list[ProgramStart] = []
         for start in starts:
-            refused_by = await asyncio.to_thread(self._refused_by, start)
+            refused_by = await asyncio.to_thread(self._refusal, start)
             if refused_by:
                 failures.append(f"{start.name} is not run: it is refused by {refused_by}")
             else:
                 allowed.append(start)
         return allowed, failures
 
-    def _refused_by(self, start: "ProgramStart") -> str:
+    def _refusal(self, start: "ProgramStart") -> str:
         """Nobody is asked at the end of a turn: the setting is the yes. What a rule denies is denied here, too, by the
         name of a program as by its place."""
         program, *words = start.argv
@@ -218,7 +220,7 @@ class Diagnostics:
             glob: (said,) if isinstance(said, str) else tuple(said) for glob, said in chosen.commands.items()
         }
 
-    async def _of_programs(
+    async def _run_programs(
         self, starts: "Sequence[ProgramStart]", changed: list[ChangedText], ground: "LookGround"
     ) -> "NewlySaid":
         from tools.diagnostics.comparing import NewlySaid, compared  # noqa: PLC0415  (as above)
@@ -227,7 +229,7 @@ class Diagnostics:
         processes = self._workspace.local_processes
         assert processes is not None
         try:
-            box = await self._permits.boxes.of_program()
+            box = await self._permits.boxes.for_program()
         except ToolError as problem:
             return NewlySaid(failures=(str(problem).rstrip("."),))
         around = Circumstances(
@@ -239,7 +241,7 @@ class Diagnostics:
         )
         return await compared(starts, changed, ground, around)
 
-    def _untold(self, problems: Sequence[CodeProblem]) -> list[CodeProblem]:
+    def _unreported(self, problems: Sequence[CodeProblem]) -> list[CodeProblem]:
         """In order, without what the agent was told of in this run already, wherever it stands now."""
         told = self._told.copy()
         fresh: list[CodeProblem] = []
@@ -267,7 +269,7 @@ class Diagnostics:
     def _masked(self, text: str) -> str:
         return self._masking.text(text, "diagnostics")
 
-    def _tell_failures(self, failures: Sequence[str]) -> None:
+    def _report_failures(self, failures: Sequence[str]) -> None:
         for failure in failures:
             if failure not in self._failures:
                 self._failures.add(failure)
@@ -276,7 +278,7 @@ class Diagnostics:
 
 def _message(end: DiagnosticsEnd) -> CustomMessage:
     count = end.total
-    rows = [told_row(one) for one in end.problems]
+    rows = [problem_line(one) for one in end.problems]
     more = count - len(rows)
     if more:
         rows.append(f"({more} more are not shown.)")
@@ -285,10 +287,10 @@ def _message(end: DiagnosticsEnd) -> CustomMessage:
     text += "\n".join(rows)
     text += "\n\nMend what your changes caused. What is meant to be so may stay; say so then."
     details = {"problems": to_wire(end.problems), "total": count}
-    return CustomMessage(custom_type=TOLD, content=text, display=True, details=details)
+    return CustomMessage(custom_type=MESSAGE_TYPE, content=text, display=True, details=details)
 
 
-def told_row(one: Diagnostic) -> str:
+def problem_line(one: Diagnostic) -> str:
     place = f"{one.path}:{one.line}" + (f":{one.column}" if one.column else "")
     by = ", ".join(word for word in (one.code, one.source) if word)
     return f"{place}: {one.severity}: {one.text}" + (f" [{by}]" if by else "")

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from app.engine.core.delivery import SendMessage
 from app.engine.core.session_core import SessionCore
 from app.engine.files.file_diagnostics import Diagnostics
-from app.engine.files.pending_changes import Pending
-from app.engine.files.restore import Restoring
-from app.engine.files.session_files import Files
-from app.engine.permissions.gate import Permits
-from app.engine.secrets.session_mask import Masking
+from app.engine.files.pending_changes import PendingChanges
+from app.engine.files.restore import FileRestorer
+from app.engine.files.session_files import SessionFiles
+from app.engine.permissions.gate import PermissionGate
+from app.engine.secrets.session_mask import SessionMask
 from app.undo.blobs import UndoPlace
 from app.values.events import FileChanged
 from tools.base import FileChange
@@ -22,21 +22,21 @@ class FileParts:
         self,
         core: SessionCore,
         place: UndoPlace | None,
-        permits: Permits,
-        masking: Masking,
+        permits: PermissionGate,
+        masking: SessionMask,
         *,
         send: SendMessage,
         require_idle: Callable[[str], None],
     ) -> None:
         self._telling = core.telling
-        self.kept = Files(
+        self.kept = SessionFiles(
             conversation=core.conversation,
             workspace=core.workspace,
             telling=core.telling,
             options=core.options,
             place=place,
         )
-        self.pending = Pending(
+        self.pending = PendingChanges(
             workspace=core.workspace,
             toolbox=core.toolbox,
             conversation=core.conversation,
@@ -56,7 +56,7 @@ class FileParts:
             options=core.options,
             next_run=core.next_run,
         )
-        self.restoring = Restoring(core.conversation, self.kept, send, require_idle)
+        self.restoring = FileRestorer(core.conversation, self.kept, send, require_idle)
         core.workspace.mutations.subscribe(self._changed)
 
     def _changed(self, change: FileChange) -> None:

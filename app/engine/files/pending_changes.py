@@ -13,10 +13,10 @@ import msgspec
 
 from app.engine.core.conversation import Conversation
 from app.engine.core.delivery import SendMessage
-from app.engine.core.event_bus import Telling
-from app.engine.core.runs import NextRun
+from app.engine.core.event_bus import EventBus
+from app.engine.core.runs import RunStartCallbacks
 from app.engine.core.toolbox import Toolbox
-from app.engine.secrets.session_mask import Masking
+from app.engine.secrets.session_mask import SessionMask
 from app.values.entries import CustomEntry, CustomMessageEntry, MessageEntry
 from app.values.events import EntryAppended
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage
@@ -30,13 +30,13 @@ from tools.files.mutations import content_hash
 from tools.files.paths import display
 from tools.workspace import Workspace
 
-ENTRY = "bayou.pending"
-TOLD = "pending-resolved"
-REMINDER = "pending-reminder"
-LOST = "pending-lost"
+PENDING_ENTRY_TYPE = "bayou.pending"
+RESOLVED_MESSAGE_TYPE = "pending-resolved"
+REMINDER_TYPE = "pending-reminder"
+LOST_MESSAGE_TYPE = "pending-lost"
 
 
-class WishedChange(msgspec.Struct, frozen=True, kw_only=True):
+class RequestedChange(msgspec.Struct, frozen=True, kw_only=True):
     """What a file is to become."""
 
     path: str
@@ -44,21 +44,21 @@ class WishedChange(msgspec.Struct, frozen=True, kw_only=True):
     """None: it is to be removed."""
 
 
-def _resolving(tools: Mapping[str, Tool]) -> list[str]:
+def _resolve_tools(tools: Mapping[str, Tool]) -> list[str]:
     from tools.builtin.resolve import run_resolve  # noqa: PLC0415  (with the first tools)
 
     return [name for name, tool in tools.items() if tool.run is run_resolve]
 
 
-class Pending(msgspec.Struct, eq=False, kw_only=True):
+class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
     """Those of one session."""
 
     workspace: Workspace
     toolbox: Toolbox
     conversation: Conversation
-    telling: Telling
-    next_run: NextRun
-    masking: Masking
+    telling: EventBus
+    next_run: RunStartCallbacks
+    masking: SessionMask
     send: SendMessage
     """Gives the agent a message with what it reads next."""
     _known: set[str] = msgspec.field(default_factory=set[str])
@@ -66,22 +66,22 @@ class Pending(msgspec.Struct, eq=False, kw_only=True):
 
     def __post_init__(self) -> None:
         self.workspace.pending.subscribe(self._changed)
-        self.toolbox.withhold(self._withholds, still_answers=True)
+        self.toolbox.withhold(self._withheld_tools, still_answers=True)
 
     @property
     def waiting(self) -> tuple[StagedAction, ...]:
         return self.workspace.pending.waiting
 
-    def _withholds(self, tools: Mapping[str, Tool]) -> list[str]:
+    def _withheld_tools(self, tools: Mapping[str, Tool]) -> list[str]:
         """Nothing waits, and so there is nothing to resolve."""
-        resolving = _resolving(tools)
+        resolving = _resolve_tools(tools)
         return [] if resolving and self.waiting else resolving
 
     async def stage(
         self,
         label: str,
         source_tool: str,
-        changes: Sequence[WishedChange] = (),
+        changes: Sequence[RequestedChange] = (),
         *,
         apply: Callable[[str], Awaitable[str]] | None = None,
         reject: Callable[[str], Awaitable[str | None]] | None = None,
@@ -95,7 +95,7 @@ class Pending(msgspec.Struct, eq=False, kw_only=True):
         except (CannotResolve, ToolError) as problem:
             raise Unable(str(problem)) from None
 
-    def _staged_file(self, change: WishedChange) -> StagedFile:
+    def _staged_file(self, change: RequestedChange) -> StagedFile:
         cwd, files = self.workspace.cwd, self.workspace.files
         path = str(cwd / Path(change.path).expanduser())
         shown = display(path, cwd)
@@ -154,11 +154,11 @@ class Pending(msgspec.Struct, eq=False, kw_only=True):
             else "wanted to apply"
         )
         text = f"{who} {deed} what was staged. {resolved.text}"
-        return CustomMessage(custom_type=TOLD, content=text)
+        return CustomMessage(custom_type=RESOLVED_MESSAGE_TYPE, content=text)
 
     # The end of a run
 
-    def _run_began(self) -> None:
+    def _on_run_start(self) -> None:
         """What waits by now was left to the person, or is not the model's."""
         self._known = {one.id for one in self.waiting}
 
@@ -170,7 +170,7 @@ class Pending(msgspec.Struct, eq=False, kw_only=True):
         fresh = [one for one in self.waiting if one.id not in self._known]
         if not fresh or last is None or last.stop_reason != "stop" or last.asks_something:
             return None
-        if not _resolving(self.toolbox.active()):
+        if not _resolve_tools(self.toolbox.active()):
             return None
         self._known |= {one.id for one in fresh}
         rows = "\n".join(f"{one.id}: {one.label}" for one in fresh)
@@ -178,7 +178,7 @@ class Pending(msgspec.Struct, eq=False, kw_only=True):
             f"Nothing of this is written yet:\n{rows}\n\nCall resolve to apply or discard it. If it is to wait for "
             "the user, say so."
         )
-        return CustomMessage(custom_type=REMINDER, content=text, display=False)
+        return CustomMessage(custom_type=REMINDER_TYPE, content=text, display=False)
 
     def lost(self) -> CustomMessage | None:
         """What the model is told where its conversation says that something waits that no longer does."""
@@ -190,16 +190,16 @@ class Pending(msgspec.Struct, eq=False, kw_only=True):
                 result = entry.message
                 if type(result) is not ToolResultMessage or not isinstance(said := result.details, dict):
                     continue
-                if "pending" in said and (staged := _texts(said, "pending", "label")):
+                if "pending" in said and (staged := _text_fields(said, "pending", "label")):
                     key = staged[0], result.tool_name
                     waits[key] += 1
                     labels[key] = staged[1]
-            elif isinstance(entry, CustomEntry) and entry.custom_type == ENTRY:
-                if answered := _texts(entry.data, "id", "sourceTool"):
+            elif isinstance(entry, CustomEntry) and entry.custom_type == PENDING_ENTRY_TYPE:
+                if answered := _text_fields(entry.data, "id", "sourceTool"):
                     waits[answered[0], answered[1]] -= 1
                 else:  # an older one, which says not which
                     waits.clear()
-            elif isinstance(entry, CustomMessageEntry) and entry.custom_type == LOST:
+            elif isinstance(entry, CustomMessageEntry) and entry.custom_type == LOST_MESSAGE_TYPE:
                 waits.clear()
         gone = "\n".join(labels[key] for key, count in waits.items() if count > 0)
         if not gone:
@@ -208,7 +208,7 @@ class Pending(msgspec.Struct, eq=False, kw_only=True):
             "What was staged here is gone: the session ended, or went elsewhere, before it was answered. "
             f"Nothing of it was written:\n{gone}\n\nMake it anew if it is still wanted."
         )
-        return CustomMessage(custom_type=LOST, content=text)
+        return CustomMessage(custom_type=LOST_MESSAGE_TYPE, content=text)
 
     def left(self) -> None:
         """The session is at another place: what was made for the one before ends."""
@@ -219,9 +219,9 @@ class Pending(msgspec.Struct, eq=False, kw_only=True):
 
     def _changed(self, resolved: Resolved | None) -> None:
         self.toolbox.changed()
-        self.next_run.calls(self._run_began)
+        self.next_run.calls(self._on_run_start)
         if resolved is not None and not self.conversation.log.is_read_only:
-            entry = self.conversation.note(ENTRY, dict(_outcome(resolved)))
+            entry = self.conversation.note(PENDING_ENTRY_TYPE, dict(_outcome(resolved)))
             self.telling.publish_now(EntryAppended(entry=entry))
         outcome = None
         if resolved is not None:
@@ -262,7 +262,7 @@ def _outcome(resolved: Resolved) -> Mapping[str, object]:
     }
 
 
-def _texts(data: Any, *names: str) -> tuple[str, ...]:
+def _text_fields(data: Any, *names: str) -> tuple[str, ...]:
     """What stands under these names in data that somebody wrote; empty: not all of it is there."""
     try:
         return tuple(str(data[name]) for name in names)

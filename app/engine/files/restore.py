@@ -7,7 +7,7 @@ import msgspec
 
 from app.engine.core.conversation import Conversation
 from app.engine.core.delivery import SendMessage
-from app.engine.files.session_files import Files
+from app.engine.files.session_files import SessionFiles
 from app.undo.images import Choice, RestoredData, restored_of
 from app.values.messages import CustomMessage
 from app.values.unable import Unable
@@ -15,9 +15,9 @@ from app.values.unable import Unable
 if TYPE_CHECKING:
     from app.undo.plan import Plan
 
-FILES_PUT_BACK = "bayou.files_put_back"
+RESTORE_MESSAGE_TYPE = "bayou.files_put_back"
 """The message by which the model hears of it, and a person sees it in the transcript."""
-_MOST_NAMED = 50
+_MAX_NAMED = 50
 Choices = Mapping[str, Choice]
 """What becomes of single files, by their paths; of the others what the plan says."""
 NO_CHOICES: Choices = {}
@@ -39,10 +39,10 @@ class ToEntry(msgspec.Struct, frozen=True, kw_only=True):
     entry_id: str | None
 
 
-Asked = UndoPrompts | RedoRestore | ToEntry
+RestoreRequest = UndoPrompts | RedoRestore | ToEntry
 
 
-class PutBack(msgspec.Struct, frozen=True, kw_only=True):
+class RestoreResult(msgspec.Struct, frozen=True, kw_only=True):
     """What came of a restore."""
 
     data: RestoredData
@@ -50,29 +50,29 @@ class PutBack(msgspec.Struct, frozen=True, kw_only=True):
     """None: nothing was changed."""
 
 
-class Restoring(msgspec.Struct, frozen=True):
+class FileRestorer(msgspec.Struct, frozen=True):
     conversation: Conversation
-    files: Files
+    files: SessionFiles
     send: SendMessage
     require_idle: Callable[[str], None]
     """Raises `Busy` while a run or a summary is under way."""
 
-    async def preview(self, asked: Asked) -> "Plan":
+    async def preview(self, asked: RestoreRequest) -> "Plan":
         match asked:
             case UndoPrompts():
                 return await self.files.planned(lambda restores: restores.undo(asked.count))
             case RedoRestore():
                 return await self.files.planned(lambda restores: restores.redo())
             case ToEntry():
-                return await self.to_place(self._place(asked.entry_id))
+                return await self.preview_entry(self._place(asked.entry_id))
             case _:
                 assert_never(asked)
 
-    async def to_place(self, entry_id: str | None, *, is_move: bool = False) -> "Plan":
+    async def preview_entry(self, entry_id: str | None, *, is_move: bool = False) -> "Plan":
         """The files as they were at this very entry."""
         return await self.files.planned(lambda restores: restores.to_entry(entry_id, is_move=is_move))
 
-    async def carry_out(self, plan: "Plan", choices: Choices = NO_CHOICES) -> PutBack:
+    async def carry_out(self, plan: "Plan", choices: Choices = NO_CHOICES) -> RestoreResult:
         """Does what a plan says, or what was chosen instead for single files; the model is told.
 
         Raises `Unable`, with nothing done.
@@ -84,7 +84,7 @@ class Restoring(msgspec.Struct, frozen=True):
         entry_id = await self.files.record_restore(data)
         if entry_id is not None:
             await self.tell_model(data)
-        return PutBack(data=data, entry_id=entry_id)
+        return RestoreResult(data=data, entry_id=entry_id)
 
     async def left_as_restored(self, entry_id: str | None) -> RestoredData | None:
         """What is to be recorded at another point of the tree when the files stay as a restore left them."""
@@ -99,8 +99,8 @@ class Restoring(msgspec.Struct, frozen=True):
         """Its own reading of these files is not true any more."""
         names = await self.files.names_of(data)
         message = CustomMessage(
-            custom_type=FILES_PUT_BACK,
-            content=told(data, names),
+            custom_type=RESTORE_MESSAGE_TYPE,
+            content=restore_text(data, names),
             display=True,
             details={"files": data.total, "kept": len(data.kept), "redone": data.undoes is not None},
         )
@@ -110,9 +110,9 @@ class Restoring(msgspec.Struct, frozen=True):
         return None if entry_id is None else self.conversation.log.navigation(entry_id).leaf_id
 
 
-def told(data: RestoredData, names: tuple[str, ...]) -> str:
-    shown = ", ".join(names[:_MOST_NAMED])
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+def restore_text(data: RestoredData, names: tuple[str, ...]) -> str:
+    shown = ", ".join(names[:_MAX_NAMED])
+    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
     what = (
         "took a restore back; these files changed"
         if data.undoes

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import msgspec
 
 from app.engine.core.conversation import Conversation
-from app.engine.core.event_bus import Telling
+from app.engine.core.event_bus import EventBus
 from app.engine.core.options import SessionOptions
-from app.engine.sandbox.command_context import Whereabouts
+from app.engine.sandbox.command_context import CommandContext
 from app.sessions.errors import SessionReadOnly
 from app.sessions.ids import sidecar
 from app.undo.blobs import UndoPlace
@@ -52,33 +52,33 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
-class OfSession(msgspec.Struct, frozen=True, kw_only=True):
+class SessionDiff(msgspec.Struct, frozen=True, kw_only=True):
     """All that this branch did."""
 
 
-class OfPrompt(msgspec.Struct, frozen=True, kw_only=True):
+class PromptDiff(msgspec.Struct, frozen=True, kw_only=True):
     """What one prompt did; without an entry the last one that changed any files."""
 
     entry_id: str | None = None
 
 
-class AgainstGit(msgspec.Struct, frozen=True, kw_only=True):
+class GitDiff(msgspec.Struct, frozen=True, kw_only=True):
     """What the work tree has and its last commit has not, whoever did it."""
 
     revision: str = ""
     """What came since this branch, or what this commit did, instead."""
 
 
-Compared = OfSession | OfPrompt | AgainstGit
+DiffSource = SessionDiff | PromptDiff | GitDiff
 
 
-class Files:
+class SessionFiles:
     def __init__(
         self,
         *,
         conversation: Conversation,
         workspace: Workspace,
-        telling: Telling,
+        telling: EventBus,
         options: SessionOptions,
         place: UndoPlace | None,
     ) -> None:
@@ -91,10 +91,10 @@ class Files:
         self._opening = threading.Lock()
         self._running: dict[str, str] = {}
         self._to_tell: list[str] = []
-        self._whereabouts = Whereabouts(place.home, place.store.parent) if place is not None else None
+        self._whereabouts = CommandContext(place.home, place.store.parent) if place is not None else None
         if place is not None and isinstance(workspace.files, LocalFiles):
-            workspace.mutations.tell_before(self._about_to)
-            workspace.mutations.subscribe(self._happened)
+            workspace.mutations.tell_before(self._before_write)
+            workspace.mutations.subscribe(self._after_write)
             workspace.watch_command = self._watch_command
 
     # What calls do
@@ -122,19 +122,19 @@ class Files:
         except SessionReadOnly:
             return None
 
-    def _about_to(self, intent: Intent) -> None:
+    def _before_write(self, intent: Intent) -> None:
         if self._is_on:
             self._open().recorder.about_to(intent)
 
-    def _happened(self, change: FileChange) -> None:
+    def _after_write(self, change: FileChange) -> None:
         opened = self._opened
         if opened is None or change.by != "tool" or not self._workspace.is_here:
             return
         for name, image in opened.recorder.happened(change):
             opened.watch.learn(name, image)
-        self._told_later(change.call_id, "")
+        self._record_later(change.call_id, "")
 
-    def _told_later(self, call_id: str, tool: str) -> None:
+    def _record_later(self, call_id: str, tool: str) -> None:
         """What no running call will tell is an entry at once."""
         outer = call_id.split("/", 1)[0]
         if outer in self._running or call_id in self._running:
@@ -171,8 +171,8 @@ class Files:
     async def _command_ended(self, opened: "SessionUndo", call_id: str, tool: str) -> CommandFiles | None:
         happened = await opened.watch.end(call_id)
         opened.recorder.command_ended(call_id, happened)
-        self._tell_changes(happened.changes, opened.recorder.root, call_id, "command")
-        self._told_later(call_id, tool)
+        self._publish_changes(happened.changes, opened.recorder.root, call_id, "command")
+        self._record_later(call_id, tool)
         if not happened.changes and not happened.uncovered:
             return None
         return CommandFiles(
@@ -182,7 +182,7 @@ class Files:
             uncovered=tuple(f"{one.path} ({one.why})" for one in happened.uncovered),
         )
 
-    def _tell_changes(
+    def _publish_changes(
         self, changes: Iterable[Change], root: Path, id: str, by: Literal["command", "restore"]
     ) -> None:
         """`id`: of the call, or of the restore."""
@@ -230,25 +230,25 @@ class Files:
 
     # What changed, and restores
 
-    async def differences(self, of: Compared) -> "Differences":
-        if isinstance(of, AgainstGit):
+    async def differences(self, of: DiffSource) -> "Differences":
+        if isinstance(of, GitDiff):
             return await asyncio.to_thread(
-                _with_git, self._place, self._workspace, of.revision, self._limit()
+                _git_differences, self._place, self._workspace, of.revision, self._max_file_bytes()
             )
-        self._require()
+        self._require_undo()
         differing = (await asyncio.to_thread(self._open)).differing
-        if isinstance(of, OfSession):
+        if isinstance(of, SessionDiff):
             return await asyncio.to_thread(differing.of_session)
         return await asyncio.to_thread(differing.of_prompt, of.entry_id)
 
     async def planned(self, plan: "Callable[[Restores], R]") -> R:
-        self._require()
+        self._require_undo()
         opened = await asyncio.to_thread(self._open)
         return await asyncio.to_thread(plan, opened.restores)
 
     async def carry_out(self, plan: "Plan", choices: Mapping[str, Choice]) -> RestoredData:
         """Only the files; what comes back is to be recorded (`record_restore`)."""
-        self._require()
+        self._require_undo()
         opened = await asyncio.to_thread(self._open)
         data = await asyncio.to_thread(opened.restores.carry_out, plan, choices)
         for step in plan.steps:
@@ -273,7 +273,7 @@ class Files:
         changes = data.changes if data.more is None else unpacked(self._opened.store.get(data.more))
         for change in changes:
             self._opened.watch.learn(change.name, change.after)
-        self._tell_changes(changes, self._opened.recorder.root, data.id, "restore")
+        self._publish_changes(changes, self._opened.recorder.root, data.id, "restore")
         await self._telling.publish(told)
         return told.entry.id
 
@@ -301,7 +301,7 @@ class Files:
                     )
             elif data.changes or data.uncovered:
                 self._record(FILES, data)
-                words.append(_told_of(data))
+                words.append(_summary_of_changes(data))
             opened.recorder.told(key)
         return " ".join(words).strip() or None
 
@@ -316,7 +316,7 @@ class Files:
         is_wanted = self._options.in_force.settings.undo.enabled
         return self._place is not None and is_wanted and self._workspace.is_here
 
-    def _require(self) -> None:
+    def _require_undo(self) -> None:
         if self._place is None or not isinstance(self._workspace.files, LocalFiles):
             raise Unable("Files are not recorded here: this session works elsewhere than on this machine.")
         if not self._options.in_force.settings.undo.enabled:
@@ -339,11 +339,11 @@ class Files:
                 return self._opened
             if self._opened is not None:
                 self._opened.close()
-            self._opened = open_undo(log, self._place, self._workspace.cwd, limit=self._limit)
+            self._opened = open_undo(log, self._place, self._workspace.cwd, limit=self._max_file_bytes)
             self._collect_if_due(self._opened)
             return self._opened
 
-    def _limit(self) -> int:
+    def _max_file_bytes(self) -> int:
         return self._options.in_force.settings.undo.max_file_mb << 20
 
     def _collect_if_due(self, opened: "SessionUndo") -> None:
@@ -373,7 +373,9 @@ def _without_links_above(path: str) -> str:
     return f"{above.rstrip('/')}/{name}" if name not in ("", ".", "..") else os.path.realpath(path)
 
 
-def _with_git(place: UndoPlace | None, workspace: Workspace, revision: str, max_bytes: int) -> "Differences":
+def _git_differences(
+    place: UndoPlace | None, workspace: Workspace, revision: str, max_bytes: int
+) -> "Differences":
     from app.undo.against_git import against_git  # noqa: PLC0415  (when somebody looks at it)
 
     if place is None or not isinstance(workspace.files, LocalFiles):
@@ -402,7 +404,7 @@ def _set_aside(path: Path, lines: Sequence[tuple[int, bytes]]) -> str:
     )
 
 
-def _told_of(data: FilesData) -> str:
+def _summary_of_changes(data: FilesData) -> str:
     count, who = len(data.changes), data.tool or "a tool"
     if not count:
         return f"bayou ended while {who} ran. What it changed meanwhile is not known, and /undo cannot put it back."

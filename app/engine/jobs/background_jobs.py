@@ -37,7 +37,7 @@ class Job(msgspec.Struct, kw_only=True):
     task: asyncio.Task[None] | None = None
     """Follows the work, and then tells the agent."""
     has_ended: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
-    is_handed_over: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    is_delivered: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     """Set once the end is with the agent, or on its way there by itself."""
 
     @property
@@ -143,7 +143,7 @@ class JobTable:
             await self.wait(job_id, timeout)
         except asyncio.CancelledError:
             if job.has_ended.is_set():  # in the same moment, and the call will not tell it
-                job.task = asyncio.ensure_future(self._tell(job))
+                job.task = asyncio.ensure_future(self._report(job))
             raise
         finally:
             job.awaited -= 1
@@ -151,9 +151,9 @@ class JobTable:
 
     async def wait_for_all(self) -> bool:
         """Until the ends of those that are under way are on their way to the agent. False: there were none."""
-        open_ones = [job for job in self._jobs.values() if not job.is_handed_over.is_set()]
+        open_ones = [job for job in self._jobs.values() if not job.is_delivered.is_set()]
         for job in open_ones:
-            await job.is_handed_over.wait()
+            await job.is_delivered.wait()
         return bool(open_ones)
 
     async def close(self, *, keep_pinned: bool = False) -> None:
@@ -174,15 +174,15 @@ class JobTable:
             job.result = failure("Job cancelled")
             if (task := asyncio.current_task()) is not None and task.cancelling():
                 self._end(job)  # the session is left, and waits for nobody who is told
-                job.is_handed_over.set()
+                job.is_delivered.set()
                 raise
         except Exception as problem:  # noqa: BLE001  (a job's failure is its result)
             job.result = failure(str(problem) or type(problem).__name__)
         self._end(job)
         if job.is_told or job.awaited:
-            job.is_handed_over.set()
+            job.is_delivered.set()
         else:
-            await self._tell(job)
+            await self._report(job)
 
     def _end(self, job: Job) -> None:
         job.ended = time.monotonic()
@@ -191,11 +191,11 @@ class JobTable:
         job.has_ended.set()
         self._changed(job)
 
-    async def _tell(self, job: Job) -> None:
+    async def _report(self, job: Job) -> None:
         try:
             is_delivered = await self._tell_agent(job)
         finally:
-            job.is_handed_over.set()
+            job.is_delivered.set()
         if is_delivered:
             job.state = "delivered"
             self._changed(job)

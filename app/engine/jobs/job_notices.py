@@ -3,7 +3,7 @@
 import msgspec
 
 from app.engine.core.delivery import Deliveries, SendMessage
-from app.engine.core.event_bus import Telling
+from app.engine.core.event_bus import EventBus
 from app.engine.core.options import SessionOptions
 from app.engine.core.prompt_intake import Refused
 from app.engine.core.session_core import SessionCore
@@ -13,17 +13,17 @@ from app.values.messages import CustomMessage
 
 def job_table(core: SessionCore, send: SendMessage) -> JobTable:
     """The jobs of a session, whose agent is told of their ends."""
-    results = JobResults(send=send, deliveries=core.deliveries, options=core.options, telling=core.telling)
+    results = JobNotices(send=send, deliveries=core.deliveries, options=core.options, telling=core.telling)
     return JobTable(results.tell, core.telling.publish_now, is_waited_for=core.options.ends_with_answer)
 
 
-class JobResults(msgspec.Struct, frozen=True, kw_only=True):
+class JobNotices(msgspec.Struct, frozen=True, kw_only=True):
     """Brings the ends of jobs to the agent."""
 
     send: SendMessage
     deliveries: Deliveries
     options: SessionOptions
-    telling: Telling
+    telling: EventBus
 
     async def tell(self, job: Job) -> bool:
         """Wakes the agent with the job's result; true when a request with it was delivered, false when none will.
@@ -43,6 +43,6 @@ class JobResults(msgspec.Struct, frozen=True, kw_only=True):
         except Refused as problem:
             self.telling.notify(f"The result of {job.id} waits for your next prompt: {problem}", "warning")
             await self.send(message, deliver_as="next_turn")
-        job.is_handed_over.set()
+        job.is_delivered.set()
         receipt = await self.deliveries.wait(message.id, look=self.telling.forget_undeliverable)
         return receipt.outcome == "delivered"

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from app.engine.core.conversation import Conversation
-from app.engine.core.event_bus import Telling
+from app.engine.core.event_bus import EventBus
 from app.engine.core.options import SessionOptions
 from app.engine.core.toolbox import Toolbox, ToolChoice
-from app.engine.models.model_requests import Requests
+from app.engine.models.model_requests import ModelRequests
 from app.mcp.hub import Hub, Wishes, line_of, wish
 from app.mcp.tools import SEARCH, McpTools
 from app.values.entries import CustomEntry, Entry
@@ -20,14 +20,14 @@ from app.values.events import EntryAppended
 from app.values.servers import KeptReach
 from tools.base import Tool
 
-ENTRY = "bayou.mcp"
+EXPOSURE_ENTRY_TYPE = "bayou.mcp"
 """The type of the entry that keeps the decision. pi keeps it and shows it to nobody."""
-FIRST_PROMPT_SECONDS = 10.0
+FIRST_PROMPT_TIMEOUT = 10.0
 """A first prompt waits so long for servers whose tools are declared and that were never contacted."""
 OWNER = "mcp"
 
 
-def wishes_of(options: SessionOptions) -> Wishes:
+def exposure_options(options: SessionOptions) -> Wishes:
     """What the settings say of exposure."""
     settings = options.in_force.settings.mcp
     return Wishes(exposure=settings.exposure, direct_tokens=settings.direct_tokens)
@@ -44,8 +44,8 @@ class McpExposure:
         choice: Callable[[], ToolChoice],
         conversation: Conversation,
         toolbox: Toolbox,
-        requests: Requests,
-        telling: Telling,
+        requests: ModelRequests,
+        telling: EventBus,
         options: SessionOptions,
     ) -> None:
         """`is_on`: whether servers are used at all. `choice`: what command line and settings say of tools."""
@@ -67,21 +67,21 @@ class McpExposure:
         own = {tool.name for tool in self._tools.own()}
         toolbox.withhold(lambda tools: () if self._section and is_on() else own)
         options.in_force.subscribe(lambda before: self._set_section(self._section))
-        toolbox.reach(self._reachable)
+        toolbox.reach(self._searchable_tools)
         toolbox.choose(choice())
 
     def draft(self) -> None:
         """Until the exposure is decided the prompt's section follows what is known of the servers."""
         if not self._hub.is_decided:
-            self._set_section(section(self._hub))
+            self._set_section(servers_section(self._hub))
 
     async def before_prompt(self) -> None:
         """The exposure is decided with the first prompt, and stays so."""
         hub = self._hub
         hub.meet_new()
         if not hub.is_decided:
-            wishes = wishes_of(self._options)
-            await hub.met(FIRST_PROMPT_SECONDS, lambda life: wish(life.config, wishes) == "direct")
+            wishes = exposure_options(self._options)
+            await hub.met(FIRST_PROMPT_TIMEOUT, lambda life: wish(life.config, wishes) == "direct")
             self._decide()
         self.declare()
 
@@ -106,33 +106,33 @@ class McpExposure:
         self._declared = set(wanted)
 
     def _decide(self) -> None:
-        kept = kept_exposure(self._conversation)
+        kept = stored_exposure(self._conversation)
         decided = self._hub.decide(None if self._ignores_kept else kept)
         self._ignores_kept = False
-        self._set_section(section(self._hub))
-        if decided != kept and (entry := keep_exposure(self._conversation, decided)) is not None:
+        self._set_section(servers_section(self._hub))
+        if decided != kept and (entry := store_exposure(self._conversation, decided)) is not None:
             self._telling.publish_now(EntryAppended(entry=entry))
         self.declare()
 
-    def _set_section(self, section: Mapping[str, str]) -> None:
+    def _set_section(self, servers_section: Mapping[str, str]) -> None:
         """The tools for the servers go with their section in the prompt."""
         for name in self._section:
             self._requests.add_section(name, None)
-        self._section = section
-        for name, text in section.items() if self._is_on() else ():
+        self._section = servers_section
+        for name, text in servers_section.items() if self._is_on() else ():
             self._requests.add_section(name, text)
         self._toolbox.changed()
 
-    def _reachable(self) -> Mapping[str, Tool]:
+    def _searchable_tools(self) -> Mapping[str, Tool]:
         if not self._is_on():
             return {}
         return self._tools.reachable() if SEARCH in self._toolbox.active() else self._tools.readers()
 
 
-def kept_exposure(conversation: Conversation) -> KeptReach | None:
+def stored_exposure(conversation: Conversation) -> KeptReach | None:
     """The last decision in the session's file, on whichever branch; None where it cannot be understood."""
     for entry in reversed(conversation.log.entries):
-        if isinstance(entry, CustomEntry) and entry.custom_type == ENTRY:
+        if isinstance(entry, CustomEntry) and entry.custom_type == EXPOSURE_ENTRY_TYPE:
             try:
                 return msgspec.convert(entry.data, KeptReach)
             except msgspec.ValidationError:
@@ -140,18 +140,18 @@ def kept_exposure(conversation: Conversation) -> KeptReach | None:
     return None
 
 
-def keep_exposure(conversation: Conversation, decided: KeptReach) -> Entry | None:
+def store_exposure(conversation: Conversation, decided: KeptReach) -> Entry | None:
     """None where the session's file is read only."""
     if conversation.log.is_read_only:
         return None
-    return conversation.note(ENTRY, msgspec.to_builtins(decided))
+    return conversation.note(EXPOSURE_ENTRY_TYPE, msgspec.to_builtins(decided))
 
 
 SECTION = "mcp_servers"
 _HEAD = "MCP servers with tools that are found by mcp_search and called by mcp_call:"
 
 
-def section(hub: Hub) -> dict[str, str]:
+def servers_section(hub: Hub) -> dict[str, str]:
     """What the system prompt says of servers: a line each, the same for a whole session."""
     lines = [
         f"- {life.config.name}{f': {line}' if (line := line_of(life)) else ''}"

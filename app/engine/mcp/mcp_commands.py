@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.engine.commands.base import command
-from app.engine.mcp.servers import McpServers, ServerPlaces
+from app.engine.mcp.servers import McpServers, ServerSources
 from app.engine.session import Session
 from app.resources.server_files import user_servers_file
 from app.values.servers import ServerView, ToolExposure
@@ -60,7 +60,7 @@ async def mcp_restart(session: Session, name: str) -> ServerView:
 
 
 VERBS = ("list", "test", "enable", "disable", "restart", "login", "logout", "logs", "remove")
-_SHOWN_NAMES = 10
+_MAX_SHOWN_NAMES = 10
 _TIPS = (
     (("no such file", "not found", "enoent"), "Is the program installed, and does PATH name its folder?"),
     (("permission denied", "eacces"), "The program may not be run: look at its permissions."),
@@ -82,19 +82,19 @@ class ServerChanges:
         self._servers = servers
 
     def config(self, name: str) -> "ServerConfig":
-        return self._life(name).config
+        return self._server(name).config
 
     def enable(self, name: str, is_on: bool) -> str:
         """Gives what to tell of it."""
         config = self.config(name)
         self._servers.set_enabled(name, is_on)
         word = "enabled" if is_on else "disabled"
-        return f'Server "{config.name}" is {word}{self._kept(config, "enabled", is_on)}.'
+        return f'Server "{config.name}" is {word}{self._write_setting(config, "enabled", is_on)}.'
 
     def expose(self, name: str, exposure: "Exposure") -> str:
         config = self.config(name)
         self._servers.set_exposure(name, exposure)
-        kept = self._kept(config, "exposure", exposure)
+        kept = self._write_setting(config, "exposure", exposure)
         return f'The tools of "{config.name}" are {exposure}{kept}. It counts from the next prompt on.'
 
     def remove(self, name: str) -> str:
@@ -105,7 +105,7 @@ class ServerChanges:
         if config.file is None or there is None:
             raise Unable(f'Server "{config.name}" stands in no file; whoever brought it takes it away.')
         remove_server(config.file, there)
-        own = user_servers_file(self._found_in.paths)
+        own = user_servers_file(self._server_sources.paths)
         if config.file != own and (wish := name_in(own, config.name)) is not None:
             remove_server(own, wish)
         self._servers.follow()
@@ -115,7 +115,7 @@ class ServerChanges:
         """With the person, and then a connection with what came of it."""
         from app.mcp.link import load_sdk  # noqa: PLC0415  (heavy)
 
-        life = self._life(name)
+        life = self._server(name)
         if life.config.url is None:
             raise Unable(
                 f'"{life.config.name}" is a program of this machine; there is nothing to sign in to.'
@@ -126,12 +126,12 @@ class ServerChanges:
         from app.mcp.http import signed_in  # noqa: PLC0415  (behind the SDK)
 
         config = await self._resolved(life.config)
-        told = await signed_in(config, self._sign_ins, ui, self._found_in.proxy())
+        told = await signed_in(config, self._sign_ins, ui, self._server_sources.proxy())
         await life.restart()
         return told
 
     async def sign_out(self, name: str) -> str:
-        life = self._life(name)
+        life = self._server(name)
         config = await self._resolved(life.config)
         found = self._sign_ins.forget(config.name, config.url or "")
         await life.restart()
@@ -148,7 +148,7 @@ class ServerChanges:
             return False
 
     @property
-    def _found_in(self) -> ServerPlaces:
+    def _server_sources(self) -> ServerSources:
         assert self._servers.found_in is not None  # else there is no server to be named
         return self._servers.found_in
 
@@ -156,42 +156,42 @@ class ServerChanges:
         """With the values that are only named in it."""
         from app.mcp.config import ServerValues  # noqa: PLC0415  (few sign in)
 
-        return await ServerValues(self._found_in.env).resolved(config)
+        return await ServerValues(self._server_sources.env).resolved(config)
 
     @property
     def _sign_ins(self) -> "SignIns":
         from app.mcp.sign_ins import sign_ins_of  # noqa: PLC0415  (as above)
 
-        return sign_ins_of(self._found_in.paths)
+        return sign_ins_of(self._server_sources.paths)
 
-    def _kept(self, config: "ServerConfig", key: str, value: object) -> str:
+    def _write_setting(self, config: "ServerConfig", key: str, value: object) -> str:
         """In which file; what stands in none counts for this session."""
         from app.mcp.config import say_of  # noqa: PLC0415  (few change servers)
 
         try:
-            file = say_of(self._found_in.paths, config, key, value)
+            file = say_of(self._server_sources.paths, config, key, value)
         except Unable as problem:
             return f" for this session ({problem})"
         self._servers.follow()
         return f" ({file})"
 
-    def _life(self, name: str) -> "ServerLife":
-        return self._servers.hub_with(name).server(name)
+    def _server(self, name: str) -> "ServerLife":
+        return self._servers.hub_for(name).server(name)
 
 
-async def said_of_servers(servers: McpServers, text: str, ui: "SignInUi | None" = None) -> str:
+async def run_mcp_command(servers: McpServers, text: str, ui: "SignInUi | None" = None) -> str:
     """What `/mcp TEXT` does and tells. Raises `Unable`."""
     verb, _, name = text.strip().partition(" ")
     name = name.strip()
     if verb in ("", "list"):
-        return listed(servers)
+        return list_servers(servers)
     if verb not in VERBS:
         raise Unable(f"/mcp {one_line(verb)[:40]} is not known. There is: {', '.join(VERBS)}")
     if not name:
         raise Unable(f"Server name required. Usage: /mcp {verb} <name>")
     match verb:
         case "test":
-            return await tested(servers, name)
+            return await test_server(servers, name)
         case "enable" | "disable":
             return servers.changes.enable(name, verb == "enable")
         case "restart":
@@ -201,7 +201,7 @@ async def said_of_servers(servers: McpServers, text: str, ui: "SignInUi | None" 
             if ui is None:
                 raise Unable(f"Nobody can sign in here. In a terminal: bayou mcp login {name}")
             told = await servers.changes.sign_in(name, ui)
-            return f"{told}\n{await tested(servers, name)}"
+            return f"{told}\n{await test_server(servers, name)}"
         case "logout":
             return await servers.changes.sign_out(name)
         case "remove":
@@ -212,30 +212,30 @@ async def said_of_servers(servers: McpServers, text: str, ui: "SignInUi | None" 
             return f"{said}\n({view.log})" if view.log else said
 
 
-def listed(servers: McpServers) -> str:
+def list_servers(servers: McpServers) -> str:
     """One line a server, and what is wrong with the files."""
     views = servers.servers()
     if not views and not servers.problems:
         return "No MCP servers. In a terminal: bayou mcp add NAME -- COMMAND, or bayou mcp import PROGRAM"
     wide = max((len(view.name) for view in views), default=0)
-    lines = [line_of(view, wide) for view in views]
+    lines = [server_line(view, wide) for view in views]
     return "\n".join([*lines, *servers.problems])
 
 
-def line_of(view: ServerView, wide: int = 0) -> str:
+def server_line(view: ServerView, wide: int = 0) -> str:
     reason = f"  {one_line(view.reason)}" if view.reason else ""
-    offered = f"  {offers(view)}" if view.tools else ""
+    offered = f"  {offered_text(view)}" if view.tools else ""
     return f"{view.name:{wide}}  {view.state:9}{offered}{reason}  ({view.origin})"
 
 
-def offers(view: ServerView) -> str:
+def offered_text(view: ServerView) -> str:
     parts = [counted(len(view.tools), "tool")] if view.tools else []
     parts += [counted(view.prompt_count, "prompt")] if view.prompt_count else []
     parts += [counted(view.resource_count, "resource")] if view.resource_count else []
     return ", ".join(parts)
 
 
-async def tested(servers: McpServers, name: str) -> str:
+async def test_server(servers: McpServers, name: str) -> str:
     """A success in words. Raises `Unable` with a failure in words, and what may help."""
     try:
         view = await servers.test(name)
@@ -243,16 +243,16 @@ async def tested(servers: McpServers, name: str) -> str:
         text = str(problem)
         if text.startswith("Server "):
             raise
-        raise Unable(failed(name, text)) from None
+        raise Unable(failure_text(name, text)) from None
     lines = [f'✓ Successfully connected to "{view.name}"']
     lines += [f"  {view.version}"] if view.version else []
-    lines.append(f"  {offers(view) or 'no tools'}")
-    if 0 < len(view.tools) <= _SHOWN_NAMES:
+    lines.append(f"  {offered_text(view) or 'no tools'}")
+    if 0 < len(view.tools) <= _MAX_SHOWN_NAMES:
         lines.append(f"  {', '.join(one_line(tool.name) for tool in view.tools)}")
     return "\n".join(lines)
 
 
-def failed(name: str, why: str) -> str:
+def failure_text(name: str, why: str) -> str:
     text = why.lower()
     tip = next((tip for words, tip in _TIPS if any(word in text for word in words)), "")
     told = f'Failed to connect to "{name}": {why.removeprefix(f"{name} is not available: ")}'

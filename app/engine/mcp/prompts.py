@@ -14,12 +14,12 @@ from typing import Any, cast
 
 import msgspec
 
-from app.engine.core.event_bus import Telling
-from app.engine.core.prompt_intake import Refused, Words
-from app.engine.core.questions import answer_to
+from app.engine.core.event_bus import EventBus
+from app.engine.core.prompt_intake import PromptInput, Refused
+from app.engine.core.questions import ask_question
 from app.engine.mcp.servers import McpServers
-from app.engine.permissions.gate_question import ANSWER_SECONDS
-from app.engine.permissions.permission_context import GateStanding
+from app.engine.permissions.gate_question import PROGRAM_ANSWER_TIMEOUT
+from app.engine.permissions.permission_context import PermissionContext
 from app.mcp.asking import WARNING, checked_field, content_of, form_of
 from app.mcp.entries import server_key
 from app.values.content import Image
@@ -31,10 +31,10 @@ from tools.text import visible
 _PROMPT = re.compile(r"/(?P<server>[A-Za-z0-9_-]+):(?P<name>\S+)(?:\s+(?P<rest>.*))?\Z", re.DOTALL)
 _RESOURCE = re.compile(r"(?:(?<=\s)|\A)@(?P<server>[A-Za-z0-9_-]+):(?P<uri>[A-Za-z][A-Za-z0-9+.-]*:\S+)")
 _NAMED = re.compile(r"([\w.-]+)=(.*)", re.DOTALL)
-_LONGEST = 50_000
+_MAX_RESOURCE_CHARACTERS = 50_000
 """Characters of one resource; the model can read on with `mcp_resource`."""
-_MOST_RESOURCES = 20
-_SEEN_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_MAX_RESOURCES = 20
+_IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 Ask = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
@@ -44,14 +44,14 @@ class ServerPrompts:
         self._servers = servers
         self._ask = ask
 
-    async def meant(self, words: Words) -> Words:
+    async def meant(self, words: PromptInput) -> PromptInput:
         """Words without such things come back as they are. Raises `Unable`."""
-        prompt = self._called(words.text)
+        prompt = self._find_prompt(words.text)
         if prompt is not None:
-            words = await self._made(words, *prompt)
+            words = await self._expand_prompt(words, *prompt)
         return await self._with_resources(words)
 
-    def _called(self, text: str) -> tuple[PromptView, str] | None:
+    def _find_prompt(self, text: str) -> tuple[PromptView, str] | None:
         found = _PROMPT.fullmatch(text.strip()) if text.startswith("/") else None
         hub = self._servers.hub() if found is not None else None
         if found is None or hub is None:
@@ -62,20 +62,20 @@ class ServerPrompts:
                 return prompt, found["rest"] or ""
         return None
 
-    async def _made(self, words: Words, prompt: PromptView, text: str) -> Words:
+    async def _expand_prompt(self, words: PromptInput, prompt: PromptView, text: str) -> PromptInput:
         arguments = arguments_of(prompt, text)
         missing = [name for name in prompt.required if not arguments.get(name)]
         if missing:
-            arguments |= await self._asked(prompt, missing)
+            arguments |= await self._ask_missing(prompt, missing)
         hub = self._servers.hub()
         assert hub is not None
         answer = await hub.server(prompt.server).prompt(prompt.name, arguments)
-        text, images = said_in(prompt.server, answer)
+        text, images = prompt_from_messages(prompt.server, answer)
         if not text.strip() and not images:
             raise Refused(f"/{prompt.server}:{prompt.name} came back empty; nothing was sent.")
         return msgspec.structs.replace(words, text=text, images=(*words.images, *images))
 
-    async def _asked(self, prompt: PromptView, missing: Sequence[str]) -> dict[str, str]:
+    async def _ask_missing(self, prompt: PromptView, missing: Sequence[str]) -> dict[str, str]:
         """What was left out, from the person."""
         command = f"/{prompt.server}:{prompt.name}"
         schema = {"properties": {name: {"type": "string"} for name in missing}, "required": list(missing)}
@@ -87,7 +87,7 @@ class ServerPrompts:
             raise Refused(f"{command} needs {', '.join(missing)}. Usage: {command} {usage}")
         return {str(name): str(value) for name, value in cast("dict[str, Any]", content).items()}
 
-    async def _with_resources(self, words: Words) -> Words:
+    async def _with_resources(self, words: PromptInput) -> PromptInput:
         hub = self._servers.hub() if "@" in words.text and ":" in words.text else None
         if hub is None:
             return words
@@ -97,9 +97,9 @@ class ServerPrompts:
             for found in _RESOURCE.finditer(words.text)
             if server_key(found["server"]) in known
         }
-        if len(wanted) > _MOST_RESOURCES:
+        if len(wanted) > _MAX_RESOURCES:
             raise Refused(
-                f"{len(wanted)} resources at once are too many; {_MOST_RESOURCES} can be brought along."
+                f"{len(wanted)} resources at once are too many; {_MAX_RESOURCES} can be brought along."
             )
         parts, images = [words.text], [*words.images]
         for key, uri in sorted(wanted):
@@ -140,7 +140,7 @@ def arguments_of(prompt: PromptView, text: str) -> dict[str, str]:
     return named
 
 
-def said_in(server: str, answer: Mapping[str, Any]) -> tuple[str, tuple[Image, ...]]:
+def prompt_from_messages(server: str, answer: Mapping[str, Any]) -> tuple[str, tuple[Image, ...]]:
     """The messages of `prompts/get` as one prompt: what an assistant is made to say is told as that."""
     parts: list[str] = []
     images: list[Image] = []
@@ -174,8 +174,12 @@ def _contents(listed: Any) -> Iterator[tuple[str, Image | None]]:
         one = _table(each)
         if isinstance(one.get("text"), str):
             text = _clean(one["text"])
-            cut = f"\n[{len(text) - _LONGEST:,} more characters are left out]" if len(text) > _LONGEST else ""
-            yield text[:_LONGEST] + cut, None
+            cut = (
+                f"\n[{len(text) - _MAX_RESOURCE_CHARACTERS:,} more characters are left out]"
+                if len(text) > _MAX_RESOURCE_CHARACTERS
+                else ""
+            )
+            yield text[:_MAX_RESOURCE_CHARACTERS] + cut, None
             continue
         images = list(_image(one.get("blob"), one.get("mimeType")))
         if images:
@@ -185,7 +189,7 @@ def _contents(listed: Any) -> Iterator[tuple[str, Image | None]]:
 
 
 def _image(data: Any, kind: Any) -> Iterator[Image]:
-    if kind in _SEEN_TYPES and isinstance(data, str):
+    if kind in _IMAGE_TYPES and isinstance(data, str):
         try:
             base64.b64decode(data, validate=True)
         except (binascii.Error, ValueError):
@@ -203,14 +207,14 @@ def _clean(text: Any) -> str:
 
 _CANCELLED: dict[str, Any] = {"action": "cancel"}
 _DECLINED: dict[str, Any] = {"action": "decline"}
-_TRIES = 3
+_MAX_TRIES = 3
 YES, NO = "Yes", "No"
 
 
 class ServerQuestions:
     """Of one session; one at a time, for a person answers one at a time."""
 
-    def __init__(self, standing: GateStanding, telling: Telling) -> None:
+    def __init__(self, standing: PermissionContext, telling: EventBus) -> None:
         self._standing = standing
         self._telling = telling
         self._turn = asyncio.Lock()
@@ -226,15 +230,15 @@ class ServerQuestions:
             return _DECLINED
         async with self._turn:
             if self._standing.asks == "person":
-                return await self._of_person(form)
+                return await self._ask_person(form)
             try:
-                return await self._of_program(form)
+                return await self._ask_program(form)
             except TimeoutError:
                 return _CANCELLED
 
-    async def _of_person(self, form: AskedForm) -> dict[str, Any]:
+    async def _ask_person(self, form: AskedForm) -> dict[str, Any]:
         """The face answers with texts by field; `decline` and None are what they say."""
-        said = await self._put("input", f"{form.server} asks", None, form=form, message=form.message)
+        said = await self._ask_question("input", f"{form.server} asks", None, form=form, message=form.message)
         if said == "decline":
             return _DECLINED
         if not isinstance(said, Mapping):
@@ -244,35 +248,37 @@ class ServerQuestions:
             return _CANCELLED
         return {"action": "accept"} if form.url else {"action": "accept", "content": content}
 
-    async def _of_program(self, form: AskedForm) -> dict[str, Any]:
+    async def _ask_program(self, form: AskedForm) -> dict[str, Any]:
         title = f"{form.server} asks: {form.message}".rstrip(": ")
         if form.url:
-            said = await self._put("confirm", title, ANSWER_SECONDS, message=f"Open {form.url}")
+            said = await self._ask_question(
+                "confirm", title, PROGRAM_ANSWER_TIMEOUT, message=f"Open {form.url}"
+            )
             return {"action": "accept"} if said is True else _DECLINED
         if not form.fields:
-            said = await self._put("confirm", title, ANSWER_SECONDS, message="")
+            said = await self._ask_question("confirm", title, PROGRAM_ANSWER_TIMEOUT, message="")
             return {"action": "accept", "content": {}} if said is True else _DECLINED
         content: dict[str, Any] = {}
         for field in form.fields:
-            is_answered, value = await self._field(title, field)
+            is_answered, value = await self._ask_field(title, field)
             if not is_answered:
                 return _CANCELLED
             if value is not None:
                 content[field.name] = value
         return {"action": "accept", "content": content}
 
-    async def _field(self, title: str, field: FormField) -> tuple[bool, Any]:
+    async def _ask_field(self, title: str, field: FormField) -> tuple[bool, Any]:
         wrong = ""
-        for _ in range(_TRIES):
+        for _ in range(_MAX_TRIES):
             told = "\n".join(filter(None, (title, field.title, field.description, wrong)))
             if field.kind in ("choice", "yes-no") and (field.choices or field.kind == "yes-no"):
                 options = tuple(each.title for each in field.choices) or (YES, NO)
-                said = await self._put("select", told, ANSWER_SECONDS, options=options)
+                said = await self._ask_question("select", told, PROGRAM_ANSWER_TIMEOUT, options=options)
             else:
-                said = await self._put(
+                said = await self._ask_question(
                     "input",
                     f"{told}\n{WARNING}",
-                    ANSWER_SECONDS,
+                    PROGRAM_ANSWER_TIMEOUT,
                     prefill=field.default,
                     placeholder=field.kind,
                 )
@@ -283,5 +289,5 @@ class ServerQuestions:
                 return True, value
         return False, None
 
-    async def _put(self, method: str, title: str, seconds: float | None, **more: Any) -> Any:
-        return await answer_to(self._telling.publish_now, method, title, seconds, **more)
+    async def _ask_question(self, method: str, title: str, seconds: float | None, **more: Any) -> Any:
+        return await ask_question(self._telling.publish_now, method, title, seconds, **more)

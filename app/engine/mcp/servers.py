@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from app.engine.core.prompt_intake import Words
+from app.engine.core.prompt_intake import PromptInput
 from app.engine.core.session_core import SessionCore
 from app.engine.core.toolbox import ToolChoice
-from app.engine.models.model_requests import Requests
-from app.engine.permissions.gate import Permits
-from app.engine.secrets.session_mask import Masking
+from app.engine.models.model_requests import ModelRequests
+from app.engine.permissions.gate import PermissionGate
+from app.engine.secrets.session_mask import SessionMask
 from app.resources.paths import Paths
 from app.values.servers import McpServersChange, McpServerState, PromptView, ServerView
 from app.values.unable import Unable
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from tools.box.policy import Box
     from tools.running.process import LocalProcesses
 
-_JOIN_SECONDS = 0.05
+_PUBLISH_DELAY = 0.05
 """Changes within that time are published as one."""
 
 Remote = Callable[["ServerConfig", "ServerLog"], Callable[[], "Transport"]]
 Elicit = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
-class ServerPlaces(msgspec.Struct, frozen=True, kw_only=True):
+class ServerSources(msgspec.Struct, frozen=True, kw_only=True):
     """Where servers are found, and what is handed to them."""
 
     paths: Paths
@@ -65,10 +65,10 @@ class McpServers:
     def __init__(
         self,
         core: SessionCore,
-        places: ServerPlaces | None,
-        requests: Requests,
-        permits: Permits,
-        masking: Masking,
+        places: ServerSources | None,
+        requests: ModelRequests,
+        permits: PermissionGate,
+        masking: SessionMask,
     ) -> None:
         self._core = core
         self._places = self.found_in = places
@@ -88,9 +88,9 @@ class McpServers:
         self._problems: tuple[str, ...] = ()
         self._processes: LocalProcesses | None = None
         self._telling_soon: asyncio.TimerHandle | None = None
-        self.files = _watched(places)
+        self.files = _watched_files(places)
         """Those that may come to name some, as long as none does."""
-        self.may_be_there = places is not None and _are_written(places)
+        self.may_be_there = places is not None and _has_config_file(places)
         """Whether a prompt has to ask: files name some, or extensions have brought some."""
 
     @property
@@ -102,13 +102,13 @@ class McpServers:
         if not self.is_on:
             return None
         places = self._places
-        if self._hub is None and places is not None and (self._brought or _are_written(places)):
+        if self._hub is None and places is not None and (self._brought or _has_config_file(places)):
             self._make(places)
         elif self._hub is not None and self._is_stale:
-            self._use(self._hub)
+            self._attach_hub(self._hub)
         return self._hub
 
-    def hub_with(self, name: str) -> "Hub":
+    def hub_for(self, name: str) -> "Hub":
         """The same for who names a server. Raises `Unable` where there are none."""
         hub = self.hub()
         if hub is None:
@@ -130,7 +130,7 @@ class McpServers:
         elif self._exposure is not None:
             self._exposure.declare()
 
-    async def meant(self, words: Words) -> Words:
+    async def meant(self, words: PromptInput) -> PromptInput:
         """With the prompts and resources of servers that they name. Raises `Unable`."""
         if self.hub() is None:
             return words
@@ -143,10 +143,10 @@ class McpServers:
         if self._places is None:
             return
         if self._hub is not None:
-            self._use(self._hub)
+            self._attach_hub(self._hub)
             return
-        self.files = _watched(self._places)
-        self.may_be_there = self.may_be_there or _are_written(self._places)
+        self.files = _watched_files(self._places)
+        self.may_be_there = self.may_be_there or _has_config_file(self._places)
         self.hub()
 
     def resume(self) -> None:
@@ -154,11 +154,13 @@ class McpServers:
         if self._hub is not None and self._hub.is_decided:
             self._hub.decide_anew()
 
-    def _make(self, places: ServerPlaces) -> None:
-        from app.engine.mcp.exposure import McpExposure, wishes_of  # noqa: PLC0415  (most sessions have no servers)
+    def _make(self, places: ServerSources) -> None:
+        from app.engine.mcp.exposure import McpExposure, exposure_options  # noqa: PLC0415  (most sessions have no servers)
         from app.mcp.hub import Hub  # noqa: PLC0415  (as above)
 
-        hub = self._hub = Hub(self._ground(places), lambda: wishes_of(self._options), self._changed)
+        hub = self._hub = Hub(
+            self._server_context(places), lambda: exposure_options(self._options), self._changed
+        )
         self.may_be_there, self.files = True, WatchedFiles()
         self._exposure = McpExposure(
             hub,
@@ -170,10 +172,10 @@ class McpServers:
             telling=self._telling,
             options=self._options,
         )
-        self._use(hub)
+        self._attach_hub(hub)
         self._exposure.draft()
 
-    def _ground(self, places: ServerPlaces) -> Any:
+    def _server_context(self, places: ServerSources) -> Any:
         from app.mcp.ground import ServerGround  # noqa: PLC0415  (as above)
         from app.mcp.manifest import Manifests  # noqa: PLC0415  (as above)
 
@@ -217,7 +219,7 @@ class McpServers:
         """The sandbox that this server runs in."""
         if self._options.in_force.settings.mcp.sandbox == "off":
             return None
-        return await self._permits.boxes.of_server()
+        return await self._permits.boxes.for_server()
 
     def _local_processes(self) -> "LocalProcesses":
         """Servers run on this machine, also where an extension has commands run elsewhere."""
@@ -230,7 +232,7 @@ class McpServers:
             self._processes = LocalProcesses(self._core.workspace.abilities)
         return self._processes
 
-    def _use(self, hub: "Hub") -> None:
+    def _attach_hub(self, hub: "Hub") -> None:
         assert self._places is not None
         self._is_stale = False
         found = self._places.find(self._brought)
@@ -257,33 +259,33 @@ class McpServers:
         return tuple(map(hub.view, hub.servers)) if hub is not None else ()
 
     def server(self, name: str) -> ServerView:
-        return self.hub_with(name).view(self._life(name))
+        return self.hub_for(name).view(self._server(name))
 
     async def test(self, name: str) -> ServerView:
         """Connects anew and asks for everything."""
-        return await self.hub_with(name).test(name)
+        return await self.hub_for(name).test(name)
 
     async def restart(self, name: str) -> ServerView:
         """Disconnects it and forgets its failures; it is connected again when it is needed."""
-        await self._life(name).restart()
+        await self._server(name).restart()
         return self.server(name)
 
     def set_enabled(self, name: str, is_on: bool) -> None:
         """For this session."""
-        hub = self._say(name, enabled=is_on)
+        hub = self._override(name, enabled=is_on)
         if is_on:
             hub.meet_new()
 
     def set_exposure(self, name: str, exposure: "Exposure") -> None:
         """For this session; what the model is told changes with the next prompt."""
-        self._say(name, exposure=exposure)
+        self._override(name, exposure=exposure)
         if self._exposure is not None:
             self._exposure.decide_anew()
 
-    def _say(self, name: str, **said: Any) -> "Hub":
-        hub = self.hub_with(name)
+    def _override(self, name: str, **said: Any) -> "Hub":
+        hub = self.hub_for(name)
         self._said.setdefault(hub.server(name).config.name, {}).update(said)
-        self._use(hub)
+        self._attach_hub(hub)
         return hub
 
     @property
@@ -329,20 +331,20 @@ class McpServers:
 
     async def get_prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
         """The answer as it is on the wire."""
-        return await self._life(server).prompt(name, arguments)
+        return await self._server(server).prompt(name, arguments)
 
     async def read_resource(self, server: str, uri: str) -> dict[str, Any]:
         """The answer as it is on the wire."""
-        return await self._life(server).read(uri)
+        return await self._server(server).read(uri)
 
     async def complete(
         self, server: str, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str]
     ) -> dict[str, Any]:
         """The answer as it is on the wire."""
-        return await self._life(server).complete(ref, argument, value, context)
+        return await self._server(server).complete(ref, argument, value, context)
 
-    def _life(self, name: str) -> "ServerLife":
-        return self.hub_with(name).server(name)
+    def _server(self, name: str) -> "ServerLife":
+        return self.hub_for(name).server(name)
 
     def bring(self, name: str, entry: Mapping[str, Any] | None) -> None:
         """An extension's server; None: it takes it away again."""
@@ -362,9 +364,9 @@ class McpServers:
         except RuntimeError:
             return  # Nobody listens yet.
         if self._telling_soon is None:
-            self._telling_soon = loop.call_later(_JOIN_SECONDS, self._tell)
+            self._telling_soon = loop.call_later(_PUBLISH_DELAY, self._publish_states)
 
-    def _tell(self) -> None:
+    def _publish_states(self) -> None:
         self._telling_soon = None
         if self._hub is None:
             return
@@ -389,12 +391,12 @@ class McpServers:
             self._processes.close()
 
 
-def _are_written(places: ServerPlaces) -> bool:
+def _has_config_file(places: ServerSources) -> bool:
     """Looked at without reading them; links that lead nowhere too."""
     return any(os.path.lexists(path) for path in places.files())
 
 
-def _watched(places: ServerPlaces | None) -> WatchedFiles:
+def _watched_files(places: ServerSources | None) -> WatchedFiles:
     watched = WatchedFiles()
     for path in places.files() if places is not None else ():
         watched.note(path)

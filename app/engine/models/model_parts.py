@@ -1,21 +1,23 @@
 """The parts of a session that are about its model, made from what they stand on."""
 
 from app.engine.core.session_core import SessionCore
-from app.engine.models.model_requests import Requests, Sections
-from app.engine.models.model_selection import Models
+from app.engine.models.model_requests import ModelRequests, Sections
+from app.engine.models.model_selection import ModelSelection
 from app.engine.models.prompt_cache import PromptCache
-from app.engine.models.side_question import Beside
-from app.engine.secrets.session_mask import Masking
+from app.engine.models.side_question import SideQuestions
+from app.engine.secrets.session_mask import SessionMask
 from app.providers.registry import Registry
 
 
 class ModelParts:
     """Which model answers, what it is asked, and what a question beside the conversation asks it."""
 
-    def __init__(self, core: SessionCore, registry: Registry, sections: Sections, masking: Masking) -> None:
+    def __init__(
+        self, core: SessionCore, registry: Registry, sections: Sections, masking: SessionMask
+    ) -> None:
         self.cache = PromptCache(core.account, core.choice, core.telling.publish_now)
-        self.selection = Models(core.choice, core.conversation, core.telling, self.cache)
-        self.requests = Requests(
+        self.selection = ModelSelection(core.choice, core.conversation, core.telling, self.cache)
+        self.requests = ModelRequests(
             registry,
             conversation=core.conversation,
             choice=core.choice,
@@ -28,4 +30,4 @@ class ModelParts:
             telling=core.telling,
             cache=self.cache,
         )
-        self.beside = Beside(self.requests, core.conversation, masking, core.telling)
+        self.beside = SideQuestions(self.requests, core.conversation, masking, core.telling)

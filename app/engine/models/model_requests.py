@@ -13,7 +13,7 @@ from app.agent.abort import Abort, Aborted
 from app.agent.outcomes import in_words
 from app.engine.core.conversation import Conversation, prompt_text
 from app.engine.core.delivery import Deliveries
-from app.engine.core.event_bus import Telling
+from app.engine.core.event_bus import EventBus
 from app.engine.core.hook_results import RequestIds
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
@@ -21,7 +21,7 @@ from app.engine.core.options import SessionOptions
 from app.engine.core.toolbox import Toolbox
 from app.engine.models.prompt_cache import PromptCache
 from app.engine.models.request_head import RequestHead, RequestHeads
-from app.engine.secrets.session_mask import Masking
+from app.engine.secrets.session_mask import SessionMask
 from app.providers.contract import AssistantStream, Context, Credential, RequestHooks
 from app.providers.credentials import CredentialError
 from app.providers.registry import Registry
@@ -54,7 +54,7 @@ Sections = Callable[[Mapping[str, Tool]], Mapping[str, str]]
 """What files and settings make the system prompt of, with these tools."""
 
 
-class Requests:
+class ModelRequests:
     """Sends the requests of one session and tells of them."""
 
     def __init__(
@@ -67,9 +67,9 @@ class Requests:
         sections: Sections,
         options: SessionOptions,
         hooks: Hooks,
-        masking: Masking,
+        masking: SessionMask,
         deliveries: Deliveries,
-        telling: Telling,
+        telling: EventBus,
         cache: PromptCache,
     ) -> None:
         self.stream: AssistantStream | None = None
@@ -97,21 +97,21 @@ class Requests:
 
     def sections(self) -> dict[str, str]:
         """The system prompt, as it should be now."""
-        return self._told_with(self._toolbox.active())
+        return self._masked_sections(self._toolbox.active())
 
     def head(self) -> RequestHead:
         """The system prompt and the tools, as the next request has them."""
         tools = self._toolbox.active()
-        return self._heads.of(self._told_with(tools), tuple(tools.values()))
+        return self._heads.of(self._masked_sections(tools), tuple(tools.values()))
 
     def system_update(self) -> SystemMessage | None:
         """What the model has to be told of them that it does not know."""
         declared = self._conversation.declared
         was_declared = bool(declared.sections or declared.tools)
         tools = self._toolbox.active()
-        update = declared.update_to(self._told_with(tools), self._toolbox.declared())
+        update = declared.update_to(self._masked_sections(tools), self._toolbox.declared())
         if update is not None and was_declared:
-            self._cache.drops("prompt")
+            self._cache.warn_if_dropped("prompt")
         return update
 
     def add_section(self, name: str, text: str | None) -> None:
@@ -121,7 +121,7 @@ class Requests:
         else:
             self._more[name] = text
 
-    def _told_with(self, tools: Mapping[str, Tool]) -> dict[str, str]:
+    def _masked_sections(self, tools: Mapping[str, Tool]) -> dict[str, str]:
         usual = {**self._sections(tools), **self._more}
         return self._masking.sections({**self._hooks.sections(usual), **self._conversation.standing})
 
@@ -136,14 +136,14 @@ class Requests:
         model = self._choice.required()
         try:
             with abort.interrupting():
-                self.stream = await self._sent(model)
+                self.stream = await self._send(model)
         except Aborted:
             self.stream = failed_stream(model, "Request was aborted", reason="aborted")
         except Exception as problem:  # noqa: BLE001  (hooks and credentials are foreign code)
             self.stream = failed_stream(model, f"The request could not be made: {in_words(problem)}")
         return self.stream
 
-    async def _sent(self, model: Model) -> AssistantStream:
+    async def _send(self, model: Model) -> AssistantStream:
         credential, failure = await self._credential(model.provider)
         context, message_ids, stretch = await self._context()
         request_id, reply_id = f"req_{uuid.uuid4().hex[:12]}", new_id()
@@ -182,12 +182,12 @@ class Requests:
         conversation = self._conversation
         said = Beginning(conversation.said)
         message_ids, stretch = Beginning(conversation.said_ids), conversation.stretch
-        context = await self._changed(said)
+        context = await self._apply_hooks(said)
         if context.messages is not said:
             message_ids, stretch = tuple(message.id for message in context.messages), None
         return self._sendable(context), message_ids, stretch
 
-    async def _changed(self, messages: Sequence[Message]) -> Context:
+    async def _apply_hooks(self, messages: Sequence[Message]) -> Context:
         """What is to be sent, as extensions have it."""
         declared = self._conversation.declared
         prompt, tools = declared.as_read()
@@ -212,7 +212,7 @@ class Requests:
         credential, failure = await self._credential(model.provider)
         if failure is not None:
             return failed_stream(model, failure)
-        context = self._sendable(await self._changed(messages))
+        context = self._sendable(await self._apply_hooks(messages))
         options = msgspec.structs.replace(
             self._options.stream,
             credential=credential,

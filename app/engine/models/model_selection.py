@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from app.engine.core.conversation import Conversation
-from app.engine.core.event_bus import Telling
+from app.engine.core.event_bus import EventBus
 from app.engine.core.model_choice import ModelChoice
 from app.engine.models.prompt_cache import PromptCache
 from app.values.entries import ThinkingLevelChangeEntry
@@ -15,21 +15,21 @@ from app.values.models import Model, ThinkingLevel
 ModelSource = Literal["set", "cycle", "restore"]
 
 
-class Models(msgspec.Struct, eq=False):
+class ModelSelection(msgspec.Struct, eq=False):
     """Those of one session."""
 
     choice: ModelChoice
     conversation: Conversation
-    telling: Telling
+    telling: EventBus
     cache: PromptCache
-    _stated: tuple[str | None, str | None] = (None, None)
+    _last_stated: tuple[str | None, str | None] = (None, None)
     """The leaf when it was last looked at, and the level that its path names."""
 
     async def use(self, model: Model, source: ModelSource = "set") -> None:
         self.conversation.change_model(model.provider, model.id)
         level_changed = self.choice.set(model)
         await self.telling.publish(ModelChanged(model=model, source=source))
-        self.cache.drops("model")
+        self.cache.warn_if_dropped("model")
         if level_changed:
             await self._record_thinking()
 
@@ -43,7 +43,7 @@ class Models(msgspec.Struct, eq=False):
     def _stated_level(self) -> str | None:
         """Looks at what is new since the last time, and no further."""
         log = self.conversation.log
-        leaf, known = self._stated
+        leaf, known = self._last_stated
         level = None
         for entry in log.upwards():
             if isinstance(entry, ThinkingLevelChangeEntry):
@@ -52,7 +52,7 @@ class Models(msgspec.Struct, eq=False):
             if entry.id == leaf:
                 level = known
                 break
-        self._stated = log.leaf_id, level
+        self._last_stated = log.leaf_id, level
         return level
 
     async def cycle(self, step: int = 1) -> Model | None:
@@ -75,4 +75,4 @@ class Models(msgspec.Struct, eq=False):
     async def _record_thinking(self) -> None:
         self.conversation.change_thinking(self.choice.thinking)
         await self.telling.publish(ThinkingLevelChanged(level=self.choice.thinking))
-        self.cache.drops("thinking")
+        self.cache.warn_if_dropped("thinking")

@@ -4,15 +4,15 @@ from collections.abc import Callable
 from typing import Literal
 
 from app.engine.core.model_choice import ModelChoice
-from app.engine.core.usage_totals import Account
+from app.engine.core.usage_totals import UsageTotals
 from app.values.events import Event, Notice
 from app.values.models import Model
 from app.values.usage import Usage, dollars
 
 Action = Literal["model", "thinking", "prompt", "compaction", "context"]
-_LEAST = 1_024
+_MIN_CACHED_TOKENS = 1_024
 """Cached tokens below which nobody has to be told."""
-_WORDS: dict[Action, str] = {
+_ACTION_TEXT: dict[Action, str] = {
     "model": "Another model has no cache of this conversation",
     "thinking": "Another thinking level drops the prompt cache",
     "prompt": "Other tools or another prompt drop the prompt cache",
@@ -24,27 +24,29 @@ _WORDS: dict[Action, str] = {
 class PromptCache:
     """Tells once, after an answer that used the cache, that it will not be used again."""
 
-    def __init__(self, account: Account, choice: ModelChoice, publish_now: Callable[[Event], None]) -> None:
+    def __init__(
+        self, account: UsageTotals, choice: ModelChoice, publish_now: Callable[[Event], None]
+    ) -> None:
         self._account = account
         self._choice = choice
         self._publish_now = publish_now
         self._told: Usage | None = None
         """The last answer's counts when it was told."""
 
-    def drops(self, action: Action) -> None:
+    def warn_if_dropped(self, action: Action) -> None:
         usage, model = self._account.stats.last_usage, self._choice.model
         if model is None or usage is self._told or not is_in_use(usage):
             return
         self._told = usage
-        told = resending(model, self._account.context_tokens)
-        self._publish_now(Notice(level="info", text=f"{_WORDS[action]}: {told}"))
+        told = resend_cost_text(model, self._account.context_tokens)
+        self._publish_now(Notice(level="info", text=f"{_ACTION_TEXT[action]}: {told}"))
 
 
 def is_in_use(usage: Usage | None) -> bool:
-    return usage is not None and usage.cache_read + usage.cache_write >= _LEAST
+    return usage is not None and usage.cache_read + usage.cache_write >= _MIN_CACHED_TOKENS
 
 
-def resending(model: Model, tokens: int) -> str:
+def resend_cost_text(model: Model, tokens: int) -> str:
     """What a request without the cache takes, with the price where it is known."""
     text = f"the next request sends about {tokens:,} tokens anew"
     if not model.cost.input:

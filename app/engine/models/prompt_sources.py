@@ -19,7 +19,7 @@ from app.resources.system_prompt import (
 from tools.base import Tool
 
 
-class PromptChoice(msgspec.Struct, frozen=True, kw_only=True):
+class SystemPromptOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What command line and trust decide of the prompt."""
 
     is_trusted: bool = False
@@ -36,10 +36,10 @@ class PromptChoice(msgspec.Struct, frozen=True, kw_only=True):
     docs_dir: str = ""
 
 
-class PromptSource:
+class SystemPromptSource:
     """Called with the active tools before every request; answers from memory unless they have changed."""
 
-    def __init__(self, paths: Paths, choice: PromptChoice) -> None:
+    def __init__(self, paths: Paths, choice: SystemPromptOptions) -> None:
         self.paths = paths
         self.choice = choice
         self.extra_sections: dict[str, str] = {}
@@ -63,7 +63,7 @@ class PromptSource:
             more=(*choice.more_skills, *choice.skills, *choice.own_skills),
         )
         if not choice.use_skills:
-            named = tuple(skill for skill in self.skills.skills if _is_named(skill, choice.skills))
+            named = tuple(skill for skill in self.skills.skills if _is_below(skill, choice.skills))
             self.skills = msgspec.structs.replace(self.skills, skills=named)
         self._files = read_prompt_files(self.paths, is_trusted=choice.is_trusted)
         self._reads += 1
@@ -108,5 +108,5 @@ class PromptSource:
         return build_prompt(parts).as_dict()
 
 
-def _is_named(skill: Skill, places: tuple[Path, ...]) -> bool:
+def _is_below(skill: Skill, places: tuple[Path, ...]) -> bool:
     return any(skill.path == place or place in skill.path.parents for place in places)

@@ -24,17 +24,17 @@ class RequestHeads:
     def __init__(self) -> None:
         self._sections: Mapping[str, str] = {}
         self._tools: tuple[Tool, ...] = ()
-        self._last = _made({}, ())
+        self._last = _encode_head({}, ())
 
     def of(self, sections: Mapping[str, str], tools: Sequence[Tool]) -> RequestHead:
         asked = tuple(tools)
         if asked != self._tools or sections != self._sections:
-            self._last = _made(sections, asked)
+            self._last = _encode_head(sections, asked)
             self._sections, self._tools = dict(sections), asked
         return self._last
 
 
-def _made(sections: Mapping[str, str], tools: Sequence[Tool]) -> RequestHead:
+def _encode_head(sections: Mapping[str, str], tools: Sequence[Tool]) -> RequestHead:
     told = declared({tool.name: tool for tool in tools})
     return RequestHead(
         prompt=msgspec.Raw(encode_json(prompt_text(sections))), tools=msgspec.Raw(encode_json(to_wire(told)))

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from app.engine.core.conversation import Conversation
-from app.engine.core.event_bus import Telling
-from app.engine.models.model_requests import Requests
-from app.engine.secrets.session_mask import Masking
+from app.engine.core.event_bus import EventBus
+from app.engine.models.model_requests import ModelRequests
+from app.engine.secrets.session_mask import SessionMask
 from app.sessions.errors import SessionWriteError
 from app.values.entries import UsageEntry
 from app.values.events import EntryAppended
@@ -19,12 +19,12 @@ from app.values.messages import AssistantMessage, Message, ToolResultMessage, us
 from app.values.stream import TextDelta
 from app.values.unable import Unable
 
-_ASKED = (
+_QUESTION_TEMPLATE = (
     "A question beside the work, which goes on afterwards as if it had not been asked. Answer it from what you know "
     "already, in a few sentences, without calling tools.\n\n"
 )
 
-_HANDOFF = (
+_HANDOFF_TEMPLATE = (
     "Work on the goal below goes on in a new session that knows nothing of this one. Write its first prompt, without "
     "calling tools and without a word before or behind it: the goal; what was found out and decided that matters for "
     "it, with the reasons; the files and lines to look at; what was tried and does not work; what comes first "
@@ -36,23 +36,23 @@ class NoAnswer(Unable):
     """The question could not be answered; the text says why."""
 
 
-class Beside(msgspec.Struct, frozen=True):
+class SideQuestions(msgspec.Struct, frozen=True):
     """Of one session."""
 
-    requests: Requests
+    requests: ModelRequests
     conversation: Conversation
-    masking: Masking
-    telling: Telling
+    masking: SessionMask
+    telling: EventBus
 
     async def ask(self, question: str, on_text: Callable[[str], None] = lambda text: None) -> str:
         """The whole answer; `on_text` hears it as it comes. Cancelling stops it."""
         if not question.strip():
             raise NoAnswer("There is no question. Put it behind the command.")
-        return await self._answer(_ASKED + question, on_text)
+        return await self._answer(_QUESTION_TEMPLATE + question, on_text)
 
     async def _answer(self, words: str, on_text: Callable[[str], None]) -> str:
         told = user_message(await self.masking.words(words, "your question"))
-        stream = await self.requests.beside([*answered(self.conversation.said), told])
+        stream = await self.requests.beside([*without_open_calls(self.conversation.said), told])
         try:
             async for event in stream:
                 if isinstance(event, TextDelta):
@@ -73,7 +73,7 @@ class Beside(msgspec.Struct, frozen=True):
             raise NoAnswer("There is no goal. Put behind the command what the new session is for.")
         if not any(isinstance(message, AssistantMessage) for message in self.conversation.said):
             raise NoAnswer("Nothing has been said here that could be handed over. Begin with /new.")
-        return await self._answer(_HANDOFF.format(goal=goal.strip()), on_text)
+        return await self._answer(_HANDOFF_TEMPLATE.format(goal=goal.strip()), on_text)
 
     async def _keep_cost(self, answer: AssistantMessage) -> None:
         log = self.conversation.log
@@ -89,7 +89,7 @@ class Beside(msgspec.Struct, frozen=True):
         await self.telling.publish(EntryAppended(entry=stored))
 
 
-def answered(messages: Sequence[Message]) -> Sequence[Message]:
+def without_open_calls(messages: Sequence[Message]) -> Sequence[Message]:
     """Up to the last message before calls that have no results yet."""
     for at in range(len(messages) - 1, -1, -1):
         message = messages[at]

@@ -8,7 +8,7 @@ import msgspec
 from app.engine.core.conversation import Conversation
 from app.engine.core.toolbox import Toolbox
 from app.engine.permissions.past_verdicts import MAX_TEXT, VerdictLog
-from app.engine.permissions.permission_context import GateStanding
+from app.engine.permissions.permission_context import PermissionContext
 from app.engine.permissions.sandbox_exceptions import place_rules
 from app.engine.permissions.session_rules import SessionRules
 from app.permits.decide import CallDecision, decide, floor_word, would_answer
@@ -29,7 +29,7 @@ class ApprovalRequests:
         *,
         rules: SessionRules,
         verdicts: VerdictLog,
-        standing: GateStanding,
+        standing: PermissionContext,
         conversation: Conversation,
         toolbox: Toolbox,
         judge: Callable[[str, Effects], CallDecision],

@@ -12,10 +12,10 @@ from app.agent.tool_pipeline import CallReading
 from app.permits.decide import CallDecision, PartDecision, is_by_mode
 from tools.base import Tool
 
-_MOST = 5_000
+_MAX_DEFINITIONS = 5_000
 
 
-class KnownDefinitions:
+class ApprovedDefinitions:
     """On disk, for all sessions of a person. One that cannot be read knows nothing, and no rule sleeps."""
 
     def __init__(self, path: Path | None) -> None:
@@ -26,16 +26,16 @@ class KnownDefinitions:
     def looked_at(self, reading: CallReading, decision: CallDecision) -> CallDecision:
         """A rule is about what a server said of its tool when it was given; a mode is about all that it says."""
         if (
-            not _is_of_rule(reading, decision)
+            not _is_decided_by_rule(reading, decision)
             or decision.outcome != "run"
             or not self._has_changed(reading.tool)
         ):
             return decision
-        return _asleep(decision)
+        return _without_rule(decision)
 
     def allowed(self, reading: CallReading, decision: CallDecision | None = None) -> None:
         """By a person, or by a rule of theirs."""
-        if reading.effects.server and (decision is None or _is_of_rule(reading, decision)):
+        if reading.effects.server and (decision is None or _is_decided_by_rule(reading, decision)):
             self._keep(reading.tool)
 
     def _has_changed(self, tool: Tool) -> bool:
@@ -51,7 +51,7 @@ class KnownDefinitions:
                 return
             known.pop(tool.name, None)
             known[tool.name] = _digest(tool)
-            while len(known) > _MOST:
+            while len(known) > _MAX_DEFINITIONS:
                 known.pop(next(iter(known)))
             text = msgspec.json.encode(known)
         if self._path is not None:
@@ -75,7 +75,7 @@ class KnownDefinitions:
             return self._known
 
 
-def _asleep(decision: CallDecision) -> CallDecision:
+def _without_rule(decision: CallDecision) -> CallDecision:
     """The rule that would let it run does not count; the question says why."""
     why = "what its server says of this tool has changed since it was allowed"
     return msgspec.structs.replace(
@@ -98,7 +98,7 @@ def _asleep(decision: CallDecision) -> CallDecision:
     )
 
 
-def _is_of_rule(reading: CallReading, decision: CallDecision) -> bool:
+def _is_decided_by_rule(reading: CallReading, decision: CallDecision) -> bool:
     return bool(reading.effects.server) and not is_by_mode(decision.decided_by)
 
 

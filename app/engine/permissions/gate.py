@@ -17,17 +17,17 @@ from app.agent.tool_pipeline import CallReading, ReadCall
 from app.engine.core.questions import ApprovalReply, RuleChanges
 from app.engine.core.session_core import SessionCore
 from app.engine.permissions.approval_request import ApprovalRequests
-from app.engine.permissions.approved_definitions import KnownDefinitions
-from app.engine.permissions.gate_question import Answering
-from app.engine.permissions.gate_verdict import Judged, Judging, shortened
-from app.engine.permissions.past_verdicts import Past, VerdictLog
-from app.engine.permissions.permission_context import GateStanding
+from app.engine.permissions.approved_definitions import ApprovedDefinitions
+from app.engine.permissions.gate_question import GateQuestions
+from app.engine.permissions.gate_verdict import CallJudge, JudgedCall, shortened
+from app.engine.permissions.past_verdicts import PastVerdict, VerdictLog
+from app.engine.permissions.permission_context import PermissionContext
 from app.engine.permissions.sandbox_exceptions import allowed_places
 from app.engine.permissions.session_rules import SessionRules
-from app.engine.permissions.unheld_files import Unheld, asked_about_unheld
-from app.engine.sandbox.command_context import Whereabouts
-from app.engine.sandbox.network_hosts import Hosts
-from app.engine.sandbox.sandboxes import Boxes
+from app.engine.permissions.unheld_files import Unheld, ask_about_unheld
+from app.engine.sandbox.command_context import CommandContext
+from app.engine.sandbox.network_hosts import NetworkHosts
+from app.engine.sandbox.sandboxes import Sandboxes
 from app.permits.decide import CallDecision, Mode
 from app.permits.kept_back import kept_back
 from app.permits.place import CommandPlace
@@ -41,8 +41,8 @@ _WITHOUT_REASON = (
     "allow and outside: true need a reason, which the user is shown: why the command needs more than the sandbox lets "
     "it do."
 )
-_KEPT = 200
-_MOST_TEXT = 4_000
+_MAX_KEPT = 200
+_MAX_TEXT = 4_000
 
 
 class GateState(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,25 +51,25 @@ class GateState(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode
     has_box: bool
     rules: PermitRules
-    past: tuple[Past, ...]
+    past: tuple[PastVerdict, ...]
     """The verdicts of this session, as far as they are remembered, the oldest first."""
 
 
-class Permits:
+class PermissionGate:
     """One session's gate."""
 
-    def __init__(self, core: SessionCore, standing: GateStanding, *, unheld: Unheld) -> None:
+    def __init__(self, core: SessionCore, standing: PermissionContext, *, unheld: Unheld) -> None:
         """`unheld`: which files undo could not put back."""
         options, conversation, telling = core.options, core.conversation, core.telling
         self.standing = standing
         self._unheld = unheld
         self._workspace = workspace = core.workspace
         self._telling = telling
-        self._whereabouts = Whereabouts(standing.home, standing.agent_dir, standing.sessions_dir)
+        self._whereabouts = CommandContext(standing.home, standing.agent_dir, standing.sessions_dir)
         self._changes = RuleChanges(options, telling)
         self.rules = SessionRules(standing, options, conversation, lambda: self.boxes)
         self._verdicts = VerdictLog(conversation, telling, lambda: self.rules.mode)
-        self.boxes = Boxes(
+        self.boxes = Sandboxes(
             options,
             workspace,
             self._whereabouts,
@@ -77,10 +77,10 @@ class Permits:
             home=standing.home,
             own=standing.agent_dir,
             sessions=standing.sessions_dir,
-            hosts=Hosts(
+            hosts=NetworkHosts(
                 policy=self.rules.policy,
                 place=lambda: self._whereabouts.place(workspace.cwd),
-                can_ask=lambda: standing.asks != "nobody" and not self.answering.answers_nothing,
+                can_ask=lambda: standing.asks != "nobody" and not self.answering.refuses_questions,
                 ask=self._ask,
                 changes=self._changes,
                 keep=self.rules.keep,
@@ -88,8 +88,8 @@ class Permits:
             ),
             allowed_places=lambda verb: allowed_places(self.rules.all().rules, verb),
         )
-        self._definitions = KnownDefinitions(standing.agent_dir / "mcp-allowed.json")
-        self._judging = Judging(
+        self._definitions = ApprovedDefinitions(standing.agent_dir / "mcp-allowed.json")
+        self._judging = CallJudge(
             workspace,
             self._whereabouts,
             self.boxes,
@@ -105,7 +105,7 @@ class Permits:
             toolbox=core.toolbox,
             judge=lambda tool, effects: self.judge(effects, tool=tool),
         )
-        self.answering = Answering(standing, options, telling)
+        self.answering = GateQuestions(standing, options, telling)
         self._told: set[str] = set()
         workspace.spawn_hook = self._judging.watching(workspace.spawn_hook)
         workspace.kept_back = lambda: kept_back(
@@ -146,16 +146,18 @@ class Permits:
         knows_shell = False
         while True:
             seen = self._changes.now
-            reading, looked_at = await asyncio.to_thread(self._look, read, changed, knows_shell)
+            reading, looked_at = await asyncio.to_thread(self._read_and_judge, read, changed, knows_shell)
             if looked_at is None:
                 await self._look_into_shell()
                 knows_shell = True
                 continue
             decision, rules = looked_at.decision, looked_at.rules
             if _may_lose_files(looked_at):
-                decision = await asked_about_unheld(decision, self._unheld, looked_at.place.workspace)
+                decision = await ask_about_unheld(decision, self._unheld, looked_at.place.workspace)
                 if decision.outcome == "run":
-                    await asyncio.to_thread(_let_run, self._definitions, self.boxes, reading, looked_at)
+                    await asyncio.to_thread(
+                        _record_allowed, self._definitions, self.boxes, reading, looked_at
+                    )
             self._warn_once(*map(str, rules.problems))
             self._warn_once(*(f"No allow rule of the {one}'s counts." for one in rules.left_out))
             if decision.outcome == "run":
@@ -167,7 +169,7 @@ class Permits:
             has_reason = program is not None and (program.outside or program.reason).strip()
             if (is_leaving(decision) or is_request(decision)) and not has_reason:
                 return Verdict(is_blocked=True, reason=_WITHOUT_REASON)
-            if self.standing.asks == "nobody" or self.answering.answers_nothing:
+            if self.standing.asks == "nobody" or self.answering.refuses_questions:
                 return self._refused(call, decision, "Needs approval and nobody can give it")
             rule_name = reading.effects.acts_as or call.name
             asking = self._ask(call, reading.shown_arguments, decision, looked_at.place, rule_name=rule_name)
@@ -187,7 +189,7 @@ class Permits:
             if not reply.allows:
                 return self._refused(call, decision, "The user said no", reply.reason, by="person")
             self._definitions.allowed(reading)
-            self.boxes.decided(call.id, decision, looked_at.mode, _words_of(reading))
+            self.boxes.decided(call.id, decision, looked_at.mode, _command_text(reading))
             self._verdicts.note(call, decision, "run", "person")
             return Verdict()
 
@@ -197,9 +199,9 @@ class Permits:
         if own is not None and own.problem:
             self._warn_once(f"Commands do not have all of your shell (bash.ownShell): {own.problem}.")
 
-    def _look(
+    def _read_and_judge(
         self, read: ReadCall, changed: dict[str, Any] | None, knows_shell: bool
-    ) -> tuple[CallReading, Judged | None]:
+    ) -> tuple[CallReading, JudgedCall | None]:
         """For a thread: a call is read and judged in one. Not judged: it is a command whose names may be those of the
         person's own shell, which is not known yet."""
         reading = read(changed)
@@ -209,7 +211,7 @@ class Permits:
             return reading, None
         judged = self._judging.judged(reading)
         if judged.decision.outcome == "run" and not _may_lose_files(judged):
-            _let_run(self._definitions, self.boxes, reading, judged)
+            _record_allowed(self._definitions, self.boxes, reading, judged)
         return reading, judged
 
     def judge(self, effects: Effects, *, tool: str) -> CallDecision:
@@ -256,19 +258,21 @@ class Permits:
                 self._telling.warn(text)
 
 
-def _may_lose_files(judged: Judged) -> bool:
+def _may_lose_files(judged: JudgedCall) -> bool:
     """Whether a command runs in `auto-edit` that removes files."""
     decision = judged.decision
     removes = any(part.removals for part in decision.verdict.parts)
     return judged.mode == "auto-edit" and decision.outcome == "run" and removes
 
 
-def _let_run(definitions: KnownDefinitions, boxes: Boxes, reading: CallReading, judged: Judged) -> None:
+def _record_allowed(
+    definitions: ApprovedDefinitions, boxes: Sandboxes, reading: CallReading, judged: JudgedCall
+) -> None:
     definitions.allowed(reading, judged.decision)
-    boxes.decided(reading.call.id, judged.decision, judged.mode, _words_of(reading))
+    boxes.decided(reading.call.id, judged.decision, judged.mode, _command_text(reading))
 
 
-def _words_of(reading: CallReading) -> str:
+def _command_text(reading: CallReading) -> str:
     """The command of a call, or what stands for it."""
     program = reading.effects.runs
     return reading.tool.name if program is None else program.code

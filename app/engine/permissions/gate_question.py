@@ -6,26 +6,26 @@ has to type like a person.
 
 from typing import Any, Literal
 
-from app.engine.core.event_bus import Telling
+from app.engine.core.event_bus import EventBus
 from app.engine.core.options import SessionOptions
-from app.engine.core.questions import ApprovalReply, Keeps, answer_to
-from app.engine.permissions.permission_context import GateStanding
+from app.engine.core.questions import ApprovalReply, RuleScope, ask_question
+from app.engine.permissions.permission_context import PermissionContext
 from app.values.approvals import Approval
 
-ANSWER_SECONDS = 600.0
+PROGRAM_ANSWER_TIMEOUT = 600.0
 """How long a program has for an answer: nothing waits for ever."""
-UNKNOWN_SECONDS = 60.0
+UNKNOWN_PROGRAM_TIMEOUT = 60.0
 """The same of one that has neither said that it answers nor done so."""
 ONCE, DENY = "Allow once", "Deny"
-_ALWAYS: dict[Keeps, str] = {"session": "Always in this session: ", "project": "Always in this project: "}
+_ALWAYS: dict[RuleScope, str] = {"session": "Always in this session: ", "project": "Always in this project: "}
 
 ProgramAnswers = Literal["unknown", "ask", "deny"]
 
 
-class Answering:
+class GateQuestions:
     """For one session's gate."""
 
-    def __init__(self, standing: GateStanding, options: SessionOptions, telling: Telling) -> None:
+    def __init__(self, standing: PermissionContext, options: SessionOptions, telling: EventBus) -> None:
         self._standing = standing
         self._options = options
         self._telling = telling
@@ -36,7 +36,7 @@ class Answering:
         self._program = answers
 
     @property
-    def answers_nothing(self) -> bool:
+    def refuses_questions(self) -> bool:
         """A program wants no questions: what would be asked is refused."""
         return self._standing.asks == "program" and self._program == "deny"
 
@@ -47,29 +47,31 @@ class Answering:
         if not is_floor:
             options += tuple(word + rule.text for word in _ALWAYS.values() for rule in approval.rules)
         try:
-            said = await self._put("select", title, approval, options=options)
+            said = await self._ask_question("select", title, approval, options=options)
             if is_floor and said == ONCE:
                 word = approval.floor_word
-                said = await self._put(
+                said = await self._ask_question(
                     "input", f"Type {word} to let it run this once", approval, placeholder=word
                 )
         except TimeoutError:
             return None
-        return _reply_of(said, approval)
+        return _parse_reply(said, approval)
 
-    async def _put(self, method: str, title: str, approval: Approval, **more: Any) -> Any:
+    async def _ask_question(self, method: str, title: str, approval: Approval, **more: Any) -> Any:
         seconds = self._seconds() if self._standing.asks == "program" else None
-        said = await answer_to(self._telling.publish_now, method, title, seconds, approval=approval, **more)
+        said = await ask_question(
+            self._telling.publish_now, method, title, seconds, approval=approval, **more
+        )
         if said is not None and self._program == "unknown":
             self._program = "ask"
         return said
 
     def _seconds(self) -> float:
         chosen = self._options.in_force.settings.permissions.timeout_seconds
-        return chosen or (UNKNOWN_SECONDS if self._program == "unknown" else ANSWER_SECONDS)
+        return chosen or (UNKNOWN_PROGRAM_TIMEOUT if self._program == "unknown" else PROGRAM_ANSWER_TIMEOUT)
 
 
-def _reply_of(said: Any, approval: Approval) -> ApprovalReply:
+def _parse_reply(said: Any, approval: Approval) -> ApprovalReply:
     """An answer by a face that knows replies, or one of the options by its words. Anything else is no."""
     if isinstance(said, ApprovalReply):
         return said

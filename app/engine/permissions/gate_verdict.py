@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from app.agent.tool_pipeline import CallReading
-from app.engine.permissions.approved_definitions import KnownDefinitions
-from app.engine.sandbox.command_context import Whereabouts
-from app.engine.sandbox.sandboxes import Boxes
+from app.engine.permissions.approved_definitions import ApprovedDefinitions
+from app.engine.sandbox.command_context import CommandContext
+from app.engine.sandbox.sandboxes import Sandboxes
 from app.permits.decide import CallDecision, Mode, Policy, decide, is_by_mode
 from app.permits.place import CommandPlace
 from app.permits.rules import PermitRules
@@ -22,10 +22,10 @@ from tools.effects import Effects, Program
 from tools.running.shell import SpawnHook, SpawnPlan
 from tools.workspace import Workspace
 
-_MOST_REQUESTS = 8
+_MAX_REQUESTS = 8
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class JudgedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call that was looked at."""
 
     place: CommandPlace
@@ -38,23 +38,23 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     is_by_mode_alone: bool
 
 
-class Judging(msgspec.Struct, frozen=True):
+class CallJudge(msgspec.Struct, frozen=True):
     """For one session's gate. It does nothing."""
 
     workspace: Workspace
-    whereabouts: Whereabouts
-    boxes: Boxes
-    definitions: KnownDefinitions
+    whereabouts: CommandContext
+    boxes: Sandboxes
+    definitions: ApprovedDefinitions
     rules: Callable[[], PermitRules]
     policy: Callable[[PermitRules], Policy]
 
-    def judged(self, reading: CallReading) -> Judged:
+    def judged(self, reading: CallReading) -> JudgedCall:
         """A call, by all that is known of it. For a thread."""
         place, decision, rules, mode = self.decided(
             reading.tool.name, reading.effects, arguments=reading.shown_arguments, claim=reading.tool.claim
         )
         decision = self.definitions.looked_at(reading, decision)
-        return Judged(
+        return JudgedCall(
             place=place,
             decision=decision,
             rules=rules,
@@ -101,16 +101,16 @@ class Judging(msgspec.Struct, frozen=True):
         policy = self.policy(rules)
         decision = decide(judge_call(request, place), request.tool, policy, place)
         if program is not None and self.boxes.are_in_force:
-            decision = self._with_leave(decision, program, policy, place)
+            decision = self._with_sandbox_request(decision, program, policy, place)
         return place, decision, rules, policy.mode
 
-    def _with_leave(
+    def _with_sandbox_request(
         self, decision: CallDecision, program: Program, policy: Policy, place: CommandPlace
     ) -> CallDecision:
         """The same where the call asks for more than the sandbox lets it do."""
         if program.outside is not None:
             return leaving(decision, program.code, program.outside, policy.mode)
-        asked = [self.boxes.asked_leave(text) for text in program.requests[:_MOST_REQUESTS]]
+        asked = [self.boxes.asked_leave(text) for text in program.requests[:_MAX_REQUESTS]]
         found = [one for one in asked if one is not None]
         return requesting(decision, found, program.reason, policy, place)
 

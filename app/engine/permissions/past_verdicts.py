@@ -7,19 +7,19 @@ from typing import Any
 import msgspec
 
 from app.engine.core.conversation import Conversation
-from app.engine.core.event_bus import Telling
+from app.engine.core.event_bus import EventBus
 from app.permits.decide import CallDecision, Outcome, PartDecision
 from app.permits.verdicts import CallPart, risk_of, verdict_of
 from app.values.content import ToolCall
 from app.values.entries import CustomEntry, Entry
 from app.values.events import EntryAppended
 
-ENTRY = "bayou.permit"
+VERDICT_ENTRY_TYPE = "bayou.permit"
 MAX_TEXT = 4_000
-_KEPT = 200
+_MAX_KEPT = 200
 
 
-class Past(msgspec.Struct, frozen=True, kw_only=True):
+class PastVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """One verdict of this session."""
 
     call_id: str
@@ -32,22 +32,24 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
 class VerdictLog:
     """The verdicts of one session, written down as they are made."""
 
-    def __init__(self, conversation: Conversation, telling: Telling, mode: Callable[[], str]) -> None:
+    def __init__(self, conversation: Conversation, telling: EventBus, mode: Callable[[], str]) -> None:
         self._conversation = conversation
         self._telling = telling
         self._mode = mode
-        self.past: deque[Past] = deque(maxlen=_KEPT)
+        self.past: deque[PastVerdict] = deque(maxlen=_MAX_KEPT)
         """Those of this run, the oldest first."""
 
     def note(
         self, call: ToolCall, decision: CallDecision, outcome: str, by: str, *, is_silent: bool = False
     ) -> None:
         """Writes a verdict down, unless the mode alone let the call run, as it does with most."""
-        self.past.append(Past(call_id=call.id, tool=call.name, decision=decision, outcome=outcome, by=by))
+        self.past.append(
+            PastVerdict(call_id=call.id, tool=call.name, decision=decision, outcome=outcome, by=by)
+        )
         if is_silent or self._conversation.log.is_read_only:
             return
         entry = self._conversation.note(
-            ENTRY,
+            VERDICT_ENTRY_TYPE,
             {
                 "callId": call.id,
                 "tool": call.name,
@@ -63,27 +65,27 @@ class VerdictLog:
         )
         self._telling.publish_now(EntryAppended(entry=entry))
 
-    def all(self) -> tuple[Past, ...]:
+    def all(self) -> tuple[PastVerdict, ...]:
         """Those of this run, behind those that earlier ones wrote down."""
         known = {one.call_id for one in self.past}
-        earlier = [one for one in recorded(self._conversation.log.entries) if one.call_id not in known]
-        return (*earlier[-_KEPT:], *self.past)
+        earlier = [one for one in read_verdicts(self._conversation.log.entries) if one.call_id not in known]
+        return (*earlier[-_MAX_KEPT:], *self.past)
 
 
-def recorded(entries: Iterable[Entry]) -> list[Past]:
+def read_verdicts(entries: Iterable[Entry]) -> list[PastVerdict]:
     """Those that stand in the record, the oldest first; what is not of that form is passed over."""
-    found: list[Past] = []
+    found: list[PastVerdict] = []
     for entry in entries:
-        if isinstance(entry, CustomEntry) and entry.custom_type == ENTRY:
-            past = _past_of(entry.data)
+        if isinstance(entry, CustomEntry) and entry.custom_type == VERDICT_ENTRY_TYPE:
+            past = _verdict_from_data(entry.data)
             if past is not None:
                 found.append(past)
     return found
 
 
-def _past_of(data: Any) -> Past | None:
+def _verdict_from_data(data: Any) -> PastVerdict | None:
     try:
-        told = msgspec.convert(data, _Told)
+        told = msgspec.convert(data, _StoredVerdict)
     except msgspec.ValidationError:
         return None
     parts: list[CallPart] = []
@@ -95,7 +97,7 @@ def _past_of(data: Any) -> Past | None:
     outcome: Outcome = "run" if told.decision == "run" else "refuse"
     verdict = verdict_of(parts)
     answers = tuple(PartDecision(part=part, outcome=outcome, decided_by=told.by) for part in verdict.parts)
-    return Past(
+    return PastVerdict(
         call_id=told.call_id,
         tool=told.tool,
         decision=CallDecision(outcome=outcome, verdict=verdict, answers=answers),
@@ -104,15 +106,15 @@ def _past_of(data: Any) -> Past | None:
     )
 
 
-class _ToldPart(msgspec.Struct, frozen=True):
+class _StoredPart(msgspec.Struct, frozen=True):
     text: str
     letter: str
     why: str
 
 
-class _Told(msgspec.Struct, frozen=True, rename="camel"):
+class _StoredVerdict(msgspec.Struct, frozen=True, rename="camel"):
     call_id: str
     decision: str
     by: str
-    parts: tuple[_ToldPart, ...]
+    parts: tuple[_StoredPart, ...]
     tool: str = ""

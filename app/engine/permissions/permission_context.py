@@ -10,17 +10,17 @@ from app.permits.decide import Mode
 from app.permits.rules import PermitRules, WrittenRules, rules_of
 from app.resources.settings.in_force import InForce
 
-Asked = Literal["nobody", "program", "person"]
+Approver = Literal["nobody", "program", "person"]
 
 
-async def _nothing_counts() -> bool:
+async def _never_trusted() -> bool:
     return False
 
 
-class GateStanding(msgspec.Struct, frozen=True, kw_only=True):
+class PermissionContext(msgspec.Struct, frozen=True, kw_only=True):
     """Who stands behind a session: whom it can ask, and what the project's own word counts."""
 
-    asks: Asked = "nobody"
+    asks: Approver = "nobody"
     home: Path = msgspec.field(default_factory=Path.home)
     folder: Callable[[], Path] = Path.cwd
     """The one that the session works in."""
@@ -28,15 +28,15 @@ class GateStanding(msgspec.Struct, frozen=True, kw_only=True):
     sessions_dir: Path | None = None
     """Of all sessions, where that is not in the agent folder."""
     is_trusted: Callable[[], bool] = lambda: False
-    counts_now: Callable[[], Awaitable[bool]] = _nothing_counts
+    counts_now: Callable[[], Awaitable[bool]] = _never_trusted
     """The same, looked at again: what was changed or added since the answer was not part of it."""
-    has_nothing: Callable[[], bool] = lambda: False
+    needs_no_trust: Callable[[], bool] = lambda: False
     """Nobody was asked, for the folder brings nothing along that would count."""
     is_accepted: Callable[[], bool] = lambda: False
     """The person said yes to the very text of the project's settings, and not only to the folder."""
 
 
-def mode_of(in_force: InForce, standing: GateStanding, *, has_box: Callable[[], bool]) -> Mode:
+def mode_of(in_force: InForce, standing: PermissionContext, *, has_box: Callable[[], bool]) -> Mode:
     """`has_box` is asked where it matters: it may have to be tried."""
     chosen = in_force.settings.permissions.mode
     if chosen != "default":
@@ -46,7 +46,7 @@ def mode_of(in_force: InForce, standing: GateStanding, *, has_box: Callable[[], 
     return "auto-edit" if standing.is_trusted() and has_box() else "ask"
 
 
-def rules_in(in_force: InForce, standing: GateStanding) -> PermitRules:
+def rules_from_settings(in_force: InForce, standing: PermissionContext) -> PermitRules:
     """Those of the files, the project's `allow` only as the text that the person accepted."""
     lists = {deed: in_force.said(f"permissions.{deed}") for deed in ("allow", "ask", "deny")}
     written: list[WrittenRules] = []

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from app.engine.core.questions import Keeps
+from app.engine.core.questions import RuleScope
 from app.engine.sandbox.sandbox_places import PlaceVerb
 from app.permits.rules import PermitRule
 from app.permits.sandbox_exceptions import place_of, place_rule
@@ -16,8 +16,8 @@ from app.values.messages import Message, ToolResultMessage
 from tools.box.refusals import place_to_allow, shown
 from tools.files.presence import exists
 
-_LOOKED_AT = 12
-_OFFERED = 3
+_MAX_RESULTS = 12
+_MAX_OFFERED = 3
 
 
 class RefusedPlace(msgspec.Struct, frozen=True):
@@ -31,15 +31,15 @@ def place_rules(messages: Sequence[Message], home: Path) -> tuple[str, ...]:
     """For the places that the last results say were refused, the latest first."""
     at_home = os.path.realpath(home)
     found: list[str] = []
-    for message in messages[-_LOOKED_AT:][::-1]:
-        for one in _told(message) if isinstance(message, ToolResultMessage) else ():
+    for message in messages[-_MAX_RESULTS:][::-1]:
+        for one in _refused_places(message) if isinstance(message, ToolResultMessage) else ():
             place = place_to_allow(one.place, at_home, lambda name: exists(Path(name)))
             if one.kind == "write" and place is not None:
                 found.append(place_rule(shown(place, at_home)))
-    return tuple(dict.fromkeys(found))[:_OFFERED]
+    return tuple(dict.fromkeys(found))[:_MAX_OFFERED]
 
 
-def _told(message: ToolResultMessage) -> tuple[RefusedPlace, ...]:
+def _refused_places(message: ToolResultMessage) -> tuple[RefusedPlace, ...]:
     try:
         details = msgspec.convert(message.details or {}, dict[str, Any])
         sandbox = msgspec.convert(details.get("sandbox", {}), dict[str, Any])
@@ -66,7 +66,7 @@ def allowed_places(rules: Iterable[PermitRule], verb: PlaceVerb) -> tuple[str, .
     return tuple(rule.pattern for rule in rules if rule.kind == f"sandbox.{verb}" and rule.deed == "allow")
 
 
-def keep_rule(rule: str, keeps: Keeps, in_force: InForce, folder: str) -> None:
+def keep_rule(rule: str, keeps: RuleScope, in_force: InForce, folder: str) -> None:
     """In the person's own settings: for all sessions, or for those in this folder."""
     if keeps == "person":
         mine = in_force.said("permissions.allow").get("global", ())

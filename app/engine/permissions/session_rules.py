@@ -7,9 +7,9 @@ import msgspec
 from app.engine.core.conversation import Conversation
 from app.engine.core.options import SessionOptions
 from app.engine.core.questions import ApprovalReply
-from app.engine.permissions.permission_context import GateStanding, mode_of, rules_in
+from app.engine.permissions.permission_context import PermissionContext, mode_of, rules_from_settings
 from app.engine.permissions.sandbox_exceptions import allow_place, keep_rule
-from app.engine.sandbox.sandboxes import Boxes
+from app.engine.sandbox.sandboxes import Sandboxes
 from app.permits.decide import MODES, Mode, Policy
 from app.permits.rules import Deed, PermitRule, PermitRules, RuleProblem, parse
 from app.sessions.log import SessionLog
@@ -25,10 +25,10 @@ class SessionRules:
 
     def __init__(
         self,
-        standing: GateStanding,
+        standing: PermissionContext,
         options: SessionOptions,
         conversation: Conversation,
-        boxes: Callable[[], Boxes],
+        boxes: Callable[[], Sandboxes],
     ) -> None:
         """`boxes`: the session's sandbox, which goes by these rules itself."""
         self._standing = standing
@@ -49,7 +49,7 @@ class SessionRules:
         self._options.in_force.set("permissions.mode", mode)
 
     def all(self) -> PermitRules:
-        found = rules_in(self._options.in_force, self._standing)
+        found = rules_from_settings(self._options.in_force, self._standing)
         return msgspec.structs.replace(found, rules=(*self._given, *found.rules))
 
     def policy(self, rules: PermitRules | None = None) -> Policy:

@@ -21,7 +21,7 @@ Unheld = Callable[[Iterable[str], bool], Awaitable[tuple[Uncovered, ...]]]
 """Which files at or below paths undo could not put back; the second says whether those that git ignores count."""
 
 
-async def asked_about_unheld(decision: CallDecision, unheld: Unheld, workspace: str) -> CallDecision:
+async def ask_about_unheld(decision: CallDecision, unheld: Unheld, workspace: str) -> CallDecision:
     """The same decision, or a question about each part whose files undo does not hold."""
     answers: list[PartDecision] = []
     for answer in decision.answers:
@@ -32,7 +32,7 @@ async def asked_about_unheld(decision: CallDecision, unheld: Unheld, workspace: 
             if paths:
                 lost += await unheld(paths, ignored)
         if lost:
-            why = f"{part.why}, and /undo could not bring back {_named(lost)}"
+            why = f"{part.why}, and /undo could not bring back {_list_names(lost)}"
             part = msgspec.structs.replace(part, why=why)
             answer = PartDecision(part=part, outcome="ask", decided_by=NOT_HELD)
         answers.append(answer)
@@ -56,7 +56,7 @@ def _paths(removals: list[Removal], workspace: str) -> tuple[str, ...]:
     return tuple(path for path in found if path == workspace or path.startswith(workspace + "/"))
 
 
-def _named(lost: list[Uncovered]) -> str:
+def _list_names(lost: list[Uncovered]) -> str:
     shown = [f"{one.path} ({one.why})" for one in lost[:_MAX_NAMED]]
     more = len(lost) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "")

@@ -10,15 +10,15 @@ from typing import Any
 import msgspec
 
 from app.engine.core.conversation import Conversation
-from app.engine.core.event_bus import Telling
-from app.engine.core.questions import answer_to
+from app.engine.core.event_bus import EventBus
+from app.engine.core.questions import ask_question
 from app.engine.core.toolbox import Toolbox
-from app.engine.models.model_requests import Requests
-from app.engine.permissions.gate import Permits
-from app.engine.permissions.permission_context import Asked
+from app.engine.models.model_requests import ModelRequests
+from app.engine.permissions.gate import PermissionGate
+from app.engine.permissions.permission_context import Approver
 from app.engine.permissions.session_rules import PLAN, is_planned
 from app.engine.planning.todo_changes import TodoRefused, steps_of
-from app.engine.planning.todo_list import Todos
+from app.engine.planning.todo_list import TodoList
 from app.permits.decide import Mode
 from app.resources.settings.in_force import InForce
 from app.values.events import EntryAppended, PlanModeChanged, PlanProposed
@@ -49,29 +49,29 @@ class PlanOutcome(msgspec.Struct, frozen=True, kw_only=True):
     ends_run: bool = False
 
 
-class Planning(msgspec.Struct, eq=False):
+class PlanMode(msgspec.Struct, eq=False):
     """Of one session. Whether it is on belongs to the place in the tree, as an entry there says."""
 
     conversation: Conversation
-    permits: Permits
-    todos: Todos
-    telling: Telling
+    permits: PermissionGate
+    todos: TodoList
+    telling: EventBus
     toolbox: Toolbox
-    requests: Requests
+    requests: ModelRequests
     in_force: InForce
-    asks: Asked
+    asks: Approver
     unanswered: PlanProposed | None = None
     """The last plan that was proposed where no face can accept one."""
-    _before: Mode | None = None
+    _mode_before: Mode | None = None
     """The mode of permissions that comes back with its end; None: it is off."""
 
     def __post_init__(self) -> None:
-        self.toolbox.withhold(self._withholds)
-        self.in_force.subscribe(lambda before: self._left_by_mode())
+        self.toolbox.withhold(self._withheld_tools)
+        self.in_force.subscribe(lambda before: self._on_mode_change())
 
     @property
     def is_on(self) -> bool:
-        return self._before is not None and self.permits.rules.mode == "read-only"
+        return self._mode_before is not None and self.permits.rules.mode == "read-only"
 
     def switch(self, is_on: bool) -> None:
         """While it is on, nothing changes and the agent plans; left, permissions are what they were before."""
@@ -84,7 +84,7 @@ class Planning(msgspec.Struct, eq=False):
 
     def end(self) -> None:
         """Back to the mode that was before."""
-        if self._before is not None:
+        if self._mode_before is not None:
             self._note(is_on=False)
             self._leave()
 
@@ -93,23 +93,23 @@ class Planning(msgspec.Struct, eq=False):
         is_on = is_planned(self.conversation.log)
         if is_on and not self.is_on:
             self._enter()
-        elif not is_on and self._before is not None:
+        elif not is_on and self._mode_before is not None:
             self._leave()
 
     def _enter(self) -> None:
-        self._before = self.permits.rules.mode
+        self._mode_before = self.permits.rules.mode
         self.permits.rules.set_mode("read-only")
         self._tell()
 
     def _leave(self) -> None:
-        before, self._before = self._before, None
+        before, self._mode_before = self._mode_before, None
         self.permits.rules.set_mode(before or "ask")
         self._tell()
 
-    def _left_by_mode(self) -> None:
+    def _on_mode_change(self) -> None:
         """Another mode of permissions ends it, too, whoever chose that."""
-        if self._before is not None and self.permits.rules.mode != "read-only":
-            self._before = None
+        if self._mode_before is not None and self.permits.rules.mode != "read-only":
+            self._mode_before = None
             self._note(is_on=False)
             self._tell()
 
@@ -123,7 +123,7 @@ class Planning(msgspec.Struct, eq=False):
         if not self.conversation.log.is_read_only:
             self.telling.publish_now(EntryAppended(entry=self.conversation.note(PLAN, {"on": is_on})))
 
-    def _withholds(self, tools: Mapping[str, Tool]) -> set[str]:
+    def _withheld_tools(self, tools: Mapping[str, Tool]) -> set[str]:
         """What could not run now, or what there is nothing to propose for."""
         if not self.is_on:
             return {TOOL_NAME}
@@ -142,14 +142,14 @@ class Planning(msgspec.Struct, eq=False):
                 text="The plan is the answer: no person can accept it here. Nothing was changed.",
                 ends_run=True,
             )
-        said = await answer_to(
+        said = await ask_question(
             self.telling.publish_now,
             "select",
             f"Plan: {title}\n\n{plan}",
             options=(ACCEPT, STAY),
             plan=PlanProposed(title=title, plan=plan),
         )
-        reply = _reply_of(said)
+        reply = _parse_reply(said)
         if not reply.accepts and reply.remark:
             return PlanOutcome(
                 text=f"The user did not accept it yet. Their words: {reply.remark}\nChange it and propose it again."
@@ -176,7 +176,7 @@ class Planning(msgspec.Struct, eq=False):
 TOOL_NAME = "propose_plan"
 
 
-def _reply_of(said: Any) -> PlanReply:
+def _parse_reply(said: Any) -> PlanReply:
     """By a face that knows plans, or one of the options by its words; other words are a remark, nothing is a no."""
     if isinstance(said, PlanReply):
         return said

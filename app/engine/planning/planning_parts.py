@@ -2,20 +2,26 @@
 
 from app.engine.core.delivery import SendMessage
 from app.engine.core.session_core import SessionCore
-from app.engine.models.model_requests import Requests
-from app.engine.permissions.gate import Permits
-from app.engine.planning.plan_mode import Planning
-from app.engine.planning.todo_list import Todos
-from app.engine.secrets.session_mask import Masking
+from app.engine.models.model_requests import ModelRequests
+from app.engine.permissions.gate import PermissionGate
+from app.engine.planning.plan_mode import PlanMode
+from app.engine.planning.todo_list import TodoList
+from app.engine.secrets.session_mask import SessionMask
 
 
 class PlanningParts:
     """The list of todos, and plan mode, in which no reminder of todos is sent."""
 
     def __init__(
-        self, core: SessionCore, permits: Permits, requests: Requests, masking: Masking, *, send: SendMessage
+        self,
+        core: SessionCore,
+        permits: PermissionGate,
+        requests: ModelRequests,
+        masking: SessionMask,
+        *,
+        send: SendMessage,
     ) -> None:
-        self.todos = Todos(
+        self.todos = TodoList(
             core.conversation,
             core.telling,
             core.options,
@@ -24,7 +30,7 @@ class PlanningParts:
             send=send,
             may_remind=lambda: not self.plan.is_on,
         )
-        self.plan = Planning(
+        self.plan = PlanMode(
             core.conversation,
             permits,
             self.todos,

@@ -53,7 +53,7 @@ def todo_tool(list_now: Callable[[], Phases], change: Callable[[TodoChange], Awa
         except TodoRefused as problem:
             raise ToolError(str(problem)) from None
         text = told(phases) if arguments.op in ("set", "view") else told_after(phases)
-        return text_result(text, details={"changed": _changed(before, phases)})
+        return text_result(text, details={"changed": _changed_lines(before, phases)})
 
     return Tool(
         name="todo",
@@ -65,7 +65,7 @@ def todo_tool(list_now: Callable[[], Phases], change: Callable[[TodoChange], Awa
         schema=schema_of(TodoArguments),
         arguments=TodoArguments,
         effects=no_effects,
-        prepare=_mended,
+        prepare=_repair_arguments,
         run=run,
         show=_show_list,
         snippet="Keep a list of what is to be done",
@@ -74,7 +74,7 @@ def todo_tool(list_now: Callable[[], Phases], change: Callable[[TodoChange], Awa
     )
 
 
-def _changed(before: Phases, after: Phases) -> list[str]:
+def _changed_lines(before: Phases, after: Phases) -> list[str]:
     """What was closed, or else what came or now waits for something: what a person wants to read of it."""
     was_open = {item.content for item in open_items(before)}
     closed = [item.content for item in items_of(after) if not item.is_open and item.content in was_open]
@@ -87,25 +87,25 @@ def _changed(before: Phases, after: Phases) -> list[str]:
     )
 
 
-def _mended(arguments: dict[str, Any]) -> dict[str, Any]:
+def _repair_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
     """Other names of operations, lists that came as JSON text, items that came as objects."""
     mended = dict(arguments)
     op = mended.get("op") or mended.pop("operation", None) or mended.pop("action", None)
     if op is not None:
         mended["op"] = _OTHER_NAMES.get(op, op) if isinstance(op, str) else op
-    phases, tasks = _list(mended.get("phases")), _list(mended.get("tasks"))
+    phases, tasks = _parse_list(mended.get("phases")), _parse_list(mended.get("tasks"))
     if phases is not None:
-        mended["phases"] = [_phase(phase) for phase in phases]
+        mended["phases"] = [_repair_phase(phase) for phase in phases]
     if tasks is not None and mended.get("op") == "set" and not phases:
         name = mended.pop("phase", None) or "Todos"
-        mended["phases"] = [{"name": name, "tasks": [_item(item) for item in tasks]}]
+        mended["phases"] = [{"name": name, "tasks": [_repair_item(item) for item in tasks]}]
         del mended["tasks"]
     elif tasks is not None:
-        mended["tasks"] = [_item(item) for item in tasks]
+        mended["tasks"] = [_repair_item(item) for item in tasks]
     return mended
 
 
-def _list(value: Any) -> list[Any] | None:
+def _parse_list(value: Any) -> list[Any] | None:
     """As it came, or as the text of one; None: it is none, and is refused in the usual words."""
     if isinstance(value, str):
         try:
@@ -115,19 +115,19 @@ def _list(value: Any) -> list[Any] | None:
     return cast(list[Any], value) if isinstance(value, list) else None
 
 
-def _phase(phase: Any) -> Any:
+def _repair_phase(phase: Any) -> Any:
     if not isinstance(phase, dict):
         return phase
     given = cast(dict[str, Any], phase)
     tasks = given.get("tasks", given.get("items"))
-    items = _list(tasks)
+    items = _parse_list(tasks)
     return {
         "name": given.get("name", "Todos"),
-        "tasks": tasks if items is None else [_item(item) for item in items],
+        "tasks": tasks if items is None else [_repair_item(item) for item in items],
     }
 
 
-def _item(item: Any) -> Any:
+def _repair_item(item: Any) -> Any:
     if not isinstance(item, dict):
         return item
     given = cast(dict[str, Any], item)

@@ -11,11 +11,11 @@ import msgspec
 
 from app.engine.core.conversation import Conversation
 from app.engine.core.delivery import SendMessage
-from app.engine.core.event_bus import Telling
+from app.engine.core.event_bus import EventBus
 from app.engine.core.options import SessionOptions
-from app.engine.core.runs import NextRun
+from app.engine.core.runs import RunStartCallbacks
 from app.engine.planning.todo_changes import TodoChange, TodoRefused, changed, normalised
-from app.engine.secrets.session_mask import Masking
+from app.engine.secrets.session_mask import SessionMask
 from app.sessions.log import SessionLog
 from app.values.entries import CustomEntry, Entry
 from app.values.events import EntryAppended, TodoAutoClear, TodoReminder, TodosChanged
@@ -23,25 +23,25 @@ from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessa
 from app.values.todos import Phases, TodoPhase, open_items, reminder, told, with_list
 from app.values.wire import from_wire, to_wire
 
-ENTRY = "bayou.todos"
-REMINDER = "todo-reminder"
-TOLD = "todo-list"
+TODOS_ENTRY_TYPE = "bayou.todos"
+REMINDER_TYPE = "todo-reminder"
+LIST_MESSAGE_TYPE = "todo-list"
 MOST_REMINDERS = 3
-CLEAR_SECONDS = 10.0
+CLEAR_DELAY = 10.0
 """How long a finished list stands there."""
 
 
-class Todos(msgspec.Struct, eq=False):
+class TodoList(msgspec.Struct, eq=False):
     """Told of every change by an event, behind its entry."""
 
     conversation: Conversation
-    telling: Telling
+    telling: EventBus
     options: SessionOptions
-    masking: Masking
-    next_run: NextRun
+    masking: SessionMask
+    next_run: RunStartCallbacks
     send: SendMessage
     """Gives the agent a message with what it reads next."""
-    clear_seconds: float = CLEAR_SECONDS
+    clear_seconds: float = CLEAR_DELAY
     may_remind: Callable[[], bool] = lambda: True
     """Whether the agent could go on with them."""
     _phases: Phases = ()
@@ -56,15 +56,15 @@ class Todos(msgspec.Struct, eq=False):
         """The list of the place where the session stands."""
         log = self.conversation.log
         if self._log is not log or self._leaf != log.leaf_id:
-            found = self._look(log)
+            found = self._read(log)
             self._log, self._leaf, self._phases = log, log.leaf_id, found
         return self._phases
 
-    def _look(self, log: SessionLog) -> Phases:
+    def _read(self, log: SessionLog) -> Phases:
         for entry in log.upwards():
             if log is self._log and self._leaf is not None and entry.id == self._leaf:
                 return self._phases
-            if isinstance(entry, CustomEntry) and entry.custom_type == ENTRY:
+            if isinstance(entry, CustomEntry) and entry.custom_type == TODOS_ENTRY_TYPE:
                 return _phases_of(entry)
         return ()
 
@@ -101,7 +101,7 @@ class Todos(msgspec.Struct, eq=False):
             if phases
             else "The user cleared the todo list."
         )
-        return CustomMessage(custom_type=TOLD, content=text)
+        return CustomMessage(custom_type=LIST_MESSAGE_TYPE, content=text)
 
     async def _record(self, phases: Phases) -> None:
         await self.telling.publish(EntryAppended(entry=self._note(phases)))
@@ -111,7 +111,7 @@ class Todos(msgspec.Struct, eq=False):
             self._clearing = asyncio.get_running_loop().call_later(self.clear_seconds, self._clear)
 
     def _note(self, phases: Phases) -> Entry:
-        entry = self.conversation.note(ENTRY, {"phases": to_wire(phases)})
+        entry = self.conversation.note(TODOS_ENTRY_TYPE, {"phases": to_wire(phases)})
         self._log, self._leaf, self._phases = self.conversation.log, self.conversation.log.leaf_id, phases
         return entry
 
@@ -141,7 +141,7 @@ class Todos(msgspec.Struct, eq=False):
 
     # The end of a run
 
-    def _run_began(self) -> None:
+    def _on_run_start(self) -> None:
         self._reminders = 0
 
     def reminder(self, last: AssistantMessage | None) -> CustomMessage | None:
@@ -157,13 +157,13 @@ class Todos(msgspec.Struct, eq=False):
         if self._reminders >= MOST_REMINDERS or self._was_idle() or not self.may_remind():
             return None
         self._reminders += 1
-        self.next_run.calls(self._run_began)
+        self.next_run.calls(self._on_run_start)
         self.telling.publish_now(
             TodoReminder(
                 todos=tuple(open_items(phases)), attempt=self._reminders, max_attempts=MOST_REMINDERS
             )
         )
-        return CustomMessage(custom_type=REMINDER, content=reminder(phases))
+        return CustomMessage(custom_type=REMINDER_TYPE, content=reminder(phases))
 
     def _was_idle(self) -> bool:
         """The last reminder moved it to nothing: no call came behind it."""
@@ -172,7 +172,7 @@ class Todos(msgspec.Struct, eq=False):
         for message in reversed(self.conversation.messages):
             if isinstance(message, ToolResultMessage):
                 return False
-            if isinstance(message, CustomMessage) and message.custom_type == REMINDER:
+            if isinstance(message, CustomMessage) and message.custom_type == REMINDER_TYPE:
                 return True
         return False
 

@@ -10,7 +10,7 @@ from app.values.messages import CustomMessage, UserMessage
 from tools.workspace import Workspace
 
 
-class FirstQuestion:
+class FirstQuestionHint:
     def __init__(self, conversation: Conversation, workspace: Workspace, options: SessionOptions) -> None:
         self._conversation = conversation
         self._workspace = workspace

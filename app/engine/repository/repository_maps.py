@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 FOLDER_MAP = "repository-map"
 """What a message is called that tells of a folder."""
-SHOWN_AFTER = 2.0
+SHOW_DELAY = 2.0
 """Seconds after which it is told that an index is being made: most are done sooner."""
 
-_GROWN_SECONDS = 0.5
+_POLL_INTERVAL = 0.5
 
 
 def _index():
@@ -41,7 +41,7 @@ class RepositoryMaps:
     def building(self) -> tuple[int, int] | None:
         """While an index has been made for a while: how many files of how many."""
         repository = self._workspace.mapped
-        return repository.upkeep.progress(SHOWN_AFTER) if repository is not None else None
+        return repository.upkeep.progress(SHOW_DELAY) if repository is not None else None
 
     @property
     def is_incomplete(self) -> bool:
@@ -49,14 +49,14 @@ class RepositoryMaps:
         repository = self._workspace.mapped
         return repository is not None and repository.upkeep.is_building
 
-    async def as_it_grows(self) -> AsyncIterator[None]:
+    async def wait_for_growth(self) -> AsyncIterator[None]:
         """Once now; while an index is made again and again, and once more when it is done: then more is found."""
         while True:
             was_incomplete = self.is_incomplete
             yield
             if not was_incomplete and not self.is_incomplete:
                 return
-            await asyncio.sleep(_GROWN_SECONDS)
+            await asyncio.sleep(_POLL_INTERVAL)
 
     def watch(self, heard: Callable[[], None]) -> None:
         """Calls it, from any thread, whenever `building` may be another."""

@@ -19,21 +19,21 @@ from tools.git.repository import find_repository
 from tools.protected.later import IN_HOME, IN_PROJECTS
 from tools.running.withheld import withheld
 
-_MOST_LOOKED_AT = 3_000
-_SECONDS = 5.0
+_MAX_ENTRIES = 3_000
+_CACHE_SECONDS = 5.0
 """How long it is believed that a folder holds no secret files."""
-_NOT_ENTERED = frozenset({".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__", ".venv"})
+_SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__", ".venv"})
 
 
-class SecretsBelow(msgspec.Struct, frozen=True):
+class SecretFiles(msgspec.Struct, frozen=True):
     """Files with secrets in a folder, without links."""
 
     paths: tuple[str, ...] = ()
-    are_all: bool = True
+    is_complete: bool = True
     """There was not too much to be looked through."""
 
 
-class Whereabouts:
+class CommandContext:
     """Facts about one folder and one person's home."""
 
     def __init__(self, home: Path, agent_dir: Path, sessions_dir: Path | None = None) -> None:
@@ -41,7 +41,7 @@ class Whereabouts:
         self._real_home = os.path.realpath(home)
         own = filter(None, (agent_dir, sessions_dir))
         self._own = tuple(dict.fromkeys(form for one in own for form in (str(one), os.path.realpath(one))))
-        self._believed: dict[str, tuple[float, SecretsBelow]] = {}
+        self._believed: dict[str, tuple[float, SecretFiles]] = {}
 
     def place(
         self,
@@ -54,7 +54,7 @@ class Whereabouts:
         """`passed`: names of variables that commands get although they look secret. `stands_in`: where the command
         begins, if that is not the workspace; empty if nobody knows. `has_box`: what reads, runs in one."""
         workspace = os.path.realpath(folder)
-        links = Links(workspace)
+        links = LinkResolver(workspace)
         return CommandPlace(
             workspace=workspace,
             folder=workspace if stands_in is None else os.path.realpath(stands_in) if stands_in else UNKNOWN,
@@ -63,7 +63,7 @@ class Whereabouts:
             user=os.environ.get("USER", ""),
             temporary=temporary_folders(),
             own=self._own,
-            hides_secrets=has_box and self.secrets_below(workspace).are_all,
+            hides_secrets=has_box and self.secrets_below(workspace).is_complete,
             secret_variables=bool(withheld(os.environ) - withheld(os.environ, passed)),
             resolve=links.resolve,
             search_folders=_search_folders(workspace),
@@ -82,19 +82,19 @@ class Whereabouts:
 
     def _holds_secrets(self, folder: str) -> bool:
         found = self.secrets_below(folder)
-        return bool(found.paths) or not found.are_all
+        return bool(found.paths) or not found.is_complete
 
-    def secrets_below(self, folder: str) -> "SecretsBelow":
+    def secrets_below(self, folder: str) -> "SecretFiles":
         """Files in it that hold secrets, by their names."""
         known = self._believed.get(folder)
         now = time.monotonic()
-        if known is not None and now - known[0] < _SECONDS:
+        if known is not None and now - known[0] < _CACHE_SECONDS:
             return known[1]
         found = self._look_for_secrets(folder)
         self._believed[folder] = (now, found)
         return found
 
-    def _look_for_secrets(self, folder: str) -> "SecretsBelow":
+    def _look_for_secrets(self, folder: str) -> "SecretFiles":
         waiting, looked_at, found = [folder], 0, list[str]()
         while waiting:
             try:
@@ -102,17 +102,17 @@ class Whereabouts:
             except OSError:
                 continue
             looked_at += len(entries)
-            if looked_at > _MOST_LOOKED_AT:
-                return SecretsBelow(tuple(found), are_all=False)
+            if looked_at > _MAX_ENTRIES:
+                return SecretFiles(tuple(found), is_complete=False)
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in _NOT_ENTERED:
+                    if entry.name not in _SKIPPED_FOLDERS:
                         waiting.append(entry.path)
                 elif self._is_secret(entry.path) or (
                     entry.is_symlink() and self._is_secret(os.path.realpath(entry.path))
                 ):
                     found.append(os.path.realpath(entry.path))
-        return SecretsBelow(tuple(found))
+        return SecretFiles(tuple(found))
 
     def _is_secret(self, path: str) -> bool:
         return secrecy(path, self._home, self._own) == "likely" or (
@@ -130,7 +130,9 @@ class Whereabouts:
             if known.st_nlink < 2 or not stat.S_ISREG(known.st_mode):
                 return ()
             mark = (known.st_dev, known.st_ino)
-            return tuple(one for one in self._protected(workspace) if one != path and _mark(one) == mark)
+            return tuple(
+                one for one in self._protected(workspace) if one != path and _file_stamp(one) == mark
+            )
 
         return look
 
@@ -165,7 +167,7 @@ class Whereabouts:
         ]
 
 
-def _mark(path: str) -> tuple[int, int] | None:
+def _file_stamp(path: str) -> tuple[int, int] | None:
     try:
         known = os.stat(path, follow_symlinks=False)  # noqa: PTH116  (a plain text, often)
     except (OSError, ValueError):
@@ -173,7 +175,7 @@ def _mark(path: str) -> tuple[int, int] | None:
     return known.st_dev, known.st_ino
 
 
-class Links:
+class LinkResolver:
     """Follows links of absolute paths; a folder is looked at once."""
 
     def __init__(self, known: str) -> None:

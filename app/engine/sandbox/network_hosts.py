@@ -15,15 +15,17 @@ from app.permits.rules import is_host_named
 from app.permits.verdicts import CallPart, verdict_of
 from app.values.content import ToolCall
 
-HOST_SECONDS = 60.0
+ANSWER_TIMEOUT = 60.0
 """How long a connection waits for an answer."""
 _NETWORK = "network"
 _MAX_CALLERS: Final = 1_000
 _WEB_PORTS: Final = frozenset({80, 443})
-Ask = Callable[[ToolCall, dict[str, Any], CallDecision, CommandPlace], Awaitable[ApprovalReply | None]]
+AskAboutHost = Callable[
+    [ToolCall, dict[str, Any], CallDecision, CommandPlace], Awaitable[ApprovalReply | None]
+]
 
 
-class Note(Protocol):
+class RecordVerdict(Protocol):
     def __call__(self, call: ToolCall, decision: CallDecision, outcome: str, by: str) -> None: ...
 
 
@@ -44,21 +46,21 @@ class HostCaller(msgspec.Struct, eq=False, kw_only=True):
         return any(f"{host}:{one}" in self.hosts for one in ports)
 
 
-class Hosts(msgspec.Struct, eq=False, kw_only=True):
+class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
     """The hosts of one session."""
 
     policy: Callable[[], Policy]
     place: Callable[[], CommandPlace]
     can_ask: Callable[[], bool]
-    ask: Ask
+    ask: AskAboutHost
     changes: RuleChanges
     keep: Callable[[ApprovalReply], None]
     """Stores the rule of an answer."""
-    note: Note
+    note: RecordVerdict
     """Writes down what came of a question."""
     _callers: dict[str, HostCaller] = msgspec.field(default_factory=dict[str, HostCaller])
     """By the name that the proxy is told."""
-    _lasting: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
+    _lasting_name: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
 
     def caller(
         self, call_id: str, command: str, hosts: frozenset[str] = frozenset(), *, lasts: bool = False
@@ -67,7 +69,7 @@ class Hosts(msgspec.Struct, eq=False, kw_only=True):
         and keeps the name that it was started with."""
         while len(self._callers) >= _MAX_CALLERS:
             self._callers.pop(next(iter(self._callers)))
-        name = self._lasting if lasts else secrets.token_hex(8)
+        name = self._lasting_name if lasts else secrets.token_hex(8)
         self._callers[name] = HostCaller(call_id=call_id, command=command, hosts=hosts)
         return name
 
@@ -102,7 +104,7 @@ class Hosts(msgspec.Struct, eq=False, kw_only=True):
                 asking.cancel()
 
     def _decision(self, caller: HostCaller, host: str, port: int) -> CallDecision:
-        verdict = verdict_of([_part(host, port, caller.command)])
+        verdict = verdict_of([_call_part(host, port, caller.command)])
         return decide(verdict, _NETWORK, self.policy(), self.place())
 
     async def _answer(self, caller: HostCaller, host: str, port: int) -> bool:
@@ -145,13 +147,13 @@ class Hosts(msgspec.Struct, eq=False, kw_only=True):
     async def _reply(self, call: ToolCall, decision: CallDecision) -> ApprovalReply | None:
         try:
             return await asyncio.wait_for(
-                self.ask(call, call.arguments, decision, self.place()), HOST_SECONDS
+                self.ask(call, call.arguments, decision, self.place()), ANSWER_TIMEOUT
             )
         except TimeoutError:
             return None
 
 
-def _part(host: str, port: int, command: str) -> CallPart:
+def _call_part(host: str, port: int, command: str) -> CallPart:
     name = f"{host}:{port}"
     why = f"{command} wants to reach this host"
     return CallPart(text=name, risk="contained", why=why, hosts=(name,), network=True, kind="host")

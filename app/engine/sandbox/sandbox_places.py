@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from app.engine.core.options import SessionOptions
-from app.engine.sandbox.command_context import Whereabouts, temporary_folders
+from app.engine.sandbox.command_context import CommandContext, temporary_folders
 from app.permits.credentials import DAEMONS, shown_to
 from app.permits.sandbox_exceptions import AskedLeave
 from app.permits.secrets import plants
@@ -40,7 +40,7 @@ from tools.workspace import Workspace
 PlaceVerb = Literal["write", "read"]
 
 
-class Leave(msgspec.Struct, frozen=True, kw_only=True):
+class SandboxGrant(msgspec.Struct, frozen=True, kw_only=True):
     """How a call was let run."""
 
     kind: BoxKind | Literal["outside"] = "work"
@@ -61,14 +61,14 @@ class Leave(msgspec.Struct, frozen=True, kw_only=True):
     """What it runs, where every word of that is known."""
 
 
-class BoxPlaces:
+class SandboxPaths:
     """For the boxes of one session."""
 
     def __init__(
         self,
         options: SessionOptions,
         workspace: Workspace,
-        whereabouts: Whereabouts,
+        whereabouts: CommandContext,
         *,
         home: Path,
         own: Path,
@@ -100,7 +100,7 @@ class BoxPlaces:
         self._temporary.clear()
         self._reserved.close()
 
-    def made(self, kind: BoxKind, leave: Leave) -> Box:
+    def made(self, kind: BoxKind, leave: SandboxGrant) -> Box:
         cwd = str(self._workspace.cwd)
         workspace = self._real.setdefault(cwd, os.path.realpath(cwd))
         self._make_folders()
@@ -121,7 +121,7 @@ class BoxPlaces:
         writable = outermost(
             (workspace, private, *temporary_folders(), *kept.writable, *git.writable, *real(own), *granted)
         )
-        is_shared = any(_holds(workspace, place) for place in (self._home, *temporary_folders()))
+        is_shared = any(_is_inside(workspace, place) for place in (self._home, *temporary_folders()))
         packs = git.packs if self.has_mounts and not leave.repacks else ()
         protected = real((*git.guarded, *packs, *present, *kept.guarded, *self._start_up(), self._own))
         protected += names_of(linked.files, protected)
@@ -130,7 +130,7 @@ class BoxPlaces:
         guarded = tuple(
             path
             for path in protected
-            if covering(path, writable) and path not in granted and not _holds(path, workspace)
+            if covering(path, writable) and path not in granted and not _is_inside(path, workspace)
         )
         links = tuple(
             path for path in (*git.links, *filter(os.path.islink, present)) if covering(path, writable)
@@ -142,7 +142,7 @@ class BoxPlaces:
             writable=writable,
             guarded=guarded,
             linked=_without(
-                () if _installs(leave) else (*linked.elsewhere, *kept.linked),
+                () if _only_installs(leave) else (*linked.elsewhere, *kept.linked),
                 (*guarded, *folders, *files, *real(own), *granted),
             ),
             pinned=tuple(
@@ -167,7 +167,7 @@ class BoxPlaces:
                 *(() if self.has_mounts else (*git.guarded, *present)),
             ),
             network=self._network(leave),
-            environment=(*kept.variables, *_git_stays(), ("TMPDIR", private)),
+            environment=(*kept.variables, *_git_environment(), ("TMPDIR", private)),
         )
 
     def _reading(
@@ -194,7 +194,7 @@ class BoxPlaces:
     def allowed_by_rules(self) -> tuple[str, ...]:
         return (*self._allowed_places("write"), *self._allowed_places("read"))
 
-    def _secrets_of(self, workspace: str, hidden: tuple[str, ...], leave: Leave) -> tuple[str, ...]:
+    def _secrets_of(self, workspace: str, hidden: tuple[str, ...], leave: SandboxGrant) -> tuple[str, ...]:
         """Those that were there when the session began to work here, and that git does not hold: what its own
         commands make, such as a certificate for tests, they can read, and a file of the repository stays as it is.
         """
@@ -210,14 +210,14 @@ class BoxPlaces:
             if path not in let_see and covering(path, hidden) is None and os.path.lexists(path)
         )
 
-    def _allowed_below(self, workspace: str, leave: Leave) -> tuple[str, ...]:
+    def _allowed_below(self, workspace: str, leave: SandboxGrant) -> tuple[str, ...]:
         """Whether they are there or not."""
         settings = self._options.in_force.settings
         places = self._places((*settings.sandbox.write, *self._allowed_places("write"), *leave.writable))
         found = (os.path.realpath(absolute(place, self._workspace.cwd)) for place in places)
-        return tuple(path for path in found if path != workspace and _holds(workspace, path))
+        return tuple(path for path in found if path != workspace and _is_inside(workspace, path))
 
-    def held(self, kind: BoxKind, leave: Leave) -> Box:
+    def held(self, kind: BoxKind, leave: SandboxGrant) -> Box:
         """The same for a process that is about to start: the names that no command may take are held."""
         box = self.made(kind, leave)
         if self.has_mounts:
@@ -231,7 +231,7 @@ class BoxPlaces:
     def asked_leave(self, request: BoxRequest) -> AskedLeave | None:
         """None if every command may do that already. A place in a folder that is hidden or protected as a whole stands
         for that folder."""
-        box = self.made("work", Leave())
+        box = self.made("work", SandboxGrant())
         (place,) = self._places((request.place,))
         path = os.path.realpath(absolute(place, self._workspace.cwd))
 
@@ -280,7 +280,7 @@ class BoxPlaces:
     def has_mounts(self) -> bool:
         return self._workspace.abilities().step.startswith("namespaces")
 
-    def _network(self, leave: Leave) -> BoxNetwork:
+    def _network(self, leave: SandboxGrant) -> BoxNetwork:
         setting = self._options.in_force.settings.sandbox.network
         has_proxy = self.has_mounts and not leave.speaks_no_proxy
         is_let_through = setting == "listed" and leave.uses_network and not has_proxy
@@ -290,7 +290,7 @@ class BoxPlaces:
         return tuple(f"{self._home}/{row.name}" for row in IN_HOME)
 
     def _hidden(
-        self, workspace: str, leave: Leave
+        self, workspace: str, leave: SandboxGrant
     ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """Folders, files with sockets, and the sockets that this call is to reach."""
         settings = self._options.in_force.settings.sandbox
@@ -317,15 +317,15 @@ class BoxPlaces:
         let_see = {os.path.realpath(path) for path in self._places(leave.shown)}
         folders, files = (tuple(path for path in paths if path not in let_see) for paths in (folders, files))
         outer = outermost(folders)
-        kept = tuple(path for path in outer if path == self._own or not _holds(path, workspace))
+        kept = tuple(path for path in outer if path == self._own or not _is_inside(path, workspace))
         return kept, tuple(path for path in dict.fromkeys(files) if covering(path, kept) is None), reached
 
     def _own_places(self, workspace: str) -> tuple[str, ...]:
         """bayou's own folder; where it is worked in, what lies beside that."""
-        if not _holds(self._own, workspace) or self._is_shown_of_own(workspace):
+        if not _is_inside(self._own, workspace) or self._is_shown_of_own(workspace):
             return (self._own, self._sessions)
         kept = (f"{self._own}/{name}" for name in list_folder(self._own) if name not in SHOWN_OF_OWN)
-        return tuple(path for path in kept if not _holds(path, workspace))
+        return tuple(path for path in kept if not _is_inside(path, workspace))
 
     def _is_shown_of_own(self, path: str) -> bool:
         return path[len(self._own) + 1 :].split("/", 1)[0] in SHOWN_OF_OWN
@@ -338,8 +338,8 @@ class BoxPlaces:
         own_shell = self._workspace.shell().own
         if own_shell is not None and own_shell.known is not None and own_shell.known.file:
             found.append(os.path.realpath(own_shell.known.file))
-        if self._own in hidden and _holds(self._own, workspace):
-            found = [path for path in found if not _holds(path, workspace)] + [workspace]
+        if self._own in hidden and _is_inside(self._own, workspace):
+            found = [path for path in found if not _is_inside(path, workspace)] + [workspace]
         return tuple(path for path in found if os.path.lexists(path) and covering(path, hidden))
 
     def _is_harmless(self, path: str) -> bool:
@@ -364,7 +364,7 @@ class BoxPlaces:
         return folder
 
 
-def _git_stays() -> tuple[tuple[str, str], ...]:
+def _git_environment() -> tuple[tuple[str, str], ...]:
     """Git packs objects before its command ends, not behind it: no process goes on behind a command."""
     if "GIT_CONFIG_COUNT" in os.environ:
         return ()
@@ -376,12 +376,12 @@ def _without(paths: Iterable[str], places: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(path for path in paths if covering(path, places) is None)
 
 
-def _installs(leave: Leave) -> bool:
+def _only_installs(leave: SandboxGrant) -> bool:
     """Package managers that were let run, and nothing else: they put new files in the place of linked ones."""
     installs = [program for program in leave.programs if group_of_tool(program) is not None]
     return leave.uses_network and bool(installs) and leave.programs <= {*installs, "cd"}
 
 
-def _holds(folder: str, path: str) -> bool:
+def _is_inside(folder: str, path: str) -> bool:
     """Hiding it would hide the place that is worked in."""
     return covering(path, (folder,)) is not None

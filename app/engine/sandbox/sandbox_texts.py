@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from app.engine.sandbox.sandboxes import BoxState
+from app.engine.sandbox.sandboxes import SandboxState
 from tools.box.plan import Step
 
 STEP_WORDS: Final[dict[Step, str]] = {
@@ -24,7 +24,7 @@ NETWORK_WORDS: Final = {
 }
 
 
-def in_one_line(state: BoxState) -> str:
+def state_line(state: SandboxState) -> str:
     if state.is_in_force:
         part = "" if state.step.startswith("namespaces") else " (Landlock only)"
         return f"commands run in the sandbox{part}"
@@ -35,9 +35,9 @@ def in_one_line(state: BoxState) -> str:
     return "no sandbox: in the mode full everything runs as you would run it"
 
 
-def in_lines(state: BoxState) -> list[str]:
+def state_lines(state: SandboxState) -> list[str]:
     lines = [
-        f"Now: {in_one_line(state)}.",
+        f"Now: {state_line(state)}.",
         f"This system has {STEP_WORDS[state.step]}.",
         f"sandbox.mode {state.setting}: {SETTING_WORDS[state.setting]}.",
         f"sandbox.network {state.network}: commands reach {NETWORK_WORDS[state.network]}.",

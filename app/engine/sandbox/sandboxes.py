@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from app.engine.core.options import SessionOptions
-from app.engine.sandbox.command_context import Whereabouts
-from app.engine.sandbox.network_hosts import Hosts
-from app.engine.sandbox.sandbox_places import BoxPlaces, Leave, PlaceVerb
+from app.engine.sandbox.command_context import CommandContext
+from app.engine.sandbox.network_hosts import NetworkHosts
+from app.engine.sandbox.sandbox_places import PlaceVerb, SandboxGrant, SandboxPaths
 from app.permits.decide import LOCAL_HOSTS, CallDecision, Mode
 from app.permits.proxyless import speaks_no_proxy
 from app.permits.rules import reached_hosts
@@ -33,15 +33,15 @@ from tools.workspace import Workspace
 if TYPE_CHECKING:
     from tools.box.proxy import HostProxy
 
-_REMEMBERED = 1_000
-_BELIEVED_SECONDS = 1.0
+_MAX_GRANTS = 1_000
+_CACHE_SECONDS = 1.0
 _PROGRAM = "program"
-_SOME_COMMAND = "a command in the sandbox"
-_LONGEST_COMMAND = 120
-_REPACKS = (("git", "gc"), ("git", "repack"), ("git", "maintenance"))
+_UNKNOWN_COMMAND = "a command in the sandbox"
+_MAX_COMMAND_CHARACTERS = 120
+_REPACK_COMMANDS = (("git", "gc"), ("git", "repack"), ("git", "maintenance"))
 
 
-class BoxState(msgspec.Struct, frozen=True, kw_only=True):
+class SandboxState(msgspec.Struct, frozen=True, kw_only=True):
     """What there is to know of a session's boxes."""
 
     setting: Literal["auto", "off", "required"]
@@ -57,25 +57,25 @@ class BoxState(msgspec.Struct, frozen=True, kw_only=True):
     hidden: tuple[str, ...] = ()
 
 
-def box_works(settings: Settings, abilities: Abilities | None = None) -> bool:
+def is_sandbox_usable(settings: Settings, abilities: Abilities | None = None) -> bool:
     """Whether commands can run where they reach nothing but the workspace, and are meant to."""
     return settings.sandbox.mode != "off" and (abilities or of_this_system()).step != "none"
 
 
-class Boxes:
+class Sandboxes:
     """Those of one session."""
 
     def __init__(
         self,
         options: SessionOptions,
         workspace: Workspace,
-        whereabouts: Whereabouts,
+        whereabouts: CommandContext,
         *,
         mode: Callable[[], Mode],
         home: Path,
         own: Path,
         sessions: Path | None = None,
-        hosts: Hosts | None = None,
+        hosts: NetworkHosts | None = None,
         allowed_places: Callable[[PlaceVerb], tuple[str, ...]] = lambda verb: (),
     ) -> None:
         """`mode`: what runs unasked now. `own`: bayou's folder of settings and credentials. `sessions`: the one of
@@ -85,7 +85,7 @@ class Boxes:
         self._proxy: HostProxy | None = None
         self._options = options
         self._workspace = workspace
-        self._places = BoxPlaces(
+        self._places = SandboxPaths(
             options,
             workspace,
             whereabouts,
@@ -94,16 +94,16 @@ class Boxes:
             sessions=sessions,
             allowed_places=allowed_places,
         )
-        self._leaves: dict[str, Leave] = {}
+        self._leaves: dict[str, SandboxGrant] = {}
         self._granted: set[str] = set()
         """Places that the person let a tool through to."""
         self._of_files: tuple[float, tuple[str, Settings, tuple[str, ...]], Box] | None = None
         self._is_looked_at = False
-        workspace.confine = self.of_call
-        workspace.box_now = self.of_running
+        workspace.confine = self.for_call
+        workspace.box_now = self.for_running_call
         workspace.refused_hosts = self._refused_hosts
-        workspace.box_of_files = self.of_files
-        workspace.box_of_start_up = self.of_start_up
+        workspace.box_of_files = self.for_file_tools
+        workspace.box_of_start_up = self.for_start_up_files
 
     @property
     def abilities(self) -> Abilities:
@@ -112,7 +112,7 @@ class Boxes:
     @property
     def are_possible(self) -> bool:
         """Commands can run in one here, and are meant to."""
-        return self._workspace.has_local_processes and box_works(
+        return self._workspace.has_local_processes and is_sandbox_usable(
             self._options.in_force.settings, self.abilities
         )
 
@@ -146,14 +146,14 @@ class Boxes:
             _ = self.are_in_force
         self._is_looked_at = True
 
-    def state(self) -> BoxState:
+    def state(self) -> SandboxState:
         """As `work` would be now."""
         is_in_force = self.are_in_force
-        box = self._places.made("work", Leave()) if is_in_force else None
+        box = self._places.made("work", SandboxGrant()) if is_in_force else None
         why = self.abilities.why
         if not self._workspace.has_local_processes:
             why = "commands run elsewhere"
-        return BoxState(
+        return SandboxState(
             setting=self._setting,
             step=self.abilities.step if self._workspace.has_local_processes else "none",
             why=why,
@@ -169,25 +169,25 @@ class Boxes:
         for part in decision.verdict.parts:
             if part.risk == "forbidden" and part.path is not None:
                 self._granted.add(os.path.realpath(part.path))
-        self.remember(call_id, self._leave(decision, mode, command))
+        self.remember(call_id, self._grant(decision, mode, command))
 
-    def remember(self, call_id: str, leave: Leave) -> None:
-        while len(self._leaves) >= _REMEMBERED:
+    def remember(self, call_id: str, leave: SandboxGrant) -> None:
+        while len(self._leaves) >= _MAX_GRANTS:
             self._leaves.pop(next(iter(self._leaves)), None)
         self._leaves[call_id] = leave
 
-    def _leave(self, decision: CallDecision, mode: Mode, command: str) -> Leave:
+    def _grant(self, decision: CallDecision, mode: Mode, command: str) -> SandboxGrant:
         risk = decision.verdict.risk
         if any(answer.decided_by == LEAVING for answer in decision.answers):
-            return Leave(kind="outside")
+            return SandboxGrant(kind="outside")
         if decision.requests:
             risk = "contained"
         if risk == "forbidden" or (mode == "full" and self._setting != "required"):
-            return Leave(kind="outside")
+            return SandboxGrant(kind="outside")
         parts = decision.verdict.parts[len(decision.requests) :]
         known = [part.words for part in parts]
         requested = decision.requests
-        return Leave(
+        return SandboxGrant(
             kind="read" if risk == "safe" else "work",
             command=_short(command),
             uses_network=not _is_all_local(parts),
@@ -197,54 +197,55 @@ class Boxes:
             writable=frozenset(one.place for one in requested if one.verb == "write"),
             shown=frozenset(one.place for one in requested if one.verb in ("read", "use")),
             speaks_no_proxy=any(map(speaks_no_proxy, parts)),
-            repacks=bool(known) and all(words is not None and words[:2] in _REPACKS for words in known),
+            repacks=bool(known)
+            and all(words is not None and words[:2] in _REPACK_COMMANDS for words in known),
             programs=frozenset(words[0].rpartition("/")[2] for words in known if words)
             if all(known)
             else frozenset(),
         )
 
-    async def of_call(self, call_id: str, *, lasts: bool = False) -> Box | None:
+    async def for_call(self, call_id: str, *, lasts: bool = False) -> Box | None:
         """For a process that this call starts; None: it runs as the person's own would. `lasts`: for later calls too.
 
         Raises `ToolError` where nothing may run outside and no box can be made.
         """
-        self._refuse_below()
+        self._refuse_wrong_folder()
         leave = self._leaves.get(call_id)
         if leave is None:
             if not self.are_in_force:
                 return None
-            leave = Leave()
+            leave = SandboxGrant()
         elif leave.kind == "outside" or not self.are_possible:
             return None
         if lasts:  # what one call was let through to is not for those behind it
-            leave = Leave(command=leave.command)
+            leave = SandboxGrant(command=leave.command)
         kind: BoxKind = "read" if leave.kind == "read" else "work"
         box = await asyncio.to_thread(self._places.held, kind, leave)
-        return await self._reaching(box, call_id, leave, lasts=lasts)
+        return await self._with_proxy(box, call_id, leave, lasts=lasts)
 
-    def of_running(self, call_id: str) -> Box | None:
+    def for_running_call(self, call_id: str) -> Box | None:
         """What the box of a call that goes on would be now. For a thread."""
-        leave = self._leaves.get(call_id, Leave())
+        leave = self._leaves.get(call_id, SandboxGrant())
         if leave.kind == "outside" or not self.are_possible:
             return None
         return self._places.made(leave.kind, leave)
 
-    def of_files(self) -> Box | None:
+    def for_file_tools(self) -> Box | None:
         """For what the tools do to files by themselves."""
         if not self.are_in_force:
             return None
         key = (str(self._workspace.cwd), self._options.in_force.settings, self._places.allowed_by_rules)
         now = time.monotonic()
-        if self._of_files is None or self._of_files[1] != key or now - self._of_files[0] > _BELIEVED_SECONDS:
-            self._of_files = (now, key, self._places.made("work", Leave()))
+        if self._of_files is None or self._of_files[1] != key or now - self._of_files[0] > _CACHE_SECONDS:
+            self._of_files = (now, key, self._places.made("work", SandboxGrant()))
         return msgspec.structs.replace(self._of_files[2], granted=tuple(self._granted))
 
-    def of_start_up(self, folder: str) -> Box | None:
+    def for_start_up_files(self, folder: str) -> Box | None:
         """For reading the person's start-up files: what they would write or send beside that is not done.
 
         Only where what must not be written says so by itself: else some wait for a lock until patience is lost.
         """
-        self._refuse_below()
+        self._refuse_wrong_folder()
         if self._setting == "off" or not (self.are_possible and self._places.has_mounts):
             return None
         return Box(kind="read", writable=(folder,), environment=(("TMPDIR", folder),))
@@ -257,26 +258,26 @@ class Boxes:
             return AskedLeave(request) if request is not None else None
         return self._places.asked_leave(request)
 
-    async def of_program(self) -> Box | None:
+    async def for_program(self) -> Box | None:
         """For a program that bayou starts by itself on the workspace."""
-        self._refuse_below()
+        self._refuse_wrong_folder()
         if not self.are_in_force:
             return None
-        leave = Leave(command="a program that bayou started")
+        leave = SandboxGrant(command="a program that bayou started")
         box = await asyncio.to_thread(self._places.held, "work", leave)
-        return await self._reaching(box, _PROGRAM, leave, lasts=False)
+        return await self._with_proxy(box, _PROGRAM, leave, lasts=False)
 
-    async def of_server(self) -> Box | None:
+    async def for_server(self) -> Box | None:
         """For an MCP server, in every mode: it serves several calls, and the mode may change between them. Its network
         is open, for most of them are there to reach something.
         """
-        self._refuse_below()
-        if not box_works(self._options.in_force.settings, self.abilities):
+        self._refuse_wrong_folder()
+        if not is_sandbox_usable(self._options.in_force.settings, self.abilities):
             return None
-        box = await asyncio.to_thread(self._places.held, "work", Leave())
+        box = await asyncio.to_thread(self._places.held, "work", SandboxGrant())
         return msgspec.structs.replace(box, network="open")
 
-    async def _reaching(self, box: Box, call_id: str, leave: Leave, *, lasts: bool) -> Box:
+    async def _with_proxy(self, box: Box, call_id: str, leave: SandboxGrant, *, lasts: bool) -> Box:
         """With the way to the proxy, where hosts are let through one by one."""
         listed = self._options.in_force.settings.sandbox.network == "listed"
         if box.network != "own" or not listed or self.hosts is None or not self._places.has_mounts:
@@ -289,7 +290,7 @@ class Boxes:
             hosts = self.hosts
             self._proxy = HostProxy(hosts.allow, is_listed=hosts.is_listed)
             await self._proxy.serve(network.listening)
-        caller = self.hosts.caller(call_id, leave.command or _SOME_COMMAND, leave.hosts, lasts=lasts)
+        caller = self.hosts.caller(call_id, leave.command or _UNKNOWN_COMMAND, leave.hosts, lasts=lasts)
         environment = (*box.environment, *proxy_variables(network.port, caller))
         return msgspec.structs.replace(box, environment=environment, caller=caller)
 
@@ -308,7 +309,7 @@ class Boxes:
     def _setting(self) -> Literal["auto", "off", "required"]:
         return self._options.in_force.settings.sandbox.mode
 
-    def _refuse_below(self) -> None:
+    def _refuse_wrong_folder(self) -> None:
         step = self.abilities.step
         if self._setting != "required":
             return
@@ -333,4 +334,4 @@ def _is_all_local(parts: Iterable[CallPart]) -> bool:
 
 def _short(command: str) -> str:
     line = " ".join(command.split())
-    return line if len(line) <= _LONGEST_COMMAND else line[: _LONGEST_COMMAND - 1] + "…"
+    return line if len(line) <= _MAX_COMMAND_CHARACTERS else line[: _MAX_COMMAND_CHARACTERS - 1] + "…"

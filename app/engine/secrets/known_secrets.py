@@ -18,24 +18,24 @@ from tools.masking.pem import ENCODED, LITERAL, key_lines
 from tools.patterns import late
 from tools.running.withheld import looks_secret
 
-_LARGEST = 1 << 20
-_MOST_FILES = 200
-_MOST_NAMED = 40
-_KEPT_LINES = 4_000
+_MAX_FILE_BYTES = 1 << 20
+_MAX_FILES = 200
+_MAX_NAMED_FILES = 40
+_MAX_KEY_LINES = 4_000
 _LOGIN = late(r"://[^\s/:@]*:([^\s/@]{3,})@")
 _SERVER_FILES = ("mcp.json", ".mcp.json", ".bayou/mcp.json")
 _PATHS = late(
     r"[\w./~@+-]*(?:\.env(?:\.[\w.-]+)?|\.envrc|\.netrc|\.npmrc|\.pypirc|\.pgpass|\.git-credentials|\.aws/credentials)"
     r"(?![\w-])"
 )
-Stamp = tuple[int, int, int]
-Read = tuple[tuple[KnownValue, ...], tuple[KnownValue, ...]]
+FileStamp = tuple[int, int, int]
+SecretsOfFile = tuple[tuple[KnownValue, ...], tuple[KnownValue, ...]]
 """What is known of a file, and its assignments whose value alone tells nothing."""
-Reader = Callable[[str, str], Read]
+ReadSecrets = Callable[[str, str], SecretsOfFile]
 """From path and text."""
 
 
-class SecretPlaces(msgspec.Struct, frozen=True, kw_only=True):
+class SecretSources(msgspec.Struct, frozen=True, kw_only=True):
     """Where what is known comes from."""
 
     agent_dir: Path | None = None
@@ -46,10 +46,10 @@ class SecretPlaces(msgspec.Struct, frozen=True, kw_only=True):
 class KnownSecrets:
     """Grows with the files that are looked at. Looking is for a thread."""
 
-    def __init__(self, places: SecretPlaces) -> None:
+    def __init__(self, places: SecretSources) -> None:
         self._places = places
-        self._seen: dict[str, Stamp] = {}
-        self._of: dict[str, tuple[KnownValue, ...]] = {"": tuple(_of_variables(places.env))}
+        self._seen: dict[str, FileStamp] = {}
+        self._of: dict[str, tuple[KnownValue, ...]] = {"": tuple(_from_variables(places.env))}
         self._named_of: dict[str, tuple[KnownValue, ...]] = {}
         self._numbers = count(1)
         self.version = 0
@@ -70,17 +70,17 @@ class KnownSecrets:
         """At bayou's own files, at those of the folder, and at those that the texts name. Without a folder: what is
         worked with is on another machine."""
         if self._places.agent_dir is not None:
-            own: tuple[tuple[str, Reader], ...] = (
-                ("auth.json", _of_auth),
-                ("models.json", _of_models),
-                ("mcp.json", _of_servers),
-                ("mcp-auth.json", _of_sign_ins),
+            own: tuple[tuple[str, ReadSecrets], ...] = (
+                ("auth.json", _from_auth_file),
+                ("models.json", _from_models_file),
+                ("mcp.json", _from_mcp_file),
+                ("mcp-auth.json", _from_sign_ins_file),
             )
             for name, read in own:
-                self._take(self._places.agent_dir / name, read)
+                self._read_file(self._places.agent_dir / name, read)
         if cwd is not None:
             for name in _SERVER_FILES:
-                self._take(cwd / name, _of_servers)
+                self._read_file(cwd / name, _from_mcp_file)
             for path in (*_env_files(cwd), *self._named(cwd, texts)):
                 self.look_into(path)
 
@@ -95,12 +95,12 @@ class KnownSecrets:
     def look_into(self, path: Path) -> None:
         """At one file that holds secrets by its name, or a private key."""
         if holds_secrets(str(path)):
-            self._take(path, _of_assignments)
+            self._read_file(path, _from_env_file)
         else:
-            self._take(path, _of_keys)
+            self._read_file(path, _from_key_file)
 
     def _named(self, cwd: Path, texts: Iterable[str]) -> Iterator[Path]:
-        left = _MOST_NAMED
+        left = _MAX_NAMED_FILES
         for text in texts:
             if (
                 ".env" not in text
@@ -117,21 +117,25 @@ class KnownSecrets:
                 if holds_secrets(str(path)):
                     yield cwd / path
 
-    def _take(self, path: Path, read: Reader) -> None:
+    def _read_file(self, path: Path, read: ReadSecrets) -> None:
         with self._taking:
-            self._taken(path, read)
+            self._read_changed_file(path, read)
 
-    def _taken(self, path: Path, read: Reader) -> None:
+    def _read_changed_file(self, path: Path, read: ReadSecrets) -> None:
         key = str(path)
         try:
             status = path.stat()
             stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
-            if self._seen.get(key) == stamp or status.st_size > _LARGEST or not stat.S_ISREG(status.st_mode):
+            if (
+                self._seen.get(key) == stamp
+                or status.st_size > _MAX_FILE_BYTES
+                or not stat.S_ISREG(status.st_mode)
+            ):
                 return
             text = path.read_bytes().decode("utf-8", "replace")
         except (OSError, ValueError):
             return
-        if len(self._seen) > _MOST_FILES and key not in self._seen:
+        if len(self._seen) > _MAX_FILES and key not in self._seen:
             self._seen.pop(next(iter(self._seen)))
         self._seen[key] = stamp
         known, named = read(key, text)
@@ -144,97 +148,97 @@ class KnownSecrets:
             self.version = next(self._numbers)
 
 
-def _of_variables(env: Mapping[str, str]) -> Iterator[KnownValue]:
+def _from_variables(env: Mapping[str, str]) -> Iterator[KnownValue]:
     for name, value in env.items():
         if looks_secret(name, value):
             login = _LOGIN.search(value)
             yield KnownValue(name, login[1] if login is not None else value)
 
 
-def _of_auth(path: str, text: str) -> Read:
+def _from_auth_file(path: str, text: str) -> SecretsOfFile:
     """Keys and tokens by provider; expiry and account names are none."""
     return tuple(
         KnownValue(f"{provider}-{field}", value)
-        for provider, entry in _object(text).items()
+        for provider, entry in _parse_object(text).items()
         for field in ("key", "access", "refresh")
-        if (value := _written_out(_fields(entry).get(field)))
+        if (value := _literal_key(_as_dict(entry).get(field)))
     ), ()
 
 
-def _of_models(path: str, text: str) -> Read:
+def _from_models_file(path: str, text: str) -> SecretsOfFile:
     found: list[KnownValue] = []
-    for provider, entry in _fields(_object(text).get("providers")).items():
-        if key := _written_out(_fields(entry).get("apiKey")):
+    for provider, entry in _as_dict(_parse_object(text).get("providers")).items():
+        if key := _literal_key(_as_dict(entry).get("apiKey")):
             found.append(KnownValue(f"{provider}-key", key))
-        found += _of_headers(provider, _fields(_fields(entry).get("headers")))
+        found += _from_headers(provider, _as_dict(_as_dict(entry).get("headers")))
     return tuple(found), ()
 
 
-def _of_headers(owner: str, headers: Mapping[str, Any]) -> Iterator[KnownValue]:
+def _from_headers(owner: str, headers: Mapping[str, Any]) -> Iterator[KnownValue]:
     """Those that sound secret."""
     for name, said in headers.items():
-        value = _written_out(said)
+        value = _literal_key(said)
         if value and (name.lower() == "authorization" or looks_secret(name.replace("-", "_"), value)):
             yield KnownValue(f"{owner}-{name}", value.rpartition(" ")[2])
 
 
-def _of_servers(path: str, text: str) -> Read:
+def _from_mcp_file(path: str, text: str) -> SecretsOfFile:
     """What MCP servers are handed: headers and variables that sound secret, and a client's own secret."""
     found: list[KnownValue] = []
-    for server, entry in _fields(_edited(text).get("mcpServers")).items():
-        said = {**_fields(_fields(entry).get("env")), **_fields(_fields(entry).get("headers"))}
-        found += _of_headers(server, {name: each for name, each in said.items() if "${" not in str(each)})
+    for server, entry in _as_dict(_parse_commented_object(text).get("mcpServers")).items():
+        said = {**_as_dict(_as_dict(entry).get("env")), **_as_dict(_as_dict(entry).get("headers"))}
+        found += _from_headers(server, {name: each for name, each in said.items() if "${" not in str(each)})
         for field, name in (("clientSecret", "client-secret"), ("privateKey", "private-key")):
-            if secret := _written_out(_fields(_fields(entry).get("oauth")).get(field)):
+            if secret := _literal_key(_as_dict(_as_dict(entry).get("oauth")).get(field)):
                 found.append(KnownValue(f"{server}-{name}", secret))
     return tuple(found), ()
 
 
-def _of_sign_ins(path: str, text: str) -> Read:
+def _from_sign_ins_file(path: str, text: str) -> SecretsOfFile:
     return tuple(
         KnownValue(f"{server.partition(' ')[0]}-{field}", value)
-        for server, entry in _object(text).items()
+        for server, entry in _parse_object(text).items()
         for part in ("tokens", "client")
         for field in ("access_token", "refresh_token", "client_secret")
-        if (value := _written_out(_fields(_fields(entry).get(part)).get(field)))
+        if (value := _literal_key(_as_dict(_as_dict(entry).get(part)).get(field)))
     ), ()
 
 
-def _of_assignments(path: str, text: str) -> Read:
+def _from_env_file(path: str, text: str) -> SecretsOfFile:
     named = tuple(
         KnownValue(one.name, one.value) for one in assigned(path, text) if not is_telling(one.value)
     )
     return tuple(known_in(path, text)), named
 
 
-def _of_keys(path: str, text: str) -> Read:
+def _from_key_file(path: str, text: str) -> SecretsOfFile:
     """The lines of a private key, of which a page may show some without its beginning."""
     lines = key_lines(text).spans if LITERAL in text or ENCODED in text else ()
     return tuple(
-        KnownValue("private-key", text[start:end], is_plain=True) for start, end in lines[:_KEPT_LINES]
+        KnownValue("private-key", text[start:end], is_plain=True) for start, end in lines[:_MAX_KEY_LINES]
     ), ()
 
 
-def _object(text: str) -> dict[str, Any]:
+def _parse_object(text: str) -> dict[str, Any]:
     try:
-        return _fields(decode_json(text))
+        return _as_dict(decode_json(text))
     except (ValueError, msgspec.DecodeError):
         return {}
 
 
-def _edited(text: str) -> dict[str, Any]:
+def _parse_commented_object(text: str) -> dict[str, Any]:
     """Of a file that people edit, comments and all."""
     try:
-        return _fields(parse(text))
+        return _as_dict(parse(text))
     except JsonFault:
         return {}
 
 
-def _fields(value: Any) -> dict[str, Any]:
+def _as_dict(value: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def _written_out(value: Any) -> str:
+def _literal_key(value: Any) -> str:
     """A key itself, and not the name of a variable or a command that tells it."""
     return value if isinstance(value, str) and not value.startswith(("$", "!")) else ""
 
@@ -247,6 +251,6 @@ def _env_files(folder: Path) -> Iterator[Path]:
             ]
     except OSError:
         return
-    for name in sorted(names)[:_MOST_NAMED]:
+    for name in sorted(names)[:_MAX_NAMED_FILES]:
         if holds_secrets(name):
             yield folder / name

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from app.agent.tool_pipeline import CallReading
-from app.engine.secrets.session_mask import Masking
+from app.engine.secrets.session_mask import SessionMask
 from app.values.json_texts import texts_of, with_texts
 from tools.base import ToolContext, ToolError
 from tools.files.paths import absolute, display
@@ -22,9 +22,9 @@ from tools.patterns import late
 from tools.results import TextPart, ToolResult
 from tools.workspace import workspace_of
 
-_LARGEST_FILE: Final = 8 << 20
-_KEPT_FILES: Final = 64
-_MOST_LOOKED_INTO: Final = 20
+_MAX_FILE_BYTES: Final = 8 << 20
+_MAX_FILES: Final = 64
+_MAX_KEY_FILES: Final = 20
 _KEY_LINE: Final = late(
     r"^(?:([^\n]{1,300}?)[:-]\d+[:-] ?)?[ \t+]{0,8}[A-Za-z0-9+/]{40,}={0,2}$", re.MULTILINE
 )
@@ -34,7 +34,7 @@ _KEY_LINE: Final = late(
 class MaskedCalls:
     """For one session's calls."""
 
-    def __init__(self, masking: Masking) -> None:
+    def __init__(self, masking: SessionMask) -> None:
         self._masking = masking
         self._stood_for: OrderedDict[str, dict[str, str]] = OrderedDict()
         """By real path: what marks stood for in that file when it was last looked at."""
@@ -49,12 +49,12 @@ class MaskedCalls:
         if not self.are_needed:
             return None
         texts = tuple(texts_of(reading.shown_arguments))
-        self._look_around(reading.context, texts)
+        self._find_secrets(reading.context, texts)
         effects = reading.effects
         # What is staged is written later, into files that are only read now.
         changed = effects.writes or effects.stages
         if changed and not (effects.runs or effects.opaque) and any(BEGINNING in text for text in texts):
-            return self._turned_back(reading, changed)
+            return self._unmasked_arguments(reading, changed)
         return None
 
     def progress(self, result: ToolResult) -> ToolResult:
@@ -68,7 +68,7 @@ class MaskedCalls:
         if not self.are_needed:
             return result
         texts = (result.text, *texts_of(result.details))
-        self._look_around(context, ())
+        self._find_secrets(context, ())
         if workspace_of(context).is_here:
             for path in real_paths:
                 if holds_secrets(path) or any(_KEY_LINE.search(text) for text in texts):
@@ -82,7 +82,7 @@ class MaskedCalls:
         context, name, files = reading.context, reading.tool.name, workspace_of(reading.context).files
         paths = [path for path in reading.effects.contents if _is_file(files, path)]
         text = result.text
-        self._look_around(context, (text,))
+        self._find_secrets(context, (text,))
         only = paths[0] if len(paths) == 1 else None
         if workspace_of(context).is_here:
             for file in _files_of_keys(text, only, context.cwd):
@@ -93,10 +93,10 @@ class MaskedCalls:
         masked = self._masked(result, f"{name} {display(only, context.cwd)}" if only is not None else name)
         if masked.text != text:
             for path in paths:
-                self._look_into(path, files)
+                self._read_marks(path, files)
         return masked
 
-    def _look_around(self, context: ToolContext, texts: tuple[str, ...]) -> None:
+    def _find_secrets(self, context: ToolContext, texts: tuple[str, ...]) -> None:
         self._masking.known.look(context.cwd if workspace_of(context).is_here else None, texts)
 
     def _masked(self, result: ToolResult, where: str) -> ToolResult:
@@ -115,7 +115,7 @@ class MaskedCalls:
 
     # Back into a file
 
-    def _turned_back(self, reading: CallReading, changed: tuple[str, ...]) -> dict[str, Any] | None:
+    def _unmasked_arguments(self, reading: CallReading, changed: tuple[str, ...]) -> dict[str, Any] | None:
         shown, files = reading.shown_arguments, workspace_of(reading.context).files
         mask = self._masking.mask()
         marks = (
@@ -131,7 +131,7 @@ class MaskedCalls:
                 f"{', '.join(sorted(marks))} stands for a secret of one file. Change that file by a call of its own."
             )
         for path in paths:
-            texts.append(self._look_into(path, files))
+            texts.append(self._read_marks(path, files))
             known |= self._stood_for.get(files.real_path(path), {})
         strange = sorted(one for one in marks if one not in known and not any(one in text for text in texts))
         if strange:
@@ -142,7 +142,7 @@ class MaskedCalls:
             )
         return with_texts(shown, lambda text: _with_secrets(text, known))
 
-    def _look_into(self, path: str, files: FileOperations) -> str:
+    def _read_marks(self, path: str, files: FileOperations) -> str:
         """Keeps what marks stand for in a file; answers its text."""
         if isinstance(files, LocalFiles):
             self._masking.known.look_into(Path(path))
@@ -150,7 +150,7 @@ class MaskedCalls:
         real = files.real_path(path)
         try:
             status = files.stat(real)
-            if mask is None or status.kind != "file" or status.size > _LARGEST_FILE:
+            if mask is None or status.kind != "file" or status.size > _MAX_FILE_BYTES:
                 return ""
             with files.open(real) as file:
                 text = file.read().decode("utf-8", "replace").replace("\r\n", "\n")
@@ -159,7 +159,7 @@ class MaskedCalls:
         found = dict(mask.masked(text).found)
         if found:
             self._stood_for[real] = {**self._stood_for.pop(real, {}), **found}
-            while len(self._stood_for) > _KEPT_FILES:
+            while len(self._stood_for) > _MAX_FILES:
                 self._stood_for.popitem(last=False)
         return text
 
@@ -174,7 +174,7 @@ def _is_file(files: FileOperations, path: str) -> bool:
 def _files_of_keys(text: str, path: str | None, cwd: Path) -> Iterator[str]:
     """Files of which a text shows what may be lines of a private key."""
     names = dict.fromkeys(found[1] or path for found in _KEY_LINE.finditer(text))
-    for name in [one for one in names if one][:_MOST_LOOKED_INTO]:
+    for name in [one for one in names if one][:_MAX_KEY_FILES]:
         yield absolute(name, cwd)
 
 

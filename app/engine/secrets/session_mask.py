@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from app.engine.core.options import SessionOptions
-from app.engine.secrets.known_secrets import KnownSecrets, SecretPlaces
+from app.engine.secrets.known_secrets import KnownSecrets, SecretSources
 from app.values.content import Text, UserContent
 from app.values.json_texts import texts_of, with_texts
 from app.values.messages import BashExecutionMessage, CustomMessage, UserMessage
@@ -27,7 +27,7 @@ from tools.masking.marks import BEGINNING, Marker
 from tools.masking.mask import Mask, Own
 from tools.workspace import Workspace
 
-_KEPT_MARKS = 500
+_MAX_MARKS = 500
 KEY_FILE = "secrets.key"
 _KEY_BYTES = 32
 M = TypeVar("M", UserMessage, CustomMessage, BashExecutionMessage)
@@ -44,12 +44,12 @@ class MaskedSecret(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 1
 
 
-class Masking:
+class SessionMask:
     """One session's."""
 
     def __init__(
         self,
-        places: SecretPlaces,
+        places: SecretSources,
         options: SessionOptions,
         *,
         folder: Callable[[], Path | None] = lambda: None,
@@ -92,21 +92,21 @@ class Masking:
         made = self._made.get(as_bytes)
         if made is None or made[0] != stands:
             mask = Mask(
-                self._the_marker(),
+                self._shared_marker(),
                 known=self.known.values(),
                 named=self.known.named(),
-                own=own_shapes(chosen.patterns)[0],
+                own=custom_patterns(chosen.patterns)[0],
                 ignored=chosen.ignore,
                 as_bytes=as_bytes,
             )
             self._made[as_bytes] = made = (stands, mask)
         return made[1]
 
-    def _the_marker(self) -> Marker:
+    def _shared_marker(self) -> Marker:
         """One for the session, though threads may want the first at once: the marks of two would be others."""
         with self._making_marker:
             if self._marker is None:
-                self._marker = Marker(_key(self._places.agent_dir))
+                self._marker = Marker(_load_or_create_key(self._places.agent_dir))
             return self._marker
 
     def text(self, text: str, where: str) -> str:
@@ -183,7 +183,7 @@ class Masking:
         kind, digest = mark[len(BEGINNING) : -1].rsplit(":", 1)
         count = before.count + 1 if before is not None else 1
         self._found[mark] = MaskedSecret(mark=mark, kind=kind, digest=digest, where=where, count=count)
-        while len(self._found) > _KEPT_MARKS:
+        while len(self._found) > _MAX_MARKS:
             self._found.popitem(last=False)
 
     @property
@@ -215,13 +215,13 @@ def _texts_in(message: UserMessage | CustomMessage | BashExecutionMessage) -> li
     return [*said, *texts_of(message.details, names=True)] if isinstance(message, CustomMessage) else said
 
 
-def _key(agent_dir: Path | None) -> bytes:
+def _load_or_create_key(agent_dir: Path | None) -> bytes:
     """This installation's, made when it is first needed; for this run only where it cannot be kept."""
     made = os.urandom(_KEY_BYTES)
     if agent_dir is None:
         return made
     path = agent_dir / KEY_FILE
-    kept = _kept_key(path)
+    kept = _read_key(path)
     if kept is not None:
         return kept
     beside = agent_dir / f"{KEY_FILE}.{os.getpid()}"
@@ -241,10 +241,10 @@ def _key(agent_dir: Path | None) -> bytes:
             beside.unlink(missing_ok=True)
         except OSError:
             pass
-    return _kept_key(path) or made
+    return _read_key(path) or made
 
 
-def _kept_key(path: Path) -> bytes | None:
+def _read_key(path: Path) -> bytes | None:
     try:
         kept = read_regular(path)
     except OSError:
@@ -252,7 +252,7 @@ def _kept_key(path: Path) -> bytes | None:
     return kept if len(kept) >= _KEY_BYTES else None
 
 
-def own_shapes(patterns: Iterable[str]) -> tuple[tuple[Own, ...], tuple[str, ...]]:
+def custom_patterns(patterns: Iterable[str]) -> tuple[tuple[Own, ...], tuple[str, ...]]:
     """`KIND: EXPRESSION`, and what is wrong with some of them."""
     found: list[Own] = []
     problems: list[str] = []
@@ -272,9 +272,9 @@ def own_shapes(patterns: Iterable[str]) -> tuple[tuple[Own, ...], tuple[str, ...
     return tuple(found), tuple(problems)
 
 
-def masking_of(workspace: Workspace, places: SecretPlaces, options: SessionOptions) -> Masking:
+def masking_of(workspace: Workspace, places: SecretSources, options: SessionOptions) -> SessionMask:
     """The masking of a session, by which its workspace masks what commands write and what tools read."""
-    masking = Masking(places, options, folder=lambda: workspace.cwd if workspace.is_here else None)
+    masking = SessionMask(places, options, folder=lambda: workspace.cwd if workspace.is_here else None)
     workspace.mask_output = masking.mask_of_bytes
     workspace.mask_text = lambda text: masking.text(text, "")
     return masking

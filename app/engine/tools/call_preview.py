@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from app.engine.core.toolbox import Toolbox
-from app.engine.permissions.gate import Permits
+from app.engine.permissions.gate import PermissionGate
 from app.engine.secrets.masked_calls import MaskedCalls
 from tools.base import Tool, ToolContext, ToolError
 from tools.effects import Effects
@@ -29,7 +29,7 @@ MAX_BYTES = 2_000_000
 class CallPreview:
     """The diffs of one session's calls, before they run."""
 
-    def __init__(self, toolbox: Toolbox, permits: Permits, masks: MaskedCalls) -> None:
+    def __init__(self, toolbox: Toolbox, permits: PermissionGate, masks: MaskedCalls) -> None:
         self._toolbox = toolbox
         self._permits = permits
         self._masks = masks
@@ -54,7 +54,7 @@ class CallPreview:
         assert tool.preview is not None
         try:
             arguments = tool.prepare(arguments) if tool.prepare is not None else arguments
-            diffs = tool.preview(arguments, self._look_for_person if is_for_person else self.look)
+            diffs = tool.preview(arguments, self._read_for_person if is_for_person else self.look)
         except Exception:  # noqa: BLE001  (what is wrong with the arguments is said when the call runs)
             return None
         if not diffs:
@@ -75,14 +75,14 @@ class CallPreview:
 
     def look(self, raw: str) -> "SeenFile":
         """A file by its path as it was sent, if the model may read it unasked. For a thread."""
-        return self._seen(raw, self._may_be_shown)
+        return self._read(raw, self._may_be_shown)
 
-    def _look_for_person(self, raw: str) -> "SeenFile":
+    def _read_for_person(self, raw: str) -> "SeenFile":
         """Any file, and every line of it as if the model had read it: whether it did, the call itself finds out."""
-        from tools.edits.shown import ShownLines  # noqa: PLC0415  (as in `_seen`)
+        from tools.edits.shown import ShownLines  # noqa: PLC0415  (as in `_read`)
         from tools.files.snapshots import Snapshot  # noqa: PLC0415
 
-        seen = self._seen(raw, lambda _path, _real: True)
+        seen = self._read(raw, lambda _path, _real: True)
         if seen.text is None:
             return seen
         lines = tuple(seen.text.text.split("\n"))
@@ -91,7 +91,7 @@ class CallPreview:
             seen, shown=ShownLines(lines=dict(enumerate(lines, 1))), versions=(*seen.versions, whole)
         )
 
-    def _seen(self, raw: str, may_be_shown: Callable[[str, str], bool]) -> "SeenFile":
+    def _read(self, raw: str, may_be_shown: Callable[[str, str], bool]) -> "SeenFile":
         # What edits mean comes with the first of them.
         from tools.edits.applying import notebook_key  # noqa: PLC0415
         from tools.edits.editing import editable  # noqa: PLC0415

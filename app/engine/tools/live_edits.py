@@ -13,7 +13,7 @@ from app.agent.watching import CallWatch
 from app.engine.core.hooks import Hooks
 from app.engine.core.options import SessionOptions
 from app.engine.core.toolbox import Toolbox
-from app.engine.permissions.gate import Permits
+from app.engine.permissions.gate import PermissionGate
 from app.engine.tools.call_preview import CallPreview
 from app.values.content import ToolCall
 from app.values.json_texts import texts_of
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from tools.edits.preview import LostEdit
 
 _MIN_SECONDS: Final = 0.15
-_PAUSE_PER_LOOK: Final = 5
+_PAUSE_PER_CHECK: Final = 5
 """A look that cost t is followed by the next after at least this many t."""
-_CUT: Final = (
+_STOPPED_TEXT: Final = (
     "The call was stopped at this edit, before the rest of it was written: nothing behind it was read."
 )
 
 
-class _ArrivingCall:
+class _StreamingCall:
     """The first call of an answer, where it edits."""
 
     def __init__(self, index: int, id: str, tool: Tool) -> None:
@@ -59,7 +59,7 @@ class _ArrivingCall:
         return whole if any(isinstance(value, list) for value in whole.values()) else None
 
 
-class _Stop(msgspec.Struct, frozen=True, kw_only=True):
+class _StoppedEdit(msgspec.Struct, frozen=True, kw_only=True):
     """Why an answer was stopped."""
 
     index: int
@@ -75,7 +75,7 @@ class LiveEdits(CallWatch):
         self,
         *,
         toolbox: Toolbox,
-        permits: Permits,
+        permits: PermissionGate,
         preview: CallPreview,
         hooks: Hooks,
         options: SessionOptions,
@@ -87,9 +87,9 @@ class LiveEdits(CallWatch):
         self._options = options
         self._message_id = ""
         self._has_call = False
-        self._call: _ArrivingCall | None = None
+        self._call: _StreamingCall | None = None
         self._cancel: Callable[[], None] = lambda: None
-        self._stop: _Stop | None = None
+        self._stop: _StoppedEdit | None = None
         self._checking: asyncio.Task[None] | None = None
 
     def begin(self, message_id: str, cancel: Callable[[], None]) -> None:
@@ -100,7 +100,7 @@ class LiveEdits(CallWatch):
     def hear(self, event: BlockEvent) -> None:
         if isinstance(event, ToolCallStart):
             # What runs before an edit may put its old text into the file.
-            self._call = None if self._has_call else self._begun(event)
+            self._call = None if self._has_call else self._start_call(event)
             self._has_call = True
         elif isinstance(event, ToolCallDelta):
             call = self._call
@@ -110,7 +110,7 @@ class LiveEdits(CallWatch):
         elif isinstance(event, ToolCallEnd) and self._call is not None:
             self._call.is_complete = True
 
-    def _begun(self, event: ToolCallStart) -> _ArrivingCall | None:
+    def _start_call(self, event: ToolCallStart) -> _StreamingCall | None:
         tool = self._toolbox.callable().get(event.tool_name)
         if tool is None or not self._options.in_force.settings.edit.streaming_abort:
             return None
@@ -118,36 +118,38 @@ class LiveEdits(CallWatch):
         from tools.edits.call import EditArguments  # noqa: PLC0415
 
         is_edit = tool.arguments is EditArguments
-        return _ArrivingCall(event.content_index, event.id, tool) if is_edit else None
+        return _StreamingCall(event.content_index, event.id, tool) if is_edit else None
 
-    def _check(self, call: _ArrivingCall) -> None:
+    def _check(self, call: _StreamingCall) -> None:
         """Looks beside the stream, one look at a time."""
         if self._checking is None or self._checking.done():
             self._checking = asyncio.create_task(self._keep_checking(call))
 
-    async def _keep_checking(self, call: _ArrivingCall) -> None:
+    async def _keep_checking(self, call: _StreamingCall) -> None:
         while call.pieces and self._is_arriving(call):
-            cost, stop = await asyncio.to_thread(self._look, call)
+            cost, stop = await asyncio.to_thread(self._check_edits, call)
             if stop is not None and self._is_arriving(call):
                 self._stop = stop
                 self._cancel()
                 return
-            await asyncio.sleep(max(_MIN_SECONDS, _PAUSE_PER_LOOK * cost))
+            await asyncio.sleep(max(_MIN_SECONDS, _PAUSE_PER_CHECK * cost))
 
-    def _is_arriving(self, call: _ArrivingCall) -> bool:
+    def _is_arriving(self, call: _StreamingCall) -> bool:
         return self._call is call and not call.is_complete and self._stop is None
 
-    def _look(self, call: _ArrivingCall) -> tuple[float, _Stop | None]:
+    def _check_edits(self, call: _StreamingCall) -> tuple[float, _StoppedEdit | None]:
         # What edits mean comes with the first of them.
         from tools.edits.preview import lost_edit  # noqa: PLC0415
 
         began = time.thread_time()
         stop = None
         raw = call.complete_edits()
-        lost = lost_edit(_prepared(call.tool, raw), self._preview.look) if raw is not None else None
+        lost = (
+            lost_edit(_normalised_arguments(call.tool, raw), self._preview.look) if raw is not None else None
+        )
         if raw is not None and lost is not None:
             cut = ToolCall(id=call.id, name=call.tool.name, arguments=raw)
-            stop = self._stopped(call.index, cut, lost) if self._would_run(cut) else None
+            stop = self._stopped_edit(call.index, cut, lost) if self._would_run(cut) else None
         return time.thread_time() - began, stop
 
     def _would_run(self, call: ToolCall) -> bool:
@@ -157,10 +159,10 @@ class LiveEdits(CallWatch):
         effects = self._toolbox.effects_of(call.name, call.arguments)
         return effects is not None and self._permits.judge(effects, tool=call.name).outcome == "run"
 
-    def _stopped(self, index: int, call: ToolCall, lost: "LostEdit") -> _Stop:
-        said = failure(f"{lost.why}\n\n{_CUT}", {"stoppedEarly": True})
+    def _stopped_edit(self, index: int, call: ToolCall, lost: "LostEdit") -> _StoppedEdit:
+        said = failure(f"{lost.why}\n\n{_STOPPED_TEXT}", {"stoppedEarly": True})
         real = (lost.real,) if lost.real else ()
-        return _Stop(
+        return _StoppedEdit(
             index=index,
             call=call,
             result=self._preview.masked(said, real, where=f"{call.name} {lost.path}"),
@@ -187,7 +189,7 @@ class LiveEdits(CallWatch):
         return stop.result if stop is not None and stop.call.id == call.id else None
 
 
-def _prepared(tool: Tool, raw: dict[str, Any]) -> dict[str, Any]:
+def _normalised_arguments(tool: Tool, raw: dict[str, Any]) -> dict[str, Any]:
     """By the names that the tool has."""
     if tool.prepare is None:
         return raw

@@ -14,7 +14,7 @@ import msgspec
 
 from app.agent.outcomes import as_outcome, checked
 from app.agent.tool_pipeline import Gate, Masks, Progress, ToolPipeline
-from app.engine.core.event_bus import Telling
+from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.toolbox import Toolbox
@@ -25,7 +25,7 @@ from tools.base import Tool, ToolContext
 from tools.results import ToolResult
 
 
-class _Within:
+class _OuterCall:
     """The calls within one call, as long as one of them is under way."""
 
     def __init__(self, pipeline: ToolPipeline) -> None:
@@ -42,10 +42,10 @@ class NestedCalls(msgspec.Struct, eq=False):
     hooks: Hooks
     gate: Gate
     masks: Masks
-    telling: Telling
+    telling: EventBus
     _numbers: Iterator[int] = msgspec.field(default_factory=lambda: itertools.count(1))
-    _within: WeakValueDictionary[str, _Within] = msgspec.field(
-        default_factory=WeakValueDictionary[str, _Within]
+    _within: WeakValueDictionary[str, _OuterCall] = msgspec.field(
+        default_factory=WeakValueDictionary[str, _OuterCall]
     )
     _to_background: set[str] = msgspec.field(default_factory=set[str])
 
@@ -68,13 +68,13 @@ class NestedCalls(msgspec.Struct, eq=False):
         """The person asked that this running call be waited for no longer."""
         self._to_background.add(call_id)
 
-    def within(self, parent_id: str) -> "CallsWithin":
-        return CallsWithin(self, self.toolbox, parent_id)
+    def within(self, parent_id: str) -> "NestedCaller":
+        return NestedCaller(self, self.toolbox, parent_id)
 
     async def run(self, name: str, arguments: dict[str, Any], parent_id: str) -> ToolResult:
         """Never raises for what the tool or a hook does; only being cancelled goes through."""
         call = ToolCall(id=f"{parent_id}/{next(self._numbers)}", name=name, arguments=arguments)
-        within = self._of(parent_id)
+        within = self._outer_call(parent_id)
         async with within.turn:
             await self.telling.publish(
                 ToolExecutionStart(
@@ -96,7 +96,7 @@ class NestedCalls(msgspec.Struct, eq=False):
         )
         return result
 
-    def _of(self, parent_id: str) -> _Within:
+    def _outer_call(self, parent_id: str) -> _OuterCall:
         known = self._within.get(parent_id)
         if known is None:
             pipeline = ToolPipeline(
@@ -107,7 +107,7 @@ class NestedCalls(msgspec.Struct, eq=False):
                 masks=self.masks,
                 parent_id=parent_id,
             )
-            self._within[parent_id] = known = _Within(pipeline)
+            self._within[parent_id] = known = _OuterCall(pipeline)
         return known
 
     def _progress(self, call: ToolCall, parent_id: str) -> Progress:
@@ -125,7 +125,7 @@ class NestedCalls(msgspec.Struct, eq=False):
         return show
 
 
-class CallsWithin:
+class NestedCaller:
     """The calls that one call may make; a `ToolCaller`."""
 
     def __init__(self, nested: NestedCalls, toolbox: Toolbox, parent_id: str) -> None:

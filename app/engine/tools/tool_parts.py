@@ -2,9 +2,9 @@
 
 from app.engine.core.session_core import SessionCore
 from app.engine.jobs.background_jobs import JobTable
-from app.engine.permissions.gate import Permits
+from app.engine.permissions.gate import PermissionGate
 from app.engine.secrets.masked_calls import MaskedCalls
-from app.engine.secrets.session_mask import Masking
+from app.engine.secrets.session_mask import SessionMask
 from app.engine.tools.call_preview import CallPreview
 from app.engine.tools.live_edits import LiveEdits
 from app.engine.tools.nested_calls import NestedCalls
@@ -13,7 +13,9 @@ from app.engine.tools.nested_calls import NestedCalls
 class ToolParts:
     """Calls within calls, what a call would do, edits that are checked as they arrive, and their masks."""
 
-    def __init__(self, core: SessionCore, jobs: JobTable, permits: Permits, masking: Masking) -> None:
+    def __init__(
+        self, core: SessionCore, jobs: JobTable, permits: PermissionGate, masking: SessionMask
+    ) -> None:
         self.masks = MaskedCalls(masking)
         self.nested = NestedCalls(
             core.toolbox, core.choice, jobs, core.hooks, permits.check, self.masks, core.telling

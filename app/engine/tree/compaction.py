@@ -2,10 +2,10 @@
 
 import msgspec
 
-from app.engine.context.compactor import Compactor, Proposal
+from app.engine.context.compactor import CompactionDraft, Compactor
 from app.engine.core.conversation import Conversation
 from app.engine.core.prompt_intake import Refused
-from app.engine.preconditions import Readiness
+from app.engine.preconditions import Preconditions
 from app.engine.runner import Runner
 from app.engine.tree.navigation import Navigation
 from app.values.entries import CompactionEntry
@@ -18,7 +18,7 @@ class Compaction(msgspec.Struct, frozen=True, kw_only=True):
     compactor: Compactor
     conversation: Conversation
     runner: Runner
-    readiness: Readiness
+    readiness: Preconditions
     branches: Navigation
 
     async def run(self, instructions: str | None = None) -> CompactionResult:
@@ -27,20 +27,20 @@ class Compaction(msgspec.Struct, frozen=True, kw_only=True):
         self.readiness.require_model()
         return await self.compactor.compact("manual", instructions)
 
-    async def draft(self, instructions: str | None = None) -> Proposal:
+    async def draft(self, instructions: str | None = None) -> CompactionDraft:
         """The summary that `run` would leave, for a person to read and change; nothing is recorded."""
         self.readiness.require_idle("Compaction")
         self.readiness.require_model()
         return await self.compactor.draft(instructions)
 
-    async def accept(self, draft: Proposal) -> CompactionResult:
+    async def accept(self, draft: CompactionDraft) -> CompactionResult:
         """Compacts by a draft, as a person changed it."""
         self.readiness.require_idle("Compaction")
         return await self.compactor.compact("manual", draft=draft)
 
     async def record(self, summary: str, first_kept_entry_id: str | None) -> bool:
         """Records a summary that an extension wrote; False, told, when there is nothing that it could stand for."""
-        return await self.compactor.record_given(summary, first_kept_entry_id)
+        return await self.compactor.record_extension_summary(summary, first_kept_entry_id)
 
     async def undo(self) -> str | None:
         """Goes back to the full history, before the last compaction; returns the prompt that it stood behind."""

@@ -10,16 +10,16 @@ from typing import Literal
 import msgspec
 
 from app.engine.context.context_parts import ContextParts
-from app.engine.core.hook_results import Wish
+from app.engine.core.hook_results import NavigationOptions
 from app.engine.core.model_choice import NoModel
-from app.engine.core.prompt_intake import Stayed
+from app.engine.core.prompt_intake import SwitchCancelled
 from app.engine.core.session_core import SessionCore
 from app.engine.files.file_parts import FileParts
 from app.engine.jobs.background_jobs import JobTable
 from app.engine.mcp.servers import McpServers
-from app.engine.planning.plan_mode import Planning
-from app.engine.preconditions import Readiness
-from app.engine.tree.session_paths import Places
+from app.engine.planning.plan_mode import PlanMode
+from app.engine.preconditions import Preconditions
+from app.engine.tree.session_paths import SessionPaths
 from app.sessions.log import SessionLog
 from app.sessions.old_outputs import outputs_of
 from app.sessions.projection import settings_above
@@ -31,7 +31,7 @@ from app.values.models import thinking_level
 SwitchReason = Literal["new", "resume", "fork", "tree", "reload"]
 
 
-class Arrival(msgspec.Struct, frozen=True, kw_only=True):
+class NavigationResult(msgspec.Struct, frozen=True, kw_only=True):
     """At another point of the tree."""
 
     text: str | None = None
@@ -46,13 +46,13 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
     """Moves one session about."""
 
     core: SessionCore
-    places: Places
+    places: SessionPaths
     context: ContextParts
     files: FileParts
     jobs: JobTable
-    planning: Planning
+    planning: PlanMode
     servers: McpServers
-    readiness: Readiness
+    readiness: Preconditions
     stop: Callable[[], Awaitable[None]]
     """Ends what is under way, and returns when it has."""
     enter: Callable[[Path], Awaitable[None]]
@@ -60,7 +60,11 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
 
     # In the tree
 
-    async def go_to(self, entry_id: str | None, wish: Wish = Wish()) -> Arrival:  # noqa: B008  (frozen)
+    async def go_to(
+        self,
+        entry_id: str | None,
+        wish: NavigationOptions = NavigationOptions(),  # noqa: B008  (frozen)
+    ) -> NavigationResult:
         """Moves to a point of the tree; None is before everything. The branch that is left may be summarised there."""
         text = None
         self.readiness.require_idle("Going to another point of the session")
@@ -68,11 +72,11 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
             target = self.core.conversation.log.navigation(entry_id)
             entry_id, text = target.leaf_id, target.text
         restored: list[RestoredData] = []
-        stays = None if wish.puts_files_back else await self.files.restoring.left_as_restored(entry_id)
+        stays = None if wish.restores_files else await self.files.restoring.left_as_restored(entry_id)
 
         async def before_moving() -> None:
-            if wish.puts_files_back:
-                plan = await self.files.restoring.to_place(entry_id, is_move=True)
+            if wish.restores_files:
+                plan = await self.files.restoring.preview_entry(entry_id, is_move=True)
                 restored.append(await self.files.kept.carry_out(plan, wish.choices))
 
         try:
@@ -81,24 +85,24 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
             for data in restored:  # the files went, the conversation did not
                 await self.files.kept.record_restore(msgspec.structs.replace(data, is_move=False))
             raise
-        await self._replaced("tree")
+        await self._publish_replaced("tree")
         for data in (*restored, *((stays,) if stays is not None else ())):
             if await self.files.kept.record_restore(data) is not None:
                 await self.files.restoring.tell_model(data)
         files = restored[0] if restored else None
-        return Arrival(text=text, summary=summary, files=files)
+        return NavigationResult(text=text, summary=summary, files=files)
 
-    async def merge(self, leaf_id: str, wish: Wish = Wish()) -> BranchSummaryEntry:  # noqa: B008  (frozen)
+    async def merge(self, leaf_id: str, wish: NavigationOptions = NavigationOptions()) -> BranchSummaryEntry:  # noqa: B008  (frozen)
         """Summarises another branch into this one."""
         self.readiness.require_idle("Merging a branch")
         summary = await self.context.brancher.merge(leaf_id, wish)
-        await self._replaced("tree")
+        await self._publish_replaced("tree")
         return summary
 
     # To other sessions
 
     async def begin(self, parent: Path | None = None) -> None:
-        """A new session; what is under way is stopped. One in memory is followed by one in memory. Raises `Stayed`."""
+        """Stops what is running and starts a new session; in memory if this one is. Raises `SwitchCancelled`."""
         await self.stop()
         if self.core.conversation.log.path is None:
             log = SessionLog.in_memory(self.places.cwd)
@@ -139,7 +143,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         is_elsewhere = reason in ("new", "resume", "fork")
         if is_elsewhere and not await self.core.hooks.may_leave(reason, log.path):
             log.close()
-            raise Stayed("An extension wants to stay in this session.")
+            raise SwitchCancelled("An extension wants to stay in this session.")
         await self.jobs.close(keep_pinned=True)
         self.core.queues.forget_companions()
         self.core.deliveries.left_context(frozenset(), self.core.conversation.log.__contains__)
@@ -151,7 +155,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
             await self.enter(log.cwd)
         self._recover_files()
         self.core.conversation.recover_partial()
-        await self._replaced(reason)
+        await self._publish_replaced(reason)
         self.servers.resume()
 
     def _recover_files(self) -> None:
@@ -171,12 +175,12 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         self._recover_files()
         self.core.conversation.recover_partial()
         self.planning.arrive()
-        self._tell_lost()
+        self._warn_missing_model()
         if name and not log.is_read_only:
             self.core.conversation.rename(" ".join(name.split()))
         return names_model
 
-    def _tell_lost(self) -> None:
+    def _warn_missing_model(self) -> None:
         if (lost := self.files.pending.lost()) is not None:
             self.core.queues.hold_for_next_turn(lost)
 
@@ -194,9 +198,9 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
             self.core.choice.set_thinking(level)
         return projection.model is not None and model
 
-    async def _replaced(self, reason: SwitchReason) -> None:
+    async def _publish_replaced(self, reason: SwitchReason) -> None:
         self.core.conversation.reload()
-        self._tell_lost()
+        self._warn_missing_model()
         self.files.pending.left()
         self.files.diagnostics.left()
         self.context.compactor.start_over()
@@ -209,7 +213,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
             ):  # it is the same session, which has another model by now
                 self.core.choice.set(model)
             else:
-                self.core.telling.notify(self.core.choice.why_none, "warning")
+                self.core.telling.notify(self.core.choice.missing_model_text, "warning")
         self.core.telling.forget_undeliverable()
         await self.core.telling.publish(SessionReplaced(reason=reason))
         self.planning.arrive()

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.engine.secrets.session_mask import Masking
+from app.engine.secrets.session_mask import SessionMask
 from app.sessions.log import SessionLog
 from app.values.entries import Entry
 from app.values.json_texts import with_texts
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from app.sessions.export.html_blocks import DrawCard
     from app.sessions.export.walk import ChangeEntry
 
-_OPAQUE = frozenset(
+_UNMASKED_FIELDS = frozenset(
     ("id", "parentId", "timestamp", "data", "textSignature", "thinkingSignature", "thoughtSignature")
 )
 """Pictures, and what a provider or the tree goes by: nothing that anybody wrote."""
 
 
-def masked_entries(masking: Masking, folder: Path) -> "ChangeEntry":
+def masked_entries(masking: SessionMask, folder: Path) -> "ChangeEntry":
     """With the secrets of each entry masked, those too that an older or another program wrote down."""
     masking.known.look(folder if folder.is_dir() else None)
 
     def masked(entry: Entry) -> Entry:
         wire = to_wire(entry)
-        changed = with_texts(wire, lambda text: masking.text(text, "export"), but=_OPAQUE)
+        changed = with_texts(wire, lambda text: masking.text(text, "export"), but=_UNMASKED_FIELDS)
         return entry if changed == wire else from_wire(changed, Entry)
 
     return masked

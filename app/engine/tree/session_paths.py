@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.core.options import session_sync
+from app.engine.core.options import sync_policy
 from app.resources.settings.in_force import InForce
 from app.sessions.file.session_file import AsksSync
 from app.sessions.library import find, is_same_folder, latest, session_folder
@@ -13,7 +13,7 @@ from app.sessions.log import SessionLog
 from tools.files.presence import exists
 
 
-class Places(msgspec.Struct, kw_only=True):
+class SessionPaths(msgspec.Struct, kw_only=True):
     """The folder of one project's sessions."""
 
     own: Path
@@ -41,7 +41,7 @@ class Places(msgspec.Struct, kw_only=True):
 
     @property
     def sync(self) -> AsksSync:
-        return partial(session_sync, self.in_force)
+        return partial(sync_policy, self.in_force)
 
     @property
     def folder(self) -> Path:

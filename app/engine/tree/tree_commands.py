@@ -9,10 +9,10 @@ import msgspec
 from msgspec import Raw
 
 from app.engine.commands import results
-from app.engine.commands.base import command, for_the_system, require_entry, without_nothing
-from app.engine.context.brancher import MoveStopped, Wish
+from app.engine.commands.base import command, require_entry, require_system_text, without_none
+from app.engine.context.brancher import NavigationOptions, NavigationStopped
 from app.engine.context.summariser import SummaryCancelled
-from app.engine.core.prompt_intake import Stayed
+from app.engine.core.prompt_intake import SwitchCancelled
 from app.engine.session import Session
 from app.values.codec import encode, encode_json
 from app.values.content import text_of
@@ -20,28 +20,28 @@ from app.values.entries import Entry, LabelEntry, MessageEntry
 from app.values.messages import UserMessage
 from app.values.unable import Unable
 
-_UNSAVED = "This session has not been saved yet. Send a message before cloning or forking it."
+_NOT_SAVED = "This session has not been saved yet. Send a message before cloning or forking it."
 
 
 @command("Begin a new session")
 async def new_session(session: Session, parent_session: str | None = None) -> results.Moved:
-    parent = Path(for_the_system(parent_session, "parentSession")) if parent_session else None
-    return await _unless_stayed(session.branches.begin(parent))
+    parent = Path(require_system_text(parent_session, "parentSession")) if parent_session else None
+    return await _catch_cancelled_switch(session.branches.begin(parent))
 
 
 @command("Go on with another session")
 async def switch_session(session: Session, session_path: str) -> results.Moved:
-    name = for_the_system(session_path, "sessionPath")
+    name = require_system_text(session_path, "sessionPath")
     try:
-        return await _unless_stayed(session.branches.switch_to(name))
+        return await _catch_cancelled_switch(session.branches.switch_to(name))
     except OSError as problem:
         raise Unable(f"{name}: {problem.strerror or problem}.") from None
 
 
-async def _unless_stayed(going: Awaitable[None]) -> results.Moved:
+async def _catch_cancelled_switch(going: Awaitable[None]) -> results.Moved:
     try:
         await going
-    except Stayed:
+    except SwitchCancelled:
         return {"cancelled": True}
     return {"cancelled": False}
 
@@ -53,14 +53,14 @@ async def fork(session: Session, entry_id: str) -> results.Forked:
     if entry_id not in log or not _is_prompt(log.entry(entry_id)):
         raise Unable("Invalid entry ID for forking")
     if not log.is_on_disk:
-        raise Unable(_UNSAVED)
+        raise Unable(_NOT_SAVED)
     text = log.navigation(entry_id).text
     if not await session.branches.fork(entry_id, "before"):
         return {"cancelled": True}
     return {"text": text, "cancelled": False} if text is not None else {"cancelled": False}
 
 
-branch = fork.also_called("branch")
+branch = fork.alias("branch")
 
 
 @command("Go on in a copy of this branch")
@@ -73,7 +73,7 @@ async def clone_from(session: Session, entry_id: str | None) -> bool:
     if entry_id is None:
         raise Unable("Cannot clone session: no current entry selected")
     if not session.state.is_on_disk:
-        raise Unable(_UNSAVED)
+        raise Unable(_NOT_SAVED)
     return await session.branches.fork(entry_id, "at")
 
 
@@ -86,7 +86,7 @@ async def get_fork_messages(session: Session) -> Sequence[results.ForkMessage]:
     ]
 
 
-get_branch_messages = get_fork_messages.also_called("get_branch_messages")
+get_branch_messages = get_fork_messages.alias("get_branch_messages")
 
 
 @command("Entries in file order")
@@ -148,11 +148,11 @@ async def navigate_tree(
 ) -> results.Navigated:
     """No entry: before everything."""
     require_entry(session, entry_id)
-    wish = _wish(summarize, custom_instructions, replace_instructions, label)
-    wish = msgspec.structs.replace(wish, puts_files_back=restore_files)
-    with _telling_failures():
+    wish = _navigation_options(summarize, custom_instructions, replace_instructions, label)
+    wish = msgspec.structs.replace(wish, restores_files=restore_files)
+    with _catch_stopped_navigation():
         arrival = await session.branches.go_to(entry_id, wish)
-        return without_nothing(cancelled=False, editorText=arrival.text, summaryEntry=arrival.summary)
+        return without_none(cancelled=False, editorText=arrival.text, summaryEntry=arrival.summary)
     return {"cancelled": True}
 
 
@@ -166,30 +166,34 @@ async def merge_branch(
 ) -> results.Navigated:
     """The entry is the end of the other branch."""
     require_entry(session, entry_id)
-    wish = _wish(True, custom_instructions, replace_instructions, label)
-    with _telling_failures():
+    wish = _navigation_options(True, custom_instructions, replace_instructions, label)
+    with _catch_stopped_navigation():
         return {"cancelled": False, "summaryEntry": await session.branches.merge(entry_id, wish)}
     return {"cancelled": True}
 
 
-def _wish(summarise: bool, instructions: str | None, replaces: bool, label: str | None) -> Wish:
+def _navigation_options(
+    summarise: bool, instructions: str | None, replaces: bool, label: str | None
+) -> NavigationOptions:
     """`replaces`: the instructions stand instead of bayou's own, and not beside them."""
-    return Wish(summarise=summarise, instructions=instructions, replaces_instructions=replaces, label=label)
+    return NavigationOptions(
+        summarise=summarise, instructions=instructions, replaces_instructions=replaces, label=label
+    )
 
 
 @command("Back to the full history", "It is as it was before the last compaction.")
 async def undo_compaction(session: Session) -> results.Navigated:
-    with _telling_failures():
-        return without_nothing(cancelled=False, editorText=await session.compaction.undo())
+    with _catch_stopped_navigation():
+        return without_none(cancelled=False, editorText=await session.compaction.undo())
     return {"cancelled": True}
 
 
 @contextmanager
-def _telling_failures() -> Generator[None]:
+def _catch_stopped_navigation() -> Generator[None]:
     """A move that somebody stopped has not happened, and is no error; the body is left then."""
     try:
         yield
-    except (MoveStopped, SummaryCancelled):
+    except (NavigationStopped, SummaryCancelled):
         return
 
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from app.engine.commands import results
-from app.engine.commands.base import command, without_nothing
+from app.engine.commands.base import command, without_none
 from app.engine.session import Session
-from app.engine.user_runs.user_cells import OwnCell
+from app.engine.user_runs.user_cells import UserCell
 from app.values.unable import Unable
 from tools.files.paths import absolute
 from tools.results import ImagePart
@@ -25,7 +25,7 @@ async def eval(
     done = await session.cells.run(
         code, title=title, timeout=timeout or 0, resets=reset, exclude=exclude_from_context
     )
-    return _told(done)
+    return _cell_result(done)
 
 
 @command("Run the code cells of a notebook", "Until one fails. `cells`: 3, 2-5 or 4-.", answer="cells")
@@ -33,7 +33,7 @@ async def run_notebook(session: Session, path: str, cells: str = "") -> list[res
     if "\0" in path:
         raise Unable("path has a NUL character, which no path can have.")
     done = await session.cells.run_notebook(Path(absolute(path, session.cwd)), cells)
-    return [_told(cell) for cell in done]
+    return [_cell_result(cell) for cell in done]
 
 
 @command("Stop the person's cell", stops=True)
@@ -56,7 +56,7 @@ async def get_kernel(session: Session) -> results.Kernel:
     view = await session.cells.view()
     if view is None or view.state == "none":
         return {"state": "none", "cells": 0, "names": []}
-    return without_nothing(
+    return without_none(
         state=view.state,
         interpreter=view.interpreter,
         found=view.found,
@@ -68,7 +68,7 @@ async def get_kernel(session: Session) -> results.Kernel:
     )
 
 
-def _told(cell: OwnCell) -> results.CellResult:
+def _cell_result(cell: UserCell) -> results.CellResult:
     return {
         "id": cell.id,
         "output": cell.result.text,

@@ -9,7 +9,7 @@ from app.engine.core.prompt_intake import Busy
 R = TypeVar("R")
 
 
-class OneAtATime(Generic[R]):
+class SingleTask(Generic[R]):
     """In a task of its own, so that stopping it does not stop whoever waits."""
 
     def __init__(self, busy: str) -> None:

@@ -11,11 +11,11 @@ import msgspec
 
 from app.agent.outcomes import as_outcome, checked
 from app.engine.core.conversation import Conversation
-from app.engine.core.event_bus import Telling
+from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
-from app.engine.secrets.session_mask import Masking
+from app.engine.secrets.session_mask import SessionMask
 from app.engine.tools.nested_calls import NestedCalls
-from app.engine.user_runs.one_at_a_time import OneAtATime
+from app.engine.user_runs.one_at_a_time import SingleTask
 from app.engine.user_runs.user_shell import CommandBlocked, UserShell
 from app.values.cells import CELL, as_data, own_cell_id
 from app.values.content import Image, Text, ToolCall, UserContent
@@ -30,10 +30,10 @@ from tools.workspace import Workspace
 if TYPE_CHECKING:
     from tools.kernel.kept import KernelView
 
-_WHERE = "your cell"
+_SOURCE_LABEL = "your cell"
 
 
-class OwnCell(msgspec.Struct, frozen=True, kw_only=True):
+class UserCell(msgspec.Struct, frozen=True, kw_only=True):
     """What a person's cell came to."""
 
     id: str
@@ -42,19 +42,19 @@ class OwnCell(msgspec.Struct, frozen=True, kw_only=True):
     result: ToolResult
 
 
-class OwnCells(msgspec.Struct, eq=False):
+class UserCells(msgspec.Struct, eq=False):
     """Runs a person's cells, one at a time, and looks at the kernel for them."""
 
     workspace: Workspace
     conversation: Conversation
     hooks: Hooks
-    masking: Masking
+    masking: SessionMask
     nested: NestedCalls
     shell: UserShell
     """Keeps what is recorded behind a turn that is under way."""
-    telling: Telling
-    underway: OneAtATime[ToolResult] = msgspec.field(
-        default_factory=partial(OneAtATime[ToolResult], "A cell is already running.")
+    telling: EventBus
+    underway: SingleTask[ToolResult] = msgspec.field(
+        default_factory=partial(SingleTask[ToolResult], "A cell is already running.")
     )
 
     @property
@@ -69,7 +69,7 @@ class OwnCells(msgspec.Struct, eq=False):
         timeout: float | None = 0,
         resets: bool = False,
         exclude: bool = False,
-    ) -> OwnCell:
+    ) -> UserCell:
         """Runs a person's cell; the model reads of it with the next request unless `exclude`. Raises `Unable`."""
         call = ToolCall(id=own_cell_id(uuid.uuid4().hex[:12]), name="eval", arguments={"code": code})
         if title:
@@ -77,7 +77,7 @@ class OwnCells(msgspec.Struct, eq=False):
         result = await self.underway.run(lambda: self._execute(call, timeout, resets))
         if result is None:
             raise Unable("The cell was stopped before it began.")
-        cell = OwnCell(id=call.id, code=self.masking.text(code, _WHERE), title=title, result=result)
+        cell = UserCell(id=call.id, code=self.masking.text(code, _SOURCE_LABEL), title=title, result=result)
         await self._record(cell, exclude=exclude)
         await self.shell.record_after_turn()
         return cell
@@ -99,7 +99,7 @@ class OwnCells(msgspec.Struct, eq=False):
         """Names that go on from `text`, of the kernel that runs."""
         return await self.workspace.kernel().completed(text) if self.workspace.has_kernel else ()
 
-    async def run_notebook(self, path: Path, wanted: str = "") -> tuple[OwnCell, ...]:
+    async def run_notebook(self, path: Path, wanted: str = "") -> tuple[UserCell, ...]:
         """The code cells of a notebook, one after the other until one fails. `wanted`: `3`, `2-5`, `4-`."""
         from tools.kernel.notebook import code_cells  # noqa: PLC0415  (only for notebooks)
 
@@ -107,7 +107,7 @@ class OwnCells(msgspec.Struct, eq=False):
             found = code_cells(path, wanted)
         except ToolError as problem:
             raise Unable(str(problem)) from None
-        done: list[OwnCell] = []
+        done: list[UserCell] = []
         for number, code in found:
             cell = await self.run(code, title=f"{path.name} [{number}]")
             done.append(cell)
@@ -140,7 +140,7 @@ class OwnCells(msgspec.Struct, eq=False):
             ToolExecutionStart(tool_call_id=call.id, tool_name="eval", args=call.arguments)
         )
         started = time.monotonic()
-        result = await self._followed(evaluation, call)
+        result = await self._run_evaluation(evaluation, call)
         await self.telling.publish(
             ToolExecutionEnd(
                 tool_call_id=call.id,
@@ -152,7 +152,7 @@ class OwnCells(msgspec.Struct, eq=False):
         )
         return result
 
-    async def _followed(self, evaluation: Any, call: ToolCall) -> ToolResult:
+    async def _run_evaluation(self, evaluation: Any, call: ToolCall) -> ToolResult:
         from tools.kernel.telling import so_far, told  # noqa: PLC0415  (as above)
 
         running = asyncio.ensure_future(evaluation.run())
@@ -180,7 +180,7 @@ class OwnCells(msgspec.Struct, eq=False):
             result = told(running.result(), self.workspace)
         except ToolError as problem:
             result = ToolResult(content=(TextPart(text=str(problem)),), is_error=True)
-        return await asyncio.to_thread(self._masked, checked("eval", result), _WHERE)
+        return await asyncio.to_thread(self._masked, checked("eval", result), _SOURCE_LABEL)
 
     def _masked(self, result: ToolResult, where: str) -> ToolResult:
         def part(one: Part) -> Part:
@@ -189,7 +189,7 @@ class OwnCells(msgspec.Struct, eq=False):
         details = self.masking.value(result.details, where) if where else result.details
         return msgspec.structs.replace(result, content=tuple(map(part, result.content)), details=details)
 
-    async def _record(self, cell: OwnCell, *, exclude: bool) -> None:
+    async def _record(self, cell: UserCell, *, exclude: bool) -> None:
         details = {
             **(cell.result.details or {}),
             "id": cell.id,

@@ -7,11 +7,11 @@ from functools import partial
 import msgspec
 
 from app.engine.core.conversation import Conversation
-from app.engine.core.event_bus import Telling
+from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
 from app.engine.core.prompt_intake import Refused
-from app.engine.secrets.session_mask import Masking
-from app.engine.user_runs.one_at_a_time import OneAtATime
+from app.engine.secrets.session_mask import SessionMask
+from app.engine.user_runs.one_at_a_time import SingleTask
 from app.values.events import BashExecutionUpdate, MessageEnd
 from app.values.messages import BashExecutionMessage, CustomMessage
 from tools.running.user_shell.user_commands import run_user_command
@@ -28,15 +28,15 @@ class UserShell(msgspec.Struct, eq=False):
     workspace: Workspace
     conversation: Conversation
     hooks: Hooks
-    masking: Masking
-    telling: Telling
+    masking: SessionMask
+    telling: EventBus
     has_turn: Callable[[], bool]
     """A turn is under way, behind which what a person runs is recorded."""
     _held_back: list[BashExecutionMessage | CustomMessage] = msgspec.field(
         default_factory=list[BashExecutionMessage | CustomMessage]
     )
-    underway: OneAtATime[BashExecutionMessage] = msgspec.field(
-        default_factory=partial(OneAtATime[BashExecutionMessage], "A command is already running.")
+    underway: SingleTask[BashExecutionMessage] = msgspec.field(
+        default_factory=partial(SingleTask[BashExecutionMessage], "A command is already running.")
     )
 
     async def run(

@@ -18,15 +18,15 @@ from app.agent.outcomes import content_of
 from app.compaction.cut import Preparation
 from app.engine.core.conversation import prompt_text
 from app.engine.core.hook_results import (
-    MoveOpinion,
-    Moving,
-    OtherCompaction,
-    Reason,
+    CompactionOverride,
+    CompactionReason,
+    NavigationOverride,
+    NavigationRequest,
     RequestIds,
-    ShellOpinion,
+    ShellOverride,
 )
-from app.engine.core.hooks import Elsewhere, Hooks
-from app.engine.core.prompt_intake import Words
+from app.engine.core.hooks import Hooks, SessionSwitchReason
+from app.engine.core.prompt_intake import PromptInput
 from app.extensions.catalogue import Catalogue
 from app.extensions.hooks import payloads as p
 from app.extensions.hooks.shapes import changed_result, context_of, copy_of, decoded
@@ -79,7 +79,7 @@ class ExtensionHooks(Hooks):
     async def run_command(self, text: str) -> bool:
         return await self.catalogue.run_command(_name(text), text.partition(" ")[2].strip())
 
-    async def change_words(self, words: Words) -> Words | None:
+    async def change_words(self, words: PromptInput) -> PromptInput | None:
         if "input" not in self._waiting:
             return words
         payload = p.Input(
@@ -94,7 +94,7 @@ class ExtensionHooks(Hooks):
         bound = self._hooked.bound
         return text if bound is None or not text.startswith("/") else bound.expand(text)
 
-    async def companions(self, words: Words) -> Sequence[CustomMessage]:
+    async def companions(self, words: PromptInput) -> Sequence[CustomMessage]:
         self._prompt_of_run, self._turn = None, 0
         if self._has_other_settings:
             self._has_other_settings = False
@@ -292,7 +292,7 @@ class ExtensionHooks(Hooks):
 
     # Other sessions, commands of the shell
 
-    async def may_leave(self, reason: Elsewhere, target: Path | None) -> bool:
+    async def may_leave(self, reason: SessionSwitchReason, target: Path | None) -> bool:
         """Asks, unless it is a fork (asked about already), and says goodbye when nobody minds."""
         if reason != "fork":
             asked = p.SessionBeforeSwitch(reason=reason, target_session_file=target)
@@ -308,19 +308,19 @@ class ExtensionHooks(Hooks):
         answer = await self._hooked.emit("session_before_fork", asked)
         return answer is None or not answer.cancel
 
-    async def before_shell(self, command: str, exclude: bool) -> ShellOpinion:
+    async def before_shell(self, command: str, exclude: bool) -> ShellOverride:
         if "user_bash" not in self._waiting:
-            return ShellOpinion()
+            return ShellOverride()
         told = p.UserBash(command=command, exclude_from_context=exclude, cwd=self._bound.session.cwd)
         answer: p.UserBashAnswer | None = await self._hooked.emit("user_bash", told)
         if answer is None:
-            return ShellOpinion()
+            return ShellOverride()
         if answer.block:
-            return ShellOpinion(refusal=answer.reason or "An extension blocked this command.")
+            return ShellOverride(refusal=answer.reason or "An extension blocked this command.")
         result = answer.result
         if result is None:
-            return ShellOpinion(command=answer.command)
-        return ShellOpinion(result=UserCommandResult(output=result.output, exit_code=result.exit_code))
+            return ShellOverride(command=answer.command)
+        return ShellOverride(result=UserCommandResult(output=result.output, exit_code=result.exit_code))
 
     async def before_spawn(self, plan: SpawnPlan) -> SpawnPlan:
         if "spawn" not in self._waiting:
@@ -337,10 +337,10 @@ class ExtensionHooks(Hooks):
     # Compaction and the tree
 
     async def before_compaction(
-        self, preparation: Preparation, reason: Reason, instructions: str | None, will_retry: bool
-    ) -> OtherCompaction:
+        self, preparation: Preparation, reason: CompactionReason, instructions: str | None, will_retry: bool
+    ) -> CompactionOverride:
         if "session_before_compact" not in self._waiting:
-            return OtherCompaction()
+            return CompactionOverride()
         payload = p.SessionBeforeCompact(
             reason=reason,
             messages=preparation.discarded,
@@ -354,7 +354,7 @@ class ExtensionHooks(Hooks):
         )
         answer: Any = await self._hooked.emit("session_before_compact", payload)
         if answer is None:
-            return OtherCompaction()
+            return CompactionOverride()
         result = None
         if answer.compaction is not None:
             given = answer.compaction
@@ -365,13 +365,13 @@ class ExtensionHooks(Hooks):
                 details=given.details,
                 usage=given.usage,
             )
-        return OtherCompaction(
+        return CompactionOverride(
             is_cancelled=answer.cancel, result=result, instructions=answer.custom_instructions
         )
 
-    async def before_move(self, move: Moving) -> MoveOpinion:
+    async def before_move(self, move: NavigationRequest) -> NavigationOverride:
         if "session_before_tree" not in self._waiting:
-            return MoveOpinion()
+            return NavigationOverride()
         payload = p.SessionBeforeTree(
             target_id=move.target_id,
             old_leaf_id=move.old_leaf_id,
@@ -384,8 +384,8 @@ class ExtensionHooks(Hooks):
         )
         answer: Any = await self._hooked.emit("session_before_tree", payload)
         if answer is None:
-            return MoveOpinion()
-        return MoveOpinion(
+            return NavigationOverride()
+        return NavigationOverride(
             is_cancelled=answer.cancel,
             summary=answer.summary.summary if answer.summary else None,
             details=answer.summary.details if answer.summary else None,
@@ -395,7 +395,7 @@ class ExtensionHooks(Hooks):
             label=answer.label,
         )
 
-    async def after_move(self, move: Moving, summary: BranchSummaryEntry | None) -> None:
+    async def after_move(self, move: NavigationRequest, summary: BranchSummaryEntry | None) -> None:
         if "session_tree" not in self._waiting:
             return
         told = p.SessionTree(

@@ -58,7 +58,7 @@ def _method(command: Command[Any, Any], function: ast.AsyncFunctionDef, taken: S
     head = _laid_out(4, f"async def {command.name}(", ["self", *written], f") -> {_text(function.returns)}:")
     passed = [f'"{command.name}"', *(f"{one.arg}={one.arg}" for one in taken)]
     return (
-        f'{head}        """{command.told_in_full}"""\n{_laid_out(8, "return await self._ask(", passed, ")")}'
+        f'{head}        """{command.description}"""\n{_laid_out(8, "return await self._ask(", passed, ")")}'
     )
 
 

@@ -82,7 +82,7 @@ def schema() -> str:
     for command in given:
         own = definitions[command.fields.__name__]
         definitions[f"command:{command.name}"] = {
-            "description": command.told_in_full,
+            "description": command.description,
             "type": "object",
             "properties": {
                 "id": {"type": "string"},
@@ -219,7 +219,7 @@ def page(text: str) -> str:
 def _commands_table() -> str:
     lines = ["| Command | Fields | Data | What it does |", "|---|---|---|---|"]
     lines += [
-        f"| `{command.name}` | {_fields(command.fields)} | {_data(command.data)} | {command.told_in_full} |"
+        f"| `{command.name}` | {_fields(command.fields)} | {_data(command.data)} | {command.description} |"
         for command in commands()
     ]
     return "\n".join(lines) + "\n"

@@ -11,7 +11,7 @@ from app.engine.core.model_choice import ModelChoice
 from app.engine.mcp.servers import McpServers
 from app.engine.repository.repository_maps import RepositoryMaps
 from app.engine.session import Session
-from app.engine.user_runs.user_cells import OwnCells
+from app.engine.user_runs.user_cells import UserCells
 from app.tui.page_protocols import FindProgram
 from app.tui.prompt.mcp_completions import ResourceCompletions, prompt_arguments, prompt_hints
 from app.tui.prompt.project_history import ProjectHistory
@@ -45,7 +45,7 @@ def popup_for(
     extended: LoadedExtensions,
     find_program: FindProgram,
     maps: RepositoryMaps,
-    cells: OwnCells,
+    cells: UserCells,
     servers: McpServers,
     max_rows: int,
 ) -> CompletionPopup:
@@ -70,7 +70,7 @@ def popup_for(
         return [_symbol_row(symbol) for symbol in outline.symbols]
 
     async def repository_symbols(name: str) -> AsyncIterator[Sequence[tuple[str, SymbolRow]]]:
-        async for _ in maps.as_it_grows():
+        async for _ in maps.wait_for_growth():
             yield [(path, _symbol_row(one.symbol)) for path, one in await maps.symbols_like(name)]
 
     def commands() -> list[CommandRow]:

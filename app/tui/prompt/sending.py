@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from app.engine.session import Session
-from app.engine.user_runs.user_cells import OwnCells
+from app.engine.user_runs.user_cells import UserCells
 from app.resources.settings.settings import Settings
 from app.tui.page_protocols import KeyLabel
 from app.tui.prompt.attachments import images_of
@@ -41,7 +41,7 @@ class Sending(msgspec.Struct, frozen=True):
     """Sends from one editor to one session."""
 
     session: Session
-    cells: OwnCells
+    cells: UserCells
     editor: PromptEditor
     presenter: Presenter
     status: StatusLines

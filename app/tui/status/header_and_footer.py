@@ -184,7 +184,7 @@ def _permissions(session: Session, around: FooterContext) -> list[Segment]:
     mode = state.permission_mode
     tone = "warning" if mode == "full" else "accent" if state.is_planning else "muted"
     shown = "plan" if state.is_planning else mode
-    text = f"{shown}, {state.without_box}" if state.without_box else shown
+    text = f"{shown}, {state.sandbox_warning}" if state.sandbox_warning else shown
     return [Segment(id="permissions", text=text, tone=tone, importance=7, is_right=True)]
 
 

@@ -7,10 +7,10 @@ import msgspec
 
 from app.agent.outcomes import ABORTED, SKIPPED, from_message
 from app.compaction.summary import BRANCH_PREAMBLE
-from app.engine.files.file_diagnostics import TOLD as DIAGNOSTICS
-from app.engine.files.file_diagnostics import told_row
-from app.engine.files.pending_changes import TOLD as RESOLVED
-from app.engine.files.restore import FILES_PUT_BACK
+from app.engine.files.file_diagnostics import MESSAGE_TYPE as DIAGNOSTICS
+from app.engine.files.file_diagnostics import problem_line
+from app.engine.files.pending_changes import RESOLVED_MESSAGE_TYPE as RESOLVED
+from app.engine.files.restore import RESTORE_MESSAGE_TYPE
 from app.tui.transcript.cell_block import cell_block
 from app.tui.transcript.changes_line import ChangesLine
 from app.tui.transcript.renderers import Renderers
@@ -343,7 +343,7 @@ def custom_block(block_id: str, message: CustomMessage, renderers: Renderers) ->
     elif message.custom_type == RESOLVED:
         became = text.partition(". ")[2] or text
         card = Card(title="staged changes", subject=one_line(became)[:200], blocks=(TextBlock(text=text),))
-    elif message.custom_type == FILES_PUT_BACK:
+    elif message.custom_type == RESTORE_MESSAGE_TYPE:
         card = _files_card(text, details)
     else:
         card = Card(
@@ -363,7 +363,7 @@ def _diagnostics_block(block_id: str, text: str, details: dict[str, object]) -> 
     total = details.get("total")
     count = total if isinstance(total, int) else len(found)
     files = len({one.path for one in found})
-    rows = tuple(map(told_row, found))
+    rows = tuple(map(problem_line, found))
     more = f"{count - len(rows):,} more" if count > len(rows) else ""
     card = Card(
         title="diagnostics",

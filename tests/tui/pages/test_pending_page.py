@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.engine.files.pending_changes import WishedChange
+from app.engine.files.pending_changes import RequestedChange
 from app.tui.features.pending.page import PendingPage
 from tests.engine.stage import Play
 from tests.tui.pages.person import Person, at_the_keyboard
@@ -16,8 +16,8 @@ def page_of(play: Play, person: Person) -> PendingPage:
 async def staged(folder: Path) -> Play:
     play = Play(folder, tools=builtin_tools())
     (folder / "a.txt").write_text("one\n")
-    await play.session.pending.stage("first", "mine", [WishedChange(path="a.txt", text="two\n")])
-    await play.session.pending.stage("second", "mine", [WishedChange(path="b.txt", text="new\n")])
+    await play.session.pending.stage("first", "mine", [RequestedChange(path="a.txt", text="two\n")])
+    await play.session.pending.stage("second", "mine", [RequestedChange(path="b.txt", text="new\n")])
     return play
 
 
@@ -69,7 +69,7 @@ async def test_the_list_follows_what_others_stage_and_answer(tmp_path: Path) -> 
     play = await staged(tmp_path)
     async with at_the_keyboard() as person, person.asked(page_of(play, person).open()):
         await person.sees_soon("second")
-        await play.session.pending.stage("third", "mine", [WishedChange(path="c.txt", text="new\n")])
+        await play.session.pending.stage("third", "mine", [RequestedChange(path="c.txt", text="new\n")])
         await person.sees_soon("third")
         first = play.session.pending.waiting[0]
         await play.session.pending.answer(first.id, "discard", "mine")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.tree.session_paths import Places
+from app.engine.tree.session_paths import SessionPaths
 from app.sessions.log import SessionLog
 from app.tui.features.sessions.resuming import SessionOpener
 from tests.engine.stage import Play
@@ -44,7 +44,7 @@ async def test_what_another_process_writes_is_read_or_copied(tmp_path: Path, key
 
 @pytest.mark.parametrize(("key", "is_copy"), [("1", False), ("2", True)])
 async def test_where_the_folder_is_gone_one_goes_on_here(tmp_path: Path, key: str, is_copy: bool) -> None:
-    places = Places(own=tmp_path / "sessions", cwd=tmp_path / "gone")
+    places = SessionPaths(own=tmp_path / "sessions", cwd=tmp_path / "gone")
     path = a_session(tmp_path, "from a folder that is gone", places.cwd)
     play = Play(tmp_path)
     async with at_the_keyboard() as person, person.asked(resuming(play, person).open(path)):

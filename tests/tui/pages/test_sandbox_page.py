@@ -1,10 +1,10 @@
 """`/sandbox`: what is in force is told, and the setting is changed."""
 
-from app.engine.sandbox.sandboxes import BoxState
+from app.engine.sandbox.sandboxes import SandboxState
 from app.tui.features.permissions.sandbox import SandboxPage
 from tests.tui.pages.person import at_the_keyboard
 
-STATE = BoxState(
+STATE = SandboxState(
     setting="auto",
     step="landlock",
     why="making a namespace of mounts: Operation not permitted",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.tree.session_paths import Places
+from app.engine.tree.session_paths import SessionPaths
 from app.providers.scripted import say
 from app.sessions.index.reading_all import SessionTexts
 from app.sessions.log import SessionLog
@@ -32,7 +32,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def a_session(home: Path, text: str, cwd: Path | None = None) -> Path:
-    log = Places(own=home / "sessions", cwd=cwd or home).new()
+    log = SessionPaths(own=home / "sessions", cwd=cwd or home).new()
     log.append(said(text))
     log.append(answer(f"{text}, answered"))
     log.close()

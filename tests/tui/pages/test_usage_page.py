@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.tree.session_paths import Places
+from app.engine.tree.session_paths import SessionPaths
 from app.sessions.library import session_folder
 from app.sessions.log import SessionLog
 from app.tui.features.usage.page import UsagePage
@@ -37,7 +37,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def page(root: Path, person: Person) -> UsagePage:
-    return UsagePage(Places(own=root, cwd=root), root.parent / "cache", person.ask, home=root.parent)
+    return UsagePage(SessionPaths(own=root, cwd=root), root.parent / "cache", person.ask, home=root.parent)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

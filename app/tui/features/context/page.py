@@ -3,15 +3,15 @@
 from app.compaction.cut import CannotCompact
 from app.engine.context.summariser import SummaryFailed
 from app.engine.context_breakdown import (
-    Contents,
+    ContextBreakdown,
+    ContextPart,
     Group,
-    Part,
-    contents_of,
+    context_breakdown,
     drop_or_restore,
     text_of_large,
     text_of_part,
 )
-from app.engine.models.prompt_cache import is_in_use, resending
+from app.engine.models.prompt_cache import is_in_use, resend_cost_text
 from app.engine.session import Session
 from app.tui.features.asking import read_card
 from app.tui.features.context.screen import ContextScreen, ContextView, Share
@@ -53,13 +53,13 @@ class ContextPage:
         self._write = write
         self._key_told = key_label
         self._under_way = show_progress
-        self._contents: Contents
+        self._contents: ContextBreakdown
 
     async def open(self) -> None:
         """Enter reads what a line stands for; closing that comes back to the line."""
         current = ""
         while True:
-            self._contents = contents_of(self._session)
+            self._contents = context_breakdown(self._session)
             screen = ContextScreen(context_view(self._contents), preview=self._preview, current=current)
             picked: Picked | None = await self._ask(screen, on_request=self._drop)
             if picked is None:
@@ -79,7 +79,7 @@ class ContextPage:
             screen.show_note("only a single large result can be dropped")
             return
         is_out = await drop_or_restore(self._session, row.id.removeprefix(_LARGE))
-        self._contents = contents_of(self._session)
+        self._contents = context_breakdown(self._session)
         screen.show_context(context_view(self._contents), "dropped" if is_out else "put back")
 
     def _preview(self, row: ListRow) -> PreviewText:
@@ -114,7 +114,7 @@ class ContextPage:
         state = session.state
         if state.model is not None and is_in_use(usage):
             left = state.context_tokens - draft.preparation.freed_tokens
-            told += f" The prompt cache is dropped: {resending(state.model, max(0, left))}"
+            told += f" The prompt cache is dropped: {resend_cost_text(state.model, max(0, left))}"
         key = self._key_told("tui.input.submit", "Enter")
         screen = TextScreen(
             f"Summary: {key} makes it count" if key else "Summary",
@@ -127,7 +127,7 @@ class ContextPage:
             self._say("Nothing was compacted.")
             return
         try:
-            await session.compaction.accept(draft.reworded(text))
+            await session.compaction.accept(draft.with_text(text))
         except (CannotCompact, SummaryFailed):
             pass  # the end event has told it
 
@@ -142,7 +142,7 @@ class ContextPage:
         )
 
 
-def context_view(contents: Contents) -> ContextView:
+def context_view(contents: ContextBreakdown) -> ContextView:
     whole = contents.window or contents.tokens
     used = f"{tokens(contents.tokens)} of {tokens(contents.window)} tokens" if contents.window else ""
     about = "" if contents.is_exact else "about "
@@ -161,11 +161,11 @@ def context_view(contents: Contents) -> ContextView:
     )
 
 
-def _part_id(part: Part) -> str:
+def _part_id(part: ContextPart) -> str:
     return f"{part.group}:{part.title}"
 
 
-def _parts(contents: Contents, whole: int) -> list[ListRow]:
+def _parts(contents: ContextBreakdown, whole: int) -> list[ListRow]:
     rows: list[ListRow] = []
     last: Group | None = None
     for part in contents.parts:
@@ -178,7 +178,7 @@ def _parts(contents: Contents, whole: int) -> list[ListRow]:
     return rows
 
 
-def _large(contents: Contents, whole: int) -> list[ListRow]:
+def _large(contents: ContextBreakdown, whole: int) -> list[ListRow]:
     rows = [_heading("Large results")] if contents.large else []
     rows += [
         ListRow(

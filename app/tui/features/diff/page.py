@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.files.session_files import AgainstGit, Compared, OfPrompt, OfSession
+from app.engine.files.session_files import DiffSource, GitDiff, PromptDiff, SessionDiff
 from app.engine.session import Session
 from app.tui.features.diff.screen import DiffFile, DiffScreen, DiffView
 from app.tui.page_protocols import AskPerson, Copy, OpenInEditor
@@ -18,7 +18,7 @@ from tools.results import Card, DiffBlock, TextBlock
 from widgets.transcript.blocks import Block, CardBlock, NoteBlock, NoteKind
 
 _SCOPES: tuple[str, ...] = ("session", "prompt", "git")
-_OF: dict[str, Compared] = {"session": OfSession(), "prompt": OfPrompt(), "git": AgainstGit()}
+_OF: dict[str, DiffSource] = {"session": SessionDiff(), "prompt": PromptDiff(), "git": GitDiff()}
 _EMPTY = {
     "session": "This session changed no files.",
     "prompt": "No prompt of this branch changed any files.",
@@ -59,7 +59,7 @@ class _OpenDiff:
 
     async def _view(self) -> DiffView:
         """What is to be seen now. Where it cannot be had, that says so."""
-        of = OfPrompt(entry_id=self._prompt_id) if self._scope == "prompt" else _OF[self._scope]
+        of = PromptDiff(entry_id=self._prompt_id) if self._scope == "prompt" else _OF[self._scope]
         try:
             self._shown = shown = await self._session.files.differences(of)
         except Unable as problem:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app.engine.user_runs.user_cells import OwnCells
+from app.engine.user_runs.user_cells import UserCells
 from app.tui.features.asking import pick
 from app.tui.page_protocols import AskPerson, ShowMessage
 from tools.amounts import size
@@ -23,7 +23,7 @@ _SHOWN = 200
 class KernelPage(msgspec.Struct, frozen=True):
     """The kernel of one session."""
 
-    cells: OwnCells
+    cells: UserCells
     ask: AskPerson
     say: ShowMessage
     cwd: Callable[[], Path]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.permissions.gate import Permits
+from app.engine.permissions.gate import PermissionGate
 from app.engine.repository.repository_maps import FOLDER_MAP, RepositoryMaps
 from app.tui.features.asking import read_card
 from app.tui.page_protocols import AskPerson, ShowMessage
@@ -25,7 +25,7 @@ class MapSender(msgspec.Struct, frozen=True):
     send: Callable[[CustomMessage], object]
     send_outline: Callable[[str], Awaitable[object]]
     """Of a file, for the person and the model."""
-    permissions: Permits
+    permissions: PermissionGate
     open_map: Callable[[], Awaitable[None]]
 
     async def named(self, argument: str) -> None:

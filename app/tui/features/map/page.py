@@ -96,7 +96,7 @@ class MapPage(msgspec.Struct):
     async def _requested(self, request: object) -> None:
         match request:
             case MapScreen.Asked():
-                async for _ in self.maps.as_it_grows():
+                async for _ in self.maps.wait_for_growth():
                     await self._find(request.query)
                     if not request.screen.is_there or request.screen.typed != request.query:
                         return

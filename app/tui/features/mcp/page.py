@@ -8,7 +8,7 @@ from typing import ClassVar
 import msgspec
 from textual.binding import BindingType
 
-from app.engine.mcp.mcp_commands import offers, said_of_servers, tested
+from app.engine.mcp.mcp_commands import offered_text, run_mcp_command, test_server
 from app.engine.mcp.servers import McpServers
 from app.tui.features.asking import ask_live, pick
 from app.tui.features.models.login import LoginUi
@@ -100,7 +100,7 @@ class McpPage(msgspec.Struct, frozen=True):
         current = ""
         while True:
             if not self.verbs.servers():
-                self.say(await said_of_servers(self.verbs, "list"))
+                self.say(await run_mcp_command(self.verbs, "list"))
                 return
             screen = ServersScreen(self._rows(), self._about, current=current)
             look = partial(self._show, screen)
@@ -119,7 +119,7 @@ class McpPage(msgspec.Struct, frozen=True):
     async def _told(self, text: str) -> None:
         if text.split()[0] == "test" and len(text.split()) > 1:
             self.say(f'Testing connection to "{one_line(text.split()[1])}"…')
-        await self._trying(said_of_servers(self.verbs, text, LoginUi(self.ask, self.say)))
+        await self._trying(run_mcp_command(self.verbs, text, LoginUi(self.ask, self.say)))
 
     async def _trying(self, work: Awaitable[str]) -> None:
         try:
@@ -167,7 +167,7 @@ class McpPage(msgspec.Struct, frozen=True):
             match action:
                 case "app.mcp.test":
                     screen.show_note(f"testing {name} …")
-                    await tested(self.verbs, name)
+                    await test_server(self.verbs, name)
                     note = f"{name} answers"
                 case "app.mcp.switch":
                     self.verbs.changes.enable(name, self.verbs.server(name).state == "off")
@@ -219,7 +219,7 @@ def _row(view: ServerView) -> ListRow:
         id=view.name,
         title=view.name,
         badges=(Badge(text=view.state, tone=_TONES[view.state]),),
-        detail="  ".join(filter(None, (offers(view), reach))),
+        detail="  ".join(filter(None, (offered_text(view), reach))),
         right=Path(view.origin).name or view.origin,
     )
 
@@ -231,7 +231,7 @@ def _server_told(view: ServerView) -> PreviewText:
             ("for", visible(view.description)),
             ("speaks", f"{view.era} ({visible(view.version)})" if view.era else ""),
             ("exposure", view.exposure),
-            ("offers", offers(view)),
+            ("offers", offered_text(view)),
             ("stands in", _from_home(view.origin)),
             ("log", _from_home(view.log)),
         )

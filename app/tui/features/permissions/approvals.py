@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, Protocol
 import msgspec
 
 from app.engine.core.questions import ApprovalReply
-from app.engine.permissions.gate import Permits
+from app.engine.permissions.gate import PermissionGate
 from app.permits.decide import MODES
 from app.permits.sandbox_exceptions import REQUEST, rule_words
 from app.permits.verdicts import MEANING
@@ -37,7 +37,7 @@ class PreviewCall(Protocol):
 class Approvals(msgspec.Struct):
     """Those of one session, over one bar."""
 
-    permits: Permits
+    permits: PermissionGate
     bar: ApprovalBar
     editor: PromptEditor
     preview: PreviewCall

@@ -1,7 +1,7 @@
 """`/permissions`: the mode, the rules with where they are from, and the last verdicts with their reasons."""
 
-from app.engine.permissions.gate import Permits
-from app.engine.permissions.past_verdicts import Past
+from app.engine.permissions.gate import PermissionGate
+from app.engine.permissions.past_verdicts import PastVerdict
 from app.permits.decide import MODES, Mode
 from app.permits.rules import PermitRule
 from app.tui.features.asking import pick
@@ -28,7 +28,7 @@ _SHOWN = 20
 class PermissionsPage:
     """The gate of one session."""
 
-    def __init__(self, permits: Permits, ask: AskPerson, say: ShowMessage, keep: SaveDefault) -> None:
+    def __init__(self, permits: PermissionGate, ask: AskPerson, say: ShowMessage, keep: SaveDefault) -> None:
         self._permits = permits
         self._ask = ask
         self._say = say
@@ -90,7 +90,7 @@ class PermissionsPage:
     def _rules(self) -> tuple[PermitRule, ...]:
         return self._permits.view().rules.rules
 
-    def _past(self) -> list[Past]:
+    def _past(self) -> list[PastVerdict]:
         return list(reversed(self._permits.view().past))[:_SHOWN]
 
     def _set(self, mode: str) -> None:
@@ -115,7 +115,7 @@ class PermissionsPage:
             return
         self._say(f"Removed: {rule.deed} {rule.text}.")
 
-    def _explain(self, past: Past) -> None:
+    def _explain(self, past: PastVerdict) -> None:
         lines = [f"{past.tool}: {past.outcome}, by {past.by}."]
         for answer in past.decision.answers:
             part = answer.part

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from app.engine.sandbox.sandbox_texts import NETWORK_WORDS, SETTING_WORDS, STEP_WORDS, in_one_line
-from app.engine.sandbox.sandboxes import BoxState
+from app.engine.sandbox.sandbox_texts import NETWORK_WORDS, SETTING_WORDS, STEP_WORDS, state_line
+from app.engine.sandbox.sandboxes import SandboxState
 from app.tui.features.asking import pick
 from app.tui.page_protocols import AskPerson, SaveDefault, ShowMessage
 from widgets.lists.rows import ListRow
@@ -15,7 +15,7 @@ from widgets.transcript.blocks import NoteKind
 class SandboxPage(msgspec.Struct, frozen=True):
     """Of one session."""
 
-    state: Callable[[], BoxState]
+    state: Callable[[], SandboxState]
     ask: AskPerson
     say: ShowMessage
     keep: SaveDefault
@@ -35,7 +35,7 @@ class SandboxPage(msgspec.Struct, frozen=True):
             self.say(f"There is no sandbox.mode {setting}. There are: {known}.", NoteKind.WARNING)
             return
         self.keep("sandbox.mode", setting)
-        self.say(f"Sandbox {setting}: now {in_one_line(self.state())}.")
+        self.say(f"Sandbox {setting}: now {state_line(self.state())}.")
 
 
 _SETTINGS = {
@@ -45,8 +45,8 @@ _SETTINGS = {
 }
 
 
-def _rows(state: BoxState) -> list[ListRow]:
-    now = in_one_line(state)
+def _rows(state: SandboxState) -> list[ListRow]:
+    now = state_line(state)
     rows = [
         ListRow(id="now", title=now[:1].upper() + now[1:], is_heading=True),
         ListRow(id="step", title="here", detail=STEP_WORDS[state.step]),

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from app.engine.prompts import Disposition
-from app.engine.secrets.session_mask import Masking
+from app.engine.secrets.session_mask import SessionMask
 from app.tui.features.asking import pick
 from app.tui.page_protocols import AskPerson, ShowMessage
 from widgets.lists.rows import ListRow
@@ -16,7 +16,7 @@ _NOTHING = "Nothing was masked in this session."
 class SecretsPage(msgspec.Struct, frozen=True):
     """Those of one session."""
 
-    secrets: Masking
+    secrets: SessionMask
     send_unmasked: Callable[[], Awaitable[Disposition]]
     ask: AskPerson
     say: ShowMessage

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from app.engine.session import Session
-from app.engine.tree.session_paths import Places
+from app.engine.tree.session_paths import SessionPaths
 from app.engine.tree.tree_commands import clone_from
 from app.engine.tree.tree_commands import fork as fork_session
 from app.sessions.errors import SessionError
@@ -45,7 +45,7 @@ class SessionsPage(msgspec.Struct):
     """The sessions of one person."""
 
     session: Session
-    places: Places
+    places: SessionPaths
     ask: AskPerson
     say: ShowMessage
     write: Write

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from app.engine.session import Session
-from app.engine.tree.session_paths import Places
+from app.engine.tree.session_paths import SessionPaths
 from app.sessions.errors import SessionLocked, SessionTooNew
 from app.sessions.folders import header_of
 from app.sessions.library import is_same_folder
@@ -32,7 +32,7 @@ class SessionOpener(msgspec.Struct, frozen=True):
     """Opens session files in one session."""
 
     session: Session
-    places: Places
+    places: SessionPaths
     ask: AskPerson
     say: ShowMessage
     enter: Callable[[Path], Awaitable[None]]

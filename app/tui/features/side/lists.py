@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from app.engine.files.session_files import OfSession
+from app.engine.files.session_files import SessionDiff
 from app.engine.jobs.background_jobs import Job
 from app.engine.session import Session
 from app.tui.features.todos.todo_list import GLYPHS, TONES, TodoList, state_of
@@ -103,7 +103,7 @@ class SideLists:
             while self._is_old:
                 self._is_old = False
                 try:
-                    found: Differences | None = await self._session.files.differences(OfSession())
+                    found: Differences | None = await self._session.files.differences(SessionDiff())
                 except Unable:
                     found = None
                 self._files = _files(found) if found is not None and found.files else None

@@ -5,7 +5,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from app.engine.context.brancher import Wish
+from app.engine.context.brancher import NavigationOptions
 from app.engine.session import Session
 from app.engine.tree.tree_commands import clone_from
 from app.engine.tree.tree_commands import fork as fork_session
@@ -149,10 +149,10 @@ class TreePage(msgspec.Struct, frozen=True):
         if choices is None:
             return
         leave(None)
-        wish = Wish(
+        wish = NavigationOptions(
             summarise=how != WITHOUT,
             instructions=instructions,
-            puts_files_back=bool(choices),
+            restores_files=bool(choices),
             choices=choices,
         )
         arrival = await self._summarised(session.branches.go_to(entry_id, wish))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app.engine.files.restore import Asked, RedoRestore, ToEntry, UndoPrompts
+from app.engine.files.restore import RedoRestore, RestoreRequest, ToEntry, UndoPrompts
 from app.engine.session import Session
 from app.tui.features.undo.screen import ChangeRow, ChangesScreen
 from app.tui.page_protocols import AskPerson, ShowMessage
@@ -50,7 +50,7 @@ class FilesPage(msgspec.Struct, frozen=True):
             return None
         return plan if any(row.state in ("ready", "conflict") for row in plan.rows) else None
 
-    async def _put_back(self, asked: Asked) -> None:
+    async def _put_back(self, asked: RestoreRequest) -> None:
         plan = await self.session.restoring.preview(asked)
         if not plan.rows:
             self.say("The files are as they were there already: nothing to put back.")

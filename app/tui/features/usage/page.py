@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.engine.tree.session_paths import Places
+from app.engine.tree.session_paths import SessionPaths
 from app.sessions.index.usage import (
     GROUPINGS,
     UNKNOWN,
@@ -37,7 +37,7 @@ _DAYS = 30
 class UsagePage(msgspec.Struct, frozen=True):
     """Of one person."""
 
-    places: Places
+    places: SessionPaths
     cache: Path
     ask: AskPerson
     home: Path

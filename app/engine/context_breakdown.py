@@ -1,7 +1,6 @@
-"""What fills the context window: prompt, context files, skills, tools, messages by kind, and the large results.
+"""Breaks down the context window: prompt, context files, skills, tools, messages by kind, and large results.
 
-Sizes are estimates; where the provider has counted the whole, they are scaled to its count.
-"""
+Sizes are estimates, scaled to the provider's count where it has counted the whole context."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, assert_never
@@ -42,11 +41,11 @@ _SECTION_GROUPS: Mapping[str, Group] = {
 }
 _SEPARATOR = "\n\n" + "─" * 40 + "\n\n"
 LARGE_RESULT_TOKENS = 500
-"""Tokens from which a single result is listed on its own."""
+"""Results of at least this many tokens are listed one by one."""
 
 
 class ContextPart(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the account."""
+    """One line of the breakdown."""
 
     group: Group
     title: str
@@ -55,12 +54,12 @@ class ContextPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LargeResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One large result, which a person may take out of the context and put back."""
+    """A large tool result, which the user can drop from the context and restore."""
 
     entry_id: str
     title: str
     tokens: int
-    """Of the whole, also when it is dropped."""
+    """Tokens of the whole result, also while it is dropped."""
     is_dropped: bool = False
 
 
@@ -71,9 +70,9 @@ class ContextBreakdown(msgspec.Struct, frozen=True, kw_only=True):
     window: int
     reserve: int
     freed: int
-    """What a compaction would free, about; 0: there is nothing to compact."""
+    """Estimated tokens that a compaction would free; 0: there is nothing to compact."""
     is_exact: bool
-    """Whether the provider has counted the whole."""
+    """Whether the provider has counted the whole context."""
 
     def of(self, group: Group) -> int:
         return sum(part.tokens for part in self.parts if part.group == group)
@@ -113,7 +112,7 @@ def _add(sizes: Sizes, group: Group, title: str, tokens: int) -> None:
 
 
 def _prompt_parts(session: Session) -> Iterator[tuple[Group, str, str]]:
-    """Prompt and tools as they hold now, or will with the first request."""
+    """Yields prompt and tools as the next request has them."""
     system = merged_system(session.messages)
     sections = system.sections or dict(session.requests.sections())
     for name, text in sections.items():
@@ -123,7 +122,7 @@ def _prompt_parts(session: Session) -> Iterator[tuple[Group, str, str]]:
 
 
 def _tool_group_title(name: str) -> str:
-    """Those of an MCP server are a line of their own."""
+    """Returns the title of the tool's line; the tools of an MCP server share one line."""
     server = name.removeprefix("mcp__").partition("__")[0] if name.startswith("mcp__") else ""
     return f"tools of the MCP server {server}" if server else "descriptions of tools"
 
@@ -168,7 +167,7 @@ def _is_map(message: ToolResultMessage) -> bool:
 
 
 def _texts_by_kind(message: Message) -> dict[str, str]:
-    """The parts of an answer, each kind as one text."""
+    """Splits an answer into one text for each kind of content."""
     found: dict[str, str] = {}
     for block in message.content if isinstance(message, AssistantMessage) else ():
         match block:
@@ -187,7 +186,7 @@ def _texts_by_kind(message: Message) -> dict[str, str]:
 
 
 def text_of_part(session: Session, part: ContextPart) -> str:
-    """What a line of the account stands for, to be read; of messages the latest first."""
+    """Returns the text behind a line of the breakdown, the latest messages first."""
     texts = [
         text for group, title, text in _prompt_parts(session) if (group, title) == (part.group, part.title)
     ]
@@ -279,10 +278,9 @@ _DROPPED_TEXT = "[Taken out of the context by the user"
 
 
 async def drop_or_restore(session: Session, entry_id: str) -> bool:
-    """Takes a large result out of the context, or puts it back; True: it is out now.
+    """Drops a large result from the context, or restores it; returns True if it is dropped now.
 
-    A word stays in its place: the model knows that there was a result, and that it can ask again.
-    """
+    A short text stays in its place, so that the model knows of the result and can call the tool again."""
     log = session.log
     message = droppable(log.entry(entry_id))
     assert message is not None, "only what is listed is dropped"

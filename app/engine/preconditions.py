@@ -1,4 +1,4 @@
-"""Whether something may be begun now: what is under way, what has to be so first, and how it is said when it is not."""
+"""Preconditions of operations: what may not be running, what has to be configured, and the errors otherwise."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""How words and messages reach the model: as a prompt that begins a run, through a queue, or with what comes next."""
+"""Sends prompts and messages to the model: they start a run, wait in a queue, or go with the next request."""
 
 import asyncio
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ Disposition = Literal["started", "queued", "handled"]
 
 
 class Prompts(msgspec.Struct, eq=False, kw_only=True):
-    """Takes what is said to one session."""
+    """Takes the prompts and messages of one session."""
 
     queues: Queues
     hooks: Hooks
@@ -43,11 +43,11 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
     first_question: FirstQuestionHint
     options: SessionOptions
     _last_masked: PromptInput | None = None
-    """The last words in which something was masked, as they were."""
+    """The last prompt in which a secret was masked, unmasked."""
     _is_closed: bool = False
     _delayed_start: asyncio.Task[None] | None = None
     _masking_lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
-    """What was said first stays first, though files are looked at in threads."""
+    """Keeps prompts in order while threads search files for secrets."""
 
     async def prompt(self, words: PromptInput, *, expand: bool) -> Disposition:
         _require_content(words)
@@ -84,7 +84,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
         return "started"
 
     async def _preprocess(self, words: PromptInput, *, expand: bool = True) -> PromptInput | None:
-        """The words to send; None when they were dealt with."""
+        """Returns the prompt to send; None: a command or an extension handled it."""
         if expand and words.text.startswith("/") and await self.hooks.run_command(words.text):
             return None
         if expand and words.text.split(maxsplit=1)[:1] == ["/mcp"]:
@@ -97,7 +97,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
         return await self.servers.meant(expanded) if ":" in expanded.text else expanded
 
     async def _run_mcp_command(self, text: str) -> str:
-        """Where no page opens: in print mode, over RPC."""
+        """Runs `/mcp` where no page opens: in print mode and over RPC."""
         from app.engine.mcp.mcp_commands import run_mcp_command  # noqa: PLC0415  (few say that)
 
         return await run_mcp_command(self.servers, text)
@@ -124,7 +124,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
         return "queued"
 
     async def _message(self, words: PromptInput) -> UserMessage:
-        """What the person said, its secrets masked unless they are to be sent."""
+        """Returns the user's message, with secrets masked unless they are to be sent."""
         said = user_message(words.text, words.images)
         if words.sends_secrets or self.masking.mask() is None:
             return said
@@ -142,7 +142,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
         return masked
 
     async def unmask(self) -> Disposition:
-        """Sends the last prompt in which something was masked again, as it is."""
+        """Sends the last masked prompt again, unmasked."""
         if self._last_masked is None:
             raise Refused("Nothing was masked in a prompt of this session.")
         words = msgspec.structs.replace(
@@ -199,7 +199,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
                 self._start(list(waiting))
 
     def close(self) -> None:
-        """No run begins any more, of words that still wait for a server neither."""
+        """Prevents further runs, also of prompts that still wait for a server."""
         self._is_closed = True
         if self._delayed_start is not None:
             self._delayed_start.cancel()

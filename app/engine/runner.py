@@ -1,7 +1,6 @@
-"""Running the loop: one run at a time in a task of its own, each event recorded and then published.
+"""Runs the agent loop: one run at a time in a separate task, recording each event before publishing it.
 
-Between runs it retries, compacts where it is told to, delivers what was queued late, and settles.
-"""
+Between runs it retries, compacts, delivers late queued messages, and settles."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -52,7 +51,7 @@ NextStep = Literal["continue", "stop"]
 
 
 class Runner:
-    """The one place that drives the loop."""
+    """Drives the agent loop of one session."""
 
     def __init__(
         self,
@@ -99,11 +98,11 @@ class Runner:
 
     @property
     def abort_signal(self) -> Abort:
-        """The wish to stop of the run that is under way, or was last."""
+        """The abort signal of the current run, or of the last one."""
         return self._abort
 
     def start(self, prompts: Sequence[Message]) -> None:
-        """Begins a run with `prompts`; with none, from the conversation as it stands."""
+        """Starts a run with `prompts`; without prompts it continues the conversation."""
         if self.is_running:
             raise RuntimeError("A run is already under way.")
         self._abort = Abort()
@@ -115,13 +114,13 @@ class Runner:
         self._task = asyncio.get_running_loop().create_task(self._work(list(prompts)))
 
     async def abort(self) -> None:
-        """Stops the run, the retry wait included, and waits until it has settled."""
+        """Stops the run or the wait before a retry, and waits until it has settled."""
         self._abort.set()
         self.countdown.cancel()
         await self.wait()
 
     async def wait(self) -> None:
-        """Until nothing more happens by itself."""
+        """Waits until the agent is idle."""
         if self._task is not None and self._task is not asyncio.current_task():
             await asyncio.wait([self._task])
 
@@ -136,7 +135,7 @@ class Runner:
             await self._close_open_events(str(problem))
         except loop.CannotContinue as problem:
             await self._telling.publish(Notice(level="error", text=str(problem)))
-        except Exception as problem:  # noqa: BLE001  (whatever went wrong, the session can be talked to again)
+        except Exception as problem:  # noqa: BLE001  (after any error the session accepts prompts again)
             text = f"The run ended early: {in_words(problem)}. What it did is kept; send a prompt to go on."
             await self._telling.publish(Notice(level="error", text=text))
             await self._close_open_events(text)
@@ -144,7 +143,7 @@ class Runner:
             await self._settle()
 
     async def _close_open_events(self, why: str) -> None:
-        """Whoever was told of a beginning is told of its end."""
+        """Publishes the end of every event that has started and not ended."""
         for event in self._begun.endings(self._requests.partial(), why):
             if isinstance(event, MessageEnd) and not self._conversation.log.is_read_only:
                 event = msgspec.structs.replace(event, message=self._conversation.record(event.message))
@@ -175,7 +174,7 @@ class Runner:
                 return
 
     def _ports(self) -> Ports:
-        """What the loop is given for one run."""
+        """Returns the loop's ports for one run."""
         return Ports(
             ask=self._requests.ask,
             tools=self._core.toolbox.callable,
@@ -200,7 +199,7 @@ class Runner:
                 await self._record_and_publish(event)
 
     async def _record_and_publish(self, event: RunEvent) -> None:
-        """Record, then tell."""
+        """Records an event, then publishes it."""
         files: EntryAppended | None = None
         match event:
             case MessageUpdate():
@@ -251,7 +250,7 @@ class Runner:
                 await self._check_after_calls()
 
     def _stop_when_disk_full(self) -> None:
-        """What was asked for arrives whole, on a full disk too; nothing further is begun."""
+        """Stops the run after the current answer when the disk is full."""
         if self._conversation.log.unwritten is not None:
             self._abort.set()
 
@@ -267,7 +266,7 @@ class Runner:
             await self._telling.publish(AutoRetryEnd(success=True, attempt=attempt))
 
     def will_retry(self, message: AssistantMessage) -> bool:
-        """Whether the run goes on after this failure."""
+        """Whether the run continues after this failure."""
         if self.interruption.is_wished and not self._abort.is_set:
             return True
         if message.stop_reason != "error" or self._abort.is_set:
@@ -326,7 +325,7 @@ class Runner:
         return "continue"
 
     async def leave_out(self, message: AssistantMessage) -> None:
-        """A failed attempt stays in the file but leaves the context."""
+        """Removes a failed answer from the context; it stays in the file."""
         await self._telling.publish(EntryAppended(entry=self._conversation.omit(message.id)))
 
     async def _should_continue(self) -> bool:
@@ -346,7 +345,7 @@ class Runner:
             self._queues.add_aside(Aside(message=told))
 
     def _late_messages(self) -> list[Message]:
-        """Queued while the last run was ending."""
+        """Returns messages queued while the last run was ending."""
         return [*(self._queues.take("steering") or self._queues.take("follow_up"))]
 
     async def _settle(self) -> None:
@@ -368,7 +367,8 @@ class Runner:
 
 
 class Interruption(msgspec.Struct, eq=False):
-    """Stops an answer for what it says: it leaves the context, and the run goes on behind a message that says why."""
+    """Stops an answer because of its content: it leaves the context, and the run continues after a message
+    that says why."""
 
     core: SessionCore
     requests: ModelRequests
@@ -380,7 +380,7 @@ class Interruption(msgspec.Struct, eq=False):
         return self._message is not None
 
     def wish(self, why: CustomMessage) -> bool:
-        """False: no answer is arriving, or it is stopped already."""
+        """Interrupts the arriving answer. Returns False if none is arriving, or it is stopped already."""
         if self.is_wished or not self.is_answering():
             return False
         self._message = why
@@ -393,7 +393,7 @@ class Interruption(msgspec.Struct, eq=False):
         self._message = None
 
     async def leave_out(self, answer: AssistantMessage) -> CustomMessage:
-        """Returns what is to be delivered in its place."""
+        """Removes the answer from the context; returns the message to deliver instead."""
         assert self._message is not None
         why, self._message = self._message, None
         await self.core.telling.publish(

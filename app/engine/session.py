@@ -1,8 +1,7 @@
-"""The session: the one object that every face drives.
+"""The session: the object that every interface drives.
 
-Its methods are about the conversation as a whole: prompting, stopping, listening, its state, its end. Everything else
-is a method of one of its subjects, which are its attributes. `wiring` makes them.
-"""
+Its methods concern the conversation as a whole: prompting, stopping, listening, state, end. Everything else is a
+method of one of its attributes. `wiring` creates them."""
 
 from collections.abc import Callable, Container, Sequence
 from importlib import import_module
@@ -74,12 +73,12 @@ class Session:
 
     @property
     def state(self) -> State:
-        """What it is set to and doing: a frozen view, cheap to read often."""
+        """A frozen snapshot of settings and activity, cheap to read often."""
         return state_from(self._given, self._made)
 
     @property
     def log(self) -> SessionLog:
-        """The record that is open."""
+        """The open session log."""
         return self._made.core.conversation.log
 
     @property
@@ -92,7 +91,7 @@ class Session:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """What the model reads with the next request."""
+        """The messages that the model reads with the next request."""
         return tuple(self._made.core.conversation.messages)
 
     @property
@@ -119,21 +118,21 @@ class Session:
         return self._made.core.account.context_usage(self.model) if self.model else None
 
     def room(self) -> Room:
-        """The same with what a compaction would bring; not as cheap."""
+        """Returns the context usage and what a compaction would free; slower than `context_usage`."""
         return room_from(self._given, self._made)
 
     def commands(self) -> Sequence[Any]:
-        """What `/name` can stand for in a prompt, as `get_commands` answers it."""
+        """Returns the `/name` commands of extensions, prompts and skills, as `get_commands` lists them."""
         return [*self._given.hooks.commands(), *self.mcp.commands()]
 
     def shown_text(self, message: CustomMessage) -> str:
-        """What a person reads of it where there is only text."""
+        """Returns the text of a message for a text-only interface."""
         return self._given.hooks.shown_text(message)
 
     def subscribe(
         self, listener: Listener, *, pace: Backpressure | None = None, hears: Container[str] | None = None
     ) -> Callable[[], None]:
-        """Tells `listener` every event from now on, or those of the types that it `hears`; returns how to stop."""
+        """Calls `listener` with every event, or with the types in `hears`; returns a function that stops it."""
         return self.events.subscribe(listener, pace=pace, hears=hears)
 
     # Talking
@@ -148,7 +147,7 @@ class Session:
         expand: bool = True,
         as_it_is: bool = False,
     ) -> Disposition:
-        """Sends a prompt. Returns once it is accepted; what comes of it arrives as events."""
+        """Sends a prompt. Returns once it is accepted; the results arrive as events."""
         words = PromptInput(
             text=text,
             images=tuple(images),
@@ -166,21 +165,22 @@ class Session:
         *,
         source: PromptSource = "interactive",
     ) -> Disposition:
-        """Adds a message to a queue: delivered in this run if one is under way, else with the next."""
+        """Adds a message to a queue: delivered in the current run, or with the next one."""
         how = "steer" if queue == "steering" else "follow_up"
         words = PromptInput(text=text, images=tuple(images), source=source, while_running=how)
         return await self._made.prompts.queue(queue, words)
 
     def resume(self) -> None:
-        """Lets the agent go on from the conversation as it stands."""
+        """Continues the conversation without a new prompt."""
         self._made.prompts.resume()
 
     async def unmask(self) -> Disposition:
-        """Sends the last prompt in which something was masked again, as it is. Raises `Unable`."""
+        """Sends the last masked prompt again, unmasked. Raises `Unable`."""
         return await self._made.prompts.unmask()
 
     async def retry(self) -> bool:
-        """Asks again after a failed or stopped answer, which leaves the context. False: there is none."""
+        """Repeats the request after a failed or stopped answer, which leaves the context. Returns False if
+        there is none."""
         return await self._made.prompts.retry(self.last_answer)
 
     async def send(
@@ -191,38 +191,38 @@ class Session:
         trigger: bool = False,
         call_id: str | None = None,
     ) -> str:
-        """Delivers a message of bayou's or an extension's own; returns its id, for `wait_for_delivery`."""
+        """Sends a message of bayou or an extension; returns its id for `wait_for_delivery`."""
         return await self._made.prompts.send(message, deliver_as=deliver_as, trigger=trigger, call_id=call_id)
 
     async def wait_for_delivery(self, message_id: str, timeout: float | None = None) -> Receipt:
-        """Resolves when a request with this message got response headers, or it left the context."""
+        """Waits until a request with this message got response headers, or the message left the context."""
         look = self._made.core.telling.forget_undeliverable
         return await self._made.core.deliveries.wait(message_id, timeout, look=look)
 
     async def abort(self) -> None:
-        """Stops whatever is under way and waits until it has settled. Queued messages stay queued."""
+        """Stops the current run and waits until it has settled. Queued messages stay queued."""
         await self._made.stop()
 
     def interrupt(self, message: CustomMessage) -> bool:
-        """Drops the answer that is arriving; the run goes on behind `message`. False: none is arriving."""
+        """Drops the arriving answer; the run continues after `message`. Returns False if none is arriving."""
         return self._made.runner.interruption.wish(message)
 
     async def wait_until_idle(self) -> None:
         await self._made.runner.wait()
 
     def export(self, target: Path | None = None) -> Path:
-        """Writes it for people or programs, by the ending, secrets masked. For a thread; raises `OSError`."""
+        """Exports the session in the format of the file's ending, secrets masked. For a thread; raises
+        `OSError`."""
         change = masked_entries(self._made.masking, self.cwd)
         return export_session(self.log, target, change=change, draw=self.tools.card, folder=self.cwd)
 
     def use_terminal(self, host: PtyHost) -> None:
-        """Commands that need a terminal are shown by this face."""
+        """Sets the terminal that shows commands which need one."""
         self._given.toolbox.workspace.pty_host = host
 
     def warm_up(self) -> None:
-        """Loads the tools, makes what the first request says in front, looks for what is to be masked in it and how it
-        is written down, and reads and loads what requests to the chosen model need; may take a while, so call it in
-        a thread."""
+        """Loads tools, secrets, encoders and the model's client before the first request. Takes a while, so
+        call it in a thread."""
         import_module("app.agent.loop")
         self.requests.sections()
         self._made.core.conversation.warm_up()
@@ -232,7 +232,7 @@ class Session:
             self._given.registry.warm(choice.model)
 
     async def announce_end(self) -> None:
-        """Extensions hear of the end of the program, while there still is a session to talk to."""
+        """Tells extensions that the program ends, while the session still works."""
         await self._given.hooks.ended()
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Writing to the session's record what is no message of the conversation: names, notes, changes of the context."""
+"""Writes entries that are no messages to the session: names, notes, context edits."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from app.values.events import EntryAppended, SessionInfoChanged
 
 
 class SessionNotes(msgspec.Struct, frozen=True):
-    """Each is written first, then told."""
+    """Writes entries and publishes them."""
 
     conversation: Conversation
     telling: EventBus
@@ -33,7 +33,7 @@ class SessionNotes(msgspec.Struct, frozen=True):
         return await self._told(self.conversation.record_state(edit))
 
     async def change_context(self, target_id: str, replacement: dict[str, Any]) -> None:
-        """For a person: it waits its turn, and what it costs is said."""
+        """Edits the context for the user: waits for a running summary, and warns about the prompt cache."""
         self.readiness.require_idle("Changing the context")
         await self.edit_context(target_id, replacement)
         self.cache.warn_if_dropped("context")

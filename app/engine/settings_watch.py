@@ -1,5 +1,5 @@
-"""Settings while a session runs: those that are set here hold at once, and files that changed are read again. Files in
-which MCP servers may come to be written are looked at with them."""
+"""Applies settings while a session runs: changed settings take effect at once, changed files are read again,
+together with files that configure MCP servers."""
 
 from app.engine.core.event_bus import EventBus
 from app.engine.mcp.servers import McpServers
@@ -14,7 +14,7 @@ class SettingsWatch:
         self._telling = telling
 
     def keep(self, name: str, value: object) -> None:
-        """Raises `SettingRefused` when the value does not fit; a file that cannot be written is told."""
+        """Sets a value. Raises `SettingRefused` when it is invalid; reports a file that cannot be written."""
         self._in_force.set(name, value)
         try:
             self._in_force.keep(name, value)

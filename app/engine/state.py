@@ -1,8 +1,6 @@
-"""What there is to know of a session at one moment, as one frozen value that costs little to make.
+"""A frozen snapshot of a session's state, cheap to make.
 
-It is what faces show and ask about. What a session holds much of (messages, entries, jobs, counts) is asked for by
-verbs of their own.
-"""
+Interfaces show it. Messages, entries, jobs and counts have separate methods."""
 
 from pathlib import Path
 from typing import Literal
@@ -21,54 +19,55 @@ CompactionMode = Literal["off", "remind", "auto"]
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """One session, now."""
+    """The state of a session at one moment."""
 
     # Its record
     session_id: str
     file: Path | None
-    """None: it is kept nowhere."""
+    """The session file; None: the session is in memory."""
     name: str | None
     leaf_id: str | None
-    """Where the next entry will hang; None: at the root."""
+    """The parent of the next entry; None: the root."""
     is_read_only: bool
     is_on_disk: bool
-    """Something of it has been written."""
+    """Whether the session file exists."""
 
     # What answers
     model: Model | None
     thinking: ThinkingLevel
     levels: tuple[ThinkingLevel, ...]
-    """What the model can do."""
+    """The thinking levels of the model."""
     scope: tuple[Model, ...]
-    """The models that cycling goes through; empty: all that have credentials."""
+    """The models of the cycle; empty: all that have credentials."""
 
     # What is under way
     is_running: bool
     is_compacting: bool
-    """A summary is being written, of whatever kind."""
+    """Whether a summary is being written, of any kind."""
     is_waiting_to_retry: bool
     is_shell_running: bool
-    """A command of the person's."""
+    """Whether a command of the user is running."""
     is_cell_running: bool
-    """A cell of the person's."""
+    """Whether a Python cell of the user is running."""
     waiting_count: int
-    """Messages in the queues."""
+    """Number of messages in the queues."""
     running_jobs: int
 
     # How full it is
     context_tokens: int
     is_full: bool
-    """The room that is kept for the answer is touched."""
+    """Whether the context uses tokens reserved for the answer."""
 
     # How it is set
     permission_mode: Mode
-    """What runs without a question."""
+    """The mode that decides what runs without a question."""
     sandbox_warning: str
-    """`no sandbox` or how little of it there is; empty where commands run in one, and before that was looked at."""
+    """`no sandbox`, or how weak it is; empty where commands run in a full sandbox, and before it was
+    probed."""
     is_planning: bool
-    """Nothing changes until a plan is accepted."""
+    """Whether plan mode is on: nothing changes until a plan is accepted."""
     asks_person: bool
-    """Somebody sits in front of it, and can be asked about the rest."""
+    """Whether a user can answer questions."""
     compaction_mode: CompactionMode
     steering_mode: QueueMode
     follow_up_mode: QueueMode
@@ -77,21 +76,21 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_busy(self) -> bool:
-        """Something is going on that a person can stop."""
+        """Whether something is running that the user can stop."""
         return self.is_running or self.is_compacting or self.is_shell_running or self.is_cell_running
 
 
 class Room(msgspec.Struct, frozen=True, kw_only=True):
-    """How full the model's window is, in tokens, with what compacting would bring."""
+    """The context usage in tokens, and what a compaction would free."""
 
     tokens: int
     is_exact: bool
-    """Whether the provider has counted the whole."""
+    """Whether the provider has counted the whole context."""
     window: int
     reserve: int
-    """Kept for the answer."""
+    """Tokens reserved for the answer."""
     freed: int
-    """What a compaction would free, about; 0: there is nothing to compact."""
+    """Estimated tokens that a compaction would free; 0: there is nothing to compact."""
 
 
 def room_from(given: Dependencies, made: Wiring) -> Room:

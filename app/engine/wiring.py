@@ -1,7 +1,6 @@
-"""How the parts of a session meet: each subject makes its own from what it is handed, and none knows the session.
+"""Builds the parts of a session and connects them.
 
-What faces may do is `session`'s, and nobody outside the engine reaches what is here.
-"""
+Interfaces use `session`; nothing outside the engine imports this module."""
 
 import asyncio
 
@@ -30,13 +29,13 @@ from app.engine.user_runs.user_run_parts import UserRunParts
 from app.values.messages import CustomMessage
 
 LISTENER_DRAIN_TIMEOUT = 3.0
-"""How long the end of a session waits for listeners that are behind."""
+"""Seconds that the end of a session waits for slow listeners."""
 STOP_TIMEOUT = 0.5
-"""How long the end of a session waits for its run, and again once the run's cell is killed."""
+"""Seconds that the end of a session waits for its run, and again once the kernel is killed."""
 
 
 class Wiring:
-    """The parts of one session. Those below are handed those above; what comes later is asked when it is needed."""
+    """The parts of one session. Each part gets those above it, and none knows the session."""
 
     def __init__(self, given: Dependencies) -> None:
         self.core = core = SessionCore(
@@ -128,13 +127,13 @@ class Wiring:
         self.readiness.require_idle(what)
 
     async def stop(self) -> None:
-        """Ends whatever is under way and waits until it has settled."""
+        """Stops the running operations and waits until they have ended."""
         self.runs.abort()
         self.context.stop()
         await self.runner.abort()
 
     async def end(self) -> None:
-        """The run, the jobs, the log; then nobody is told any more, and no content of a file is held."""
+        """Ends the run, the jobs and the log; then closes listeners and file contents."""
         workspace, telling = self.core.workspace, self.core.telling
         self.prompts.close()
         stopping = asyncio.ensure_future(self.stop())

@@ -187,7 +187,7 @@ class ClientCommands:
         return await self._ask("get_session_stats")
 
     async def set_todos(self, phases: Sequence[TodoPhase]) -> Sequence[TodoPhase]:
-        """Set the list of todos. What it makes of it is answered; the agent is told."""
+        """Set the list of todos. Answers with the resulting list; the agent reads it with its next request."""
         return await self._ask("set_todos", phases=phases)
 
     async def get_context_usage(self) -> results.Usage | None:
@@ -255,7 +255,7 @@ class ClientCommands:
         return await self._ask("wait_for_job", job_id=job_id, timeout=timeout)
 
     async def kill_job(self, job_id: str) -> results.JobInfo:
-        """End a background job. The agent is told with the next prompt."""
+        """End a background job. The agent hears of it with the next prompt."""
         return await self._ask("kill_job", job_id=job_id)
 
     async def pin_job(self, job_id: str, pinned: bool = True) -> results.JobInfo:

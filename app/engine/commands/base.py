@@ -1,13 +1,11 @@
-"""What a session command is: a verb that every face has, written once, as a function.
+"""Defines session commands: operations that every interface offers, each written once as a function.
 
     @command("Queue a message for before the next request", answer="disposition")
     async def steer(session: Session, message: str, images: Sequence[Image] = ()) -> Disposition:
 
-Its name, its parameters and what it answers are the function's own. From them come how it is read from a line and
-answered on one (spelled in camel case), RPC's schema and page, the Python client's method, and the words with which
-slash commands and keys of the same meaning are told. The commands are in the modules beside this one; `table` has
-all of them by name.
-"""
+The function gives the command its name, parameters and result. The camel-case JSON fields of requests and
+responses, the RPC schema and page, the Python client's method, and the help of slash commands and keys are made
+from it. The commands are in the modules beside this one; `table` lists all of them by name."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
@@ -36,7 +34,7 @@ R = TypeVar("R")
 
 
 class Command(Generic[P, R]):
-    """Call it with a session to have it done."""
+    """An operation on a session; calling it with a session runs it."""
 
     def __init__(
         self,
@@ -50,17 +48,17 @@ class Command(Generic[P, R]):
         name: str = "",
     ) -> None:
         self.function = run
-        """As it is written, for those who make something of it."""
+        """The decorated function."""
         self._data = data
         self.name = name or run.__name__
         self.words = words
-        """What it does, in a few words without an end, as a list of commands tells it."""
+        """What the command does, in a few words without a period, for lists."""
         self.more = more
-        """Whole sentences, for those who read on."""
+        """Further sentences of help."""
         self.answer = answer
-        """The field of the response's data that the answer is; empty: the answer is the data."""
+        """The field of the response's data that holds the result; empty: the result is the data."""
         self.stops = stops
-        """It stops something, and is carried out also while nobody reads what comes of it."""
+        """Whether the command stops something, and runs even while its output is not read."""
 
     def __call__(self, session: Session, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:
         return self.function(session, *args, **kwargs)
@@ -70,7 +68,7 @@ class Command(Generic[P, R]):
         return f"{self.words}. {self.more}".strip()
 
     def alias(self, name: str) -> "Command[P, R]":
-        """The same by another name."""
+        """Returns the same command under another name."""
         return Command(
             self.function,
             f"The same as {self.name}",
@@ -82,7 +80,8 @@ class Command(Generic[P, R]):
 
     @cached_property
     def fields(self) -> type[msgspec.Struct]:
-        """What it takes, beside `id` and `type`. Fields of a line that are not among them are passed over."""
+        """A struct type with the command's parameters, without `id` and `type`. Unknown fields of a request
+        are ignored."""
         types = get_type_hints(self.function)
         taken = list(inspect.signature(self.function).parameters.values())[1:]
         return msgspec.defstruct(
@@ -100,7 +99,7 @@ class Command(Generic[P, R]):
 
     @cached_property
     def data(self) -> Any:
-        """The type of a response's data; None: there is none."""
+        """The type of the response's data; None: the response has no data."""
         if self._data is not None:
             return self._data
         kind = self._answer_type
@@ -113,7 +112,7 @@ class Command(Generic[P, R]):
 
     @property
     def data_name(self) -> str:
-        """What the type of the data is called when it is made for one field."""
+        """The name of the generated type for data with a single field."""
         return f"{self.name}_data"
 
     @cached_property
@@ -122,7 +121,7 @@ class Command(Generic[P, R]):
         return None if kind is type(None) else kind
 
     def arguments(self, line: Mapping[str, Any]) -> dict[str, Any]:
-        """What a line gives it. Raises `msgspec.ValidationError`."""
+        """Decodes the parameters from a request's fields. Raises `msgspec.ValidationError`."""
         given = msgspec.convert({key: value for key, value in line.items() if value is not None}, self.fields)
         return structs.asdict(given)
 
@@ -154,7 +153,8 @@ class Command(Generic[P, R]):
 def command(
     words: str, more: str = "", *, answer: str = "", data: Any = None, stops: bool = False
 ) -> Callable[[Callable[Concatenate[Session, P], Awaitable[R]]], Command[P, R]]:
-    """`data`: the shape of the response's data, where the function's own type says less of it."""
+    """Makes a command of a function. `data`: the type of the response's data, where the return type is less
+    precise."""
 
     def made(run: Callable[Concatenate[Session, P], Awaitable[R]]) -> Command[P, R]:
         return Command(run, words, more=more, answer=answer, data=data, stops=stops)
@@ -163,18 +163,18 @@ def command(
 
 
 def without_none(**data: Any) -> Any:
-    """Data whose fields are left out where there is nothing in them."""
+    """Returns the fields that are not None."""
     return {name: value for name, value in data.items() if value is not None}
 
 
 def require_entry(session: Session, entry_id: str | None) -> None:
-    """None is before everything. Raises `Unable`."""
+    """Checks that the entry exists; None stands for the root. Raises `Unable`."""
     if entry_id is not None and entry_id not in session.log:
         raise Unable(f"Entry not found: {entry_id}")
 
 
 def require_system_text(text: str, field: str) -> str:
-    """A command line or a path, as an operating system can take it. Raises `Unable`."""
+    """Returns a command line or path that the operating system accepts. Raises `Unable`."""
     if "\0" in text:
         raise Unable(f"{field} has a NUL character, which no command line and no path can have.")
     try:

@@ -1,4 +1,4 @@
-"""Commands that send a prompt of bayou's own."""
+"""Commands that send one of bayou's built-in prompts."""
 
 from app.engine.commands.base import command
 from app.engine.commands.written_prompts import init_prompt, review_prompt

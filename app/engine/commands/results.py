@@ -1,7 +1,5 @@
-"""What the commands answer: the shapes of the responses' data, spelled as on the wire.
-
-The reference is made from them.
-"""
+"""Response data of the commands, with the field names used on the wire. The RPC reference is made from these
+types."""
 
 from typing import Any, Literal, NotRequired, TypedDict
 
@@ -32,9 +30,9 @@ class BashResult(TypedDict):
 
 class CellResult(TypedDict):
     id: str
-    """Its `tool_execution` events carry it."""
+    """The id that the cell's `tool_execution` events carry."""
     output: str
-    """As the model reads it; pictures are in the message or entry that records the cell."""
+    """The output as the model reads it; pictures are in the message or entry that records the cell."""
     pictures: int
     isError: bool
     details: Any
@@ -44,22 +42,22 @@ class KernelName(TypedDict):
     name: str
     type: str
     value: str
-    """Or its size, where that says more; empty where nobody can tell without running something."""
+    """The value, or its size where that says more; empty where it cannot be told without running code."""
 
 
 class Kernel(TypedDict):
     state: Literal["none", "idle", "busy"]
     interpreter: NotRequired[str]
     found: NotRequired[str]
-    """How: `.venv`, `eval.python`, `python3`."""
+    """How the interpreter was found: `.venv`, `eval.python`, `python3`."""
     version: NotRequired[str]
     pid: NotRequired[int]
     memory: NotRequired[int]
-    """Bytes."""
+    """Memory in bytes."""
     cells: int
-    """That it has run."""
+    """Number of cells that the kernel has run."""
     names: list[KernelName]
-    """None while a cell runs."""
+    """The defined names; empty while a cell runs."""
 
 
 class State(TypedDict):
@@ -80,17 +78,17 @@ class State(TypedDict):
     planMode: bool
     """Nothing changes until a plan is accepted."""
     todoPhases: list[TodoPhase]
-    """The list of todos of the place where the session stands."""
+    """The todo list at the session's current entry."""
     systemPrompt: str
-    """As the next request has it."""
+    """The system prompt of the next request."""
     tools: list[ToolDeclaration]
-    """Those that the model has, with the schemas of their arguments."""
+    """The tools that the model has, with the schemas of their arguments."""
 
 
 class PendingResolved(TypedDict):
     id: str
     done: bool
-    """False: it was to be applied, and a file had changed; nothing was written."""
+    """False: the changes were to be applied, but a file had changed, and nothing was written."""
     text: str
 
 
@@ -113,37 +111,37 @@ class PermissionVerdict(TypedDict):
 class Permissions(TypedDict):
     mode: Literal["read-only", "ask", "auto-edit", "full"]
     hasBox: bool
-    """Commands run where they reach nothing but the workspace."""
+    """Commands run in a sandbox that reaches only the workspace."""
     rules: list[PermissionRule]
     problems: list[str]
-    """Rules that cannot be read."""
+    """Errors in rules that cannot be read."""
     verdicts: list[PermissionVerdict]
-    """The last twenty."""
+    """The last twenty decisions."""
 
 
 class Sandbox(TypedDict):
     setting: Literal["auto", "off", "required"]
     step: Literal["namespaces", "namespaces without landlock", "landlock", "seatbelt", "none"]
-    """As far as this system can."""
+    """The strongest sandbox that this system supports."""
     why: str
-    """What stands in the way of more."""
+    """Why the system supports no stronger sandbox."""
     isInForce: bool
-    """The next command of the agent runs in it."""
+    """Whether the agent's next command runs in the sandbox."""
     network: str
     writable: list[str]
     guarded: list[str]
-    """Within writable places, but not to be written."""
+    """Read-only paths within writable places."""
     hidden: list[str]
 
 
 class SecretMasked(TypedDict):
     mark: str
-    """What stands in its place."""
+    """The placeholder that replaces the secret."""
     kind: str
     digest: str
-    """The last part of the mark."""
+    """The last part of the placeholder."""
     where: str
-    """What brought it last."""
+    """The most recent source: a tool with its path, or the prompt."""
     count: int
 
 
@@ -244,37 +242,38 @@ class JobInfo(TypedDict):
     toolCallId: str
     isPinned: bool
     output: NotRequired[str]
-    """The end of it; only where one job was asked for."""
+    """The end of the output; only in the answer about a single job."""
 
 
 class RestoreRow(TypedDict):
-    """One file, and what happens to it."""
+    """One file of a restore, and what happens to it."""
 
     path: str
     state: Literal["ready", "conflict", "same", "unheld", "refused"]
-    """Conflict: it is not as the session left it, and stays unless chosen. Unheld and refused: it stays in any case."""
+    """`conflict`: the file is not as the session left it, and stays unless chosen. `unheld`, `refused`: it
+    always stays."""
     deed: str
     why: NotRequired[str]
     by: NotRequired[str]
-    """Who had changed it."""
+    """What had changed the file: tools and commands."""
     added: int
     removed: int
     canMerge: bool
     choice: Choice
-    """What happens when nothing else is chosen."""
+    """What happens to the file by default."""
     diff: NotRequired[str]
 
 
 class RestorePreview(TypedDict):
     title: str
-    """The prompt that it goes back to before, or the last one before the entry."""
+    """The prompt before which the files are restored, or the last prompt before the entry."""
     entryId: NotRequired[str]
     digest: str
     added: int
     removed: int
     files: list[RestoreRow]
     heads: list[str]
-    """Where git's head was moved meanwhile; it stays."""
+    """Moves of git's HEAD since then, which the restore does not revert."""
 
 
 class KeptFile(TypedDict):
@@ -286,7 +285,7 @@ class RestoredFiles(TypedDict):
     restored: int
     kept: list[KeptFile]
     entryId: NotRequired[str]
-    """The entry that records it; none when nothing was changed."""
+    """The entry that records the restore; absent when nothing was changed."""
 
 
 class ChangedFile(TypedDict):
@@ -296,22 +295,23 @@ class ChangedFile(TypedDict):
     added: int
     removed: int
     by: NotRequired[str]
-    """Whose calls changed it."""
+    """The calls that changed the file."""
     why: NotRequired[str]
-    """What is to be known of it: somebody changed it in between, nothing of it is held."""
+    """A caveat: another program changed the file in between, or its content is not held."""
 
 
 class FileDifferences(TypedDict):
     title: str
     note: NotRequired[str]
-    """Which prompt it is of how many that changed files."""
+    """The position among the prompts that changed files."""
     added: int
     removed: int
     files: list[ChangedFile]
     older: NotRequired[str]
-    """The prompt before this one that changed files."""
+    """The previous prompt that changed files."""
     newer: NotRequired[str]
+    """The next prompt that changed files."""
     patch: NotRequired[str]
-    """Of all files in one, as git takes it."""
+    """A patch of all files that git can apply."""
     lacking: NotRequired[list[str]]
-    """The files of which not everything is in the patch, with the reason."""
+    """The files that are not completely in the patch, with the reason."""

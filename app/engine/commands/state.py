@@ -1,4 +1,4 @@
-"""Commands that read or change what the session is set to: model, thinking, name, counts."""
+"""Commands that read or change the session's settings: model, thinking level, name, counts."""
 
 import asyncio
 from collections.abc import Sequence
@@ -104,7 +104,11 @@ async def get_session_stats(session: Session) -> results.SessionStats:
     )
 
 
-@command("Set the list of todos", "What it makes of it is answered; the agent is told.", answer="todoPhases")
+@command(
+    "Set the list of todos",
+    "Answers with the resulting list; the agent reads it with its next request.",
+    answer="todoPhases",
+)
 async def set_todos(session: Session, phases: Sequence[TodoPhase]) -> Sequence[TodoPhase]:
     return await session.todos.set(phases)
 
@@ -148,7 +152,8 @@ def _export_path(folder: Path, name: str) -> Path:
 
 @command("Write the session as a page", answer="path")
 async def export_html(session: Session, output_path: str | None = None) -> str:
-    """Relative paths start at the project. Written beside the event loop: a long session takes a while."""
+    """Relative paths start at the project folder. A thread writes the file, since a long session takes a
+    while."""
     target = _export_path(session.cwd, output_path) if output_path else None
     try:
         written = await asyncio.to_thread(session.export, target)

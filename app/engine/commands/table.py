@@ -1,4 +1,4 @@
-"""All session commands by name, in the order in which they are told."""
+"""All session commands by name, in the order in which they are listed."""
 
 from typing import Any
 

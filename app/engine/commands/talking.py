@@ -1,4 +1,4 @@
-"""Commands that talk: prompts, queues, aborting, the user's shell."""
+"""Commands for the conversation: prompts, queues, aborting, the user's shell."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -21,7 +21,7 @@ async def prompt(
     streaming_behavior: Literal["steer", "followUp"] | None = None,
     as_it_is: bool = False,
 ) -> Disposition:
-    """`as_it_is`: secrets in it are sent."""
+    """`as_it_is`: secrets in the message are sent unmasked."""
     behavior: Any = {"steer": "steer", "followUp": "follow_up", None: None}[streaming_behavior]
     return await session.prompt(message, images, while_running=behavior, source="rpc", as_it_is=as_it_is)
 
@@ -114,7 +114,7 @@ async def set_auto_compaction(session: Session, enabled: bool) -> None:
 async def bash(
     session: Session, command: str, exclude_from_context: bool = False, id: Any = None
 ) -> results.BashResult:
-    """`id` is the request's own; its `bash_execution_update` events carry it."""
+    """`id`: the request's id, which its `bash_execution_update` events carry."""
     update_id = id if isinstance(id, str) else None
     words = require_system_text(command, "command")
     done = await session.shell.run(words, exclude=exclude_from_context, update_id=update_id)

@@ -1,4 +1,4 @@
-"""Prompts that bayou writes for a person: a draft of the file of context, a review of changes."""
+"""Built-in prompts: drafting an AGENTS.md file, reviewing changes."""
 
 import asyncio
 import re
@@ -22,7 +22,7 @@ _MANIFESTS = (
 
 
 async def init_prompt(session: Session) -> str:
-    """For a first AGENTS.md, or a better one."""
+    """Builds the prompt that asks for a first AGENTS.md, or for a better one."""
     names = await asyncio.to_thread(_names, session.cwd)
     there = [name for name in NAMES if name in names]
     manifests = [name for name in _MANIFESTS if name in names]
@@ -50,7 +50,7 @@ def _names(folder: Path) -> set[str]:
 
 
 async def review_prompt(session: Session, what: str) -> str:
-    """Of what is not committed, or of a branch or a commit that is named. Raises `Unable`."""
+    """Builds the review prompt for uncommitted changes, or for the named branch or commit. Raises `Unable`."""
     if what:
         if not _REVISION.fullmatch(what) or what.startswith("-"):
             raise Unable(

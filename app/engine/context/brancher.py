@@ -1,4 +1,5 @@
-"""Leaving a branch: moving the leaf, with a summary of what is left behind where one is wanted; and merging one in."""
+"""Moves the leaf of the session tree, with a summary of the branch that is left if requested, and merges
+branches."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -22,7 +23,7 @@ _UNKNOWN_WINDOW = 128_000
 
 
 class NavigationStopped(SummaryFailed):
-    """An extension stopped the move."""
+    """An extension stopped the navigation."""
 
 
 class Brancher(msgspec.Struct, eq=False, kw_only=True):
@@ -37,10 +38,9 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
     async def leave(
         self, target_id: str | None, wish: NavigationOptions, before_moving: Callable[[], Awaitable[None]]
     ) -> BranchSummaryEntry | None:
-        """Moves the leaf; returns the summary, if there is one. Raises `SummaryFailed`, with nothing moved.
+        """Moves the leaf; returns the summary, if one was written. Raises `SummaryFailed`, with nothing moved.
 
-        `before_moving` is awaited when nothing can stop the move any more but it.
-        """
+        `before_moving` is awaited last, when only it can still stop the move."""
         log = self.conversation.log
         leaving = self._request(log.leaf_id, target_id, wish)
         opinion = await self._ask_hooks(leaving, "Going there was stopped by an extension.")
@@ -59,7 +59,7 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
         return entry
 
     async def merge(self, leaf_id: str, wish: NavigationOptions) -> BranchSummaryEntry:
-        """Summarises another branch into the present one, without leaving it."""
+        """Summarises another branch into the current one, without leaving it."""
         log = self.conversation.log
         merging = self._request(leaf_id, log.leaf_id, wish)
         if not merging.messages:
@@ -138,14 +138,14 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
 
 
 def _extension_summary(opinion: NavigationOverride) -> Written | None:
-    """The summary that it brought."""
+    """Returns the summary that an extension wrote."""
     if opinion.summary is None:
         return None
     return Written(text=opinion.summary, usage=opinion.usage or Usage())
 
 
 def _entries_below(path: Sequence[Entry], ancestor_id: str | None) -> tuple[Entry, ...]:
-    """What comes after the ancestor on a path from the root."""
+    """Returns the entries after the ancestor on a path from the root."""
     ids = [entry.id for entry in path]
     start = ids.index(ancestor_id) + 1 if ancestor_id in ids else 0
     return tuple(path[start:])

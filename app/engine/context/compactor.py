@@ -1,7 +1,6 @@
-"""Compaction in a session: when it happens, who may stop or replace it, and what it leaves behind.
+"""Compacts a session: decides when, lets hooks stop or replace the summary, and records the result.
 
-Where to cut is `app.compaction.cut`'s business, what a summary says `app.compaction.summary`'s.
-"""
+`app.compaction.cut` decides where to cut, `app.compaction.summary` what the summary says."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -41,21 +40,21 @@ from app.values.usage import Usage
 
 
 class CompactionDraft(msgspec.Struct, frozen=True, kw_only=True):
-    """A compaction that does not count yet."""
+    """A compaction that is not recorded yet."""
 
     preparation: Preparation
     written: Written
     from_hook: bool = False
-    """An extension wrote it."""
+    """Whether an extension wrote the summary."""
     details: Any = None
-    """The extension's own."""
+    """Data of the extension that wrote the summary."""
 
     def with_text(self, text: str) -> "CompactionDraft":
         return msgspec.structs.replace(self, written=msgspec.structs.replace(self.written, text=text))
 
 
 class Compactor(msgspec.Struct, eq=False, kw_only=True):
-    """Keeps one session's context below its window."""
+    """Keeps one session's context below the model's window."""
 
     conversation: Conversation
     account: UsageTotals
@@ -86,12 +85,13 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
 
     @property
     def is_full(self) -> bool:
-        """Whether the room that is kept for the answer is touched. Costs the same however long the session is."""
+        """Whether the context uses tokens reserved for the answer. Takes constant time in the length of the
+        session."""
         model = self.choice.model
         return model is not None and self.limits.is_full(self.account.context_tokens, model.context_window)
 
     def on_prompt(self) -> None:
-        """A new prompt has its own right to one recovery."""
+        """Allows one recovery from an overflow for the new prompt."""
         self._has_recovered = False
         self._is_stuck = False
 
@@ -105,7 +105,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         self._has_warned_stuck = False
 
     async def check(self, run: Abort | None = None) -> None:
-        """Before every request and after every run: one huge result cannot jump the threshold."""
+        """Compacts or warns if the context is full. Runs before every request and after every run."""
         if not self.is_full:
             self._has_reminded = False
             return
@@ -118,7 +118,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
     async def _make_room(
         self, reason: CompactionReason, run: Abort | None = None, *, will_retry: bool = False
     ) -> bool:
-        """By itself: what cannot be compacted is told once, and not tried again with each answer."""
+        """Compacts automatically; a failure is reported once and not retried with every answer."""
         try:
             self.preparation()
         except CannotCompact as problem:
@@ -135,7 +135,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         return True
 
     async def after_run(self, message: AssistantMessage) -> bool:
-        """True: the answer failed for want of room, and there is room now."""
+        """Returns True if the answer failed because the context was full, and there is room now."""
         is_overflow = self.classify(message).is_overflow
         if is_overflow and message.stop_reason in ("error", "length"):
             return await self._recover(message)
@@ -181,8 +181,9 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         draft: CompactionDraft | None = None,
         will_retry: bool = False,
     ) -> CompactionResult:
-        """Raises `CannotCompact` or `SummaryFailed`, after the end event told so. A `draft` is taken as it is.
-        `will_retry`: the answer that failed is asked for again."""
+        """Compacts the session, with `draft` unchanged if given. `will_retry`: the failed answer is requested again.
+
+        Raises `CannotCompact` or `SummaryFailed`, after the end event has reported the failure."""
         with self._start_task() as abort:
             forget = run.on_set(abort.set) if run is not None else lambda: None
             try:
@@ -208,7 +209,8 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         return result
 
     async def record_extension_summary(self, summary: str, first_kept_entry_id: str | None) -> bool:
-        """A summary that somebody else wrote; False, told, when there is nothing that it could stand for."""
+        """Compacts with a summary of an extension; returns False, after a notice, if there is nothing to
+        replace."""
         try:
             preparation = await self._prepared(first_kept_entry_id)
         except CannotCompact as problem:
@@ -222,7 +224,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         return True
 
     async def draft(self, instructions: str | None = None) -> CompactionDraft:
-        """The summary that a compaction would leave; nothing is recorded. Raises as `compact`."""
+        """Writes the summary of a compaction without recording it. Raises like `compact`."""
         with self._start_task() as abort:
             return await self._make_draft("manual", instructions, abort, "preview")
 
@@ -243,7 +245,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         return self._record(draft)
 
     def preparation(self, first_kept_entry_id: str | None = None) -> Preparation:
-        """What a compaction would do now; it cuts before the entry that is named if one is."""
+        """Returns what a compaction would do now, cutting before `first_kept_entry_id` if given."""
         log = self.conversation.log
         prepared = prepare(
             log.recent_path() if first_kept_entry_id is None else log.path_to(),
@@ -264,7 +266,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         return msgspec.structs.replace(prepared, files=files)
 
     def _record(self, draft: CompactionDraft) -> CompactionResult:
-        """Makes the summary count from here on."""
+        """Records the summary, which replaces the older part of the context."""
         conversation, preparation, written = self.conversation, draft.preparation, draft.written
         summary = self.behind(written.text)
         entry = CompactionEntry(
@@ -348,8 +350,8 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             )
 
     async def _warn_stuck(self, text: str, *, has_failed: bool = False) -> None:
-        """Once, until there was room again or another model or session came. `has_failed`: the answer that
-        failed for it stands above, with what helps."""
+        """Warns once, until the context has room again or the model or session changes. `has_failed`: the
+        failed answer is shown above, with advice."""
         if self._has_warned_stuck:
             return
         self._has_warned_stuck = True

@@ -1,4 +1,4 @@
-"""Asking a model for a summary: one request, retried like any other, its text told as it arrives."""
+"""Asks a model for a summary: one request with retries, whose text is published as it arrives."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -34,11 +34,11 @@ Source = Literal["compaction", "preview", "branchSummary"]
 
 
 class SummaryFailed(Unable):
-    """No summary could be had; the text says why."""
+    """No summary could be written; the text says why."""
 
 
 class SummaryCancelled(SummaryFailed):
-    """Somebody stopped it."""
+    """The summary was cancelled."""
 
 
 def summary_model(named: str | None, choice: ModelChoice) -> tuple[Model | None, str | None]:
@@ -52,7 +52,7 @@ def summary_model(named: str | None, choice: ModelChoice) -> tuple[Model | None,
 
 
 class Summariser(msgspec.Struct, frozen=True):
-    """Writes summaries with the session's model, or with a cheaper one that was chosen for it."""
+    """Writes summaries with the session's model, or with the cheaper model of the settings."""
 
     choice: ModelChoice
     registry: Registry
@@ -62,9 +62,10 @@ class Summariser(msgspec.Struct, frozen=True):
     options: SessionOptions
 
     async def write(self, request: str, abort: Abort, source: Source, *, budget: int) -> Written:
-        """The answer to `request`, of so many tokens at most (0: no limit). Raises `SummaryFailed`."""
+        """Returns the model's answer to `request`, at most `budget` tokens long (0: no limit). Raises
+        `SummaryFailed`."""
         attempt = 0
-        # With the words of whoever asked for it, which no prompt has brought.
+        # Includes the instructions, which were not masked as a prompt.
         try:
             with abort.interrupting():
                 request = await self.masking.words(request, "a summary")
@@ -112,7 +113,7 @@ class Summariser(msgspec.Struct, frozen=True):
             stream.cancel()
 
     async def model_for(self, request: str, budget: int = 0) -> Model:
-        """The cheaper one that was chosen, unless this is too much for it to read."""
+        """Returns the cheaper model of the settings, unless the request is too long for it."""
         own = self.choice.required()
         chosen, problem = summary_model(self.options.in_force.settings.compaction.model, self.choice)
         if problem is not None:
@@ -166,7 +167,7 @@ _CANCELLED: dict[Source, str] = {
 
 
 def _problem(message: AssistantMessage) -> str | None:
-    """A summary that was cut off, or calls tools, is none."""
+    """Returns why the answer is no summary: it was cut off, or calls tools."""
     if message.stop_reason == "error":
         return message.error_message or "The request for a summary failed."
     if message.stop_reason == "length":

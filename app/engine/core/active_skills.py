@@ -1,7 +1,6 @@
-"""Skills that the conversation was given in full, and that a compaction took out of it: they stay in force.
+"""Keeps skills active after a compaction has removed their texts from the context.
 
-Their texts then stand in a section of the system prompt, as they were given; no summary has to carry them on.
-"""
+Their texts are then put into a section of the system prompt, so that no summary has to repeat them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePath
@@ -18,7 +17,7 @@ from tools.effects import CallFiles
 
 SECTION = "active_skills"
 _LIMIT = 40_000
-"""Characters of all of them together, about 10,000 tokens; older ones are only named."""
+"""Maximum characters of all skills together, about 10,000 tokens; older skills are only named."""
 _INTRODUCTION = "These skills were called for earlier in this conversation. They still apply:"
 
 
@@ -30,7 +29,7 @@ class _GivenSkill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActiveSkills:
-    """The skills of one conversation: each entry is looked at once, however often it is compacted."""
+    """The active skills of one conversation. Each entry is read once, however often it is compacted."""
 
     def __init__(self, files_of: Callable[[ToolCall], CallFiles]) -> None:
         self._files_of = files_of
@@ -57,7 +56,7 @@ class ActiveSkills:
         return {SECTION: _text(gone)} if gone else {}
 
     def _missed(self, recent: Sequence[Entry], above: Callable[[str], Entry | None]) -> list[Entry]:
-        """What stands between what was looked at last and what the context reaches; nothing when that is unknown."""
+        """Returns the entries between the last one read and the start of `recent`; empty when that is unknown."""
         if not (recent and self._seen_to) or any(entry.id == self._seen_to for entry in recent):
             return []
         missed: list[Entry] = []
@@ -126,7 +125,7 @@ def _given(
 
 
 def _may_give(message: UserMessage) -> bool:
-    """Whether a prompt can begin with a skill; of most the first letter says that it does not."""
+    """Whether a prompt can begin with a skill, told by its first letter for most prompts."""
     first = message.content
     if not isinstance(first, str):
         first = next((block.text for block in first if type(block) is Text), "")

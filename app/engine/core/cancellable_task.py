@@ -1,4 +1,4 @@
-"""One piece of work that may be going on: stopped from outside, waited for by those who must not come in between."""
+"""A cancellable operation that others can wait for."""
 
 import asyncio
 from collections.abc import Generator
@@ -30,6 +30,6 @@ class CancellableTask:
             self._abort.set()
 
     async def wait(self) -> None:
-        """Until nothing is going on."""
+        """Waits until no operation is running."""
         while self.is_running:
             await self._ended.wait()

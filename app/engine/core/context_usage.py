@@ -1,10 +1,10 @@
-"""How full the window is."""
+"""How many tokens of the context window are used."""
 
 from app.values.wire import Wire
 
 
 class ContextUsage(Wire, frozen=True, kw_only=True):
     tokens: int | None
-    """None: not known until the next answer."""
+    """Used tokens; None until the next answer has been counted."""
     context_window: int
     percent: float | None

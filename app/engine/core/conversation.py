@@ -1,8 +1,6 @@
-"""The conversation as it stands: the session's log and, kept in step with it, the messages the model reads.
+"""The current conversation: the session's log and the messages that the model reads, kept in step.
 
-Appending costs the same however long the session is; only a change of place (navigation, compaction, an edit
-of the context) projects anew.
-"""
+Appending takes constant time; only navigation, compaction and context edits project the log again."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -57,11 +55,11 @@ PROMPT_ORDER = (
     "active_skills",
     "cwd",
 )
-"""Sections that are not named here follow, by name."""
+"""The order of known sections; all others follow by name."""
 
 
 class DeclaredPrompt:
-    """The prompt sections and tools that the transcript has told the model of so far."""
+    """The prompt sections and tools that the model has been sent so far."""
 
     def __init__(self) -> None:
         self.sections: dict[str, str] = {}
@@ -75,8 +73,7 @@ class DeclaredPrompt:
         )
 
     def as_read(self) -> tuple[str, tuple[ToolDeclaration, ...]]:
-        """The prompt as one text, and the tools in the order in which they are sent: both the same with each request
-        until the model is told of others."""
+        """Returns the prompt as one text and the tools in sending order, unchanged between updates."""
         if self._read is None:
             tools = tuple(sorted(self.tools.values(), key=lambda tool: tool.name))
             self._read = prompt_text(self.sections), tools
@@ -95,7 +92,8 @@ class DeclaredPrompt:
             self.tools[tool.name] = tool
 
     def update_to(self, sections: dict[str, str], tools: tuple[ToolDeclaration, ...]) -> SystemMessage | None:
-        """What has to be said so that the model knows exactly `sections` and `tools`; None: nothing."""
+        """Returns the message that brings the model to exactly `sections` and `tools`; None: nothing has
+        changed."""
         wanted = {tool.name: tool for tool in tools}
         changed: dict[str, str | None] = {
             name: text for name, text in sections.items() if self.sections.get(name) != text
@@ -111,7 +109,7 @@ class DeclaredPrompt:
 
 
 def prompt_text(sections: Mapping[str, str]) -> str:
-    """The sections as one text: the preamble as it is, each other one between tags of its name."""
+    """Joins the sections: the preamble unchanged, each other section between tags of its name."""
     order = {name: at for at, name in enumerate(PROMPT_ORDER)}
     parts: list[str] = []
     for name in sorted(sections, key=lambda name: (order.get(name, len(order)), name)):
@@ -122,7 +120,7 @@ def prompt_text(sections: Mapping[str, str]) -> str:
 
 
 class Conversation:
-    """One log, read and written by one session."""
+    """One session log with the messages that the model reads."""
 
     def __init__(self, log: SessionLog, files_of: Callable[[ToolCall], CallFiles] = no_files) -> None:
         """`files_of`: those of a stored call."""
@@ -145,7 +143,7 @@ class Conversation:
         self.reload()
 
     def open(self, log: SessionLog) -> SessionLog:
-        """Goes on with another log; returns the one before, still open."""
+        """Switches to another log; returns the previous one, still open."""
         before, self.log = self.log, log
         self._partial = PartialFile(log)
         self._skills = ActiveSkills(self._files_of)
@@ -153,7 +151,7 @@ class Conversation:
         return before
 
     def reload(self) -> None:
-        """Reads the context from the log, after the leaf moved or the context was edited."""
+        """Projects the context from the log again, after the leaf moved or the context was edited."""
         self._recent = self.log.recent_path()
         self.messages = list(project(self._recent).messages)
         self._standing = (
@@ -168,14 +166,13 @@ class Conversation:
         self.stretch = object()
 
     def warm_up(self) -> None:
-        """How the first lines of a session are spelled is found out; for a thread."""
+        """Prepares the encoders of the first entries; for a thread."""
         prepare(SessionHeader, MessageEntry, SystemMessage, ToolDeclaration, UserMessage, Text)
 
     @property
     def standing(self) -> dict[str, str]:
-        """Sections of the prompt for what was compacted and is in force all the same, as the context was when it was
-        read. Looked for when somebody asks, beside the event loop too: in a long session that takes longer than a
-        frame."""
+        """Prompt sections for compacted content that stays active, such as skills. Computed on demand, in any
+        thread, since it takes longer than a frame in a long session."""
         with self._looking:
             log, recent, standing = self.log, self._recent, self._standing
             if standing is None or standing[0] is not recent:
@@ -186,7 +183,7 @@ class Conversation:
         return standing[1]
 
     def compacted_sections_with(self, more: Sequence[Entry]) -> dict[str, str]:
-        """`standing`, as it will be behind further entries."""
+        """Returns the sections as they will be after `more` entries."""
         with self._looking:
             return self._skills.sections_after_compaction(
                 [*self.log.recent_path(), *more], lambda: [*self.log.path_to(), *more], self._above
@@ -197,7 +194,7 @@ class Conversation:
         return None if above is None else self.log.entry(above)
 
     def record(self, message: Message) -> Message:
-        """Writes a message to the log and adds it to the context. What the disk does not take is kept all the same
+        """Writes a message to the log and adds it to the context. If the disk is full it stays in memory
         (`SessionLog.keep`)."""
         entry: Entry
         if isinstance(message, CustomMessage):
@@ -220,14 +217,14 @@ class Conversation:
         return message
 
     def keep_partial(self, answer: Callable[[], AssistantMessage | None]) -> None:
-        """The answer so far, beside the log, so that a kill loses a second of it at most."""
+        """Saves the unfinished answer beside the log, so that a crash loses at most a second of it."""
         self._partial.follow(answer, self.log.leaf_id)
 
     def discard_partial(self) -> None:
         self._partial.discard()
 
     def recover_partial(self) -> AssistantMessage | None:
-        """An answer that a crash cut off becomes an aborted message; returns it, if there was one."""
+        """Records an answer that a crash cut off as an aborted message; returns it, if there was one."""
         partial = left_behind(self.log)
         if partial is None or partial.leaf_id != self.log.leaf_id or self.log.is_read_only:
             return None
@@ -255,7 +252,7 @@ class Conversation:
         return self.record_state(SessionInfoEntry(parent_id=None, name=name))
 
     def omit(self, entry_id: str) -> Entry:
-        """Leaves an entry out of the context; it stays in the file."""
+        """Removes an entry from the context; it stays in the file."""
         return self.record_state(ContextEditEntry(parent_id=None, target_id=entry_id, replacement=None))
 
     def note(self, custom_type: str, data: Any) -> Entry:
@@ -266,7 +263,8 @@ class Conversation:
         return frozenset(message.id for message in self.messages)
 
     def ids_since_change(self) -> frozenset[str]:
-        """Entries since the context was last cut or edited. Leaving out a failed answer does not count."""
+        """Returns the entries since the context was last cut or edited. Omitting a failed answer does not
+        count."""
         found: list[str] = []
         for entry in reversed(self.log.recent_path()):
             if isinstance(entry, CompactionEntry):
@@ -289,7 +287,8 @@ class Conversation:
         return None
 
     def _place(self, message: Message) -> None:
-        """Results are recorded as they come and read in call order, as a resumed session reads them."""
+        """Inserts a message; results are recorded as they arrive and read in call order, as in a resumed
+        session."""
         if isinstance(message, SystemMessage):
             self.declared.apply(message)
             self.messages.append(message)

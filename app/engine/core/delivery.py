@@ -1,8 +1,7 @@
-"""Which messages have reached the model: exact, by id, never by text.
+"""Tracks which messages have reached the model, by their ids.
 
-A message counts as delivered when a request that contains it got response headers. A failed request counts
-for nothing. A message that left the context before that (summarised away, omitted) is dropped.
-"""
+A message is delivered when a request that contains it gets response headers; failed requests do not count. A
+message that leaves the context before that (summarised, omitted) is dropped."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -17,7 +16,7 @@ DeliverAs = Literal["steer", "follow_up", "next_turn", "aside"]
 
 
 class SendMessage(Protocol):
-    """Gives the agent a message that no person typed; `Prompts.send`."""
+    """Sends the agent a message that the user did not type; `Prompts.send`."""
 
     async def __call__(
         self, message: CustomMessage, *, deliver_as: DeliverAs, trigger: bool = False
@@ -31,14 +30,14 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request whose response headers have not come."""
+    """A request without response headers yet."""
 
     message_ids: Sequence[str]
     stretch: object
 
 
 class Deliveries:
-    """The open requests of a session and who waits for which message."""
+    """The open requests of a session, and the callers that wait for the delivery of a message."""
 
     def __init__(self) -> None:
         self._requests: dict[str, _OpenRequest] = {}
@@ -51,11 +50,12 @@ class Deliveries:
         self._waiting: dict[str, list[asyncio.Future[Receipt]]] = {}
 
     def prepared(self, request_id: str, message_ids: Sequence[str], stretch: object = None) -> None:
-        """`stretch`: requests of the same one begin with the same messages, so that the old ones need no look."""
+        """Notes an open request. Requests with the same `stretch` begin with the same messages, which are
+        checked once."""
         self._requests[request_id] = _OpenRequest(message_ids=message_ids, stretch=stretch)
 
     def undelivered(self, message_ids: Sequence[str], stretch: object) -> tuple[str, ...]:
-        """Those that no request has delivered yet."""
+        """Returns the messages that no request has delivered yet."""
         settled_of, settled = self._settled_of
         known = settled if stretch is not None and stretch is settled_of else 0
         return tuple(
@@ -80,10 +80,9 @@ class Deliveries:
         return request_id in self._requests
 
     def left_context(self, remaining: frozenset[str], is_known: Callable[[str], bool]) -> None:
-        """The context changed: of the messages that are known, only `remaining` can still be delivered.
+        """Drops the known messages that are not in `remaining`, after the context has changed.
 
-        A message in a request that is still open keeps its chance.
-        """
+        A message in an open request can still be delivered."""
         self._lost = {message_id for message_id in self._waiting if is_known(message_id)} - remaining
         self._drop_lost()
 
@@ -96,17 +95,16 @@ class Deliveries:
         self._lost &= open_ids
 
     def dropped(self, message_id: str) -> None:
-        """It was taken out of its queue: nothing will ever carry it."""
+        """Notes that a message was removed from its queue and will never be sent."""
         if message_id in self._waiting:
             self._settle(message_id, None)
 
     async def wait(
         self, message_id: str, timeout: float | None = None, *, look: Callable[[], None] = lambda: None
     ) -> Receipt:
-        """Resolves at the first delivered request that contains the message. Raises TimeoutError.
+        """Waits for the first delivered request that contains the message. Raises `TimeoutError`.
 
-        `look`: tells with `left_context` what is already out of reach, so that nobody waits for it in vain.
-        """
+        `look`: calls `left_context`, so that nothing waits for a message that is already out of the context."""
         if message_id in self._settled:
             return _receipt(message_id, self._settled[message_id])
         future: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()

@@ -1,13 +1,11 @@
-"""Telling what happens in a session: counted first, then told to listeners: everyone, in order, without anyone holding
-up or harming the others.
+"""Delivers a session's events to its listeners: to all of them, in order, without one delaying or harming another.
 
-A listener is a plain or an async function. A plain one is called at once. An async one has a line of its own, with
-the events that it hears: when it lags, deltas of the same block are joined, nothing else is. A plain one may come with
-a pace: the session waits for it between events (a program that reads our output slowly must not fill our memory).
+A plain listener is called at once. An async listener has a queue: when it lags, deltas of the same block are
+joined and all other events are kept. A plain listener may come with `Backpressure`: the session waits for it
+between events, so that a program which reads slowly does not fill the memory.
 
-A listener that fails is reported once and told the next event all the same. It is given up, and that is reported
-too, when it fails time after time or falls so far behind that its line would fill the memory.
-"""
+A failing listener is reported once and gets the next events. It is removed, with a report, after several failures
+in succession or when its queue is full."""
 
 import asyncio
 import inspect
@@ -27,14 +25,14 @@ from app.values.stream import Delta
 
 Listener = Callable[[Event], Awaitable[None] | None]
 Backpressure = Callable[[], Awaitable[None]]
-"""Returns when there is room for more."""
+"""Waits until the listener has room for more events."""
 ReportFailure = Callable[[str], None]
-"""Told, in a sentence, which listener failed or was given up."""
+"""Reports which listener failed or was removed, in a sentence."""
 
 MAX_QUEUED_EVENTS: Final = 10_000
 """Events that may wait for one async listener."""
 _MAX_FAILURES: Final = 3
-"""Failures in succession after which a listener is given up."""
+"""Failures in succession after which a listener is removed."""
 
 
 class EventBus:
@@ -72,16 +70,16 @@ class EventBus:
         self._publisher.close()
 
     def context_changed(self) -> None:
-        """It lost or changed something: it is counted anew, and who waits for what has left it is told."""
+        """Recounts the context after it lost or changed messages, and drops the messages that left it."""
         self._account.recount()
         self.forget_undeliverable()
 
     def forget_undeliverable(self) -> None:
-        """Messages that left the context will not reach the model any more."""
+        """Drops the deliveries of messages that left the context."""
         self._deliveries.left_context(self._conversation.context_ids, self._conversation.log.__contains__)
 
     def _count(self, event: Event) -> None:
-        """Keeps count as it passes by; a result counts when its call ends."""
+        """Updates the usage totals; a tool result counts when its call ends."""
         if isinstance(event, MessageEnd):
             if not isinstance(event.message, ToolResultMessage):
                 self._account.add(event.message)
@@ -101,7 +99,7 @@ class EventBus:
 
 
 class Publisher:
-    """All listeners of one session."""
+    """The listeners of one session."""
 
     def __init__(self, on_trouble: ReportFailure) -> None:
         self._plain: list[_SyncListener] = []
@@ -114,8 +112,8 @@ class Publisher:
     def subscribe(
         self, listener: Listener, *, pace: Backpressure | None = None, hears: Container[str] | None = None
     ) -> Callable[[], None]:
-        """Adds a listener; returns how to take it away. `pace` goes with a plain one; `hears` with an async one: the
-        types of events that it is told, as they are when an event's turn comes (None: all)."""
+        """Adds a listener; returns a function that removes it. `pace` is for plain listeners. `hears` is for
+        async ones: the event types to deliver, looked up when an event is due (None: all)."""
         if inspect.iscoroutinefunction(listener):
             line = _AsyncListener(listener, hears, self._on_trouble, self._lines.remove)
             self._lines.append(line)
@@ -140,10 +138,10 @@ class Publisher:
             await pace()
 
     def publish_now(self, event: Event) -> None:
-        """For places that cannot wait; slow listeners catch up later.
+        """Publishes without waiting; slow listeners catch up later.
 
-        What a listener brings about while it is told is told after: everybody hears the same order.
-        """
+        An event published by a listener is delivered after the current one, so that all listeners see the same
+        order."""
         self._untold.append(event)
         if self._is_telling:
             return
@@ -163,7 +161,7 @@ class Publisher:
                 line.put(event)
 
     async def drain(self) -> None:
-        """Waits until every listener has been told everything."""
+        """Waits until all listeners have received all events."""
         for line in tuple(self._lines):
             await line.drained()
 
@@ -175,7 +173,7 @@ class Publisher:
 
 
 class _FailureCount:
-    """How often a listener has failed in succession."""
+    """Counts a listener's failures in succession."""
 
     def __init__(self, listener: Listener, on_trouble: ReportFailure) -> None:
         self._name = getattr(listener, "__qualname__", repr(listener))
@@ -186,7 +184,7 @@ class _FailureCount:
         self._failures = 0
 
     def failed(self, problem: BaseException) -> bool:
-        """True: this was once too often."""
+        """Returns True if the listener has failed too often."""
         self._failures += 1
         words = f"{type(problem).__name__}: {problem}"
         if self._failures == 1:
@@ -223,7 +221,7 @@ class _SyncListener:
 
 
 class _AsyncListener:
-    """The events that one async listener has not been told yet."""
+    """An async listener and its queue of events."""
 
     def __init__(
         self,
@@ -244,7 +242,7 @@ class _AsyncListener:
         self._task = asyncio.get_running_loop().create_task(self._deliver_queued())
 
     def takes(self, kind: str) -> bool:
-        """What it does not hear is not put into the line, unless it may begin to by what it is told before that."""
+        """Whether to queue an event: the listener subscribes to its type, or may do so while it handles queued ones."""
         return self._is_subscribed(kind) or not self._idle.is_set()
 
     def _is_subscribed(self, kind: str) -> bool:
@@ -300,7 +298,7 @@ class _AsyncListener:
 
 
 def join_deltas(earlier: Event, later: Event) -> Event | None:
-    """The two updates as one, if both carry a delta of the same kind for the same block."""
+    """Joins two updates if both carry a delta of the same kind for the same block."""
     if not (isinstance(earlier, MessageUpdate) and isinstance(later, MessageUpdate)):
         return None
     first, second = earlier.assistant_message_event, later.assistant_message_event

@@ -1,4 +1,4 @@
-"""What is put before hooks, and what they may say to it: to a compaction, a move in the tree, a command."""
+"""What hooks receive and return: for compactions, for navigation in the tree, for shell commands."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -17,55 +17,55 @@ CompactionReason = Literal["manual", "threshold", "overflow"]
 
 
 class CompactionOverride(msgspec.Struct, frozen=True, kw_only=True):
-    """To a compaction."""
+    """A hook's answer to a compaction."""
 
     is_cancelled: bool = False
     result: CompactionResult | None = None
     instructions: str | None = None
-    """In place of the person's."""
+    """Replaces the user's instructions."""
 
 
 class NavigationOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes of a branch that is left."""
+    """What happens to the branch that is left, and to the files."""
 
     summarise: bool = False
     instructions: str | None = None
     replaces_instructions: bool = False
-    """They stand instead of bayou's own, and not beside them."""
+    """The instructions replace bayou's own instead of extending them."""
     label: str | None = None
-    """Of the summary; without one, of the place that is gone to."""
+    """Label of the summary; without a summary, of the destination."""
     restores_files: bool = False
-    """Files become what they were there."""
+    """Files are restored to their state at the destination."""
     choices: Mapping[str, Choice] = {}
-    """What becomes of single files, where somebody chose."""
+    """The user's choices for single files."""
 
 
 class NavigationRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A move in the tree that is about to happen."""
+    """A navigation in the tree that is about to happen."""
 
     target_id: str | None
     old_leaf_id: str | None
     common_ancestor_id: str | None
     entries: tuple[Entry, ...]
-    """What lies between the common ancestor and the old leaf, oldest first."""
+    """The entries between the common ancestor and the old leaf, oldest first."""
     wish: NavigationOptions
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """Without what was taken out of the context."""
+        """The messages of the entries, without those that were removed from the context."""
         found = (message_of(entry) for entry in as_edited(self.entries))
         return tuple(message for message in found if message is not None)
 
 
 class NavigationOverride(msgspec.Struct, frozen=True, kw_only=True):
-    """To a move."""
+    """A hook's answer to a navigation."""
 
     is_cancelled: bool = False
     summary: str | None = None
     details: Any = None
-    """Of an extension's own summary."""
+    """Details of the extension's summary."""
     usage: Usage | None = None
-    """What that summary took."""
+    """Tokens that the extension's summary used."""
     instructions: str | None = None
     replaces_instructions: bool | None = None
     label: str | None = None
@@ -83,18 +83,18 @@ class NavigationOverride(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShellOverride(msgspec.Struct, frozen=True, kw_only=True):
-    """To a command that the person runs."""
+    """A hook's answer to a command of the user."""
 
     command: str | None = None
-    """Runs instead."""
+    """The command to run instead."""
     result: UserCommandResult | None = None
-    """Nothing runs; this is what came of it."""
+    """The result of the command, which is not run."""
     refusal: str | None = None
 
 
 class RequestIds(msgspec.Struct, frozen=True, kw_only=True):
-    """Which request it is, by the ids that its events have too."""
+    """The ids of a request, which its events carry as well."""
 
     request_id: str
     message_ids: Sequence[str]
-    """Of all messages in it, those that earlier requests delivered as well."""
+    """The ids of all messages in the request, also of those that earlier requests delivered."""

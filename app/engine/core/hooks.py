@@ -1,8 +1,7 @@
-"""Whom a session asks on its way, and whom it tells: one method for each question, with its default answer.
+"""The hooks of a session: one method for each question or notification, with its default answer.
 
-`Hooks` has no opinion; what extensions say to the same questions stands in `app.extensions.hooks.session_hooks`. Who is
-asked in which order is written down in `ORDER`, and a test keeps it so.
-"""
+`Hooks` changes nothing; `app.extensions.hooks.session_hooks` answers for extensions. `ORDER` lists the calling
+order, which a test checks."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,7 +27,7 @@ from tools.diagnostics.problems import ChangedText, CodeProblem
 from tools.running.shell import SpawnPlan
 
 SessionSwitchReason = Literal["new", "resume", "fork"]
-"""Why the session goes on with another file."""
+"""Why the session continues with another file."""
 
 ORDER: Mapping[str, tuple[str, ...]] = {
     "a prompt": ("is_command", "run_command", "change_words", "expand", "companions"),
@@ -49,15 +48,15 @@ ORDER: Mapping[str, tuple[str, ...]] = {
     "the end of a run": ("before_settle", "diagnose"),
     "another session": ("may_fork", "may_leave"),
 }
-"""Questions in the order in which they are asked. `compaction: check` is no question but the compactor's own look:
-it comes before extensions see the request, so that they see what is left."""
+"""The hooks in calling order. `compaction: check` is the compactor's own check, not a hook: it runs before
+extensions see the request, so that they see the compacted context."""
 
 
 class Hooks(LoopHooks):
-    """One session's. More than 25 methods, for each is one question that is asked in one place."""
+    """The hooks of one session. The class has more than 25 methods, since each is called in one place."""
 
     def changes_calls(self) -> bool:
-        """Whether `before_tool` may answer anything."""
+        """Whether `before_tool` may change or block calls."""
         return False
 
     # A prompt
@@ -67,23 +66,23 @@ class Hooks(LoopHooks):
         return False
 
     async def run_command(self, text: str) -> bool:
-        """Carries out an extension's `/command`; False: there is none of that name."""
+        """Runs an extension's `/command`; returns False if there is none of that name."""
         return False
 
     async def change_words(self, words: PromptInput) -> PromptInput | None:
-        """None: somebody has dealt with them."""
+        """Returns the changed prompt; None: an extension has handled it."""
         return words
 
     def expand(self, text: str) -> str:
-        """What `/skill:name` or `/template` stands for; other text as it is."""
+        """Expands `/skill:name` or `/template`; returns other text unchanged."""
         return text
 
     async def companions(self, words: PromptInput) -> Sequence[CustomMessage]:
-        """Messages that go before the prompt that begins a run."""
+        """Returns messages to insert before the prompt that begins a run."""
         return ()
 
     def commands(self) -> Sequence[Any]:
-        """What `/name` can stand for, for programs: dictionaries as `get_commands` answers them."""
+        """Returns the commands of extensions, as dictionaries of `get_commands`."""
         return ()
 
     def shown_text(self, message: CustomMessage) -> str:
@@ -93,47 +92,47 @@ class Hooks(LoopHooks):
     # A request
 
     def sections(self, usual: Mapping[str, str]) -> Mapping[str, str]:
-        """Those of the system prompt, as this run has them."""
+        """Returns the sections of the system prompt for this run."""
         return usual
 
     async def change_messages(self, messages: Sequence[Message]) -> Sequence[Message]:
-        """Returns what it was given if it changes nothing."""
+        """Returns the messages to send; the given ones if nothing changes."""
         return messages
 
     async def change_request(self, context: Context) -> Context:
-        """The same with prompt and tools."""
+        """Returns the messages, prompt and tools to send."""
         return context
 
     def listener_of_payload(self, model: Model, ids: RequestIds) -> OnPayload | None:
-        """Asked before each request; None, and the payload is sent as it is."""
+        """Returns a function that may change the request's payload; None: the payload is sent unchanged."""
         return None
 
     async def on_headers(self, headers: dict[str, str | None]) -> None:
-        """May change them in place."""
+        """May change the request headers in place."""
 
     async def on_response(self, status: int, headers: Mapping[str, str], ids: RequestIds) -> None:
-        """The response's headers have come."""
+        """Is called when the response headers have arrived."""
 
     def listener_of_stream(self, model: Model) -> OnEvent | None:
-        """Asked before each request; None, and the response is read without telling anybody."""
+        """Returns a listener for the response's events; None: there is none."""
         return None
 
     async def before_settle(self, last: AssistantMessage | None) -> bool:
-        """Asked when nothing is left to do and nothing was aborted; True: one more turn."""
+        """Is called when a run has nothing left to do and was not aborted; True asks for one more turn."""
         return False
 
     async def diagnose(self, changed: Sequence[ChangedText]) -> Sequence[CodeProblem]:
-        """What else is newly wrong with files that the agent changed, beside what programs say."""
+        """Returns new problems in files that the agent changed, in addition to those of linters."""
         return ()
 
     # Commands of the shell
 
     async def before_shell(self, command: str, exclude: bool) -> ShellOverride:
-        """A command of the person's."""
+        """Is called before a command of the user."""
         return ShellOverride()
 
     async def before_spawn(self, plan: SpawnPlan) -> SpawnPlan:
-        """Any command, the model's or the person's, right before it runs."""
+        """May change any command, the model's or the user's, right before it runs."""
         return plan
 
     # Compaction, the tree, other sessions
@@ -144,14 +143,14 @@ class Hooks(LoopHooks):
         return CompactionOverride()
 
     async def before_move(self, move: NavigationRequest) -> NavigationOverride:
-        """To another point of the tree, or of another branch into this one."""
+        """Is called before going to another point of the tree, or merging another branch."""
         return NavigationOverride()
 
     async def after_move(self, move: NavigationRequest, summary: BranchSummaryEntry | None) -> None:
-        """It has happened."""
+        """Is called after going to another point of the tree, or merging another branch."""
 
     async def may_leave(self, reason: SessionSwitchReason, target: Path | None) -> bool:
-        """False: it stays. A fork is asked about with `may_fork`."""
+        """Returns False to stay in this session. `may_fork` is called for forks."""
         return True
 
     async def may_fork(self, entry_id: str, position: Literal["before", "at"]) -> bool:
@@ -159,4 +158,4 @@ class Hooks(LoopHooks):
         return True
 
     async def ended(self) -> None:
-        """The program is about to end."""
+        """Is called when the program is about to end."""

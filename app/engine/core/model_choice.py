@@ -1,4 +1,4 @@
-"""Which model answers and how hard it thinks: the current choice, cycling, and what is possible."""
+"""The current model and thinking level: choosing, cycling, and what is available."""
 
 from collections.abc import Callable, Mapping
 
@@ -11,7 +11,7 @@ from app.values.unable import Unable
 
 
 class NoModel(Unable):
-    """No model is chosen, or the one that was named is not there."""
+    """No model is chosen, or the named model does not exist."""
 
 
 class ModelChoice:
@@ -36,16 +36,16 @@ class ModelChoice:
         """Changed by the verbs only."""
         self._followers: list[Callable[[], None]] = []
         self.missing: str | None = None
-        """The model of this session, when it cannot be had: none answers in its place until somebody says so."""
+        """The session's model if it is not available; no other model replaces it until the user chooses one."""
         self._wanted: ThinkingLevel = thinking
         """What was asked for; a model that cannot do it gets the nearest it can."""
         self.thinking: ThinkingLevel = thinking
         """The level in force."""
         self.is_thinking_asked = is_thinking_asked
-        """Somebody asked for this level, when bayou was started or since: no default, which may be another later."""
+        """Whether the user asked for this level; a default may differ later."""
 
     def subscribe(self, follower: Callable[[], None]) -> None:
-        """Called when another model answers."""
+        """Calls `follower` when another model is chosen."""
         self._followers.append(follower)
 
     def _use(self, model: Model | None) -> None:
@@ -76,7 +76,7 @@ class ModelChoice:
         )
 
     def lose(self, name: str) -> None:
-        """The session's model, by `provider/model`, cannot be had."""
+        """Notes that the session's model (`provider/model`) is not available."""
         self._use(None)
         self.missing = name
 
@@ -85,7 +85,7 @@ class ModelChoice:
         self._use(None)
 
     def find_missing(self) -> None:
-        """Looks again for the session's model, and at what is known now of the one that was chosen."""
+        """Looks again for the session's model, and updates what is known of the chosen one."""
         provider, _, model_id = (self.missing or (self.model.key if self.model else "")).partition("/")
         found = self.catalogue.find(provider, model_id)
         if found is not None and self.missing is None:
@@ -94,7 +94,7 @@ class ModelChoice:
             self.set(found)
 
     def available(self) -> tuple[Model, ...]:
-        """Models whose provider has credentials, or needs none."""
+        """Returns the models whose provider has credentials, or needs none."""
         return tuple(
             model
             for provider in self.catalogue.providers
@@ -107,14 +107,14 @@ class ModelChoice:
         return model.api in ("offline", "scripted") or self.credentials.has(model.provider)
 
     def find(self, provider: str, model_id: str) -> Model:
-        """An available model; raises `NoModel`."""
+        """Returns an available model; raises `NoModel`."""
         model = self.catalogue.find(provider, model_id)
         if model is None or not self.is_available(model):
             raise NoModel(f"Model not found: {provider}/{model_id}")
         return model
 
     def set(self, model: Model) -> bool:
-        """Switches; True if the thinking level in force changed with it."""
+        """Switches the model; returns True if the effective thinking level changed."""
         before = self.thinking
         self._wanted = self._levels_of().get(model.key, self._wanted)
         self._use(model)
@@ -129,7 +129,7 @@ class ModelChoice:
         return self.thinking != before
 
     def next_model(self, step: int = 1) -> Model | None:
-        """The next one of the scope, or None when there is no other."""
+        """Returns the next model of the cycle, or None when there is no other."""
         candidates = self.scope or self.available()
         if len(candidates) < 2:
             return None
@@ -139,7 +139,7 @@ class ModelChoice:
         return candidates[(index + step) % len(candidates)]
 
     def next_level(self) -> ThinkingLevel | None:
-        """The next level up, round to the first; None when the model does not think."""
+        """Returns the next higher level, after the highest the lowest; None when the model does not think."""
         levels = self.levels
         if len(levels) < 2:
             return None

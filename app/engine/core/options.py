@@ -1,4 +1,4 @@
-"""What a session goes by: the settings in force, in the terms of its parts. Each is asked for when it matters."""
+"""The settings that a session uses, in the terms of its parts. Each is read when it is needed."""
 
 import fnmatch
 import re
@@ -29,7 +29,7 @@ from tools.workspace import ReadSettings
 
 
 class SessionOptions:
-    """Nothing is kept here: a setting that changes is another answer the next time."""
+    """Reads the current settings each time, so that a changed setting takes effect at once."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class SessionOptions:
 
     @property
     def stream(self) -> StreamOptions:
-        """Time limits, proxy, cache and budgets of requests."""
+        """Returns time limits, proxy, cache and token budgets of requests."""
         settings = self.in_force.settings
         network = settings.network
         return StreamOptions(
@@ -83,8 +83,8 @@ class SessionOptions:
         return not self.in_force.settings.images.block_images
 
     def limits(self, model: Model | None) -> ContextLimits:
-        """When compaction begins and what it keeps, by the model that answers. A small window is half free at most:
-        else it would be full before anything is said."""
+        """Returns when compaction begins and what it keeps for this model. At most half of a small window is
+        reserved, since the context would be full before the first message otherwise."""
         chosen = self.in_force.settings.compaction
         own = chosen.model_overrides.get(model.key) if model and chosen.model_overrides else None
         reserve, keep = (own.reserve_tokens, own.keep_recent_tokens) if own else (None, None)
@@ -97,7 +97,7 @@ class SessionOptions:
 
 
 def sync_policy(in_force: InForce) -> Sync:
-    """When what is written into a session file is forced onto the disk."""
+    """Returns when writes to the session file are forced onto the disk."""
     return in_force.settings.sessions.session_sync
 
 
@@ -108,11 +108,9 @@ def shell_settings(
     *,
     has_person: bool = False,
 ) -> ShellSettings:
-    """Where the project says something of the shell, it is looked at again before each command.
+    """Returns the settings of commands, reading the project's settings again before each command.
 
-    Without a person who waits, nothing goes to the background by itself that nobody has asked to: a script reads
-    what a command said where it ran it.
-    """
+    Without a person, a command goes to the background only if asked to: a script reads its output where it ran."""
     chosen = _shell(in_force.settings, own)
     if not has_person and in_force.origin("bash.autoBackground.thresholdMs") is None:
         chosen = msgspec.structs.replace(chosen, background_after_seconds=None)
@@ -151,7 +149,8 @@ def kernel_settings(
     project_counts: Callable[[], Awaitable[bool]] | None = None,
     uses_folder: Callable[[], bool] = lambda: True,
 ) -> KernelSettings:
-    """`uses_folder`: a virtual environment that lies in the folder may be run."""
+    """Returns the settings of the Python kernel. `uses_folder`: a virtual environment in the folder may be
+    run."""
 
     async def counting() -> tuple[str | None, bool]:
         """The project's word and its files count as they are now, and no interpreter starts before that is known."""
@@ -178,7 +177,7 @@ _TRAINED_ON_PATCHES: Final = late(r"(?:^|[/.:])(?:openai[/.])?(?:gpt-[5-9]|codex
 
 
 def edit_mode(in_force: InForce, choice: ModelChoice) -> EditMode:
-    """The one of the model that is chosen now."""
+    """Returns the edit mode of the chosen model."""
     chosen, model = in_force.settings.edit, choice.model
     way = chosen.mode
     if model is not None and chosen.models:
@@ -195,7 +194,7 @@ def _edit_mode_named(way: EditWay) -> EditMode:
 
 
 def _edit_mode_of_model(model: Model | None) -> EditMode:
-    """Never anchors by themselves: what they cost is certain, what they bring depends on the model."""
+    """Returns the edit mode of the model's family; never anchors, whose benefit depends on the model."""
     if model is None:
         return "replace"
     said = (model.compat or {}).get("editMode")

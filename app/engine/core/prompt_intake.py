@@ -1,4 +1,4 @@
-"""A person's words on their way in, and what is said when they, or anything else, cannot be taken now."""
+"""The user's prompt before it is sent, and the errors for requests that cannot be accepted now."""
 
 from typing import Literal
 
@@ -12,11 +12,11 @@ WhileRunning = Literal["steer", "follow_up"]
 
 
 class Refused(Unable):
-    """The session cannot do that now; the text says why and what to do."""
+    """The session cannot do this now; the text says why and what to do."""
 
 
 class MissingApiKey(Refused):
-    """Nobody has given a key for the provider of the model; each face says how."""
+    """There is no API key for the model's provider; each interface says how to set one."""
 
     def __init__(self, provider: str) -> None:
         super().__init__(f"No API key found for {provider}. Add one with /login {provider}.")
@@ -24,19 +24,19 @@ class MissingApiKey(Refused):
 
 
 class Busy(Refused):
-    """Something is under way that the person can stop; each face says how."""
+    """Something is running that the user can stop; each interface says how."""
 
 
 class SwitchCancelled(Refused):
-    """An extension cancelled going to another session."""
+    """An extension cancelled the switch to another session."""
 
 
 class PromptInput(msgspec.Struct, frozen=True, kw_only=True):
-    """What was said, by whom, and how it is to reach a running agent."""
+    """A prompt, its source, and how it reaches a running agent."""
 
     text: str
     images: tuple[Image, ...] = ()
     source: PromptSource = "interactive"
     while_running: WhileRunning | None = None
     sends_secrets: bool = False
-    """Secrets in it are sent, because the person said so."""
+    """Secrets in the text are sent unmasked, since the user asked for it."""

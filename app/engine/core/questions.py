@@ -1,4 +1,4 @@
-"""Putting a question to whoever can answer, and waiting for the answer: a face's person, or a program."""
+"""Asks the user or a program a question, and waits for the answer."""
 
 import asyncio
 import uuid
@@ -12,21 +12,21 @@ from app.engine.core.options import SessionOptions
 from app.values.events import QuestionAsked
 
 RuleScope = Literal["session", "project", "person"]
-"""For how long a rule counts: as long as the session, in this folder, wherever the person works."""
+"""How long a rule counts: for the session, in this project folder, or everywhere."""
 
 
 class ApprovalReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person answered."""
+    """The answer to a question about a tool call."""
 
     allows: bool
     reason: str = ""
-    """Told to the model with a no."""
+    """The reason for a no, which the model reads."""
     rule: str | None = None
-    """From now on this is allowed."""
+    """A rule to add, which allows such calls from now on."""
     keeps: RuleScope = "session"
-    """For how long the rule counts; more than the session's is written into the person's settings."""
+    """The scope of the rule; rules beyond the session are written into the user's settings."""
     arguments: dict[str, Any] | None = None
-    """The call as the person changed it; it is judged anew."""
+    """The arguments as the user changed them; the call is judged again."""
 
 
 async def ask_question(
@@ -36,7 +36,7 @@ async def ask_question(
     seconds: float | None = None,
     **more: Any,
 ) -> Any:
-    """Raises `TimeoutError` after so many seconds."""
+    """Publishes a question and returns its answer. Raises `TimeoutError` after `seconds`."""
     answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     timeout = None if seconds is None else round(seconds * 1000)
     publish_now(
@@ -48,7 +48,7 @@ async def ask_question(
 
 
 class RuleChanges:
-    """Mode and rules may change while a question stands: then it is looked at anew."""
+    """Notices changes of mode and rules while a question is open, so that the call is judged again."""
 
     def __init__(self, options: SessionOptions, telling: EventBus) -> None:
         self._in_force = options.in_force

@@ -1,4 +1,4 @@
-"""When a failed request is tried again, and how long to wait before: a policy and a wait that can be cut short."""
+"""When a failed request is retried, and a delay before the retry that can be cut short."""
 
 import asyncio
 import random
@@ -15,10 +15,10 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
     base_delay_ms: int = 2_000
     max_delay_ms: int = 60_000
     jitter: float = 0.0
-    """Share of the delay that is random, so that many clients do not come back at once."""
+    """Random share of the delay, so that many clients do not retry at the same moment."""
 
     def delay_ms(self, attempt: int, server_hint_ms: int | None = None) -> int | None:
-        """Before attempt 1, 2, …; None when the server asks for longer than anyone should wait."""
+        """Returns the delay before attempt 1, 2, …; None when the server asks for more than the maximum."""
         if server_hint_ms is not None:
             return server_hint_ms if server_hint_ms <= self.max_delay_ms else None
         delay = min(self.base_delay_ms * 2 ** (attempt - 1), self.max_delay_ms)
@@ -29,7 +29,7 @@ WaitOutcome = Literal["waited", "now", "cancelled"]
 
 
 class Countdown:
-    """A wait that a person can cancel or end early, from the moment it is announced."""
+    """A delay that the user can cancel or end early, from the moment it is announced."""
 
     def __init__(self) -> None:
         self._answer: asyncio.Future[WaitOutcome] | None = None
@@ -40,7 +40,7 @@ class Countdown:
 
     @contextmanager
     def announced(self) -> Generator[None]:
-        """Whoever is told of the wait inside may answer before it has begun."""
+        """Accepts an answer to the announced delay before the delay itself has begun."""
         self._answer = asyncio.get_running_loop().create_future()
         try:
             yield

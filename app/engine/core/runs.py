@@ -1,5 +1,5 @@
-"""Where runs of the agent begin and end: what begins anew with the next one, and what of one has begun and not ended,
-as its listeners know it, so that whatever ends the run early, everything that was begun is ended."""
+"""The beginning and end of agent runs: callbacks for the next run, and which events of a run are still open,
+so that every started event gets its end when the run stops early."""
 
 from collections.abc import Callable, Iterator
 from typing import assert_never
@@ -25,14 +25,14 @@ from app.values.messages import AssistantMessage, Message, ToolResultMessage
 
 
 class RunStartCallbacks:
-    """Who keeps something for one run says so when there is something to keep, and is called once, when the next
-    begins; who has nothing is not asked."""
+    """Callbacks for the start of the next run. Each is called once and registers again when it has something
+    to reset."""
 
     def __init__(self) -> None:
         self._deeds: dict[Callable[[], None], None] = {}
 
     def calls(self, deed: Callable[[], None]) -> None:
-        """From any thread; the same one is called once."""
+        """Registers a callback, from any thread; registering it again has no effect."""
         self._deeds[deed] = None
 
     def begin(self) -> None:
@@ -42,7 +42,7 @@ class RunStartCallbacks:
 
 
 class OpenRunEvents:
-    """Notes events in their order."""
+    """Tracks the events of a run that have started and not ended."""
 
     def __init__(self) -> None:
         self._is_running = False
@@ -55,7 +55,7 @@ class OpenRunEvents:
 
     @property
     def is_answering(self) -> bool:
-        """An answer is arriving."""
+        """Whether an answer is arriving."""
         return isinstance(self._message, AssistantMessage)
 
     def note(self, event: RunEvent) -> None:
@@ -82,7 +82,8 @@ class OpenRunEvents:
                 assert_never(event)
 
     def endings(self, partial: AssistantMessage | None, why: str) -> Iterator[RunEvent]:
-        """The ends of what is open, inmost first. An answer that was arriving ends as far as it came."""
+        """Yields the end events of everything open, innermost first. An unfinished answer ends with what has
+        arrived."""
         if self._message is not None:
             message = self._message
             if isinstance(message, AssistantMessage):

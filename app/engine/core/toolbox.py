@@ -1,4 +1,4 @@
-"""The tools of a session: which exist, which are active, and how calls of them are shown."""
+"""The tools of a session: which exist, which are active, and how their calls are shown."""
 
 import fnmatch
 import threading
@@ -18,7 +18,7 @@ from tools.workspace import Workspace
 
 
 class ToolChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command line and the settings say of tools. Patterns may hold `*`."""
+    """The tools chosen by the command line and the settings. Patterns may contain `*`."""
 
     only: tuple[str, ...] | None = None
     """An allow list; None: the defaults."""
@@ -27,7 +27,7 @@ class ToolChoice(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def parse(cls, names: Iterable[str]) -> "ToolChoice":
-        """A list of names, or one of `+name` and `-name` changes; not both."""
+        """Parses a list of names, or of `+name` and `-name` changes; mixing both is an error."""
         plain = tuple(name for name in names if name[:1] not in "+-")
         add = tuple(name[1:] for name in names if name.startswith("+"))
         remove = tuple(name[1:] for name in names if name.startswith("-"))
@@ -37,11 +37,11 @@ class ToolChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 WithholdRule = Callable[[Mapping[str, Tool]], Collection[str]]
-"""Of these tools, the names of those that the model does not have now."""
+"""Returns the names of the tools that the model does not get now."""
 
 
 class CallableTools(Mapping[str, Tool]):
-    """Finds more than it lists: whoever asks for a name that is not there is told of the listed ones."""
+    """Finds more tools than it lists: errors about unknown names name only the listed ones."""
 
     def __init__(self, told: Mapping[str, Tool], reached: Mapping[str, Tool]) -> None:
         self._told = told
@@ -65,8 +65,8 @@ class Toolbox:
         tools: Callable[["Toolbox"], Iterable[Tool]],
         workspace: Workspace,
     ) -> None:
-        """`tools`: the first ones, asked for when somebody wants to know of any; a page is painted without them.
-        Of the tool `edit` among them the model is told in its mode."""
+        """`tools`: makes the built-in tools when they are first needed, after the first paint. The tool `edit` among
+        them is declared in the model's edit mode."""
         self.workspace = workspace
         self._first = tools
         self._filling = threading.RLock()
@@ -111,7 +111,7 @@ class Toolbox:
         self.changed()
 
     def changed(self) -> None:
-        """Whoever withholds some, or gives one another form, says that it would do so otherwise now."""
+        """Recomputes the active tools; called when a rule or a tool's form changes."""
         self._changes += 1
         self._told = None
 
@@ -132,7 +132,7 @@ class Toolbox:
         self.changed()
 
     def register(self, tool: Tool, *, owner: str) -> None:
-        """Adds a tool, or covers one of the same name until its owner is removed."""
+        """Adds a tool. It hides another tool of the same name until its owner is removed."""
         covered = self._all.get(tool.name)
         if covered is not None:
             self._owners.setdefault(tool.name, []).append((owner, covered))
@@ -144,10 +144,10 @@ class Toolbox:
         self.changed()
 
     def withhold(self, rule: WithholdRule, *, still_answers: bool = False) -> None:
-        """The model does not have what a rule withholds. Whose rule it is says when it would withhold others.
+        """Adds a rule for tools that the model does not get. The owner of the rule calls `changed` when its result
+        changes.
 
-        `still_answers`: called all the same, the tool says itself why it has nothing to do.
-        """
+        `still_answers`: the tool can be called all the same, and says why it has nothing to do."""
         self._withheld.append(rule)
         if still_answers:
             self._answering.append(rule)
@@ -166,15 +166,15 @@ class Toolbox:
         return tuple(self._all.values())
 
     def active(self) -> Mapping[str, Tool]:
-        """Those that the model is told of."""
+        """The tools that the model is sent."""
         return self._state().active
 
     def declared(self) -> tuple[ToolDeclaration, ...]:
-        """The same, as the model is told of them."""
+        """The declarations of the active tools."""
         return self._state().declared
 
     def _state(self) -> "_ToolState":
-        """Worked out when something has changed, and no more often."""
+        """The current tools, recomputed only after a change."""
         told = self._told
         if told is None or told.changes != self._changes:  # a thread may have kept it behind a change
             all_, changes = self._all, self._changes
@@ -202,18 +202,17 @@ class Toolbox:
         return {name: all_[name] for rule in self._answering for name in rule(there)}
 
     def reach(self, source: Callable[[], Mapping[str, Tool]]) -> None:
-        """Tools that can be called by who knows their names, and that nobody is told of; asked for each time."""
+        """Adds tools that can be called by name and are not listed; looked up each time."""
         self._reached = source
 
     def callable(self) -> Mapping[str, Tool]:
-        """Those that are told of, what models call by habit (the other name of the tool that edits), and what can be
-        reached besides."""
+        """Returns the active tools, the aliases that models use by habit, and the unlisted tools."""
         told, reached = self._state().callable, self._reached()
         return CallableTools(told, reached) if reached else told
 
     def effects_of(self, name: str, arguments: Mapping[str, Any]) -> Effects | None:
-        """What a call would touch, or one that is stored has; None: there is no such tool, or the arguments do not fit
-        it. Looks at files."""
+        """Returns what a call would touch; None: there is no such tool, or the arguments do not fit. Reads
+        files."""
         tool = self.callable().get(name) or self._all.get(name)
         if tool is None:
             return None
@@ -261,7 +260,7 @@ class Toolbox:
         self.changed()
 
     def card(self, call: ToolCall, result: ToolResult | None = None) -> Card:
-        """How people see a call. A tool that cannot draw these arguments is drawn plainly."""
+        """Returns how the user sees a call. A tool that cannot draw its arguments gets a plain card."""
         tool = self._all.get(call.name) or self._reached().get(call.name)
         if tool is None:
             return plain_card(call.name, call.arguments, result)
@@ -272,13 +271,13 @@ class Toolbox:
 
 
 class _ToolState(msgspec.Struct, frozen=True, kw_only=True):
-    """What the model has at the moment."""
+    """The tools at one moment."""
 
     changes: int
-    """How many there had been."""
+    """The number of changes when this state was computed."""
     active: Mapping[str, Tool]
     callable: Mapping[str, Tool]
-    """With what models call by habit: the other name of the tool that edits."""
+    """The active tools with aliases, such as the other name of the edit tool."""
     declared: tuple[ToolDeclaration, ...]
 
 
@@ -293,7 +292,7 @@ def _with_habitual_names(active: Mapping[str, Tool]) -> Mapping[str, Tool]:
 
 
 def declared(tools: Mapping[str, Tool]) -> tuple[ToolDeclaration, ...]:
-    """As the model is told of them; sorted, so that the prompt's bytes do not depend on who came first."""
+    """Returns the declarations of tools, sorted, so that the order of registration does not change the prompt."""
     return tuple(
         ToolDeclaration(name=tool.name, description=tool.description, parameters=tool.schema)
         for tool in sorted(tools.values(), key=lambda tool: tool.name)

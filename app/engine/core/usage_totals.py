@@ -1,4 +1,4 @@
-"""What a session used, and how full the context is. Constant work per message."""
+"""Tokens and costs of a session, and the size of its context. Constant work per message."""
 
 from app.compaction.budget import ContextMeter
 from app.engine.core.context_usage import ContextUsage
@@ -17,14 +17,14 @@ class UsageTotals:
         self.start_over()
 
     def start_over(self) -> None:
-        """After the conversation became another one."""
+        """Resets the counts for another conversation."""
         log = self._conversation.log
         self._stats, self._counted = log.counted.and_more(log.entries), len(log.entries)
         self.recount()
 
     @property
     def stats(self) -> Stats:
-        """What the record adds up to; those entries are counted that are new since somebody asked last."""
+        """Returns the totals of the session, counting only entries that are new since the last call."""
         new = self._conversation.log.entries[self._counted :]
         if new:
             self._stats.add_all(new)
@@ -32,12 +32,12 @@ class UsageTotals:
         return self._stats
 
     def recount(self) -> None:
-        """After the context lost or changed something: only what was answered since then tells its size."""
+        """Recounts the context after it lost or changed messages; only later answers tell its exact size."""
         conversation = self._conversation
         self._meter.reset(conversation.messages, trusted=conversation.ids_since_change())
 
     def add(self, message: Message) -> None:
-        """One that the conversation has now, too."""
+        """Counts a message that was added to the conversation."""
         self._meter.add(message)
 
     def context_usage(self, model: Model) -> ContextUsage:
@@ -54,5 +54,5 @@ class UsageTotals:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the last answer's own count is in it, and not only estimates."""
+        """Whether the size includes the last answer's own count, and not only estimates."""
         return self._meter.is_exact

@@ -1,4 +1,4 @@
-"""Which functions, classes and the like a difference touches: the map of a change."""
+"""Finds the functions, classes and other symbols that a diff touches."""
 
 import asyncio
 import re
@@ -15,7 +15,8 @@ _HUNK = re.compile(r"@@ -\S+ \+(\d+)(?:,\d+)? @@")
 
 
 async def changed_symbols(found: Differences) -> dict[str, str]:
-    """By path, the names in words: `Boat.row, oars and 3 more`. Of the first files, and as far as two seconds reach."""
+    """Returns the touched symbols by path (`Boat.row, oars and 3 more`), for the first files and within two
+    seconds."""
     return await asyncio.to_thread(_find_symbols, found)
 
 
@@ -64,7 +65,7 @@ def _whole_name(symbol: Symbol, symbols: tuple[Symbol, ...]) -> str:
 
 
 def _changed_line_numbers(patch: str) -> list[int]:
-    """The lines of the new file that came, and those before which something went."""
+    """Returns the added lines in the new file, and the lines before which others were removed."""
     found: list[int] = []
     at = 0
     for line in patch.splitlines():

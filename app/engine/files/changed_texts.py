@@ -1,4 +1,4 @@
-"""What the agent's files were before it changed them, as far as somebody will ask."""
+"""The contents of files before the agent changed them, kept for diagnostics."""
 
 import os
 import threading
@@ -10,13 +10,13 @@ from tools.files.mutations import Intent, content_hash
 from tools.workspace import Workspace
 
 MAX_FILE_BYTES = 1 << 20
-"""Of one file."""
+"""Maximum size of one file."""
 _MAX_TOTAL_BYTES = 32 << 20
 _MAX_FILES = 400
 
 
 class ChangedTexts:
-    """Of one session, since they were taken last."""
+    """The files that changed in one session since the last check."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class ChangedTexts:
                 self._size += len(data or b"")
 
     def changed(self) -> list[ChangedText]:
-        """Files that are not what they were. For a thread."""
+        """Returns the files that differ from their earlier content. For a thread."""
         with self._lock:
             before = dict(self._before)
             hashes = dict(self._by_hash)
@@ -108,5 +108,5 @@ class ChangedTexts:
 
 
 def current_hashes(changed: list[ChangedText]) -> dict[str, str]:
-    """What these are now, to tell whether they have changed since."""
+    """Returns the current hashes of the files, to detect later changes."""
     return {one.path: content_hash(one.after) if one.after is not None else "" for one in changed}

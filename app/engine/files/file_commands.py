@@ -1,4 +1,4 @@
-"""Commands about files: what changed in them, what putting them back would do, doing it, taking it back."""
+"""Commands about files: what changed, previewing a restore, restoring, undoing a restore."""
 
 import asyncio
 from collections.abc import Sequence

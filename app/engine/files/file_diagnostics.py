@@ -1,8 +1,7 @@
-"""Asking linters and type checkers what they newly say of files that the agent changed, and telling the agent once.
+"""Runs linters and type checkers on files that the agent changed, and reports new problems to the agent once.
 
-Programs and how they are compared are `tools.diagnostics`' business. Here: when they are asked, whether they may run,
-who is told, and when it is enough.
-"""
+`tools.diagnostics` has the programs and the comparison. This module decides when they run, whether they may run,
+and how often the agent gets a report."""
 
 import asyncio
 import os
@@ -41,11 +40,11 @@ OfFile = TypeVar("OfFile", ChangedText, CodeProblem)
 MESSAGE_TYPE = "diagnostics"
 MAX_SHOWN = 20
 MAX_REPORTS: Mapping[Literal["turn", "edit"], int] = {"turn": 3, "edit": 10}
-"""How often the agent is told within one prompt."""
+"""Maximum number of reports to the agent within one prompt."""
 
 
 class Diagnostics:
-    """Of one session."""
+    """The diagnostics of one session."""
 
     def __init__(
         self,
@@ -89,7 +88,7 @@ class Diagnostics:
         return self._options.in_force.settings.diagnostics
 
     def _on_run_start(self) -> None:
-        """What was changed and never looked at, after an abort say, is looked at when this run changes something."""
+        """Keeps unchecked changes, after an abort for example, until this run changes something."""
         self._began_with = self._texts.count
         if self._heard == self._texts.count:
             self._texts.forget()
@@ -98,16 +97,16 @@ class Diagnostics:
         self._times.clear()
 
     def left(self) -> None:
-        """The session is at another place, and so may its files be."""
+        """Forgets the changed files, after the session has moved to another point or session."""
         self._texts.forget()
         self._looked_at = {}
 
     async def check_after_calls(self, abort: Abort) -> CustomMessage | None:
-        """What goes to the model with the results of its calls, where that is wanted."""
+        """Returns the report to send with the results of tool calls, if the settings ask for it."""
         return await self._check("edit", abort) if self._settings.when == "edit" else None
 
     async def at_the_end(self, last: AssistantMessage | None, abort: Abort) -> CustomMessage | None:
-        """What the model is told when it would stop; never where its answer failed."""
+        """Returns the report to send when the agent would stop; None when its answer failed."""
         if self._settings.when == "off" or last is None or last.stop_reason != "stop":
             return None
         return await self._check("turn", abort)
@@ -145,7 +144,7 @@ class Diagnostics:
     async def _find_problems(
         self, changed: list[ChangedText]
     ) -> tuple[DiagnosticsEnd | None, list[CodeProblem]]:
-        """None: nobody has anything to do with these files."""
+        """Returns the new problems; None: no program handles these files."""
         # Few sessions have anything looked at.
         from tools.diagnostics.comparing import NewlySaid  # noqa: PLC0415
 
@@ -166,7 +165,7 @@ class Diagnostics:
         return DiagnosticsEnd(problems=shown, total=len(fresh), failures=broken), fresh
 
     def _visible_to_model(self, found: Sequence[OfFile]) -> list[OfFile]:
-        """Who looks at code quotes it: nothing is looked for, or told, in files that are kept back from the model."""
+        """Leaves out files that are hidden from the model, since programs quote the code they check."""
         real = {one.path: os.path.realpath(one.path) for one in found}
         back = withheld(self._workspace, ((path, path) for path in set(real.values())))
         return [one for one in found if real[one.path] not in back]
@@ -175,7 +174,7 @@ class Diagnostics:
         from tools.diagnostics.programs import LookGround  # noqa: PLC0415  (as above)
 
         is_trusted = await self._standing.counts_now()
-        # Where nobody was ever asked, only the box stands between a folder's programs and the person's files.
+        # An untrusted folder's programs run only in the sandbox, away from the user's files.
         uses_folder = is_trusted or (self._standing.needs_no_trust() and self._permits.boxes.are_in_force)
         return LookGround(
             root=await asyncio.to_thread(os.path.realpath, self._workspace.cwd),
@@ -202,8 +201,8 @@ class Diagnostics:
         return allowed, failures
 
     def _refusal(self, start: "ProgramStart") -> str:
-        """Nobody is asked at the end of a turn: the setting is the yes. What a rule denies is denied here, too, by the
-        name of a program as by its place."""
+        """Returns why a program may not run. The setting itself allows programs without a question; deny rules
+        apply to a program's name and path."""
         program, *words = start.argv
         for name in (program, program.rpartition("/")[2]):
             line = Program(language="shell", code=shlex.join((name, *words)), folder=str(self._workspace.cwd))
@@ -242,7 +241,8 @@ class Diagnostics:
         return await compared(starts, changed, ground, around)
 
     def _unreported(self, problems: Sequence[CodeProblem]) -> list[CodeProblem]:
-        """In order, without what the agent was told of in this run already, wherever it stands now."""
+        """Returns the problems, sorted, that were not reported in this run, also if their line numbers
+        changed."""
         told = self._told.copy()
         fresh: list[CodeProblem] = []
         for problem in in_order(problems):

@@ -1,7 +1,6 @@
-"""Changes of one session that wait for a yes or a no: who is told of them, who answers, and when they end unasked.
+"""The pending changes of one session: who is notified, who answers, and when they end without an answer.
 
-What waits, and that exactly that is written or nothing, is `tools.edits.pending`' business.
-"""
+`tools.edits.pending` stages changes and writes all of a change or nothing."""
 
 import asyncio
 from collections import Counter
@@ -37,11 +36,11 @@ LOST_MESSAGE_TYPE = "pending-lost"
 
 
 class RequestedChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file is to become."""
+    """The new content of a file."""
 
     path: str
     text: str | None
-    """None: it is to be removed."""
+    """The new text; None: the file is removed."""
 
 
 def _resolve_tools(tools: Mapping[str, Tool]) -> list[str]:
@@ -51,7 +50,7 @@ def _resolve_tools(tools: Mapping[str, Tool]) -> list[str]:
 
 
 class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
-    """Those of one session."""
+    """The pending changes of one session."""
 
     workspace: Workspace
     toolbox: Toolbox
@@ -60,9 +59,9 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
     next_run: RunStartCallbacks
     masking: SessionMask
     send: SendMessage
-    """Gives the agent a message with what it reads next."""
+    """Sends the agent a message, which it reads with its next request."""
     _known: set[str] = msgspec.field(default_factory=set[str])
-    """Of what waits: what the model need not be reminded of."""
+    """Ids of pending changes that need no reminder."""
 
     def __post_init__(self) -> None:
         self.workspace.pending.subscribe(self._changed)
@@ -73,7 +72,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         return self.workspace.pending.waiting
 
     def _withheld_tools(self, tools: Mapping[str, Tool]) -> list[str]:
-        """Nothing waits, and so there is nothing to resolve."""
+        """Withholds the resolve tool while nothing is pending."""
         resolving = _resolve_tools(tools)
         return [] if resolving and self.waiting else resolving
 
@@ -86,7 +85,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         apply: Callable[[str], Awaitable[str]] | None = None,
         reject: Callable[[str], Awaitable[str | None]] | None = None,
     ) -> StagedAction:
-        """Changes that wait from now on. Raises `Unable`."""
+        """Stages changes until they are answered. Raises `Unable`."""
         if not changes and apply is None:
             raise Unable("There is nothing to stage: give changes of files, or what applying does.")
         try:
@@ -126,7 +125,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         )
 
     async def answer(self, id: str | None, action: Answer, reason: str, *, by: By = "person") -> Resolved:
-        """Applies or discards a change in the model's place, which reads of it next. Raises `Unable`."""
+        """Applies or discards a change for the model, which gets a message about it. Raises `Unable`."""
         reason = await self.masking.words(reason, "your answer")
         resolved = await self._resolve(id, action, reason, by)
         await self.send(self._as_message(resolved), deliver_as="aside")
@@ -159,14 +158,14 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
     # The end of a run
 
     def _on_run_start(self) -> None:
-        """What waits by now was left to the person, or is not the model's."""
+        """Marks pending changes as known: they were left to the user, or are not the model's."""
         self._known = {one.id for one in self.waiting}
 
     def reminder(self, last: AssistantMessage | None) -> CustomMessage | None:
-        """What the model is told, once, when it would stop without an answer to what was staged in this run.
+        """Returns the one reminder about unanswered changes of this run, for when the model would stop.
 
-        Never when the person was asked, when the answer failed, or when it has no tool to answer with.
-        """
+        Returns None when the user was asked, when the answer failed, or when the model has no tool to answer
+        with."""
         fresh = [one for one in self.waiting if one.id not in self._known]
         if not fresh or last is None or last.stop_reason != "stop" or last.asks_something:
             return None
@@ -181,7 +180,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         return CustomMessage(custom_type=REMINDER_TYPE, content=text, display=False)
 
     def lost(self) -> CustomMessage | None:
-        """What the model is told where its conversation says that something waits that no longer does."""
+        """Returns a message about changes that the conversation calls pending and that no longer exist."""
         # Counted: in one batch of calls the answer may stand before what it answers.
         waits: Counter[tuple[str, str]] = Counter()
         labels: dict[tuple[str, str], str] = {}
@@ -211,7 +210,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         return CustomMessage(custom_type=LOST_MESSAGE_TYPE, content=text)
 
     def left(self) -> None:
-        """The session is at another place: what was made for the one before ends."""
+        """Discards the pending changes when the session moves elsewhere."""
         gone = self.workspace.pending.drop_all("The conversation was taken to another place.")
         if gone:
             labels = ", ".join(one.label for one in gone)
@@ -263,7 +262,7 @@ def _outcome(resolved: Resolved) -> Mapping[str, object]:
 
 
 def _text_fields(data: Any, *names: str) -> tuple[str, ...]:
-    """What stands under these names in data that somebody wrote; empty: not all of it is there."""
+    """Returns the named fields as texts; empty if one is missing or no text."""
     try:
         return tuple(str(data[name]) for name in names)
     except (TypeError, KeyError, IndexError):

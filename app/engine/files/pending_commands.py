@@ -1,4 +1,4 @@
-"""Commands about changes that wait: what there is, and the answer to one."""
+"""Commands about pending changes: listing and answering them."""
 
 from collections.abc import Sequence
 from typing import Literal

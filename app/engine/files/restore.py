@@ -1,4 +1,4 @@
-"""Putting files back: what a person is shown before, what is done, who is told of it."""
+"""Restores files: the preview, the restore, and the message about it to the model."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, assert_never
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from app.undo.plan import Plan
 
 RESTORE_MESSAGE_TYPE = "bayou.files_put_back"
-"""The message by which the model hears of it, and a person sees it in the transcript."""
+"""Type of the message that reports a restore to the model and in the transcript."""
 _MAX_NAMED = 50
 Choices = Mapping[str, Choice]
-"""What becomes of single files, by their paths; of the others what the plan says."""
+"""The user's choices by path; other files follow the plan."""
 NO_CHOICES: Choices = {}
 
 
 class UndoPrompts(msgspec.Struct, frozen=True, kw_only=True):
-    """The files of the last prompts that changed any, taken back."""
+    """Undo the file changes of the last prompts that changed files."""
 
     count: int = 1
 
 
 class RedoRestore(msgspec.Struct, frozen=True, kw_only=True):
-    """The last restore, taken back."""
+    """Undo the last restore."""
 
 
 class ToEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """The files as they were where going to an entry leads: before a prompt, else at it; None: before everything."""
+    """Restore the files as of an entry: before a prompt, else at the entry; None: before everything."""
 
     entry_id: str | None
 
@@ -43,11 +43,11 @@ RestoreRequest = UndoPrompts | RedoRestore | ToEntry
 
 
 class RestoreResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a restore."""
+    """The outcome of a restore."""
 
     data: RestoredData
     entry_id: str | None
-    """None: nothing was changed."""
+    """The entry that records the restore; None: nothing was changed."""
 
 
 class FileRestorer(msgspec.Struct, frozen=True):
@@ -55,7 +55,7 @@ class FileRestorer(msgspec.Struct, frozen=True):
     files: SessionFiles
     send: SendMessage
     require_idle: Callable[[str], None]
-    """Raises `Busy` while a run or a summary is under way."""
+    """Raises `Busy` while a run or a summary is in progress."""
 
     async def preview(self, asked: RestoreRequest) -> "Plan":
         match asked:
@@ -69,14 +69,13 @@ class FileRestorer(msgspec.Struct, frozen=True):
                 assert_never(asked)
 
     async def preview_entry(self, entry_id: str | None, *, is_move: bool = False) -> "Plan":
-        """The files as they were at this very entry."""
+        """Plans the restore of the files as of exactly this entry."""
         return await self.files.planned(lambda restores: restores.to_entry(entry_id, is_move=is_move))
 
     async def carry_out(self, plan: "Plan", choices: Choices = NO_CHOICES) -> RestoreResult:
-        """Does what a plan says, or what was chosen instead for single files; the model is told.
+        """Carries out a plan with the user's choices, and informs the model.
 
-        Raises `Unable`, with nothing done.
-        """
+        Raises `Unable`, with nothing done."""
         self.require_idle("Putting files back")
         if plan.origin != self.conversation.log.leaf_id:
             raise Unable("The conversation went on since this was looked at. Look at it again.")
@@ -87,7 +86,7 @@ class FileRestorer(msgspec.Struct, frozen=True):
         return RestoreResult(data=data, entry_id=entry_id)
 
     async def left_as_restored(self, entry_id: str | None) -> RestoredData | None:
-        """What is to be recorded at another point of the tree when the files stay as a restore left them."""
+        """Returns what to record at another point of the tree when the files stay as a restore left them."""
         if all(restored_of(entry) is None for entry in self.conversation.log.path_to()):
             return None
         try:
@@ -96,7 +95,7 @@ class FileRestorer(msgspec.Struct, frozen=True):
             return None  # undo is off here
 
     async def tell_model(self, data: RestoredData) -> None:
-        """Its own reading of these files is not true any more."""
+        """Tells the model that the files it has read have changed."""
         names = await self.files.names_of(data)
         message = CustomMessage(
             custom_type=RESTORE_MESSAGE_TYPE,

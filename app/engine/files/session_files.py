@@ -1,8 +1,7 @@
-"""What happens to files in a session, as entries of its tree; and going back to what they were.
+"""Records the file changes of a session as entries of its tree, and restores earlier states.
 
-Tools tell before they write, commands are watched; behind each result stands what its call did. The parts that do this
-are in `app.undo`, and come into being with the first change.
-"""
+Tools report before they write, commands are watched; an entry after each result records what its call did. The
+parts are in `app.undo` and are created with the first change."""
 
 import asyncio
 import os
@@ -53,20 +52,20 @@ R = TypeVar("R")
 
 
 class SessionDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """All that this branch did."""
+    """All changes of this branch."""
 
 
 class PromptDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """What one prompt did; without an entry the last one that changed any files."""
+    """The changes of one prompt; by default of the last prompt that changed files."""
 
     entry_id: str | None = None
 
 
 class GitDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """What the work tree has and its last commit has not, whoever did it."""
+    """The uncommitted changes of the work tree, whoever made them."""
 
     revision: str = ""
-    """What came since this branch, or what this commit did, instead."""
+    """Instead: the changes since this branch, or those of this commit."""
 
 
 DiffSource = SessionDiff | PromptDiff | GitDiff
@@ -103,7 +102,8 @@ class SessionFiles:
         self._running[call_id] = tool
 
     def call_ended(self, call_id: str, tool: str) -> EntryAppended | None:
-        """Behind its result: what it did to files, written; to be told when the result is."""
+        """Records the file changes of a call after its result; the returned event is published with the
+        result."""
         self._running.pop(call_id, None)
         while self._to_tell:
             self._telling.warn(self._to_tell.pop())
@@ -135,7 +135,7 @@ class SessionFiles:
         self._record_later(change.call_id, "")
 
     def _record_later(self, call_id: str, tool: str) -> None:
-        """What no running call will tell is an entry at once."""
+        """Records changes at once if no running call will record them."""
         outer = call_id.split("/", 1)[0]
         if outer in self._running or call_id in self._running:
             return
@@ -154,12 +154,13 @@ class SessionFiles:
         try:
             opened.recorder.ledger.begin(LedgerLine(kind="command", id=call_id, tool=tool))
         except OSError:
-            pass  # a disk that takes no line takes no contents either, which is told for each
+            pass  # a full disk takes no contents either, which is reported for each
         await opened.watch.begin(call_id)
         return partial(self._command_ended, opened, call_id, tool)
 
     def _only_reads(self, command: CommandLine) -> bool:
-        """As far as its words tell; in a shell that lasts they may mean what an earlier command defined."""
+        """Whether the words of the command show that it only reads. A persistent shell may have redefined
+        them."""
         from app.permits.shell.command_line import judge_command  # noqa: PLC0415  (loads a parser)
 
         if self._whereabouts is None or Path(command.argv[0]).name not in POSIX_SHELLS:
@@ -185,7 +186,7 @@ class SessionFiles:
     def _publish_changes(
         self, changes: Iterable[Change], root: Path, id: str, by: Literal["command", "restore"]
     ) -> None:
-        """`id`: of the call, or of the restore."""
+        """Publishes the changes. `id`: the id of the call, or of the restore."""
         for change in changes:
             before, after = change.before, change.after
             if "folder" in (before and before.kind, after and after.kind) and (
@@ -207,11 +208,11 @@ class SessionFiles:
             )
 
     async def unheld(self, paths: Iterable[str], *, ignored: bool = True) -> tuple[Uncovered, ...]:
-        """Which files at or below absolute `paths` undo could not put back if a command removed or changed them all.
+        """Returns the files at or below absolute `paths` that undo could not restore if a command removed or changed
+        them.
 
-        Nothing: every one would come back. `ignored`: the command reaches what git ignores, too (`rm -rf` does,
-        `git clean -fd` and `git reset --hard` do not). Costs about as much as `git status`.
-        """
+        `ignored`: the command also reaches files that git ignores (`rm -rf` does; `git clean -fd` and `git reset
+        --hard` do not). Takes about as long as `git status`."""
         if not self._is_on or not self._options.in_force.settings.undo.commands:
             return tuple(Uncovered(path=path, why="what commands change is not recorded") for path in paths)
         opened = await asyncio.to_thread(self._open)
@@ -219,7 +220,7 @@ class SessionFiles:
         return await opened.watch.unheld(places, ignored=ignored)
 
     def content(self, hash: str) -> bytes | None:
-        """What a file was, by the hash that a change is told with; None: it was not kept. For a thread."""
+        """Returns the content with this hash, as file events report it; None: it was not kept. For a thread."""
         from app.undo.blobs import Damaged, Missing  # noqa: PLC0415  (costs start-up)
 
         opened = self._opened
@@ -247,7 +248,7 @@ class SessionFiles:
         return await asyncio.to_thread(plan, opened.restores)
 
     async def carry_out(self, plan: "Plan", choices: Mapping[str, Choice]) -> RestoredData:
-        """Only the files; what comes back is to be recorded (`record_restore`)."""
+        """Restores the files only; the result still has to be recorded (`record_restore`)."""
         self._require_undo()
         opened = await asyncio.to_thread(self._open)
         data = await asyncio.to_thread(opened.restores.carry_out, plan, choices)
@@ -256,14 +257,14 @@ class SessionFiles:
         return data
 
     async def names_of(self, data: RestoredData) -> tuple[str, ...]:
-        """The paths of what was changed, as entries have them."""
+        """Returns the paths of the changed files, as entries spell them."""
         if data.more is None:
             return tuple(change.path for change in data.changes)
         opened = await asyncio.to_thread(self._open)
         return tuple(change.path for change in unpacked(opened.store.get(data.more)))
 
     async def record_restore(self, data: RestoredData) -> str | None:
-        """The entry's id; None when nothing was changed, and nothing is recorded. Raises `Unable`."""
+        """Records a restore; returns the entry's id, or None if nothing was changed. Raises `Unable`."""
         if self._opened is None:  # the ledger has the restore: opening the session again records it
             raise Unable("The session was closed while files were put back. Opening it again records that.")
         told = self._record(RESTORED, data) if data.total else None
@@ -280,7 +281,7 @@ class SessionFiles:
     # Beginning and end
 
     def recover(self) -> str | None:
-        """What a crash left open becomes entries. Returns what a person should know of it."""
+        """Records changes that a crash left unrecorded. Returns a text for the user."""
         log = self._conversation.log
         if not self._is_on or log.path is None or log.is_read_only:
             return None
@@ -329,7 +330,7 @@ class SessionFiles:
             )
 
     def _open(self) -> "SessionUndo":
-        """For the log that is open; from any thread."""
+        """Returns the undo parts of the open log; from any thread."""
         from app.undo.session_undo import open_undo  # noqa: PLC0415  (costs start-up)
 
         assert self._place is not None
@@ -347,7 +348,7 @@ class SessionFiles:
         return self._options.in_force.settings.undo.max_file_mb << 20
 
     def _collect_if_due(self, opened: "SessionUndo") -> None:
-        """What no session needs is taken out of the store, once a day, beside everything else."""
+        """Removes contents that no session needs, once a day, in a thread."""
         from app.undo.blobs import collect, is_due  # noqa: PLC0415  (costs start-up)
 
         if not is_due(opened.store):
@@ -367,7 +368,7 @@ class SessionFiles:
 
 
 def _without_links_above(path: str) -> str:
-    """The path with its folder resolved; a link at its end is what a command removes."""
+    """Resolves the path's folder; a link at its end stays, since that is what a command removes."""
     folder, name = os.path.split(path.rstrip("/"))
     above = os.path.realpath(folder or "/")
     return f"{above.rstrip('/')}/{name}" if name not in ("", ".", "..") else os.path.realpath(path)
@@ -376,7 +377,7 @@ def _without_links_above(path: str) -> str:
 def _git_differences(
     place: UndoPlace | None, workspace: Workspace, revision: str, max_bytes: int
 ) -> "Differences":
-    from app.undo.against_git import against_git  # noqa: PLC0415  (when somebody looks at it)
+    from app.undo.against_git import against_git  # noqa: PLC0415  (when it is first shown)
 
     if place is None or not isinstance(workspace.files, LocalFiles):
         raise Unable("Git is not asked: this session works elsewhere than on this machine.")
@@ -387,7 +388,7 @@ def _git_differences(
 
 
 def _set_aside(path: Path, lines: Sequence[tuple[int, bytes]]) -> str:
-    """Copies lines of the ledger that cannot be read beside the session; nothing to say if they had been before."""
+    """Copies unreadable lines of the ledger beside the session; returns no text if they were copied before."""
     from app.sessions.file.quarantine import set_aside  # noqa: PLC0415  (costs start-up)
     from app.sessions.file.reading import BadLine  # noqa: PLC0415  (as above)
 

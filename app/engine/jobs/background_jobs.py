@@ -1,4 +1,5 @@
-"""Background jobs: work that a tool handed over, its end told to the agent, never asked for by polling."""
+"""Background jobs: work that continues after its tool call, and whose end is reported to the agent without
+polling."""
 
 import asyncio
 import time
@@ -25,20 +26,20 @@ class Job(msgspec.Struct, kw_only=True):
     result: ToolResult | None = None
     ended: float | None = None
     is_pinned: bool = False
-    """Goes on when the session is left; ends with the program all the same."""
+    """Whether the job goes on when the session is left; it ends with the program all the same."""
     is_told: bool = False
-    """Whether the agent knows the end already."""
+    """Whether the agent has been told of the job's end."""
     awaited: int = 0
-    """How many of the agent's calls wait for the end, which they will tell."""
+    """Number of the agent's calls that wait for the job's end, and will report it."""
     tail: Callable[[], str]
     kill: Callable[[], None]
     look: Callable[[], Awaitable[list[str]]] | None = None
-    """What is to be said of what it did since the last look."""
+    """Returns warnings about what the job did since the last check."""
     task: asyncio.Task[None] | None = None
-    """Follows the work, and then tells the agent."""
+    """The task that waits for the work and then reports to the agent."""
     has_ended: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     is_delivered: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
-    """Set once the end is with the agent, or on its way there by itself."""
+    """Set once the agent has the job's end, or will get it."""
 
     @property
     def seconds(self) -> float:
@@ -46,13 +47,13 @@ class Job(msgspec.Struct, kw_only=True):
 
 
 class UnknownJob(Unable, KeyError):
-    """There is no job of that name. Extensions know that as a `KeyError`."""
+    """There is no job of that name. Extensions catch it as a `KeyError`."""
 
     __str__ = Exception.__str__
 
 
 class JobTable:
-    """All jobs of one session; a `tools.base.JobHost`."""
+    """The jobs of one session; a `tools.base.JobHost`."""
 
     def __init__(
         self,
@@ -99,7 +100,7 @@ class JobTable:
         return tuple(job for job in self._jobs.values() if job.state == "running")
 
     async def looked_at(self) -> list[str]:
-        """What is to be said of what running jobs did since the last look."""
+        """Returns warnings about what running jobs did since the last check."""
         return [note for job in self.running() if job.look is not None for note in await job.look()]
 
     def get(self, job_id: str) -> Job:
@@ -111,7 +112,7 @@ class JobTable:
             raise UnknownJob(f"There is no job {job_id}: {jobs}.") from None
 
     def kill(self, job_id: str, *, tell: bool = False) -> Job:
-        """`tell`: the agent hears of it with the next prompt, because a person did it."""
+        """Ends a job. `tell`: the agent hears of it with the next prompt, because the user ended it."""
         job = self.get(job_id)
         if job.state == "running":
             job.state = "killed"
@@ -120,14 +121,14 @@ class JobTable:
         return job
 
     def pin(self, job_id: str, is_pinned: bool = True) -> Job:
-        """Lets it go on when the session is left, or no longer."""
+        """Sets whether the job goes on when the session is left."""
         job = self.get(job_id)
         job.is_pinned = is_pinned
         self._changed(job)
         return job
 
     async def wait(self, job_id: str, timeout: float | None = None) -> Job:
-        """Until the job has ended or `timeout` seconds have passed; look at its state."""
+        """Waits until the job has ended or `timeout` seconds have passed; its state tells which."""
         job = self.get(job_id)
         try:
             await asyncio.wait_for(job.has_ended.wait(), timeout)
@@ -136,7 +137,7 @@ class JobTable:
         return job
 
     async def wait_for_agent(self, job_id: str, timeout: float | None = None) -> Job:
-        """`wait`, for a call of the agent's: what it returns tells the end, so that no message has to."""
+        """Waits like `wait`, for a call of the agent: its result reports the end, so that no message is sent."""
         job = self.get(job_id)
         job.awaited += 1
         try:
@@ -150,7 +151,7 @@ class JobTable:
         return job
 
     async def wait_for_all(self) -> bool:
-        """Until the ends of those that are under way are on their way to the agent. False: there were none."""
+        """Waits until the agent gets the ends of all running jobs. Returns False if there were none."""
         open_ones = [job for job in self._jobs.values() if not job.is_delivered.is_set()]
         for job in open_ones:
             await job.is_delivered.wait()
@@ -165,7 +166,7 @@ class JobTable:
             await asyncio.wait([asyncio.ensure_future(job.has_ended.wait()) for job in ending], timeout=5)
         for job in self._jobs.values():
             if job.task is not None and not (keep_pinned and job.is_pinned):
-                job.task.cancel()  # nobody is told any more
+                job.task.cancel()  # its end is not reported any more
 
     async def _follow(self, job: Job, work: Awaitable[ToolResult]) -> None:
         try:
@@ -173,7 +174,7 @@ class JobTable:
         except asyncio.CancelledError:
             job.result = failure("Job cancelled")
             if (task := asyncio.current_task()) is not None and task.cancelling():
-                self._end(job)  # the session is left, and waits for nobody who is told
+                self._end(job)  # the session was left, and its end needs no report
                 job.is_delivered.set()
                 raise
         except Exception as problem:  # noqa: BLE001  (a job's failure is its result)

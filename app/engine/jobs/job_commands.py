@@ -1,4 +1,4 @@
-"""Commands for background jobs: what runs, the end of its output, waiting for it, ending it, keeping it."""
+"""Commands for background jobs: listing, reading output, waiting, killing, pinning."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ async def wait_for_job(session: Session, job_id: str, timeout: float | None = No
     return _with_output(await session.jobs.wait(job_id, timeout))
 
 
-@command("End a background job", "The agent is told with the next prompt.", stops=True)
+@command("End a background job", "The agent hears of it with the next prompt.", stops=True)
 async def kill_job(session: Session, job_id: str) -> results.JobInfo:
     session.jobs.kill(job_id, tell=True)
     return _with_output(await session.jobs.wait(job_id, 5))

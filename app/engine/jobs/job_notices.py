@@ -1,4 +1,4 @@
-"""The background jobs of a session: the agent is told that one has ended, and the job that the agent has been told."""
+"""Reports the end of a background job to the agent, and marks the job as reported."""
 
 import msgspec
 
@@ -18,7 +18,7 @@ def job_table(core: SessionCore, send: SendMessage) -> JobTable:
 
 
 class JobNotices(msgspec.Struct, frozen=True, kw_only=True):
-    """Brings the ends of jobs to the agent."""
+    """Sends the ends of jobs to the agent."""
 
     send: SendMessage
     deliveries: Deliveries
@@ -26,10 +26,9 @@ class JobNotices(msgspec.Struct, frozen=True, kw_only=True):
     telling: EventBus
 
     async def tell(self, job: Job) -> bool:
-        """Wakes the agent with the job's result; true when a request with it was delivered, false when none will.
+        """Sends the job's result to the agent; returns True if a request delivered it, False if none will.
 
-        A job that a person ended wakes nobody: it is told with the next prompt.
-        """
+        A job that the user ended starts no run: it is reported with the next prompt."""
         result = job.result
         message = CustomMessage(
             custom_type=RESULT_MESSAGE,

@@ -1,4 +1,4 @@
-"""The `jobs` tool: how the model looks at background jobs, waits for one, or ends one."""
+"""The `jobs` tool, with which the model lists background jobs, waits for one, or ends one."""
 
 from collections.abc import Mapping
 from typing import Any, Literal

@@ -1,8 +1,7 @@
-"""How the model reaches a session's MCP servers: their tools in the toolbox, their section in the prompt, and the
-decision which of them are declared, persisted so that resumed and forked sessions declare the same ones.
+"""Exposes MCP tools to the model: tools in the toolbox, a section in the prompt, and the decision which tools are
+declared, persisted so that resumed and forked sessions declare the same ones.
 
-Loaded with the first server of a session. Whether a tool is declared or found by a search is decided in `app.mcp`.
-"""
+Imported with the first server of a session. `app.mcp` decides whether a tool is declared or found by a search."""
 
 from collections.abc import Callable, Mapping
 
@@ -21,20 +20,20 @@ from app.values.servers import KeptReach
 from tools.base import Tool
 
 EXPOSURE_ENTRY_TYPE = "bayou.mcp"
-"""The type of the entry that keeps the decision. pi keeps it and shows it to nobody."""
+"""Type of the entry that stores the decision; pi keeps such entries without showing them."""
 FIRST_PROMPT_TIMEOUT = 10.0
-"""A first prompt waits so long for servers whose tools are declared and that were never contacted."""
+"""Seconds that a first prompt waits for new servers whose tools are declared."""
 OWNER = "mcp"
 
 
 def exposure_options(options: SessionOptions) -> Wishes:
-    """What the settings say of exposure."""
+    """Returns the settings about exposure."""
     settings = options.in_force.settings.mcp
     return Wishes(exposure=settings.exposure, direct_tokens=settings.direct_tokens)
 
 
 class McpExposure:
-    """Declares the tools of one session's servers to its model."""
+    """Declares the tools of a session's servers to the model."""
 
     def __init__(
         self,
@@ -71,12 +70,12 @@ class McpExposure:
         toolbox.choose(choice())
 
     def draft(self) -> None:
-        """Until the exposure is decided the prompt's section follows what is known of the servers."""
+        """Makes the prompt's section follow the known servers until the exposure is decided."""
         if not self._hub.is_decided:
             self._set_section(servers_section(self._hub))
 
     async def before_prompt(self) -> None:
-        """The exposure is decided with the first prompt, and stays so."""
+        """Decides the exposure with the first prompt; it stays for the session."""
         hub = self._hub
         hub.meet_new()
         if not hub.is_decided:
@@ -86,12 +85,12 @@ class McpExposure:
         self.declare()
 
     def decide_anew(self) -> None:
-        """With the next prompt, and not as it was kept: a person chose another exposure."""
+        """Decides again with the next prompt, since the user chose another exposure."""
         self._ignores_kept = True
         self._hub.decide_anew()
 
     def declare(self) -> None:
-        """Puts the tools that are declared one by one into the toolbox as they are now, and takes others out."""
+        """Updates the toolbox to the tools that are declared one by one."""
         wanted = {tool.name: tool for tool in self._tools.direct()} if self._is_on() else {}
         known = {tool.name: tool for tool in self._toolbox.all() if tool.name in self._declared}
         for name in self._declared - wanted.keys():
@@ -115,7 +114,7 @@ class McpExposure:
         self.declare()
 
     def _set_section(self, servers_section: Mapping[str, str]) -> None:
-        """The tools for the servers go with their section in the prompt."""
+        """Sets the prompt section and the tools that come with it."""
         for name in self._section:
             self._requests.add_section(name, None)
         self._section = servers_section
@@ -130,7 +129,7 @@ class McpExposure:
 
 
 def stored_exposure(conversation: Conversation) -> KeptReach | None:
-    """The last decision in the session's file, on whichever branch; None where it cannot be understood."""
+    """Returns the last decision in the session's file, on any branch; None where it cannot be decoded."""
     for entry in reversed(conversation.log.entries):
         if isinstance(entry, CustomEntry) and entry.custom_type == EXPOSURE_ENTRY_TYPE:
             try:
@@ -141,7 +140,7 @@ def stored_exposure(conversation: Conversation) -> KeptReach | None:
 
 
 def store_exposure(conversation: Conversation, decided: KeptReach) -> Entry | None:
-    """None where the session's file is read only."""
+    """Records the decision; returns None where the session is read-only."""
     if conversation.log.is_read_only:
         return None
     return conversation.note(EXPOSURE_ENTRY_TYPE, msgspec.to_builtins(decided))
@@ -152,7 +151,7 @@ _HEAD = "MCP servers with tools that are found by mcp_search and called by mcp_c
 
 
 def servers_section(hub: Hub) -> dict[str, str]:
-    """What the system prompt says of servers: a line each, the same for a whole session."""
+    """Returns the prompt's section about servers: a line each, unchanged for the whole session."""
     lines = [
         f"- {life.config.name}{f': {line}' if (line := line_of(life)) else ''}"
         for life in hub.usable
@@ -162,7 +161,7 @@ def servers_section(hub: Hub) -> dict[str, str]:
 
 
 def is_searched(hub: Hub, name: str) -> bool:
-    """Something of it is only found by a search: tools, resources, or what nobody knows yet."""
+    """Whether a server has something that only a search finds: tools, resources, or unknown contents."""
     life = hub.server(name)
     if life.manifest is None:
         return True

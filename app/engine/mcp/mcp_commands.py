@@ -1,5 +1,5 @@
-"""Commands about MCP servers: their state, and what is done with one; `/mcp list|test|enable|…`, the same in every
-face, with what it changes for good."""
+"""Commands about MCP servers: their state and settings; `/mcp list|test|enable|…` works the same in every
+interface."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -76,7 +76,7 @@ _TIPS = (
 
 
 class ServerChanges:
-    """Changes that are written where a server is configured and hold at once, and signing in."""
+    """Writes changes to the file that configures a server and applies them at once; signs in and out."""
 
     def __init__(self, servers: McpServers) -> None:
         self._servers = servers
@@ -85,7 +85,7 @@ class ServerChanges:
         return self._server(name).config
 
     def enable(self, name: str, is_on: bool) -> str:
-        """Gives what to tell of it."""
+        """Enables or disables a server; returns a sentence about it."""
         config = self.config(name)
         self._servers.set_enabled(name, is_on)
         word = "enabled" if is_on else "disabled"
@@ -103,7 +103,10 @@ class ServerChanges:
         config = self.config(name)
         there = name_in(config.file, config.name) if config.file is not None else None
         if config.file is None or there is None:
-            raise Unable(f'Server "{config.name}" stands in no file; whoever brought it takes it away.')
+            raise Unable(
+                f'Server "{config.name}" is not in a configuration file, since an extension added it. '
+                f"Use /mcp disable {config.name}, or remove the extension."
+            )
         remove_server(config.file, there)
         own = user_servers_file(self._server_sources.paths)
         if config.file != own and (wish := name_in(own, config.name)) is not None:
@@ -112,7 +115,7 @@ class ServerChanges:
         return f'Removed "{config.name}" from {config.file}.'
 
     async def sign_in(self, name: str, ui: "SignInUi") -> str:
-        """With the person, and then a connection with what came of it."""
+        """Signs the user in, then connects with the new credentials."""
         from app.mcp.link import load_sdk  # noqa: PLC0415  (heavy)
 
         life = self._server(name)
@@ -135,7 +138,7 @@ class ServerChanges:
         config = await self._resolved(life.config)
         found = self._sign_ins.forget(config.name, config.url or "")
         await life.restart()
-        return f'Signed out of "{config.name}".' if found else f'Nobody was signed in to "{config.name}".'
+        return f'Signed out of "{config.name}".' if found else f'You were not signed in to "{config.name}".'
 
     async def is_signed_in(self, name: str) -> bool:
         config = self.config(name)
@@ -153,7 +156,7 @@ class ServerChanges:
         return self._servers.found_in
 
     async def _resolved(self, config: "ServerConfig") -> "ServerConfig":
-        """With the values that are only named in it."""
+        """Returns the configuration with the values of its variables."""
         from app.mcp.config import ServerValues  # noqa: PLC0415  (few sign in)
 
         return await ServerValues(self._server_sources.env).resolved(config)
@@ -165,7 +168,7 @@ class ServerChanges:
         return sign_ins_of(self._server_sources.paths)
 
     def _write_setting(self, config: "ServerConfig", key: str, value: object) -> str:
-        """In which file; what stands in none counts for this session."""
+        """Writes a setting and returns the file; a server without a file is changed for this session."""
         from app.mcp.config import say_of  # noqa: PLC0415  (few change servers)
 
         try:
@@ -180,7 +183,7 @@ class ServerChanges:
 
 
 async def run_mcp_command(servers: McpServers, text: str, ui: "SignInUi | None" = None) -> str:
-    """What `/mcp TEXT` does and tells. Raises `Unable`."""
+    """Runs `/mcp TEXT` and returns its output. Raises `Unable`."""
     verb, _, name = text.strip().partition(" ")
     name = name.strip()
     if verb in ("", "list"):
@@ -199,7 +202,7 @@ async def run_mcp_command(servers: McpServers, text: str, ui: "SignInUi | None" 
             return f'Server "{view.name}" was restarted; it is connected when it is needed.'
         case "login":
             if ui is None:
-                raise Unable(f"Nobody can sign in here. In a terminal: bayou mcp login {name}")
+                raise Unable(f"Signing in needs a terminal. Run: bayou mcp login {name}")
             told = await servers.changes.sign_in(name, ui)
             return f"{told}\n{await test_server(servers, name)}"
         case "logout":
@@ -213,7 +216,7 @@ async def run_mcp_command(servers: McpServers, text: str, ui: "SignInUi | None" 
 
 
 def list_servers(servers: McpServers) -> str:
-    """One line a server, and what is wrong with the files."""
+    """Returns one line for each server, and the errors in the files."""
     views = servers.servers()
     if not views and not servers.problems:
         return "No MCP servers. In a terminal: bayou mcp add NAME -- COMMAND, or bayou mcp import PROGRAM"
@@ -236,7 +239,7 @@ def offered_text(view: ServerView) -> str:
 
 
 async def test_server(servers: McpServers, name: str) -> str:
-    """A success in words. Raises `Unable` with a failure in words, and what may help."""
+    """Returns a sentence about a successful connection. Raises `Unable` with the failure and advice."""
     try:
         view = await servers.test(name)
     except Unable as problem:

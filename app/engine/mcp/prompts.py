@@ -1,8 +1,6 @@
-"""What MCP servers offer a person to say: `/server:prompt` becomes the prompt that the server makes of it,
-`@server:uri` brings a resource along. The same in every face, on the way of the words in. And what a server asks the
-person in the middle of a call: a face is shown the form as a whole, a program is asked field by field, in the questions
-that any client of RPC knows; where nobody is, the server is told no.
-"""
+"""Prompts and questions of MCP servers. `/server:prompt` expands to the server's prompt and `@server:uri`
+attaches a resource, in every interface. A server's question in the middle of a call is shown as a form, or
+asked field by field in questions that any RPC client knows; where there is no user, the server gets a no."""
 
 import asyncio
 import base64
@@ -32,7 +30,7 @@ _PROMPT = re.compile(r"/(?P<server>[A-Za-z0-9_-]+):(?P<name>\S+)(?:\s+(?P<rest>.
 _RESOURCE = re.compile(r"(?:(?<=\s)|\A)@(?P<server>[A-Za-z0-9_-]+):(?P<uri>[A-Za-z][A-Za-z0-9+.-]*:\S+)")
 _NAMED = re.compile(r"([\w.-]+)=(.*)", re.DOTALL)
 _MAX_RESOURCE_CHARACTERS = 50_000
-"""Characters of one resource; the model can read on with `mcp_resource`."""
+"""Maximum characters of one resource; the model can read on with `mcp_resource`."""
 _MAX_RESOURCES = 20
 _IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
@@ -45,7 +43,7 @@ class ServerPrompts:
         self._ask = ask
 
     async def meant(self, words: PromptInput) -> PromptInput:
-        """Words without such things come back as they are. Raises `Unable`."""
+        """Expands server prompts and resources in the input; returns other input unchanged. Raises `Unable`."""
         prompt = self._find_prompt(words.text)
         if prompt is not None:
             words = await self._expand_prompt(words, *prompt)
@@ -76,7 +74,7 @@ class ServerPrompts:
         return msgspec.structs.replace(words, text=text, images=(*words.images, *images))
 
     async def _ask_missing(self, prompt: PromptView, missing: Sequence[str]) -> dict[str, str]:
-        """What was left out, from the person."""
+        """Asks the user for the missing arguments."""
         command = f"/{prompt.server}:{prompt.name}"
         schema = {"properties": {name: {"type": "string"} for name in missing}, "required": list(missing)}
         message = f"{command} needs more. {prompt.description}".strip()
@@ -116,7 +114,8 @@ class ServerPrompts:
 
 
 def arguments_of(prompt: PromptView, text: str) -> dict[str, str]:
-    """`name=value` words by name, others in order; the last one takes what is left. Raises `Unable`."""
+    """Parses the arguments: `name=value` by name, other words in order, the last one taking the rest. Raises
+    `Unable`."""
     try:
         words = shlex.split(text)
     except ValueError:
@@ -141,7 +140,7 @@ def arguments_of(prompt: PromptView, text: str) -> dict[str, str]:
 
 
 def prompt_from_messages(server: str, answer: Mapping[str, Any]) -> tuple[str, tuple[Image, ...]]:
-    """The messages of `prompts/get` as one prompt: what an assistant is made to say is told as that."""
+    """Joins the messages of `prompts/get` into one prompt; assistant messages are marked as such."""
     parts: list[str] = []
     images: list[Image] = []
     listed = answer.get("messages")
@@ -212,7 +211,7 @@ YES, NO = "Yes", "No"
 
 
 class ServerQuestions:
-    """Of one session; one at a time, for a person answers one at a time."""
+    """The questions of a session's servers, asked one at a time."""
 
     def __init__(self, standing: PermissionContext, telling: EventBus) -> None:
         self._standing = standing
@@ -221,12 +220,14 @@ class ServerQuestions:
         self._told: set[str] = set()
 
     async def ask(self, server: str, params: dict[str, Any]) -> dict[str, Any]:
-        """The result of `elicitation/create`."""
+        """Returns the result of `elicitation/create`."""
         form = form_of(server, params)
         if self._standing.asks == "nobody":
             if server not in self._told:
                 self._told.add(server)
-                self._telling.warn(f"{server} asked something, which nobody can answer here; it was told no.")
+                self._telling.warn(
+                    f"{server} asked a question that cannot be answered here; the answer was no."
+                )
             return _DECLINED
         async with self._turn:
             if self._standing.asks == "person":
@@ -237,7 +238,7 @@ class ServerQuestions:
                 return _CANCELLED
 
     async def _ask_person(self, form: AskedForm) -> dict[str, Any]:
-        """The face answers with texts by field; `decline` and None are what they say."""
+        """Asks the user with a form; the interface answers with texts by field, `decline` or None."""
         said = await self._ask_question("input", f"{form.server} asks", None, form=form, message=form.message)
         if said == "decline":
             return _DECLINED

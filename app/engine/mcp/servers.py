@@ -1,8 +1,7 @@
-"""The MCP servers of a session, for faces and extensions: their state, contact with them, what they offer a person.
+"""The MCP servers of a session, for interfaces and extensions: their state, connections, prompts and resources.
 
-The configuration is read when it is first needed. Nothing of `app.mcp` is imported before: a session without servers
-does not pay for them, and one with servers not before the first paint. What the model is told of them is `exposure`'s.
-"""
+The configuration is read when it is first needed, and `app.mcp` is imported then, after the first paint: a
+session without servers pays nothing. `exposure` decides what the model sees of servers."""
 
 import asyncio
 import os
@@ -38,29 +37,29 @@ if TYPE_CHECKING:
     from tools.running.process import LocalProcesses
 
 _PUBLISH_DELAY = 0.05
-"""Changes within that time are published as one."""
+"""Seconds within which changes are published as one event."""
 
 Remote = Callable[["ServerConfig", "ServerLog"], Callable[[], "Transport"]]
 Elicit = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
 class ServerSources(msgspec.Struct, frozen=True, kw_only=True):
-    """Where servers are found, and what is handed to them."""
+    """Where servers are configured, and what they are given."""
 
     paths: Paths
     files: Callable[[], Sequence[Path]]
-    """Those that may name some."""
+    """The files that may configure servers."""
     find: Callable[[Mapping[str, Mapping[str, Any]]], "ConfiguredServers"]
-    """Those that the files say, with those that extensions bring."""
+    """Finds the servers of the files and of extensions."""
     choice: Callable[[], ToolChoice] = ToolChoice
-    """What command line and settings say of tools."""
+    """The tools chosen by command line and settings."""
     env: Mapping[str, str] = os.environ
     remote: Remote | None = None
     proxy: Callable[[], str | None] = lambda: None
 
 
 class McpServers:
-    """The servers of one session. What asks something of a server raises `Unable` when that cannot be done."""
+    """The servers of one session. Methods that contact a server raise `Unable` on failure."""
 
     def __init__(
         self,
@@ -98,7 +97,7 @@ class McpServers:
         return self._places is not None and self._options.in_force.settings.mcp.enabled
 
     def hub(self) -> "Hub | None":
-        """None where there are no servers. Reads the files the first time."""
+        """Returns the hub, reading the files the first time; None where there are no servers."""
         if not self.is_on:
             return None
         places = self._places
@@ -109,7 +108,7 @@ class McpServers:
         return self._hub
 
     def hub_for(self, name: str) -> "Hub":
-        """The same for who names a server. Raises `Unable` where there are none."""
+        """Returns the hub for a named server. Raises `Unable` where there are none."""
         hub = self.hub()
         if hub is None:
             raise Unable(f'Server "{name}" not found.\nTip: Run /mcp list to see available servers.')
@@ -118,20 +117,20 @@ class McpServers:
     # Beginning
 
     def begin(self) -> None:
-        """Behind the first paint, or with the first prompt: those that nobody has asked yet are asked now."""
+        """Connects new servers, after the first paint or with the first prompt."""
         hub = self.hub()
         if hub is not None:
             hub.meet_new()
 
     async def before_prompt(self) -> None:
-        """How servers are reached is decided with the first prompt, and stays so."""
+        """Decides with the first prompt how servers are exposed."""
         if self.hub() is not None and self._exposure is not None:
             await self._exposure.before_prompt()
         elif self._exposure is not None:
             self._exposure.declare()
 
     async def meant(self, words: PromptInput) -> PromptInput:
-        """With the prompts and resources of servers that they name. Raises `Unable`."""
+        """Expands the server prompts and resources in the input. Raises `Unable`."""
         if self.hub() is None:
             return words
         from app.engine.mcp.prompts import ServerPrompts  # noqa: PLC0415  (most words name none)
@@ -139,7 +138,8 @@ class McpServers:
         return await ServerPrompts(self, self._elicit).meant(words)
 
     def follow(self) -> None:
-        """Files, trust or extensions have changed: connections of servers that did not change stay."""
+        """Reloads the configuration after files, trust or extensions changed; unchanged servers stay
+        connected."""
         if self._places is None:
             return
         if self._hub is not None:
@@ -150,7 +150,7 @@ class McpServers:
         self.hub()
 
     def resume(self) -> None:
-        """Another session is open, in which something else may have been decided."""
+        """Takes over the stored exposure of another session."""
         if self._hub is not None and self._hub.is_decided:
             self._hub.decide_anew()
 
@@ -216,13 +216,13 @@ class McpServers:
         return await self._questions.ask(server, params)
 
     async def box(self, config: "ServerConfig") -> "Box | None":
-        """The sandbox that this server runs in."""
+        """Returns the sandbox that the server runs in."""
         if self._options.in_force.settings.mcp.sandbox == "off":
             return None
         return await self._permits.boxes.for_server()
 
     def _local_processes(self) -> "LocalProcesses":
-        """Servers run on this machine, also where an extension has commands run elsewhere."""
+        """Runs servers on this machine, also where an extension runs commands elsewhere."""
         local = self._core.workspace.local_processes
         if local is not None:
             return local
@@ -250,7 +250,7 @@ class McpServers:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with the configuration as it was read last."""
+        """Errors in the configuration when it was last read."""
         self.hub()
         return self._problems
 
@@ -262,22 +262,22 @@ class McpServers:
         return self.hub_for(name).view(self._server(name))
 
     async def test(self, name: str) -> ServerView:
-        """Connects anew and asks for everything."""
+        """Reconnects and requests everything that the server offers."""
         return await self.hub_for(name).test(name)
 
     async def restart(self, name: str) -> ServerView:
-        """Disconnects it and forgets its failures; it is connected again when it is needed."""
+        """Disconnects the server and forgets its failures; it is connected again when needed."""
         await self._server(name).restart()
         return self.server(name)
 
     def set_enabled(self, name: str, is_on: bool) -> None:
-        """For this session."""
+        """Enables or disables a server for this session."""
         hub = self._override(name, enabled=is_on)
         if is_on:
             hub.meet_new()
 
     def set_exposure(self, name: str, exposure: "Exposure") -> None:
-        """For this session; what the model is told changes with the next prompt."""
+        """Sets a server's exposure for this session, from the next prompt on."""
         self._override(name, exposure=exposure)
         if self._exposure is not None:
             self._exposure.decide_anew()
@@ -290,18 +290,18 @@ class McpServers:
 
     @property
     def changes(self) -> "ServerChanges":
-        """What a person changes for good, and signing in."""
+        """Persistent changes and signing in."""
         from app.engine.mcp.mcp_commands import ServerChanges  # noqa: PLC0415  (few change servers)
 
         return ServerChanges(self)
 
     def prompts(self) -> tuple[PromptView, ...]:
-        """As far as they are known; no server is contacted."""
+        """Returns the known prompts without contacting servers."""
         hub = self.hub()
         return hub.prompts() if hub is not None else ()
 
     def commands(self) -> list[dict[str, Any]]:
-        """Prompts as `/server:name` calls them, in the form of `get_commands`."""
+        """Returns prompts as `/server:name` commands, in the form of `get_commands`."""
         return [
             {
                 "name": f"{prompt.server}:{prompt.name}",
@@ -318,7 +318,7 @@ class McpServers:
         ]
 
     def resources(self) -> tuple[tuple[str, str, str], ...]:
-        """Server, URI and name of each, as far as they are known."""
+        """Returns server, URI and name of the known resources."""
         hub = self.hub()
         if hub is None:
             return ()
@@ -330,24 +330,24 @@ class McpServers:
         )
 
     async def get_prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
-        """The answer as it is on the wire."""
+        """Returns the server's answer in wire form."""
         return await self._server(server).prompt(name, arguments)
 
     async def read_resource(self, server: str, uri: str) -> dict[str, Any]:
-        """The answer as it is on the wire."""
+        """Returns the server's answer in wire form."""
         return await self._server(server).read(uri)
 
     async def complete(
         self, server: str, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str]
     ) -> dict[str, Any]:
-        """The answer as it is on the wire."""
+        """Returns the server's answer in wire form."""
         return await self._server(server).complete(ref, argument, value, context)
 
     def _server(self, name: str) -> "ServerLife":
         return self.hub_for(name).server(name)
 
     def bring(self, name: str, entry: Mapping[str, Any] | None) -> None:
-        """An extension's server; None: it takes it away again."""
+        """Adds an extension's server; None removes it."""
         if entry is None:
             self._brought.pop(name, None)
         else:
@@ -392,7 +392,7 @@ class McpServers:
 
 
 def _has_config_file(places: ServerSources) -> bool:
-    """Looked at without reading them; links that lead nowhere too."""
+    """Whether one of the files exists, also as a broken link; the files are not read."""
     return any(os.path.lexists(path) for path in places.files())
 
 

@@ -1,6 +1,5 @@
-"""Asking the model: what it has to be told of prompt and tools, the request's context, its credential, its hooks, and
-the trace of its delivery.
-"""
+"""Sends requests to the model: prompt and tools to declare, context, credential, hooks, and tracking of
+delivery."""
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -51,11 +50,11 @@ from app.values.wire import new_id, now_ms
 from tools.base import Tool
 
 Sections = Callable[[Mapping[str, Tool]], Mapping[str, str]]
-"""What files and settings make the system prompt of, with these tools."""
+"""Builds the sections of the system prompt from files and settings, for these tools."""
 
 
 class ModelRequests:
-    """Sends the requests of one session and tells of them."""
+    """Sends the requests of one session and publishes their events."""
 
     def __init__(
         self,
@@ -96,16 +95,16 @@ class ModelRequests:
     # Prompt and tools
 
     def sections(self) -> dict[str, str]:
-        """The system prompt, as it should be now."""
+        """Returns the current sections of the system prompt."""
         return self._masked_sections(self._toolbox.active())
 
     def head(self) -> RequestHead:
-        """The system prompt and the tools, as the next request has them."""
+        """Returns the system prompt and the tools of the next request."""
         tools = self._toolbox.active()
         return self._heads.of(self._masked_sections(tools), tuple(tools.values()))
 
     def system_update(self) -> SystemMessage | None:
-        """What the model has to be told of them that it does not know."""
+        """Returns what has changed in prompt and tools since the model was last sent them."""
         declared = self._conversation.declared
         was_declared = bool(declared.sections or declared.tools)
         tools = self._toolbox.active()
@@ -115,7 +114,7 @@ class ModelRequests:
         return update
 
     def add_section(self, name: str, text: str | None) -> None:
-        """Whoever has something to say in the prompt says it here once, and takes it back with None."""
+        """Sets a section of the prompt; None removes it."""
         if text is None:
             self._more.pop(name, None)
         else:
@@ -128,11 +127,11 @@ class ModelRequests:
     # One request
 
     def partial(self) -> AssistantMessage | None:
-        """The answer that is arriving, as far as it has."""
+        """Returns the unfinished answer, as far as it has arrived."""
         return self.stream.partial if self.stream is not None else None
 
     async def ask(self, abort: Abort) -> AssistantStream:
-        """Sends what is in the conversation now to the model that is chosen now. A failure is an answer, too."""
+        """Sends the conversation to the chosen model. A failure is an answer, too."""
         model = self._choice.required()
         try:
             with abort.interrupting():
@@ -178,7 +177,8 @@ class ModelRequests:
         return self._registry.stream(model, context, options, message_id=reply_id)
 
     async def _context(self) -> tuple[Context, Sequence[str], object]:
-        """What is sent, the ids of its messages, and what it begins like: None where a hook changed the messages."""
+        """Returns the context, the ids of its messages, and a key for its beginning: None where a hook changed
+        the messages."""
         conversation = self._conversation
         said = Beginning(conversation.said)
         message_ids, stretch = Beginning(conversation.said_ids), conversation.stretch
@@ -188,7 +188,7 @@ class ModelRequests:
         return self._sendable(context), message_ids, stretch
 
     async def _apply_hooks(self, messages: Sequence[Message]) -> Context:
-        """What is to be sent, as extensions have it."""
+        """Returns the context as changed by extensions."""
         declared = self._conversation.declared
         prompt, tools = declared.as_read()
         return await self._hooks.change_request(
@@ -200,14 +200,15 @@ class ModelRequests:
         )
 
     def _sendable(self, context: Context) -> Context:
-        """Without images, where none are sent."""
+        """Returns the context without images where images are blocked."""
         if self._options.sends_images:
             return context
         without = tuple(map(self._image_blocker.strip, context.messages))
         return msgspec.structs.replace(context, messages=without)
 
     async def beside(self, messages: Sequence[Message]) -> AssistantStream:
-        """An answer to other messages with the same prompt and tools; nothing of it is recorded or told."""
+        """Requests an answer to other messages with the same prompt and tools; nothing is recorded or
+        published."""
         model = self._choice.required()
         credential, failure = await self._credential(model.provider)
         if failure is not None:
@@ -222,7 +223,8 @@ class ModelRequests:
         return self._registry.stream(model, context, options)
 
     async def _credential(self, provider: str) -> tuple[Credential, str | None]:
-        """A key that cannot be had (a failing command, say) is the request's failure, in its own words."""
+        """Returns the credential, or why there is none (a failing command, for example), which becomes the
+        request's error."""
         try:
             return await self._choice.credentials.resolve(provider) or Credential(), None
         except CredentialError as problem:
@@ -256,7 +258,7 @@ class ModelRequests:
     # Its delivery
 
     async def note(self, event: RunEvent) -> None:
-        """Settles the request that `event` belongs to, if its headers were not seen (in-process models)."""
+        """Marks the request of `event` as delivered if its headers were not seen (in-process models)."""
         if isinstance(event, MessageUpdate):
             if self._current is not None:
                 await self._delivered(self._current, 200, {})
@@ -289,14 +291,14 @@ class ModelRequests:
         )
 
     async def close(self) -> None:
-        """Connections that are kept open for the next request."""
+        """Closes connections kept open for the next request."""
         await self._registry.close()
 
 
 def failed_stream(
     model: Model, text: str, *, reason: Literal["error", "aborted"] = "error", message_id: str | None = None
 ) -> AssistantStream:
-    """A response that is over before it began."""
+    """Returns a response that failed before it began."""
 
     async def produce(stream: AssistantStream) -> None:
         stream.draft.stop_reason = reason
@@ -309,10 +311,9 @@ _IMAGE_BLOCKED = "[An image stood here. It is not sent: the user's setting image
 
 
 class ImageBlocker:
-    """Puts a word for the model where an image stood, while `images.blockImages` is on.
+    """Replaces images by a short text while `images.blockImages` is on.
 
-    The same message becomes the same one each time, so that a request begins like the one before it.
-    """
+    The same message always becomes the same one, so that requests begin alike."""
 
     def __init__(self) -> None:
         self._made: dict[str, tuple[Message, Message]] = {}

@@ -1,4 +1,4 @@
-"""Choosing the model and how hard it thinks: what is chosen is recorded, told, and may drop the prompt cache."""
+"""Switches model and thinking level, records the choice, publishes it, and warns about a lost prompt cache."""
 
 from typing import Literal
 
@@ -16,14 +16,14 @@ ModelSource = Literal["set", "cycle", "restore"]
 
 
 class ModelSelection(msgspec.Struct, eq=False):
-    """Those of one session."""
+    """The model selection of one session."""
 
     choice: ModelChoice
     conversation: Conversation
     telling: EventBus
     cache: PromptCache
     _last_stated: tuple[str | None, str | None] = (None, None)
-    """The leaf when it was last looked at, and the level that its path names."""
+    """The leaf at the last check, and the thinking level named on its path."""
 
     async def use(self, model: Model, source: ModelSource = "set") -> None:
         self.conversation.change_model(model.provider, model.id)
@@ -34,14 +34,14 @@ class ModelSelection(msgspec.Struct, eq=False):
             await self._record_thinking()
 
     def record_choice(self) -> None:
-        """Before a run: the level that was asked for is in the file, so that a resumed session has it too."""
+        """Records the thinking level before a run, so that a resumed session restores it."""
         level = self.choice.thinking
         stated = self._stated_level()
         if stated != level and (stated is not None or self.choice.is_thinking_asked):
             self.conversation.change_thinking(level)
 
     def _stated_level(self) -> str | None:
-        """Looks at what is new since the last time, and no further."""
+        """Returns the thinking level named on the path, reading only new entries."""
         log = self.conversation.log
         leaf, known = self._last_stated
         level = None
@@ -62,7 +62,7 @@ class ModelSelection(msgspec.Struct, eq=False):
         return model
 
     async def use_thinking(self, level: ThinkingLevel) -> None:
-        """Clamped to what the model can do."""
+        """Sets the thinking level, limited to those of the model."""
         if self.choice.set_thinking(level):
             await self._record_thinking()
 

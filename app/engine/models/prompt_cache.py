@@ -1,4 +1,4 @@
-"""The provider's cache of the prompt: what an action costs that makes the next request send everything anew."""
+"""The provider's prompt cache: warns when an action makes the next request send everything again."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -11,7 +11,7 @@ from app.values.usage import Usage, dollars
 
 Action = Literal["model", "thinking", "prompt", "compaction", "context"]
 _MIN_CACHED_TOKENS = 1_024
-"""Cached tokens below which nobody has to be told."""
+"""Cached tokens below which no warning is given."""
 _ACTION_TEXT: dict[Action, str] = {
     "model": "Another model has no cache of this conversation",
     "thinking": "Another thinking level drops the prompt cache",
@@ -22,7 +22,7 @@ _ACTION_TEXT: dict[Action, str] = {
 
 
 class PromptCache:
-    """Tells once, after an answer that used the cache, that it will not be used again."""
+    """Warns once, after an answer that used the cache, that it will not be used again."""
 
     def __init__(
         self, account: UsageTotals, choice: ModelChoice, publish_now: Callable[[Event], None]
@@ -47,7 +47,7 @@ def is_in_use(usage: Usage | None) -> bool:
 
 
 def resend_cost_text(model: Model, tokens: int) -> str:
-    """What a request without the cache takes, with the price where it is known."""
+    """Returns what a request without the cache takes, with the price where it is known."""
     text = f"the next request sends about {tokens:,} tokens anew"
     if not model.cost.input:
         return f"{text}."

@@ -1,4 +1,4 @@
-"""What the system prompt is made from in this session: read once, and again on request."""
+"""The sources of the system prompt: context files, skills, prompt files, read once and again on request."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +20,7 @@ from tools.base import Tool
 
 
 class SystemPromptOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What command line and trust decide of the prompt."""
+    """What command line and trust decide about the system prompt."""
 
     is_trusted: bool = False
     system: str | None = None
@@ -28,16 +28,16 @@ class SystemPromptOptions(msgspec.Struct, frozen=True, kw_only=True):
     use_context_files: bool = True
     use_skills: bool = True
     skills: tuple[Path, ...] = ()
-    """Named by the person: they count even without `use_skills`."""
+    """Skills named by the user, which count even without `use_skills`."""
     more_skills: tuple[Path, ...] = ()
-    """Places of settings, packages and extensions."""
+    """Skill folders of settings, packages and extensions."""
     own_skills: tuple[Path, ...] = ()
-    """bayou's own, which count behind all others of the same name."""
+    """bayou's built-in skills, which all others of the same name override."""
     docs_dir: str = ""
 
 
 class SystemPromptSource:
-    """Called with the active tools before every request; answers from memory unless they have changed."""
+    """Builds the prompt sections for the active tools before every request; cached until the tools change."""
 
     def __init__(self, paths: Paths, choice: SystemPromptOptions) -> None:
         self.paths = paths

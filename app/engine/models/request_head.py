@@ -1,4 +1,4 @@
-"""What the next request says before the messages, prompt and tools, as JSON: often asked for, seldom another."""
+"""The beginning of the next request, prompt and tools, as cached JSON."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,14 +12,14 @@ from tools.base import Tool
 
 
 class RequestHead(msgspec.Struct, frozen=True, kw_only=True):
-    """Both are parts of a line as they are."""
+    """Prompt and tools as raw JSON."""
 
     prompt: msgspec.Raw
     tools: msgspec.Raw
 
 
 class RequestHeads:
-    """Keeps the last one, and makes another when the sections or the tools are others."""
+    """Caches the last head until the sections or the tools change."""
 
     def __init__(self) -> None:
         self._sections: Mapping[str, str] = {}

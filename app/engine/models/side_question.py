@@ -1,8 +1,7 @@
-"""Questions beside the run: the model reads the conversation and answers, and neither stays in the context.
+"""Side questions: the model reads the conversation and answers, and neither question nor answer enters the context.
 
-What it cost is kept. A question can be asked while the agent works: the conversation is then read up to the last turn
-whose calls are all answered.
-"""
+The cost is recorded. A question can be asked while the agent works: the model then reads the conversation up to
+the last turn whose calls all have results."""
 
 from collections.abc import Callable, Sequence
 
@@ -37,7 +36,7 @@ class NoAnswer(Unable):
 
 
 class SideQuestions(msgspec.Struct, frozen=True):
-    """Of one session."""
+    """The side questions of one session."""
 
     requests: ModelRequests
     conversation: Conversation
@@ -45,7 +44,7 @@ class SideQuestions(msgspec.Struct, frozen=True):
     telling: EventBus
 
     async def ask(self, question: str, on_text: Callable[[str], None] = lambda text: None) -> str:
-        """The whole answer; `on_text` hears it as it comes. Cancelling stops it."""
+        """Returns the whole answer; `on_text` gets it as it arrives. Cancelling stops it."""
         if not question.strip():
             raise NoAnswer("There is no question. Put it behind the command.")
         return await self._answer(_QUESTION_TEMPLATE + question, on_text)
@@ -68,7 +67,7 @@ class SideQuestions(msgspec.Struct, frozen=True):
         return answer.text
 
     async def draft_handoff(self, goal: str, on_text: Callable[[str], None] = lambda text: None) -> str:
-        """The first prompt of a session that goes on from here towards a goal."""
+        """Drafts the first prompt of a session that continues from here towards a goal."""
         if not goal.strip():
             raise NoAnswer("There is no goal. Put behind the command what the new session is for.")
         if not any(isinstance(message, AssistantMessage) for message in self.conversation.said):
@@ -90,7 +89,7 @@ class SideQuestions(msgspec.Struct, frozen=True):
 
 
 def without_open_calls(messages: Sequence[Message]) -> Sequence[Message]:
-    """Up to the last message before calls that have no results yet."""
+    """Returns the messages up to the last one before calls without results."""
     for at in range(len(messages) - 1, -1, -1):
         message = messages[at]
         if isinstance(message, AssistantMessage):

@@ -1,4 +1,4 @@
-"""What a person is shown of a call that needs an answer, and the rules that would answer it from now on."""
+"""Builds the approval request that the user sees for a tool call, with rules that would answer it in future."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +22,7 @@ from tools.effects import Effects
 
 
 class ApprovalRequests:
-    """Makes what is shown with each question of one session."""
+    """Builds the approval requests of one session."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class ApprovalRequests:
         place: CommandPlace,
         rule_name: str,
     ) -> Approval:
-        """`rule_name`: the name by which rules know the tool."""
+        """Returns the request for a call. `rule_name`: the tool's name in rules."""
         answer = decision.decisive
         texts = () if decision.is_floor else self._rules_for(rule_name, decision, place)
         number, of = self._count(call)
@@ -77,7 +77,7 @@ class ApprovalRequests:
         )
 
     def _rules_for(self, tool: str, decision: CallDecision, place: CommandPlace) -> tuple[str, ...]:
-        """Those after which this very call would not be asked about."""
+        """Returns the rules that would allow this call without a question."""
         asked = [answer for answer in decision.answers if answer.outcome == "ask"]
         if len(asked) != 1:
             return ()
@@ -97,7 +97,7 @@ class ApprovalRequests:
         return tuple(found)
 
     def _count(self, call: ToolCall) -> tuple[int, int]:
-        """Which question of its answer this is, and how many of its calls will be asked about."""
+        """Returns the number of this question among those of its answer, and their total."""
         last = self._conversation.last_assistant
         calls = last.tool_calls if last is not None else ()
         at = next((number for number, one in enumerate(calls) if one.id == call.id), None)
@@ -115,5 +115,5 @@ class ApprovalRequests:
         return before + 1, before + 1 + after
 
     def asked(self, rule_name: str, part: CallPart) -> None:
-        """Remembers a question: an offered rule says how many it would have answered."""
+        """Remembers a question, to count how many an offered rule would have answered."""
         self._questions.append((rule_name, part))

@@ -1,6 +1,5 @@
-"""What tools of others said of themselves when somebody let them run: an allow rule is about that, and sleeps when a
-server comes with another description or other arguments under the same name.
-"""
+"""Stores the definitions of MCP tools that were allowed. An allow rule stops counting when a server changes
+the description or the arguments of a tool."""
 
 import hashlib
 import threading
@@ -16,7 +15,7 @@ _MAX_DEFINITIONS = 5_000
 
 
 class ApprovedDefinitions:
-    """On disk, for all sessions of a person. One that cannot be read knows nothing, and no rule sleeps."""
+    """The definitions on disk, for all sessions of the user. An unreadable file is empty, and rules count."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -24,7 +23,8 @@ class ApprovedDefinitions:
         self._lock = threading.Lock()
 
     def looked_at(self, reading: CallReading, decision: CallDecision) -> CallDecision:
-        """A rule is about what a server said of its tool when it was given; a mode is about all that it says."""
+        """Returns the decision without the rule if the tool's definition has changed; modes allow any
+        definition."""
         if (
             not _is_decided_by_rule(reading, decision)
             or decision.outcome != "run"
@@ -34,17 +34,17 @@ class ApprovedDefinitions:
         return _without_rule(decision)
 
     def allowed(self, reading: CallReading, decision: CallDecision | None = None) -> None:
-        """By a person, or by a rule of theirs."""
+        """Stores the definition of a tool that the user or a rule allowed."""
         if reading.effects.server and (decision is None or _is_decided_by_rule(reading, decision)):
             self._keep(reading.tool)
 
     def _has_changed(self, tool: Tool) -> bool:
-        """It was let run once, and says something else of itself now."""
+        """Whether the tool was allowed before with another definition."""
         known = self._read().get(tool.name)
         return known is not None and known != _digest(tool)
 
     def _keep(self, tool: Tool) -> None:
-        """Somebody lets it run as it is."""
+        """Stores the tool's definition."""
         known = self._read()
         with self._lock:
             if known.get(tool.name) == _digest(tool):
@@ -76,7 +76,7 @@ class ApprovedDefinitions:
 
 
 def _without_rule(decision: CallDecision) -> CallDecision:
-    """The rule that would let it run does not count; the question says why."""
+    """Returns the decision without the rule that allowed it; the question says why."""
     why = "what its server says of this tool has changed since it was allowed"
     return msgspec.structs.replace(
         decision,

@@ -1,8 +1,6 @@
-"""The gate: whether a call of a tool may run. It goes by mode and rules, asks, and writes down what came of it.
+"""The permission gate: decides by mode, rules and questions whether a tool call may run, and records the verdict.
 
-`gate_verdict` gathers what a call would do.
-Whoever can answer (a person at the full screen, a program over RPC) answers the future of a `QuestionAsked`.
-"""
+`gate_verdict` collects what a call would do. The user or an RPC program answers the future of a `QuestionAsked`."""
 
 import asyncio
 import os
@@ -46,7 +44,7 @@ _MAX_TEXT = 4_000
 
 
 class GateState(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is to know of a session's gate."""
+    """The state of a session's gate."""
 
     mode: Mode
     has_box: bool
@@ -116,7 +114,7 @@ class PermissionGate:
 
     @property
     def asks_person(self) -> bool:
-        """Somebody sits in front of it."""
+        """Whether a user can answer questions."""
         return self.standing.asks == "person"
 
     def view(self) -> GateState:
@@ -128,7 +126,7 @@ class PermissionGate:
         )
 
     def why_unread(self, path: Path) -> str:
-        """Of a file that is kept back: why a `read` of it does not run unasked. Empty mostly."""
+        """Returns why reading this hidden file needs a question; mostly empty."""
         real = os.path.realpath(path)
         if not self._workspace.kept_back()(real):
             return ""
@@ -141,7 +139,7 @@ class PermissionGate:
     # The way of a call
 
     async def check(self, call: ToolCall, read: ReadCall) -> Verdict:
-        """Whether it may run; asked until it is decided, for a person may change what would run."""
+        """Decides whether a call may run, repeating the decision if the user changes its arguments."""
         changed: dict[str, Any] | None = None
         knows_shell = False
         while True:
@@ -194,7 +192,7 @@ class PermissionGate:
             return Verdict()
 
     async def _look_into_shell(self) -> None:
-        """What the names of a command mean in the person's own shell."""
+        """Loads the aliases and functions of the user's shell that a command may use."""
         own = await own_snapshot(self._workspace, self._workspace.shell())
         if own is not None and own.problem:
             self._warn_once(f"Commands do not have all of your shell (bash.ownShell): {own.problem}.")
@@ -202,8 +200,8 @@ class PermissionGate:
     def _read_and_judge(
         self, read: ReadCall, changed: dict[str, Any] | None, knows_shell: bool
     ) -> tuple[CallReading, JudgedCall | None]:
-        """For a thread: a call is read and judged in one. Not judged: it is a command whose names may be those of the
-        person's own shell, which is not known yet."""
+        """Reads and judges a call in a thread. Not judged: its names may be the user's aliases, which are not
+        loaded yet."""
         reading = read(changed)
         program = reading.effects.runs
         is_command = program is not None and program.language == "shell"
@@ -215,7 +213,7 @@ class PermissionGate:
         return reading, judged
 
     def judge(self, effects: Effects, *, tool: str) -> CallDecision:
-        """What would be decided of a call of this tool with these effects. For a thread."""
+        """Returns the decision for a call of this tool with these effects. For a thread."""
         return self._judging.decided(tool, effects)[1]
 
     # Asking
@@ -229,7 +227,7 @@ class PermissionGate:
         *,
         rule_name: str = "",
     ) -> ApprovalReply | None:
-        """`rule_name`: the name by which rules know the tool, if that is another."""
+        """Asks about a call. `rule_name`: the tool's name in rules, if it differs."""
         approval = self._requests.of(call, arguments, decision, place, rule_name or call.name)
         part = decision.decisive.part
         title = f"{call.name}: {shortened(part.text)} ({part.does}: {part.why})"
@@ -259,7 +257,7 @@ class PermissionGate:
 
 
 def _may_lose_files(judged: JudgedCall) -> bool:
-    """Whether a command runs in `auto-edit` that removes files."""
+    """Whether a command that removes files runs in `auto-edit` mode."""
     decision = judged.decision
     removes = any(part.removals for part in decision.verdict.parts)
     return judged.mode == "auto-edit" and decision.outcome == "run" and removes
@@ -273,6 +271,6 @@ def _record_allowed(
 
 
 def _command_text(reading: CallReading) -> str:
-    """The command of a call, or what stands for it."""
+    """Returns the command of a call, or a text for other calls."""
     program = reading.effects.runs
     return reading.tool.name if program is None else program.code

@@ -1,8 +1,7 @@
-"""Putting a question of the gate to whoever can answer, and what the answers mean.
+"""Asks the gate's questions and interprets the answers.
 
-A person's face answers with a reply. A program gets a `select` that any client of RPC can answer; the floor's word it
-has to type like a person.
-"""
+The full screen answers with a reply. A program gets a `select` that any RPC client can answer; for dangerous
+commands it has to type the word, like a user."""
 
 from typing import Any, Literal
 
@@ -13,9 +12,9 @@ from app.engine.permissions.permission_context import PermissionContext
 from app.values.approvals import Approval
 
 PROGRAM_ANSWER_TIMEOUT = 600.0
-"""How long a program has for an answer: nothing waits for ever."""
+"""Seconds that a program has for an answer."""
 UNKNOWN_PROGRAM_TIMEOUT = 60.0
-"""The same of one that has neither said that it answers nor done so."""
+"""Seconds for a program that has never answered or announced that it will."""
 ONCE, DENY = "Allow once", "Deny"
 _ALWAYS: dict[RuleScope, str] = {"session": "Always in this session: ", "project": "Always in this project: "}
 
@@ -23,7 +22,7 @@ ProgramAnswers = Literal["unknown", "ask", "deny"]
 
 
 class GateQuestions:
-    """For one session's gate."""
+    """The questions of one session's gate."""
 
     def __init__(self, standing: PermissionContext, options: SessionOptions, telling: EventBus) -> None:
         self._standing = standing
@@ -32,16 +31,16 @@ class GateQuestions:
         self._program: ProgramAnswers = "unknown"
 
     def set_program(self, answers: Literal["ask", "deny"]) -> None:
-        """What a program says of itself."""
+        """Sets how the program answers, as it announced."""
         self._program = answers
 
     @property
     def refuses_questions(self) -> bool:
-        """A program wants no questions: what would be asked is refused."""
+        """Whether a program refuses all questions, so that such calls are denied."""
         return self._standing.asks == "program" and self._program == "deny"
 
     async def ask(self, title: str, approval: Approval) -> ApprovalReply | None:
-        """None: no answer came."""
+        """Asks about a call; None: there was no answer."""
         is_floor = approval.floor_word is not None
         options = (DENY, ONCE) if is_floor else (ONCE, DENY)
         if not is_floor:
@@ -72,7 +71,7 @@ class GateQuestions:
 
 
 def _parse_reply(said: Any, approval: Approval) -> ApprovalReply:
-    """An answer by a face that knows replies, or one of the options by its words. Anything else is no."""
+    """Reads an `ApprovalReply`, or one of the options by its text. Anything else is a no."""
     if isinstance(said, ApprovalReply):
         return said
     if approval.floor_word is not None:

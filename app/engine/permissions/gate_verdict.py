@@ -1,7 +1,5 @@
-"""What a call would do, and what mode and rules make of it: what there is to look at is gathered here.
-
-What a command does, what rules say and what a mode makes of it is `app.permits`' business, which looks at nothing.
-"""
+"""Judges what a call would do by mode and rules. This module collects the facts; `app.permits` decides from
+them."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -26,20 +24,20 @@ _MAX_REQUESTS = 8
 
 
 class JudgedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that was looked at."""
+    """A call with the decision about it."""
 
     place: CommandPlace
-    """The one that it was judged in."""
+    """The place that the call was judged in."""
     decision: CallDecision
     rules: PermitRules
     mode: Mode
     by: str
-    """Who has decided."""
+    """The source of the decision."""
     is_by_mode_alone: bool
 
 
 class CallJudge(msgspec.Struct, frozen=True):
-    """For one session's gate. It does nothing."""
+    """Judges calls for one session's gate, without side effects."""
 
     workspace: Workspace
     whereabouts: CommandContext
@@ -49,7 +47,7 @@ class CallJudge(msgspec.Struct, frozen=True):
     policy: Callable[[PermitRules], Policy]
 
     def judged(self, reading: CallReading) -> JudgedCall:
-        """A call, by all that is known of it. For a thread."""
+        """Judges a call. For a thread."""
         place, decision, rules, mode = self.decided(
             reading.tool.name, reading.effects, arguments=reading.shown_arguments, claim=reading.tool.claim
         )
@@ -64,7 +62,7 @@ class CallJudge(msgspec.Struct, frozen=True):
         )
 
     def is_asked(self, reading: CallReading) -> bool:
-        """With the mode and the rules of this moment. For a thread."""
+        """Whether the current mode and rules ask about the call. For a thread."""
         return self.judged(reading).decision.outcome == "ask"
 
     def watching(self, hook: SpawnHook | None) -> SpawnHook | None:
@@ -90,7 +88,7 @@ class CallJudge(msgspec.Struct, frozen=True):
     def decided(
         self, name: str, effects: Effects, *, arguments: Mapping[str, Any] = {}, claim: str = ""
     ) -> tuple[CommandPlace, CallDecision, PermitRules, Mode]:
-        """In which place, by which rules and in which mode. For a thread."""
+        """Returns the place, the decision, and the rules and mode it is based on. For a thread."""
         # The parser and the tables of programs are needed at the first call, and not at the start.
         from app.permits.tools import CallRequest, judge_call  # noqa: PLC0415
 
@@ -107,7 +105,7 @@ class CallJudge(msgspec.Struct, frozen=True):
     def _with_sandbox_request(
         self, decision: CallDecision, program: Program, policy: Policy, place: CommandPlace
     ) -> CallDecision:
-        """The same where the call asks for more than the sandbox lets it do."""
+        """Returns the decision with the call's request to leave the sandbox."""
         if program.outside is not None:
             return leaving(decision, program.code, program.outside, policy.mode)
         asked = [self.boxes.asked_leave(text) for text in program.requests[:_MAX_REQUESTS]]
@@ -115,7 +113,7 @@ class CallJudge(msgspec.Struct, frozen=True):
         return requesting(decision, found, program.reason, policy, place)
 
     def _place(self, program: Program | None) -> CommandPlace:
-        """Where it would run; where a program does not say it, the workspace."""
+        """Returns where the command would run; by default the workspace."""
         shell = self.workspace.shell()
         stands_in = None
         if program is not None and program.language == "shell":

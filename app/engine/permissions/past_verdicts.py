@@ -1,4 +1,4 @@
-"""Verdicts of a session, those too that an earlier run of it wrote down: why something ran, was asked about or not."""
+"""The verdicts of a session, including earlier runs: why calls ran, were asked about, or were denied."""
 
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -30,7 +30,7 @@ class PastVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerdictLog:
-    """The verdicts of one session, written down as they are made."""
+    """Records the verdicts of one session."""
 
     def __init__(self, conversation: Conversation, telling: EventBus, mode: Callable[[], str]) -> None:
         self._conversation = conversation
@@ -42,7 +42,7 @@ class VerdictLog:
     def note(
         self, call: ToolCall, decision: CallDecision, outcome: str, by: str, *, is_silent: bool = False
     ) -> None:
-        """Writes a verdict down, unless the mode alone let the call run, as it does with most."""
+        """Records a verdict, unless the mode alone allowed the call, as for most calls."""
         self.past.append(
             PastVerdict(call_id=call.id, tool=call.name, decision=decision, outcome=outcome, by=by)
         )
@@ -66,14 +66,14 @@ class VerdictLog:
         self._telling.publish_now(EntryAppended(entry=entry))
 
     def all(self) -> tuple[PastVerdict, ...]:
-        """Those of this run, behind those that earlier ones wrote down."""
+        """Returns the verdicts of earlier runs, then those of this run."""
         known = {one.call_id for one in self.past}
         earlier = [one for one in read_verdicts(self._conversation.log.entries) if one.call_id not in known]
         return (*earlier[-_MAX_KEPT:], *self.past)
 
 
 def read_verdicts(entries: Iterable[Entry]) -> list[PastVerdict]:
-    """Those that stand in the record, the oldest first; what is not of that form is passed over."""
+    """Returns the recorded verdicts, oldest first; unreadable ones are skipped."""
     found: list[PastVerdict] = []
     for entry in entries:
         if isinstance(entry, CustomEntry) and entry.custom_type == VERDICT_ENTRY_TYPE:

@@ -1,4 +1,4 @@
-"""Commands about what may run: the mode, and what there is to know of the gate."""
+"""Commands about permissions: the mode, and the state of the gate."""
 
 from typing import Literal
 

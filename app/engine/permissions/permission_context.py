@@ -1,4 +1,4 @@
-"""Who stands behind a session's gate, and what mode and rules come of that and of the settings."""
+"""Who answers a session's questions, and the mode and rules that follow from that and from the settings."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -18,26 +18,27 @@ async def _never_trusted() -> bool:
 
 
 class PermissionContext(msgspec.Struct, frozen=True, kw_only=True):
-    """Who stands behind a session: whom it can ask, and what the project's own word counts."""
+    """Who answers questions, and how far the project is trusted."""
 
     asks: Approver = "nobody"
     home: Path = msgspec.field(default_factory=Path.home)
     folder: Callable[[], Path] = Path.cwd
-    """The one that the session works in."""
+    """The session's folder."""
     agent_dir: Path = msgspec.field(default_factory=lambda: Path.home() / ".bayou" / "agent")
     sessions_dir: Path | None = None
-    """Of all sessions, where that is not in the agent folder."""
+    """The folder of all sessions, if it is outside of `agent_dir`."""
     is_trusted: Callable[[], bool] = lambda: False
     counts_now: Callable[[], Awaitable[bool]] = _never_trusted
-    """The same, looked at again: what was changed or added since the answer was not part of it."""
+    """Whether the project is trusted, checked again: later changes to its files are not trusted."""
     needs_no_trust: Callable[[], bool] = lambda: False
-    """Nobody was asked, for the folder brings nothing along that would count."""
+    """The user was not asked, since the folder contains nothing that needs trust."""
     is_accepted: Callable[[], bool] = lambda: False
-    """The person said yes to the very text of the project's settings, and not only to the folder."""
+    """Whether the user accepted the exact text of the project's settings, and not only the folder."""
 
 
 def mode_of(in_force: InForce, standing: PermissionContext, *, has_box: Callable[[], bool]) -> Mode:
-    """`has_box` is asked where it matters: it may have to be tried."""
+    """Returns the permission mode. `has_box` is called only where it matters, since it may have to probe the
+    system."""
     chosen = in_force.settings.permissions.mode
     if chosen != "default":
         return chosen
@@ -47,7 +48,7 @@ def mode_of(in_force: InForce, standing: PermissionContext, *, has_box: Callable
 
 
 def rules_from_settings(in_force: InForce, standing: PermissionContext) -> PermitRules:
-    """Those of the files, the project's `allow` only as the text that the person accepted."""
+    """Returns the rules of the settings; the project's `allow` rules only as the user accepted them."""
     lists = {deed: in_force.said(f"permissions.{deed}") for deed in ("allow", "ask", "deny")}
     written: list[WrittenRules] = []
     for origin, name in (

@@ -1,4 +1,4 @@
-"""Rules that answer questions from now on, and the places that they let commands in the sandbox write."""
+"""Rules for future questions, and the places that such rules let sandboxed commands write."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -21,14 +21,14 @@ _MAX_OFFERED = 3
 
 
 class RefusedPlace(msgspec.Struct, frozen=True):
-    """As a result tells it."""
+    """A place that the sandbox refused, as the tool result reports it."""
 
     kind: str
     place: str
 
 
 def place_rules(messages: Sequence[Message], home: Path) -> tuple[str, ...]:
-    """For the places that the last results say were refused, the latest first."""
+    """Returns rules for the places that recent results report as refused, the latest first."""
     at_home = os.path.realpath(home)
     found: list[str] = []
     for message in messages[-_MAX_RESULTS:][::-1]:
@@ -49,7 +49,7 @@ def _refused_places(message: ToolResultMessage) -> tuple[RefusedPlace, ...]:
 
 
 def allow_place(rule: str, in_force: InForce, *, keeps: bool) -> bool:
-    """For this session, or for all to come. False if it is another kind of rule."""
+    """Adds a place for this session or permanently. Returns False if the rule is of another kind."""
     place = place_of(rule)
     if place is None:
         return False
@@ -62,12 +62,13 @@ def allow_place(rule: str, in_force: InForce, *, keeps: bool) -> bool:
 
 
 def allowed_places(rules: Iterable[PermitRule], verb: PlaceVerb) -> tuple[str, ...]:
-    """What rules let commands in the sandbox write beyond the workspace, or read of the secrets in it."""
+    """Returns the places that rules let sandboxed commands write outside the workspace, or read among its
+    secrets."""
     return tuple(rule.pattern for rule in rules if rule.kind == f"sandbox.{verb}" and rule.deed == "allow")
 
 
 def keep_rule(rule: str, keeps: RuleScope, in_force: InForce, folder: str) -> None:
-    """In the person's own settings: for all sessions, or for those in this folder."""
+    """Writes a rule into the user's settings, for all sessions or for this folder."""
     if keeps == "person":
         mine = in_force.said("permissions.allow").get("global", ())
         if rule not in mine:

@@ -1,4 +1,4 @@
-"""The permission mode and the rules of one session: those of the settings, and those given for the session alone."""
+"""The permission mode and rules of one session: from the settings, and for the session alone."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ PLAN = "bayou.plan"
 
 
 class SessionRules:
-    """Mode and rules, as they are now."""
+    """The current mode and rules."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class SessionRules:
         return mode_of(self._options.in_force, self._standing, has_box=lambda: self._boxes().are_possible)
 
     def set_mode(self, mode: Mode) -> None:
-        """For this session. Raises `Unable`."""
+        """Sets the mode for this session. Raises `Unable`."""
         if mode not in MODES:
             raise Unable(f"There is no permission mode {mode}. Modes: {', '.join(MODES)}.")
         self._options.in_force.set("permissions.mode", mode)
@@ -64,18 +64,18 @@ class SessionRules:
         )
 
     def allow(self, text: str) -> None:
-        """Adds a rule for this session. Raises `Unable` for what is no rule."""
+        """Adds a rule for this session. Raises `Unable` for an invalid rule."""
         rule = parse(text, "allow", "session")
         if isinstance(rule, RuleProblem):
             raise Unable(str(rule))
         self._given = (*self._given, rule)
 
     def written(self, deed: Deed) -> tuple[str, ...]:
-        """The rules as they stand in the person's settings."""
+        """Returns the rules in the user's settings."""
         return tuple(self._options.in_force.said(f"permissions.{deed}").get("global", ()))
 
     def keep(self, reply: ApprovalReply) -> None:
-        """Adds the rule of an answer, for as long as the answer says."""
+        """Adds the rule of an answer, in the scope that the answer says."""
         assert reply.rule is not None
         in_force, is_for_person = self._options.in_force, reply.keeps == "person"
         if reply.keeps != "project" and allow_place(reply.rule, in_force, keeps=is_for_person):
@@ -84,11 +84,11 @@ class SessionRules:
         keep_rule(reply.rule, reply.keeps, in_force, str(self._standing.folder()))
 
     def forget(self, text: str) -> None:
-        """Removes a rule that was given for this session."""
+        """Removes a rule of this session."""
         self._given = tuple(rule for rule in self._given if rule.text != text)
 
     def forget_here(self, text: str) -> None:
-        """Removes a rule of the person's settings for this folder."""
+        """Removes a rule of this folder from the user's settings."""
         in_force, here = self._options.in_force, str(self._standing.folder())
         known = dict(in_force.said("permissions.allowIn").get("global", {}))
         known[here] = tuple(one for one in known.get(here, ()) if one.strip() != text)

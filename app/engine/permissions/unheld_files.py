@@ -1,4 +1,4 @@
-"""Asks before a command removes files that undo could not put back."""
+"""Asks before a command removes files that undo could not restore."""
 
 import asyncio
 import os
@@ -18,11 +18,12 @@ _MAX_NAMED: Final = 5
 
 
 Unheld = Callable[[Iterable[str], bool], Awaitable[tuple[Uncovered, ...]]]
-"""Which files at or below paths undo could not put back; the second says whether those that git ignores count."""
+"""Returns the files at or below paths that undo could not restore; the flag includes files that git
+ignores."""
 
 
 async def ask_about_unheld(decision: CallDecision, unheld: Unheld, workspace: str) -> CallDecision:
-    """The same decision, or a question about each part whose files undo does not hold."""
+    """Changes the decision to a question for each part that removes files which undo does not hold."""
     answers: list[PartDecision] = []
     for answer in decision.answers:
         part, lost = answer.part, list[Uncovered]()
@@ -43,7 +44,7 @@ async def ask_about_unheld(decision: CallDecision, unheld: Unheld, workspace: st
 
 
 def _paths(removals: list[Removal], workspace: str) -> tuple[str, ...]:
-    """What is there of them in the workspace; temporary files are not brought back."""
+    """Returns the existing removed paths in the workspace; temporary files are not restored."""
     import glob  # noqa: PLC0415  (with the first command that removes files)
 
     found: list[str] = []

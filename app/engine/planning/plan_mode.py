@@ -1,8 +1,7 @@
-"""Plan mode: the agent looks and thinks, nothing changes, and its plan is what a person accepts.
+"""Plan mode: the agent reads and plans, nothing changes, and the user accepts the plan.
 
-That nothing changes is the gate's doing, whose mode is `read-only` meanwhile, for nested calls too; and what could not
-run is not declared.
-"""
+The gate prevents changes with the mode `read-only`, for nested calls too; tools that could not run are not
+declared."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,23 +33,23 @@ _SECTION = (
 
 
 class PlanReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person answered."""
+    """The user's answer to a plan."""
 
     accepts: bool
     plan: str | None = None
-    """As they changed it."""
+    """The plan as the user changed it."""
     remark: str = ""
 
 
 class PlanOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What the agent is told of its plan."""
+    """The result that the agent reads about its plan."""
 
     text: str
     ends_run: bool = False
 
 
 class PlanMode(msgspec.Struct, eq=False):
-    """Of one session. Whether it is on belongs to the place in the tree, as an entry there says."""
+    """The plan mode of one session. An entry of the tree records whether it is on."""
 
     conversation: Conversation
     permits: PermissionGate
@@ -61,9 +60,9 @@ class PlanMode(msgspec.Struct, eq=False):
     in_force: InForce
     asks: Approver
     unanswered: PlanProposed | None = None
-    """The last plan that was proposed where no face can accept one."""
+    """The last proposed plan where no interface can accept one."""
     _mode_before: Mode | None = None
-    """The mode of permissions that comes back with its end; None: it is off."""
+    """The permission mode to restore at the end; None: plan mode is off."""
 
     def __post_init__(self) -> None:
         self.toolbox.withhold(self._withheld_tools)
@@ -74,7 +73,7 @@ class PlanMode(msgspec.Struct, eq=False):
         return self._mode_before is not None and self.permits.rules.mode == "read-only"
 
     def switch(self, is_on: bool) -> None:
-        """While it is on, nothing changes and the agent plans; left, permissions are what they were before."""
+        """Turns plan mode on or off; turning it off restores the permission mode."""
         self.begin() if is_on else self.end()
 
     def begin(self) -> None:
@@ -83,13 +82,13 @@ class PlanMode(msgspec.Struct, eq=False):
             self._enter()
 
     def end(self) -> None:
-        """Back to the mode that was before."""
+        """Turns plan mode off and restores the permission mode."""
         if self._mode_before is not None:
             self._note(is_on=False)
             self._leave()
 
     def arrive(self) -> None:
-        """At another place of the tree, or in another session: it is on where it was on."""
+        """Restores plan mode as recorded at another point of the tree, or in another session."""
         is_on = is_planned(self.conversation.log)
         if is_on and not self.is_on:
             self._enter()
@@ -107,14 +106,14 @@ class PlanMode(msgspec.Struct, eq=False):
         self._tell()
 
     def _on_mode_change(self) -> None:
-        """Another mode of permissions ends it, too, whoever chose that."""
+        """Ends plan mode when another permission mode is chosen."""
         if self._mode_before is not None and self.permits.rules.mode != "read-only":
             self._mode_before = None
             self._note(is_on=False)
             self._tell()
 
     def _tell(self) -> None:
-        """The model, with its next request, and everybody else."""
+        """Informs the model with its next request, and publishes the change."""
         self.toolbox.changed()
         self.requests.add_section("plan_mode", _SECTION if self.is_on else None)
         self.telling.publish_now(PlanModeChanged(is_on=self.is_on))
@@ -124,7 +123,7 @@ class PlanMode(msgspec.Struct, eq=False):
             self.telling.publish_now(EntryAppended(entry=self.conversation.note(PLAN, {"on": is_on})))
 
     def _withheld_tools(self, tools: Mapping[str, Tool]) -> set[str]:
-        """What could not run now, or what there is nothing to propose for."""
+        """Withholds tools that could not run now, and the tool for plans outside of plan mode."""
         if not self.is_on:
             return {TOOL_NAME}
         has_box = self.permits.boxes.are_in_force
@@ -135,7 +134,7 @@ class PlanMode(msgspec.Struct, eq=False):
         }
 
     async def propose(self, title: str, plan: str) -> PlanOutcome:
-        """Asks the person; where there is none, the plan is kept for the face to show and the run ends."""
+        """Asks the user to accept a plan; without a user, the plan is kept for the interface and the run ends."""
         if self.asks == "nobody":
             self.unanswered = PlanProposed(title=title, plan=plan)
             return PlanOutcome(
@@ -177,7 +176,7 @@ TOOL_NAME = "propose_plan"
 
 
 def _parse_reply(said: Any) -> PlanReply:
-    """By a face that knows plans, or one of the options by its words; other words are a remark, nothing is a no."""
+    """Reads a `PlanReply`, or one of the options by its text; other text is a remark, no answer is a no."""
     if isinstance(said, PlanReply):
         return said
     if said == ACCEPT:

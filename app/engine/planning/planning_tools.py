@@ -16,7 +16,7 @@ from tools.schema import schema_of
 from tools.text import one_line
 
 _OTHER_NAMES = {"init": "set", "append": "add", "rm": "drop", "unblock": "start", "list": "view"}
-"""What other agents call these operations."""
+"""Names of the operations in other agents."""
 
 
 class PlannedPhase(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +75,7 @@ def todo_tool(list_now: Callable[[], Phases], change: Callable[[TodoChange], Awa
 
 
 def _changed_lines(before: Phases, after: Phases) -> list[str]:
-    """What was closed, or else what came or now waits for something: what a person wants to read of it."""
+    """Returns the closed items, or else the new and newly blocked ones, for the user."""
     was_open = {item.content for item in open_items(before)}
     closed = [item.content for item in items_of(after) if not item.is_open and item.content in was_open]
     known = {item.content: item.blocked for item in items_of(before)}
@@ -88,7 +88,7 @@ def _changed_lines(before: Phases, after: Phases) -> list[str]:
 
 
 def _repair_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Other names of operations, lists that came as JSON text, items that came as objects."""
+    """Accepts other names of operations, lists as JSON text, and items as objects."""
     mended = dict(arguments)
     op = mended.get("op") or mended.pop("operation", None) or mended.pop("action", None)
     if op is not None:
@@ -106,7 +106,7 @@ def _repair_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parse_list(value: Any) -> list[Any] | None:
-    """As it came, or as the text of one; None: it is none, and is refused in the usual words."""
+    """Returns a list, also from JSON text; None: the value is no list and will be refused."""
     if isinstance(value, str):
         try:
             value = json.loads(value)

@@ -1,8 +1,7 @@
-"""The list of todos of one session: read off its branch, changed by the agent and by people, reminded of at the end.
+"""The todo list of one session: read from its branch, changed by the agent and the user, with reminders at the end.
 
-What an operation makes of a list is `todo_changes`' business. The list is an entry of the branch, so it is that of the
-place wherever the session goes; a summary has it word for word.
-"""
+`app.todos` has the operations. The list is an entry of the branch, so it follows navigation; summaries repeat it
+word for word."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -28,11 +27,11 @@ REMINDER_TYPE = "todo-reminder"
 LIST_MESSAGE_TYPE = "todo-list"
 MOST_REMINDERS = 3
 CLEAR_DELAY = 10.0
-"""How long a finished list stands there."""
+"""Seconds before a finished list is cleared."""
 
 
 class TodoList(msgspec.Struct, eq=False):
-    """Told of every change by an event, behind its entry."""
+    """The todo list; an event after its entry reports every change."""
 
     conversation: Conversation
     telling: EventBus
@@ -40,20 +39,20 @@ class TodoList(msgspec.Struct, eq=False):
     masking: SessionMask
     next_run: RunStartCallbacks
     send: SendMessage
-    """Gives the agent a message with what it reads next."""
+    """Sends the agent a message, which it reads with its next request."""
     clear_seconds: float = CLEAR_DELAY
     may_remind: Callable[[], bool] = lambda: True
-    """Whether the agent could go on with them."""
+    """Whether the agent could work on the items."""
     _phases: Phases = ()
     _log: SessionLog | None = None
     _leaf: str | None = None
-    """Where the log stood when the list was read."""
+    """The leaf of the log when the list was read."""
     _reminders: int = 0
     _clearing: asyncio.TimerHandle | None = None
 
     @property
     def phases(self) -> Phases:
-        """The list of the place where the session stands."""
+        """The list at the session's current entry."""
         log = self.conversation.log
         if self._log is not log or self._leaf != log.leaf_id:
             found = self._read(log)
@@ -71,7 +70,7 @@ class TodoList(msgspec.Struct, eq=False):
     # Changes
 
     async def change(self, asked: TodoChange) -> Phases:
-        """The agent's. Raises `TodoRefused`, with nothing changed."""
+        """Applies an operation of the agent. Raises `TodoRefused`, with nothing changed."""
         before = self.phases
         after = changed(before, asked)
         if after != before:
@@ -79,7 +78,7 @@ class TodoList(msgspec.Struct, eq=False):
         return after
 
     async def replace(self, phases: tuple[TodoPhase, ...]) -> Phases:
-        """A person's or a program's, as a whole, masked like what they say. Raises `TodoRefused`."""
+        """Replaces the list by a user's or program's, with secrets masked. Raises `TodoRefused`."""
         masked = await asyncio.to_thread(self.masking.value, to_wire(phases), "the todo list")
         after = normalised(from_wire(masked, tuple[TodoPhase, ...]))
         if after != self.phases:
@@ -87,14 +86,14 @@ class TodoList(msgspec.Struct, eq=False):
         return after
 
     async def set(self, phases: Sequence[TodoPhase]) -> Phases:
-        """Replaces the list by a person's or a program's; the agent reads the new one next. Raises `TodoRefused`."""
+        """Replaces the list by a user's or program's; the agent reads the new list next. Raises `TodoRefused`."""
         before, after = self.phases, await self.replace(tuple(phases))
         if after != before:
             await self.send(self.as_message(), deliver_as="aside")
         return after
 
     def as_message(self) -> CustomMessage:
-        """The list as it stands, for the agent, who did not change it."""
+        """Returns a message with the current list, for the agent, which did not change it."""
         phases = self.phases
         text = (
             f"The user changed the todo list. It is now:\n{told(phases)}"
@@ -116,7 +115,7 @@ class TodoList(msgspec.Struct, eq=False):
         return entry
 
     def _clear(self) -> None:
-        """A finished list is gone after a while; recorded, so that resuming does not bring it back."""
+        """Clears a finished list; recorded, so that resuming does not bring it back."""
         self._clearing = None
         phases = self.phases
         if not phases or open_items(phases) or self.conversation.log.is_read_only:
@@ -136,7 +135,7 @@ class TodoList(msgspec.Struct, eq=False):
     # A summary
 
     def behind(self, summary: str) -> str:
-        """A summary with the list as it stands, word for word, instead of one that it has of before."""
+        """Appends the current list to a summary, replacing an earlier list in it."""
         return with_list(summary, self.phases if open_items(self.phases) else ())
 
     # The end of a run
@@ -145,10 +144,10 @@ class TodoList(msgspec.Struct, eq=False):
         self._reminders = 0
 
     def reminder(self, last: AssistantMessage | None) -> CustomMessage | None:
-        """What the agent is told when it would stop with open items: a few times, and only while that moves it.
+        """Returns a reminder for when the agent would stop with open items; a few times, while reminders have an
+        effect.
 
-        Never in plan mode, when all that is left waits for something, when the person was asked, or the answer failed.
-        """
+        Returns None in plan mode, when all items are blocked, when the user was asked, or when the answer failed."""
         phases = self.phases
         if not self.options.in_force.settings.todo.reminders or last is None or last.stop_reason != "stop":
             return None
@@ -166,7 +165,7 @@ class TodoList(msgspec.Struct, eq=False):
         return CustomMessage(custom_type=REMINDER_TYPE, content=reminder(phases))
 
     def _was_idle(self) -> bool:
-        """The last reminder moved it to nothing: no call came behind it."""
+        """Whether the agent made no call after the last reminder."""
         if not self._reminders:
             return False
         for message in reversed(self.conversation.messages):
@@ -178,7 +177,8 @@ class TodoList(msgspec.Struct, eq=False):
 
 
 def _phases_of(entry: CustomEntry) -> Phases:
-    """A list that somebody else wrote into the file and that is none is an empty one."""
+    """Decodes a stored list; an invalid one counts as empty.
+    The `todo` tool, with which the model keeps its todo list."""
     try:
         return normalised(from_wire(entry.data["phases"], tuple[TodoPhase, ...]))
     except (TypeError, KeyError, msgspec.ValidationError, TodoRefused):

@@ -1,4 +1,4 @@
-"""The aside beside the first question of a conversation: where the work may be. Behind a setting, off by itself."""
+"""Adds a hint to the first prompt of a conversation: files where the work may be. Off by default."""
 
 import asyncio
 
@@ -17,7 +17,7 @@ class FirstQuestionHint:
         self._options = options
 
     async def asides(self, prompt: str) -> tuple[CustomMessage, ...]:
-        """Once on each branch, where it is wished; nothing where the map is not sure of itself, or is not there yet."""
+        """Returns the hint once on each branch, if enabled; nothing where the map is uncertain or not ready."""
         wishes = self._options.in_force.settings.repository_maps
         if not wishes.enabled or not self._is_first():
             return ()

@@ -1,7 +1,6 @@
-"""Where commands of a session run, for the judgement of what they do: links, hooks, secret files that are there.
+"""Facts about the place where commands run, for judging them: links, hooks, secret files.
 
-Everything here only looks. What it finds is handed to `app.permits` as facts and as ways to ask.
-"""
+This module only reads; `app.permits` gets its findings as facts and as functions to call."""
 
 import os
 import posixpath
@@ -21,20 +20,20 @@ from tools.running.withheld import withheld
 
 _MAX_ENTRIES = 3_000
 _CACHE_SECONDS = 5.0
-"""How long it is believed that a folder holds no secret files."""
+"""Seconds for which the secret files of a folder are cached."""
 _SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__", ".venv"})
 
 
 class SecretFiles(msgspec.Struct, frozen=True):
-    """Files with secrets in a folder, without links."""
+    """The secret files in a folder, as real paths."""
 
     paths: tuple[str, ...] = ()
     is_complete: bool = True
-    """There was not too much to be looked through."""
+    """False: the folder was too large to search completely."""
 
 
 class CommandContext:
-    """Facts about one folder and one person's home."""
+    """Facts about one folder and one home folder."""
 
     def __init__(self, home: Path, agent_dir: Path, sessions_dir: Path | None = None) -> None:
         self._home = str(home)
@@ -51,8 +50,9 @@ class CommandContext:
         stands_in: str | None = None,
         has_box: bool = False,
     ) -> CommandPlace:
-        """`passed`: names of variables that commands get although they look secret. `stands_in`: where the command
-        begins, if that is not the workspace; empty if nobody knows. `has_box`: what reads, runs in one."""
+        """Describes where a command runs. `passed`: secret-looking variables that commands get. `stands_in`:
+        the command's folder, if it is not the workspace; empty if unknown. `has_box`: reading commands run
+        in a sandbox."""
         workspace = os.path.realpath(folder)
         links = LinkResolver(workspace)
         return CommandPlace(
@@ -85,7 +85,7 @@ class CommandContext:
         return bool(found.paths) or not found.is_complete
 
     def secrets_below(self, folder: str) -> "SecretFiles":
-        """Files in it that hold secrets, by their names."""
+        """Returns the files below the folder that hold secrets, judged by their names."""
         known = self._believed.get(folder)
         now = time.monotonic()
         if known is not None and now - known[0] < _CACHE_SECONDS:
@@ -120,7 +120,7 @@ class CommandContext:
         )
 
     def _other_names(self, workspace: str) -> Callable[[str], tuple[str, ...]]:
-        """Of a file with several names: those among them that are protected. All names nobody can find."""
+        """Returns a function that finds protected hard links of a file; not all hard links can be found."""
 
         def look(path: str) -> tuple[str, ...]:
             try:
@@ -137,7 +137,7 @@ class CommandContext:
         return look
 
     def _protected(self, workspace: str) -> list[str]:
-        """Files that are worth being linked to, as far as they are where they usually are."""
+        """Returns files that attackers might link to, in their usual places."""
         found = [f"{self._home}/{row.name}" for row in IN_HOME if not row.is_folder]
         found += [f"{workspace}/{row.name}" for row in IN_PROJECTS if not row.is_folder]
         found += [f"{workspace}/{name}" for name in (".env", ".git/config")]
@@ -176,7 +176,7 @@ def _file_stamp(path: str) -> tuple[int, int] | None:
 
 
 class LinkResolver:
-    """Follows links of absolute paths; a folder is looked at once."""
+    """Resolves symbolic links in absolute paths, reading each folder once."""
 
     def __init__(self, known: str) -> None:
         self._real: dict[str, str] = {"/": "/", known: known}
@@ -209,7 +209,7 @@ class LinkResolver:
 
 
 def _search_folders(workspace: str) -> tuple[str, ...]:
-    """The parts of PATH that lie in the workspace, and relative ones, which lie where a command stands."""
+    """Returns the folders of PATH in the workspace, and relative ones, which depend on the command's folder."""
     parts = [part or "." for part in os.environ.get("PATH", "").split(os.pathsep)]
     root = workspace.rstrip("/") + "/"
     return tuple(

@@ -1,5 +1,4 @@
-"""Decides which hosts commands reach from the session's own network: by what their call was let run with, by rules, or
-by the answer to a question that names host and command."""
+"""Decides which network hosts sandboxed commands may reach: by the call's grant, by rules, or by asking."""
 
 import asyncio
 import secrets
@@ -16,7 +15,7 @@ from app.permits.verdicts import CallPart, verdict_of
 from app.values.content import ToolCall
 
 ANSWER_TIMEOUT = 60.0
-"""How long a connection waits for an answer."""
+"""Seconds that a connection waits for an answer."""
 _NETWORK = "network"
 _MAX_CALLERS: Final = 1_000
 _WEB_PORTS: Final = frozenset({80, 443})
@@ -30,24 +29,24 @@ class RecordVerdict(Protocol):
 
 
 class HostCaller(msgspec.Struct, eq=False, kw_only=True):
-    """A call whose commands may ask the proxy for hosts."""
+    """A tool call whose commands may ask the proxy for hosts."""
 
     call_id: str
     command: str
     hosts: frozenset[str] = frozenset()
-    """Each `host:port` that it was let run with."""
+    """Each `host:port` that the call was granted."""
     answers: dict[str, "asyncio.Task[bool]"] = msgspec.field(default_factory=dict[str, "asyncio.Task[bool]"])
-    """What was answered of each host: one call asks about a host once, however often its command tries."""
+    """The answer for each host: a call asks about a host once, however often its command tries."""
     refused: dict[str, None] = msgspec.field(default_factory=dict[str, None])
 
     def was_granted(self, host: str, port: int) -> bool:
-        """A page of the web that was allowed by one of the two ports may be read by the other."""
+        """Whether the host was granted; a grant of one web port includes the other."""
         ports = _WEB_PORTS if port in _WEB_PORTS else {port}
         return any(f"{host}:{one}" in self.hosts for one in ports)
 
 
 class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
-    """The hosts of one session."""
+    """The network hosts of one session."""
 
     policy: Callable[[], Policy]
     place: Callable[[], CommandPlace]
@@ -57,16 +56,16 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
     keep: Callable[[ApprovalReply], None]
     """Stores the rule of an answer."""
     note: RecordVerdict
-    """Writes down what came of a question."""
+    """Records the outcome of a question."""
     _callers: dict[str, HostCaller] = msgspec.field(default_factory=dict[str, HostCaller])
-    """By the name that the proxy is told."""
+    """Callers by the name that they give the proxy."""
     _lasting_name: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
 
     def caller(
         self, call_id: str, command: str, hosts: frozenset[str] = frozenset(), *, lasts: bool = False
     ) -> str:
-        """The name by which this call's commands ask the proxy. `lasts`: one process serves this call and later ones,
-        and keeps the name that it was started with."""
+        """Returns the name with which this call's commands ask the proxy. `lasts`: one process serves this
+        call and later ones, and keeps its name."""
         while len(self._callers) >= _MAX_CALLERS:
             self._callers.pop(next(iter(self._callers)))
         name = self._lasting_name if lasts else secrets.token_hex(8)
@@ -74,17 +73,17 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
         return name
 
     def refused(self, name: str) -> tuple[str, ...]:
-        """Each `host:port` that this caller asked for in vain."""
+        """Returns each `host:port` that this caller was denied."""
         caller = self._callers.get(name)
         return tuple(caller.refused) if caller is not None else ()
 
     def is_listed(self, host: str, port: int) -> bool:
-        """Whether a rule allows this very name, without a wildcard."""
+        """Whether a rule allows exactly this host, without a wildcard."""
         rules = self.policy().rules
         return any(rule.deed == "allow" and is_host_named(rule, host, port) for rule in rules)
 
     async def allow(self, host: str, port: int, name: str = "") -> bool:
-        """Waits for a person where neither the call's own grant nor a rule decides."""
+        """Decides about a connection, asking the user where neither the call's grant nor a rule decides."""
         caller = self._callers.get(name)
         if caller is None:  # a program that does not send the name that it was given
             caller = self._callers.setdefault(

@@ -1,4 +1,4 @@
-"""What is in a box: which places of this machine, for how a call was let run."""
+"""Builds sandboxes: which paths of this machine a tool call may read and write, given how it was allowed."""
 
 import os
 import shutil
@@ -41,28 +41,28 @@ PlaceVerb = Literal["write", "read"]
 
 
 class SandboxGrant(msgspec.Struct, frozen=True, kw_only=True):
-    """How a call was let run."""
+    """What a tool call was allowed to do."""
 
     kind: BoxKind | Literal["outside"] = "work"
     command: str = ""
-    """Its words, for questions about the hosts that it reaches."""
+    """The command line, for questions about hosts."""
     uses_network: bool = False
-    """It is a known network command that was let run, which sees the credentials of its program."""
+    """The call is an allowed network command, which sees its program's credentials."""
     hosts: frozenset[str] = frozenset()
-    """Each `host:port` that it was let run with."""
+    """Each granted `host:port`."""
     writable: frozenset[str] = frozenset()
-    """Places beyond those of every box that it was let write, and that it was let see."""
+    """Additional places that the call may write."""
     shown: frozenset[str] = frozenset()
     speaks_no_proxy: bool = False
-    """Its program reaches its host by itself, as `ssh` does: it gets this machine's network."""
+    """The program connects without a proxy, as `ssh` does, and gets this machine's network."""
     repacks: bool = False
-    """It is git alone, which puts its packs together and removes the old ones."""
+    """The call only runs git to repack objects and remove old packs."""
     programs: frozenset[str] = frozenset()
-    """What it runs, where every word of that is known."""
+    """The programs it runs, where all words are known."""
 
 
 class SandboxPaths:
-    """For the boxes of one session."""
+    """Builds the sandboxes of one session."""
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class SandboxPaths:
         files: tuple[str, ...],
         sockets: tuple[str, ...],
     ) -> Box:
-        """For what was judged to only read."""
+        """Builds the sandbox for a call that only reads."""
         return Box(
             kind="read",
             writable=(private,),
@@ -195,9 +195,8 @@ class SandboxPaths:
         return (*self._allowed_places("write"), *self._allowed_places("read"))
 
     def _secrets_of(self, workspace: str, hidden: tuple[str, ...], leave: SandboxGrant) -> tuple[str, ...]:
-        """Those that were there when the session began to work here, and that git does not hold: what its own
-        commands make, such as a certificate for tests, they can read, and a file of the repository stays as it is.
-        """
+        """Returns the secret files to hide: those that existed when work in the folder began and that git does
+        not track. Files that commands create, such as test certificates, stay readable."""
         if workspace not in self._secrets:
             below = self._whereabouts.secrets_below(workspace).paths
             repository = find_repository(Path(workspace))
@@ -211,14 +210,15 @@ class SandboxPaths:
         )
 
     def _allowed_below(self, workspace: str, leave: SandboxGrant) -> tuple[str, ...]:
-        """Whether they are there or not."""
+        """Returns the allowed paths below the workspace, whether they exist or not."""
         settings = self._options.in_force.settings
         places = self._places((*settings.sandbox.write, *self._allowed_places("write"), *leave.writable))
         found = (os.path.realpath(absolute(place, self._workspace.cwd)) for place in places)
         return tuple(path for path in found if path != workspace and _is_inside(workspace, path))
 
     def held(self, kind: BoxKind, leave: SandboxGrant) -> Box:
-        """The same for a process that is about to start: the names that no command may take are held."""
+        """Builds the sandbox for a process that is about to start, reserving the names that no command may
+        create."""
         box = self.made(kind, leave)
         if self.has_mounts:
             self._reserved.hold(box.reserved)
@@ -229,8 +229,8 @@ class SandboxPaths:
         )
 
     def asked_leave(self, request: BoxRequest) -> AskedLeave | None:
-        """None if every command may do that already. A place in a folder that is hidden or protected as a whole stands
-        for that folder."""
+        """Returns the grant that a request asks for; None if every command has it already. A place in a folder
+        that is hidden or protected as a whole stands for that folder."""
         box = self.made("work", SandboxGrant())
         (place,) = self._places((request.place,))
         path = os.path.realpath(absolute(place, self._workspace.cwd))
@@ -268,13 +268,13 @@ class SandboxPaths:
         return found(place, danger=why or "")
 
     def _make_folders(self) -> None:
-        """Where all caches are that have no other place, for a tool in the box could not make it by itself; and bayou's
-        own, for only what is there can be hidden."""
+        """Creates the cache folder, which a tool in the sandbox could not create, and bayou's folder, since
+        only existing folders can be hidden."""
         for path in (f"{self._home}/.cache", self._own):
             try:
                 Path(path).mkdir(mode=0o700, parents=path == self._own, exist_ok=True)
             except OSError:
-                pass  # A home that is not there, or that nobody may write.
+                pass  # The home folder is missing or read-only.
 
     @property
     def has_mounts(self) -> bool:
@@ -292,7 +292,7 @@ class SandboxPaths:
     def _hidden(
         self, workspace: str, leave: SandboxGrant
     ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-        """Folders, files with sockets, and the sockets that this call is to reach."""
+        """Returns hidden folders, hidden files and sockets, and the sockets that this call may reach."""
         settings = self._options.in_force.settings.sandbox
         more = self._places(settings.hide)
         shown = shown_to(leave.programs) if leave.uses_network else frozenset[str]()
@@ -321,7 +321,7 @@ class SandboxPaths:
         return kept, tuple(path for path in dict.fromkeys(files) if covering(path, kept) is None), reached
 
     def _own_places(self, workspace: str) -> tuple[str, ...]:
-        """bayou's own folder; where it is worked in, what lies beside that."""
+        """Returns bayou's folder; if that is the workspace, the files beside it."""
         if not _is_inside(self._own, workspace) or self._is_shown_of_own(workspace):
             return (self._own, self._sessions)
         kept = (f"{self._own}/{name}" for name in list_folder(self._own) if name not in SHOWN_OF_OWN)
@@ -331,8 +331,8 @@ class SandboxPaths:
         return path[len(self._own) + 1 :].split("/", 1)[0] in SHOWN_OF_OWN
 
     def _shown(self, hidden: tuple[str, ...], workspace: str) -> tuple[str, ...]:
-        """Of bayou's own folder: what a person put there to be read, this session's outputs, and what commands have of
-        the person's shell."""
+        """Returns the readable parts of bayou's folder: files for reading, this session's outputs, and the
+        shell snapshot."""
         found = [f"{self._own}/{name}" for name in SHOWN_OF_OWN]
         found += [os.path.realpath(folder) for folder in self._workspace.artifacts.folders]
         own_shell = self._workspace.shell().own
@@ -343,7 +343,7 @@ class SandboxPaths:
         return tuple(path for path in found if os.path.lexists(path) and covering(path, hidden))
 
     def _is_harmless(self, path: str) -> bool:
-        """Settings of npm say where packages come from; a key is in them or not."""
+        """Whether npm settings contain no key; they say where packages come from."""
         if not path.endswith("/.npmrc"):
             return False
         try:
@@ -353,11 +353,11 @@ class SandboxPaths:
         return "_auth" not in text and "_password" not in text
 
     def _places(self, said: Iterable[str]) -> tuple[str, ...]:
-        """As a person writes them: from the home, or absolute."""
+        """Returns paths of the settings, absolute or relative to the home folder."""
         return tuple(self._home + path[1:] if path.startswith("~") else path for path in said)
 
     def _temporary_folder(self, kind: BoxKind) -> str:
-        """Of this session alone: what listens there was started by its commands."""
+        """Returns the session's temporary folder; only its own commands listen on sockets there."""
         folder = self._temporary.get(kind)
         if folder is None or not is_dir(Path(folder)):
             folder = self._temporary[kind] = os.path.realpath(tempfile.mkdtemp(prefix="bayou-"))
@@ -365,7 +365,7 @@ class SandboxPaths:
 
 
 def _git_environment() -> tuple[tuple[str, str], ...]:
-    """Git packs objects before its command ends, not behind it: no process goes on behind a command."""
+    """Makes git pack objects before its command ends, since no process outlives a command."""
     if "GIT_CONFIG_COUNT" in os.environ:
         return ()
     said = {"COUNT": "1", "KEY_0": "gc.autoDetach", "VALUE_0": "false"}
@@ -377,11 +377,11 @@ def _without(paths: Iterable[str], places: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _only_installs(leave: SandboxGrant) -> bool:
-    """Package managers that were let run, and nothing else: they put new files in the place of linked ones."""
+    """Whether the call only runs package managers, which replace linked files by new ones."""
     installs = [program for program in leave.programs if group_of_tool(program) is not None]
     return leave.uses_network and bool(installs) and leave.programs <= {*installs, "cd"}
 
 
 def _is_inside(folder: str, path: str) -> bool:
-    """Hiding it would hide the place that is worked in."""
+    """Whether hiding the folder would hide the workspace."""
     return covering(path, (folder,)) is not None

@@ -1,4 +1,4 @@
-"""What is said of the box: to people, in `/sandbox`, `bayou sandbox` and the status line. Pure."""
+"""Texts about the sandbox: in `/sandbox`, `bayou sandbox` and the status line. Pure."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ STEP_WORDS: Final[dict[Step, str]] = {
     "namespaces": "all of it: own mounts and network, Landlock, filtered system calls",
     "namespaces without landlock": "own mounts and network, filtered system calls; signals reach other programs",
     "landlock": "a part: places by Landlock, no sockets; nothing inside the workspace is protected",
-    "seatbelt": "a part: places and network by `sandbox-exec`; nobody has tried it yet",
+    "seatbelt": "a part: places and network by `sandbox-exec`; not tested yet",
     "none": "nothing",
 }
 SETTING_WORDS: Final = {

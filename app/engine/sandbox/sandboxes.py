@@ -1,8 +1,8 @@
-"""The box that a call's processes run in: made of settings, of what the gate let run, and of what is on this machine.
+"""Chooses the sandbox of each tool call from settings, from the gate's decision, and from what this machine
+supports.
 
-What a box is, how it is made and which steps there are is `tools.box`' business. Bayou's own commands (git for undo,
-ripgrep) and the person's `!` commands are not boxed.
-"""
+`tools.box` builds and enforces sandboxes. bayou's own programs (git for undo, ripgrep) and the user's `!`
+commands run outside."""
 
 import asyncio
 import os
@@ -42,15 +42,15 @@ _REPACK_COMMANDS = (("git", "gc"), ("git", "repack"), ("git", "maintenance"))
 
 
 class SandboxState(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is to know of a session's boxes."""
+    """The state of a session's sandboxes."""
 
     setting: Literal["auto", "off", "required"]
     step: Step
-    """As far as this system can."""
+    """The strongest sandbox that this system supports."""
     why: str
-    """What stands in the way of more."""
+    """Why the system supports no stronger sandbox."""
     is_in_force: bool
-    """The next command of the agent runs in one."""
+    """Whether the agent's next command runs in a sandbox."""
     network: str
     writable: tuple[str, ...] = ()
     guarded: tuple[str, ...] = ()
@@ -58,12 +58,12 @@ class SandboxState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_sandbox_usable(settings: Settings, abilities: Abilities | None = None) -> bool:
-    """Whether commands can run where they reach nothing but the workspace, and are meant to."""
+    """Whether the system and the settings allow sandboxed commands."""
     return settings.sandbox.mode != "off" and (abilities or of_this_system()).step != "none"
 
 
 class Sandboxes:
-    """Those of one session."""
+    """The sandboxes of one session."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class Sandboxes:
 
     @property
     def are_possible(self) -> bool:
-        """Commands can run in one here, and are meant to."""
+        """Whether commands can run in a sandbox here, and the settings want it."""
         return self._workspace.has_local_processes and is_sandbox_usable(
             self._options.in_force.settings, self.abilities
         )
@@ -130,8 +130,7 @@ class Sandboxes:
 
     @property
     def missing(self) -> str:
-        """What a person should know at a glance; nothing in the mode `full`, which says it already, and before
-        `look`."""
+        """A warning for the status line; empty in mode `full`, which implies it, and before `look`."""
         if self._mode() == "full" or not self._is_looked_at:
             return ""
         if not self.are_in_force:
@@ -140,14 +139,14 @@ class Sandboxes:
         return "" if self.abilities.step.startswith("namespaces") else "Landlock only"
 
     def look(self) -> None:
-        """From now on `missing` is known. What the system can do is tried in a child, which takes as long as a frame:
-        behind the first one, in a thread."""
+        """Probes the system for `missing`, in a child process that takes as long as a frame; for a thread,
+        after the first paint."""
         if self._mode() != "full":
             _ = self.are_in_force
         self._is_looked_at = True
 
     def state(self) -> SandboxState:
-        """As `work` would be now."""
+        """Returns the current state of the sandbox for work."""
         is_in_force = self.are_in_force
         box = self._places.made("work", SandboxGrant()) if is_in_force else None
         why = self.abilities.why
@@ -165,7 +164,7 @@ class Sandboxes:
         )
 
     def decided(self, call_id: str, decision: CallDecision, mode: Mode, command: str = "") -> None:
-        """The gate has let this call run, in that mode. From any thread."""
+        """Remembers how the gate allowed this call. From any thread."""
         for part in decision.verdict.parts:
             if part.risk == "forbidden" and part.path is not None:
                 self._granted.add(os.path.realpath(part.path))
@@ -205,10 +204,10 @@ class Sandboxes:
         )
 
     async def for_call(self, call_id: str, *, lasts: bool = False) -> Box | None:
-        """For a process that this call starts; None: it runs as the person's own would. `lasts`: for later calls too.
+        """Returns the sandbox for a process of this call; None: it runs outside. `lasts`: the process serves later
+        calls too.
 
-        Raises `ToolError` where nothing may run outside and no box can be made.
-        """
+        Raises `ToolError` where the sandbox is required and cannot be built."""
         self._refuse_wrong_folder()
         leave = self._leaves.get(call_id)
         if leave is None:
@@ -224,14 +223,14 @@ class Sandboxes:
         return await self._with_proxy(box, call_id, leave, lasts=lasts)
 
     def for_running_call(self, call_id: str) -> Box | None:
-        """What the box of a call that goes on would be now. For a thread."""
+        """Returns the current sandbox for a call that is still running. For a thread."""
         leave = self._leaves.get(call_id, SandboxGrant())
         if leave.kind == "outside" or not self.are_possible:
             return None
         return self._places.made(leave.kind, leave)
 
     def for_file_tools(self) -> Box | None:
-        """For what the tools do to files by themselves."""
+        """Returns the sandbox for file operations of the tools."""
         if not self.are_in_force:
             return None
         key = (str(self._workspace.cwd), self._options.in_force.settings, self._places.allowed_by_rules)
@@ -241,25 +240,24 @@ class Sandboxes:
         return msgspec.structs.replace(self._of_files[2], granted=tuple(self._granted))
 
     def for_start_up_files(self, folder: str) -> Box | None:
-        """For reading the person's start-up files: what they would write or send beside that is not done.
+        """Returns the sandbox for reading the user's start-up files, which may write and send nothing.
 
-        Only where what must not be written says so by itself: else some wait for a lock until patience is lost.
-        """
+        Returns None where a forbidden write would hang: some files wait for a lock until a timeout."""
         self._refuse_wrong_folder()
         if self._setting == "off" or not (self.are_possible and self._places.has_mounts):
             return None
         return Box(kind="read", writable=(folder,), environment=(("TMPDIR", folder),))
 
     def asked_leave(self, text: str) -> AskedLeave | None:
-        """What a call's request comes to here: the place itself, and what speaks against it. None if every command may
-        do that already, or if it has no form that is known. For a thread."""
+        """Returns the grant that a call's request asks for, with objections. None if every command has it
+        already, or if the request has an unknown form. For a thread."""
         request = parse_request(text)
         if request is None or request.verb == "reach":
             return AskedLeave(request) if request is not None else None
         return self._places.asked_leave(request)
 
     async def for_program(self) -> Box | None:
-        """For a program that bayou starts by itself on the workspace."""
+        """Returns the sandbox for a program that bayou runs on the workspace."""
         self._refuse_wrong_folder()
         if not self.are_in_force:
             return None
@@ -268,9 +266,8 @@ class Sandboxes:
         return await self._with_proxy(box, _PROGRAM, leave, lasts=False)
 
     async def for_server(self) -> Box | None:
-        """For an MCP server, in every mode: it serves several calls, and the mode may change between them. Its network
-        is open, for most of them are there to reach something.
-        """
+        """Returns the sandbox for an MCP server, the same in every mode, since it serves several calls. Its
+        network is open, since most servers need it."""
         self._refuse_wrong_folder()
         if not is_sandbox_usable(self._options.in_force.settings, self.abilities):
             return None
@@ -278,7 +275,7 @@ class Sandboxes:
         return msgspec.structs.replace(box, network="open")
 
     async def _with_proxy(self, box: Box, call_id: str, leave: SandboxGrant, *, lasts: bool) -> Box:
-        """With the way to the proxy, where hosts are let through one by one."""
+        """Adds the proxy's socket where hosts are allowed one by one."""
         listed = self._options.in_force.settings.sandbox.network == "listed"
         if box.network != "own" or not listed or self.hosts is None or not self._places.has_mounts:
             return box
@@ -327,7 +324,7 @@ class Sandboxes:
 
 
 def _is_all_local(parts: Iterable[CallPart]) -> bool:
-    """What it reaches, if it reaches anything, is what the session itself started."""
+    """Whether the call only reaches servers that the session itself started."""
     hosts = [one for part in parts if part.network for one in part.hosts or ("",)]
     return LOCAL_HOSTS.issuperset(host.rpartition(":")[0].strip("[]") for host in hosts)
 

@@ -1,4 +1,4 @@
-"""What this session knows to be secret, and where from: the environment, bayou's own credentials, `.env` files."""
+"""The secrets that a session knows, from the environment, bayou's credentials, and `.env` files."""
 
 import os
 import stat
@@ -30,13 +30,13 @@ _PATHS = late(
 )
 FileStamp = tuple[int, int, int]
 SecretsOfFile = tuple[tuple[KnownValue, ...], tuple[KnownValue, ...]]
-"""What is known of a file, and its assignments whose value alone tells nothing."""
+"""The secrets of a file, and assignments that are only recognised with their name."""
 ReadSecrets = Callable[[str, str], SecretsOfFile]
-"""From path and text."""
+"""Reads secrets from a file's path and text."""
 
 
 class SecretSources(msgspec.Struct, frozen=True, kw_only=True):
-    """Where what is known comes from."""
+    """Where known secrets come from."""
 
     agent_dir: Path | None = None
     home: Path = msgspec.field(default_factory=Path.home)
@@ -44,7 +44,7 @@ class SecretSources(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KnownSecrets:
-    """Grows with the files that are looked at. Looking is for a thread."""
+    """The known secrets, growing with the files that are searched. Searching is for a thread."""
 
     def __init__(self, places: SecretSources) -> None:
         self._places = places
@@ -62,13 +62,13 @@ class KnownSecrets:
             yield from known
 
     def named(self) -> Iterator[KnownValue]:
-        """Those whose value alone tells nothing: too short, or a word."""
+        """Yields secrets that are only recognised with their name: short values and words."""
         for named in tuple(self._named_of.values()):
             yield from named
 
     def look(self, cwd: Path | None, texts: Iterable[str] = ()) -> None:
-        """At bayou's own files, at those of the folder, and at those that the texts name. Without a folder: what is
-        worked with is on another machine."""
+        """Searches bayou's files, the files of the folder, and files named in `texts`. Without a folder: the
+        work is on another machine."""
         if self._places.agent_dir is not None:
             own: tuple[tuple[str, ReadSecrets], ...] = (
                 ("auth.json", _from_auth_file),
@@ -85,7 +85,7 @@ class KnownSecrets:
                 self.look_into(path)
 
     def learn(self, source: str, values: Iterable[KnownValue]) -> None:
-        """What stands in no file: a command printed it, or an extension brought it. `source`: whose they are."""
+        """Adds secrets that are in no file: output of a command, or from an extension. `source`: their owner."""
         before = self._of.get(source, ())
         added = tuple(one for one in dict.fromkeys(values) if one not in before)
         if added:
@@ -93,7 +93,7 @@ class KnownSecrets:
             self.version = next(self._numbers)
 
     def look_into(self, path: Path) -> None:
-        """At one file that holds secrets by its name, or a private key."""
+        """Searches a file whose name marks it as secret, or a private key."""
         if holds_secrets(str(path)):
             self._read_file(path, _from_env_file)
         else:
@@ -156,7 +156,7 @@ def _from_variables(env: Mapping[str, str]) -> Iterator[KnownValue]:
 
 
 def _from_auth_file(path: str, text: str) -> SecretsOfFile:
-    """Keys and tokens by provider; expiry and account names are none."""
+    """Returns keys and tokens by provider, without expiry and account names."""
     return tuple(
         KnownValue(f"{provider}-{field}", value)
         for provider, entry in _parse_object(text).items()
@@ -175,7 +175,7 @@ def _from_models_file(path: str, text: str) -> SecretsOfFile:
 
 
 def _from_headers(owner: str, headers: Mapping[str, Any]) -> Iterator[KnownValue]:
-    """Those that sound secret."""
+    """Yields headers whose name sounds secret."""
     for name, said in headers.items():
         value = _literal_key(said)
         if value and (name.lower() == "authorization" or looks_secret(name.replace("-", "_"), value)):
@@ -183,7 +183,7 @@ def _from_headers(owner: str, headers: Mapping[str, Any]) -> Iterator[KnownValue
 
 
 def _from_mcp_file(path: str, text: str) -> SecretsOfFile:
-    """What MCP servers are handed: headers and variables that sound secret, and a client's own secret."""
+    """Returns secrets of MCP servers: headers and variables that sound secret, and client secrets."""
     found: list[KnownValue] = []
     for server, entry in _as_dict(_parse_commented_object(text).get("mcpServers")).items():
         said = {**_as_dict(_as_dict(entry).get("env")), **_as_dict(_as_dict(entry).get("headers"))}
@@ -212,7 +212,7 @@ def _from_env_file(path: str, text: str) -> SecretsOfFile:
 
 
 def _from_key_file(path: str, text: str) -> SecretsOfFile:
-    """The lines of a private key, of which a page may show some without its beginning."""
+    """Returns the lines of a private key, since a page may show some without the beginning."""
     lines = key_lines(text).spans if LITERAL in text or ENCODED in text else ()
     return tuple(
         KnownValue("private-key", text[start:end], is_plain=True) for start, end in lines[:_MAX_KEY_LINES]
@@ -227,7 +227,7 @@ def _parse_object(text: str) -> dict[str, Any]:
 
 
 def _parse_commented_object(text: str) -> dict[str, Any]:
-    """Of a file that people edit, comments and all."""
+    """Parses a JSON file that people edit, with comments."""
     try:
         return _as_dict(parse(text))
     except JsonFault:
@@ -239,7 +239,7 @@ def _as_dict(value: Any) -> dict[str, Any]:
 
 
 def _literal_key(value: Any) -> str:
-    """A key itself, and not the name of a variable or a command that tells it."""
+    """Returns a literal key, not the name of a variable or a command."""
     return value if isinstance(value, str) and not value.startswith(("$", "!")) else ""
 
 

@@ -1,6 +1,5 @@
-"""The mask on the way of a call: what it says and returns is masked, and in the arguments of tools that change a file
-a mark becomes the secret again, in the file that it came from and nowhere else.
-"""
+"""Masks the results of tool calls, and replaces placeholders in arguments by the secrets of the file being
+changed."""
 
 import re
 from collections import OrderedDict
@@ -28,11 +27,11 @@ _MAX_KEY_FILES: Final = 20
 _KEY_LINE: Final = late(
     r"^(?:([^\n]{1,300}?)[:-]\d+[:-] ?)?[ \t+]{0,8}[A-Za-z0-9+/]{40,}={0,2}$", re.MULTILINE
 )
-"""A line that may be one of a private key; its first group is the file, where a search names it."""
+"""Matches a line that may belong to a private key; the first group is the file, where a search names it."""
 
 
 class MaskedCalls:
-    """For one session's calls."""
+    """Masks the calls of one session."""
 
     def __init__(self, masking: SessionMask) -> None:
         self._masking = masking
@@ -44,8 +43,8 @@ class MaskedCalls:
         return self._masking.mask() is not None
 
     def begin(self, reading: CallReading) -> dict[str, Any] | None:
-        """Before a call runs. The arguments with the secrets of the file that it changes, or None if there are none.
-        Raises `ToolError` for a mark that does not belong there. For a thread."""
+        """Returns the arguments with the secrets of the changed file, or None if there are none. Runs before
+        the call, in a thread. Raises `ToolError` for a placeholder of another file."""
         if not self.are_needed:
             return None
         texts = tuple(texts_of(reading.shown_arguments))
@@ -58,13 +57,13 @@ class MaskedCalls:
         return None
 
     def progress(self, result: ToolResult) -> ToolResult:
-        """What a tool says on its way."""
+        """Masks an intermediate result of a tool."""
         return self._masked(result, "") if self.are_needed else result
 
     def before(
         self, result: ToolResult, real_paths: Sequence[str], context: ToolContext, where: str = ""
     ) -> ToolResult:
-        """What is told of files while a call is only arriving; for a thread."""
+        """Masks the preview of an arriving call; for a thread."""
         if not self.are_needed:
             return result
         texts = (result.text, *texts_of(result.details))
@@ -76,7 +75,7 @@ class MaskedCalls:
         return self._masked(result, where)
 
     def result(self, reading: CallReading, result: ToolResult) -> ToolResult:
-        """What came of a call, as it enters the session. For a thread."""
+        """Masks the result of a call before it enters the session. For a thread."""
         if not self.are_needed:
             return result
         context, name, files = reading.context, reading.tool.name, workspace_of(reading.context).files
@@ -143,7 +142,7 @@ class MaskedCalls:
         return with_texts(shown, lambda text: _with_secrets(text, known))
 
     def _read_marks(self, path: str, files: FileOperations) -> str:
-        """Keeps what marks stand for in a file; answers its text."""
+        """Remembers the secrets behind placeholders of a file; returns its text."""
         if isinstance(files, LocalFiles):
             self._masking.known.look_into(Path(path))
         mask = self._masking.mask()
@@ -172,7 +171,7 @@ def _is_file(files: FileOperations, path: str) -> bool:
 
 
 def _files_of_keys(text: str, path: str | None, cwd: Path) -> Iterator[str]:
-    """Files of which a text shows what may be lines of a private key."""
+    """Yields files that a text quotes lines of a private key from."""
     names = dict.fromkeys(found[1] or path for found in _KEY_LINE.finditer(text))
     for name in [one for one in names if one][:_MAX_KEY_FILES]:
         yield absolute(name, cwd)

@@ -1,4 +1,4 @@
-"""Commands about secrets: what was masked, what is none of them, sending a prompt as it is."""
+"""Commands about secrets: what was masked, marking false alarms, sending a prompt unmasked."""
 
 from collections.abc import Sequence
 

@@ -1,9 +1,8 @@
-"""The mask of one session: what enters it has its secrets masked once, so that the model, the file, programs, exports
-and search see the same.
+"""Masks secrets in everything that enters a session, once, so that model, file, programs, exports and search see the
+same text.
 
-What a secret looks like is `tools.masking`'s business; what is known to be one, `known_secrets`'; calls of tools and
-the files in which a mark becomes the secret again, `masked_calls`'.
-"""
+`tools.masking` recognises secrets, `known_secrets` knows values, `masked_calls` masks tool calls and restores
+secrets in changed files."""
 
 import asyncio
 import os
@@ -34,18 +33,18 @@ M = TypeVar("M", UserMessage, CustomMessage, BashExecutionMessage)
 
 
 class MaskedSecret(msgspec.Struct, frozen=True, kw_only=True):
-    """One secret that was masked in this session."""
+    """A secret that was masked in this session."""
 
     mark: str
     kind: str
     digest: str
     where: str
-    """What brought it last: a tool with its path, or the prompt."""
+    """The most recent source: a tool with its path, or the prompt."""
     count: int = 1
 
 
 class SessionMask:
-    """One session's."""
+    """The mask of one session."""
 
     def __init__(
         self,
@@ -70,18 +69,18 @@ class SessionMask:
     # What is masked
 
     def mask(self) -> Mask | None:
-        """As it is now; None where nothing is to be masked."""
+        """Returns the current mask; None where masking is off."""
         return self._mask(as_bytes=False)
 
     def look(self, *texts: str) -> None:
-        """At files that may have changed, and at those that the texts name; for a thread."""
+        """Searches changed files, and files named in the texts, for secrets; for a thread."""
         if self.mask() is not None:
             self.known.look(self._folder(), texts)
             self._has_looked = True
             self.mask()
 
     def mask_of_bytes(self) -> Mask | None:
-        """The same, for output that is still bytes."""
+        """Returns the mask for output in bytes."""
         return self._mask(as_bytes=True)
 
     def _mask(self, *, as_bytes: bool) -> Mask | None:
@@ -103,14 +102,14 @@ class SessionMask:
         return made[1]
 
     def _shared_marker(self) -> Marker:
-        """One for the session, though threads may want the first at once: the marks of two would be others."""
+        """Returns the session's marker, created once: two markers would make different placeholders."""
         with self._making_marker:
             if self._marker is None:
                 self._marker = Marker(_load_or_create_key(self._places.agent_dir))
             return self._marker
 
     def text(self, text: str, where: str) -> str:
-        """With its secrets masked."""
+        """Returns the text with its secrets masked."""
         mask = self.mask()
         if mask is None or not text:
             return text
@@ -121,8 +120,8 @@ class SessionMask:
         return done
 
     def sections(self, sections: Mapping[str, str]) -> dict[str, str]:
-        """Those of the system prompt. The same texts give the same bytes until more is known: the provider's cache
-        holds."""
+        """Masks the sections of the system prompt. The same texts give the same bytes until more secrets are
+        known, so that the provider's cache holds."""
         if not self._has_looked:
             self.look()
         mask = self.mask()
@@ -139,7 +138,7 @@ class SessionMask:
         return done
 
     async def words(self, text: str, where: str) -> str:
-        """What is said to a model beside the conversation."""
+        """Masks text that is sent to a model outside of the conversation."""
 
         def masked() -> str:
             self.look(text)
@@ -148,14 +147,14 @@ class SessionMask:
         return await asyncio.to_thread(masked) if self.mask() is not None else text
 
     def value(self, value: Any, where: str) -> Any:
-        """All texts in data of that kind, names included. Where there is no secret in all of it, it stays as it is."""
+        """Masks all texts in JSON data, keys included. Data without secrets is returned unchanged."""
         mask = self.mask()
         if mask is None or value is None or mask.finds_nothing(texts_of(value, names=True)):
             return value
         return with_texts(value, lambda text: self.text(text, where))
 
     def said(self, message: M, where: str) -> M:
-        """What somebody says to the model."""
+        """Masks a message to the model."""
         mask = self.mask()
         if mask is None or mask.finds_nothing(_texts_in(message)):
             return message
@@ -188,15 +187,15 @@ class SessionMask:
 
     @property
     def found(self) -> tuple[MaskedSecret, ...]:
-        """What was masked in this session, the latest last."""
+        """Returns the secrets masked in this session, the latest last."""
         return tuple(self._found.values())
 
     def marks_in(self, text: str) -> tuple[str, ...]:
-        """Those that this session made."""
+        """Returns the placeholders of this session in a text."""
         return tuple(mark for mark in self._found if mark in text)
 
     def call_no_secret(self, digest: str) -> MaskedSecret:
-        """What stands behind that mark is shown from now on. Raises `Unable`."""
+        """Stops masking the value behind a placeholder. Raises `Unable`."""
         wanted = digest.removeprefix(BEGINNING).removesuffix("]").rpartition(":")[2]
         known = next((one for one in self._found.values() if one.digest == wanted), None)
         if known is None:
@@ -216,7 +215,7 @@ def _texts_in(message: UserMessage | CustomMessage | BashExecutionMessage) -> li
 
 
 def _load_or_create_key(agent_dir: Path | None) -> bytes:
-    """This installation's, made when it is first needed; for this run only where it cannot be kept."""
+    """Returns the installation's key, created when first needed; temporary where it cannot be stored."""
     made = os.urandom(_KEY_BYTES)
     if agent_dir is None:
         return made
@@ -253,7 +252,7 @@ def _read_key(path: Path) -> bytes | None:
 
 
 def custom_patterns(patterns: Iterable[str]) -> tuple[tuple[Own, ...], tuple[str, ...]]:
-    """`KIND: EXPRESSION`, and what is wrong with some of them."""
+    """Parses `KIND: EXPRESSION` patterns; returns them and the errors."""
     found: list[Own] = []
     problems: list[str] = []
     for text in patterns:

@@ -1,8 +1,7 @@
-"""What a call would change in files, looked at before it runs.
+"""Previews the file changes of a tool call before it runs.
 
-While a call only waits to run, files are looked at that the model may read unasked. A person who asks for the whole
-change sees it for every file.
-"""
+Only files that the model may read without a question are read for a waiting call. When the user asks for the
+whole change, every file is shown."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -23,11 +22,11 @@ if TYPE_CHECKING:
     from tools.edits.preview import SeenFile
 
 MAX_BYTES = 2_000_000
-"""Of a file that is looked at for a preview."""
+"""Maximum size of a file in a preview."""
 
 
 class CallPreview:
-    """The diffs of one session's calls, before they run."""
+    """The diffs of a session's calls before they run."""
 
     def __init__(self, toolbox: Toolbox, permits: PermissionGate, masks: MaskedCalls) -> None:
         self._toolbox = toolbox
@@ -35,14 +34,14 @@ class CallPreview:
         self._masks = masks
 
     def is_for(self, name: str) -> bool:
-        """Whether that tool's calls have one."""
+        """Whether calls of this tool have a preview."""
         tool = self._toolbox.callable().get(name)
         return tool is not None and tool.preview is not None
 
     async def of(
         self, name: str, arguments: Mapping[str, Any], *, is_for_person: bool = False
     ) -> ToolResult | None:
-        """The diffs as the details of a result; None where there is nothing to show beside the arguments."""
+        """Returns the diffs as details of a result; None where the arguments say everything."""
         tool = self._toolbox.callable().get(name)
         if tool is None or tool.preview is None:
             return None
@@ -63,7 +62,7 @@ class CallPreview:
         return made if is_for_person else self.masked(made, tuple(diff.real for diff in diffs if diff.real))
 
     def masked(self, result: ToolResult, real_paths: tuple[str, ...], where: str = "") -> ToolResult:
-        """A result of before the call, with its secrets masked. For a thread."""
+        """Masks the secrets of a preview. For a thread."""
         return self._masks.before(result, real_paths, self.context(), where=where)
 
     def context(self) -> ToolContext:
@@ -74,11 +73,12 @@ class CallPreview:
         return self._toolbox.workspace
 
     def look(self, raw: str) -> "SeenFile":
-        """A file by its path as it was sent, if the model may read it unasked. For a thread."""
+        """Reads a file by the path in the arguments, if the model may read it without a question. For a
+        thread."""
         return self._read(raw, self._may_be_shown)
 
     def _read_for_person(self, raw: str) -> "SeenFile":
-        """Any file, and every line of it as if the model had read it: whether it did, the call itself finds out."""
+        """Reads any file, as if the model had read every line; the call itself checks that later."""
         from tools.edits.shown import ShownLines  # noqa: PLC0415  (as in `_read`)
         from tools.files.snapshots import Snapshot  # noqa: PLC0415
 

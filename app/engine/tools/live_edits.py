@@ -1,4 +1,4 @@
-"""Edits while their arguments arrive: an answer is stopped at one whose old text is not in its file
+"""Watches edits while their arguments arrive: stops an answer whose old text is not in the file
 (`edit.streamingAbort`)."""
 
 import asyncio
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 _MIN_SECONDS: Final = 0.15
 _PAUSE_PER_CHECK: Final = 5
-"""A look that cost t is followed by the next after at least this many t."""
+"""After a check that took t, the next one waits at least this many t."""
 _STOPPED_TEXT: Final = (
     "The call was stopped at this edit, before the rest of it was written: nothing behind it was read."
 )
 
 
 class _StreamingCall:
-    """The first call of an answer, where it edits."""
+    """The first call of an answer, if it is an edit."""
 
     def __init__(self, index: int, id: str, tool: Tool) -> None:
         self.index = index
@@ -49,7 +49,7 @@ class _StreamingCall:
         self.is_complete = False
 
     def complete_edits(self) -> dict[str, Any] | None:
-        """The arguments up to the last complete edit; None while it cannot be told what they will be."""
+        """Returns the arguments up to the last complete edit; None while they are incomplete."""
         pieces, self.pieces = self.pieces, []
         self.arguments.feed("".join(pieces))
         whole = self.arguments.whole()
@@ -64,7 +64,7 @@ class _StoppedEdit(msgspec.Struct, frozen=True, kw_only=True):
 
     index: int
     call: ToolCall
-    """As far as it was complete."""
+    """The call with the complete part of its arguments."""
     result: ToolResult
 
 
@@ -121,7 +121,7 @@ class LiveEdits(CallWatch):
         return _StreamingCall(event.content_index, event.id, tool) if is_edit else None
 
     def _check(self, call: _StreamingCall) -> None:
-        """Looks beside the stream, one look at a time."""
+        """Checks the edits in a thread, one check at a time."""
         if self._checking is None or self._checking.done():
             self._checking = asyncio.create_task(self._keep_checking(call))
 
@@ -153,7 +153,7 @@ class LiveEdits(CallWatch):
         return time.thread_time() - began, stop
 
     def _would_run(self, call: ToolCall) -> bool:
-        """Whether the call would run unasked and with these arguments, and be refused by the tool itself."""
+        """Whether the call would run without a question, with unchanged arguments, and fail in the tool."""
         if self._hooks.changes_calls() or any(BEGINNING in text for text in texts_of(call.arguments)):
             return False
         effects = self._toolbox.effects_of(call.name, call.arguments)
@@ -190,10 +190,10 @@ class LiveEdits(CallWatch):
 
 
 def _normalised_arguments(tool: Tool, raw: dict[str, Any]) -> dict[str, Any]:
-    """By the names that the tool has."""
+    """Returns the arguments under the tool's own names."""
     if tool.prepare is None:
         return raw
     try:
         return tool.prepare(dict(raw))
-    except Exception:  # noqa: BLE001  (a tool's own preparation of arguments; it is told where they are checked)
+    except Exception:  # noqa: BLE001  (the tool's own code; the call itself reports the error)
         return {}

@@ -1,7 +1,6 @@
-"""A tool call within a tool call: it goes the same steps (`app.agent.tool_pipeline`), but is no message.
+"""Runs tool calls within tool calls through the same pipeline (`app.agent.tool_pipeline`), without messages.
 
-Events carry the outer call's id; the model sees only what the outer tool makes of the result.
-"""
+Events carry the outer call's id; the model sees only what the outer tool makes of the result."""
 
 import asyncio
 import itertools
@@ -26,7 +25,7 @@ from tools.results import ToolResult
 
 
 class _OuterCall:
-    """The calls within one call, as long as one of them is under way."""
+    """The nested calls of one call, while one of them is running."""
 
     def __init__(self, pipeline: ToolPipeline) -> None:
         self.pipeline = pipeline
@@ -37,7 +36,7 @@ class _OuterCall:
 class NestedCalls(msgspec.Struct, eq=False):
     toolbox: Toolbox
     choice: ModelChoice
-    """Who reads what the tools bring."""
+    """The model that reads the results."""
     jobs: JobTable
     hooks: Hooks
     gate: Gate
@@ -50,7 +49,7 @@ class NestedCalls(msgspec.Struct, eq=False):
     _to_background: set[str] = msgspec.field(default_factory=set[str])
 
     def tool_context(self, call: ToolCall, progress: Progress) -> ToolContext:
-        """What a call of a tool is given, this way to others among it."""
+        """Returns the context of a tool call, including the means to make nested calls."""
         model, workspace = self.choice.model, self.toolbox.workspace
         return ToolContext(
             call_id=call.id,
@@ -65,14 +64,14 @@ class NestedCalls(msgspec.Struct, eq=False):
         )
 
     def send_to_background(self, call_id: str) -> None:
-        """The person asked that this running call be waited for no longer."""
+        """Sends a running call to the background, as the user asked."""
         self._to_background.add(call_id)
 
     def within(self, parent_id: str) -> "NestedCaller":
         return NestedCaller(self, self.toolbox, parent_id)
 
     async def run(self, name: str, arguments: dict[str, Any], parent_id: str) -> ToolResult:
-        """Never raises for what the tool or a hook does; only being cancelled goes through."""
+        """Runs a nested call. Errors of tools and hooks become results; only cancellation is raised."""
         call = ToolCall(id=f"{parent_id}/{next(self._numbers)}", name=name, arguments=arguments)
         within = self._outer_call(parent_id)
         async with within.turn:
@@ -126,7 +125,7 @@ class NestedCalls(msgspec.Struct, eq=False):
 
 
 class NestedCaller:
-    """The calls that one call may make; a `ToolCaller`."""
+    """Makes the nested calls of one call; a `ToolCaller`."""
 
     def __init__(self, nested: NestedCalls, toolbox: Toolbox, parent_id: str) -> None:
         self._nested = nested

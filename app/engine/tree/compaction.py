@@ -1,4 +1,4 @@
-"""Compaction as faces and extensions ask for it: at once, as a draft to be read, and undone."""
+"""Compaction for interfaces and extensions: at once, as a draft, and undone."""
 
 import msgspec
 
@@ -13,7 +13,7 @@ from app.values.events import CompactionResult
 
 
 class Compaction(msgspec.Struct, frozen=True, kw_only=True):
-    """The compaction of one session. Each method waits its turn: `Compactor` does the work."""
+    """The compaction of one session. Each method waits for a running summary; `Compactor` does the work."""
 
     compactor: Compactor
     conversation: Conversation
@@ -22,28 +22,28 @@ class Compaction(msgspec.Struct, frozen=True, kw_only=True):
     branches: Navigation
 
     async def run(self, instructions: str | None = None) -> CompactionResult:
-        """Replaces the older part of the context by a summary. A run that is under way is stopped first."""
+        """Replaces the older part of the context by a summary, after stopping a running run."""
         await self.runner.abort()
         self.readiness.require_model()
         return await self.compactor.compact("manual", instructions)
 
     async def draft(self, instructions: str | None = None) -> CompactionDraft:
-        """The summary that `run` would leave, for a person to read and change; nothing is recorded."""
+        """Returns the summary that `run` would write, for the user to edit; nothing is recorded."""
         self.readiness.require_idle("Compaction")
         self.readiness.require_model()
         return await self.compactor.draft(instructions)
 
     async def accept(self, draft: CompactionDraft) -> CompactionResult:
-        """Compacts by a draft, as a person changed it."""
+        """Compacts with a draft as the user edited it."""
         self.readiness.require_idle("Compaction")
         return await self.compactor.compact("manual", draft=draft)
 
     async def record(self, summary: str, first_kept_entry_id: str | None) -> bool:
-        """Records a summary that an extension wrote; False, told, when there is nothing that it could stand for."""
+        """Records a summary of an extension; returns False, after a notice, if there is nothing to replace."""
         return await self.compactor.record_extension_summary(summary, first_kept_entry_id)
 
     async def undo(self) -> str | None:
-        """Goes back to the full history, before the last compaction; returns the prompt that it stood behind."""
+        """Returns to the full history before the last compaction; returns the prompt that preceded it."""
         path = self.conversation.log.path_to()
         found = next((entry for entry in reversed(path) if isinstance(entry, CompactionEntry)), None)
         if found is None:

@@ -1,7 +1,6 @@
-"""Going elsewhere: another point of the session's tree, another branch merged into this one, another session's file.
+"""Navigation: to another point of the session's tree, to another session's file, and merging a branch.
 
-What all of these share is that the context becomes another one: counts, model and waiting deliveries follow it.
-"""
+All of these replace the context; counts, model and pending deliveries follow."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -32,18 +31,18 @@ SwitchReason = Literal["new", "resume", "fork", "tree", "reload"]
 
 
 class NavigationResult(msgspec.Struct, frozen=True, kw_only=True):
-    """At another point of the tree."""
+    """The outcome of going to another point of the tree."""
 
     text: str | None = None
-    """Going to a prompt means going before it: this is its text, for the editor."""
+    """The text of the chosen prompt, for the editor: going to a prompt means going before it."""
     summary: BranchSummaryEntry | None = None
-    """Of the branch that was left."""
+    """The summary of the branch that was left."""
     files: RestoredData | None = None
-    """What was put back."""
+    """The restored files."""
 
 
 class Navigation(msgspec.Struct, frozen=True, kw_only=True):
-    """Moves one session about."""
+    """Navigates one session."""
 
     core: SessionCore
     places: SessionPaths
@@ -54,9 +53,9 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
     servers: McpServers
     readiness: Preconditions
     stop: Callable[[], Awaitable[None]]
-    """Ends what is under way, and returns when it has."""
+    """Stops the running operations, and returns when they have ended."""
     enter: Callable[[Path], Awaitable[None]]
-    """Makes a folder the one that this session works in."""
+    """Makes a folder the session's working folder."""
 
     # In the tree
 
@@ -65,7 +64,8 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         entry_id: str | None,
         wish: NavigationOptions = NavigationOptions(),  # noqa: B008  (frozen)
     ) -> NavigationResult:
-        """Moves to a point of the tree; None is before everything. The branch that is left may be summarised there."""
+        """Moves to a point of the tree; None is before everything. The branch that is left may be summarised
+        there."""
         text = None
         self.readiness.require_idle("Going to another point of the session")
         if entry_id is not None:
@@ -111,7 +111,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         await self.open(log, "new")
 
     async def switch_to(self, name: str) -> None:
-        """Goes on with the file of this name, or with a new session that will be written there."""
+        """Continues with the file of this name, or with a new session in it."""
         if self.places.is_at(self.core.conversation.log, name):  # it is here already
             await self.stop()
             return
@@ -121,7 +121,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         await self.open(log, "resume")
 
     async def fork(self, entry_id: str, position: Literal["before", "at"] = "before") -> bool:
-        """Goes on in a copy that ends before or at an entry. False: an extension wants to stay."""
+        """Continues in a copy that ends before or at an entry. Returns False if an extension prevents it."""
         from app.sessions.fork import clone, fork_before  # noqa: PLC0415  (with what reads whole sessions)
 
         log = self.core.conversation.log
@@ -138,7 +138,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         return True
 
     async def open(self, log: SessionLog, reason: SwitchReason, *, stays: bool = False) -> None:
-        """A session acts in its own folder, unless somebody who was asked wants it to go on here (`stays`)."""
+        """Opens a session in its own folder, or in the current folder if the user asked for it (`stays`)."""
         self.readiness.require_idle("Switching sessions")
         is_elsewhere = reason in ("new", "resume", "fork")
         if is_elsewhere and not await self.core.hooks.may_leave(reason, log.path):
@@ -159,7 +159,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         self.servers.resume()
 
     def _recover_files(self) -> None:
-        """What a crash left of changes to files."""
+        """Records file changes that a crash left unrecorded."""
         told = self.files.kept.recover()
         if told is not None:
             self.core.conversation.log.problems.append(told)
@@ -167,7 +167,8 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
     def restore(
         self, *, restores_model: bool, restores_thinking: bool = True, name: str | None = None
     ) -> bool:
-        """At the start; whether the log names a model. One that is not there may still come, with an extension."""
+        """Restores model and thinking level at the start; returns whether the log names a model. A missing
+        model may still come with an extension."""
         log = self.core.conversation.log
         names_model = bool(log.entries) and self._restore_choice(
             model=restores_model, thinking=restores_thinking
@@ -185,7 +186,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
             self.core.queues.hold_for_next_turn(lost)
 
     def _restore_choice(self, *, model: bool = True, thinking: bool = True) -> bool:
-        """Takes up the model and thinking level that the log was left with; whether it names a model."""
+        """Restores the model and thinking level of the log; returns whether it names a model."""
         log = self.core.conversation.log
         projection = settings_above(log.upwards(), log.upwards(without_messages=True))
         if projection.model is not None and model:

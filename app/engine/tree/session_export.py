@@ -1,4 +1,4 @@
-"""Writing a session for people and other programs: HTML, Markdown or JSONL, by the file's ending."""
+"""Exports a session as HTML, Markdown or JSONL, chosen by the file's ending."""
 
 import os
 from pathlib import Path
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 _UNMASKED_FIELDS = frozenset(
     ("id", "parentId", "timestamp", "data", "textSignature", "thinkingSignature", "thoughtSignature")
 )
-"""Pictures, and what a provider or the tree goes by: nothing that anybody wrote."""
+"""Fields without text: pictures, and data of providers and of the tree."""
 
 
 def masked_entries(masking: SessionMask, folder: Path) -> "ChangeEntry":
-    """With the secrets of each entry masked, those too that an older or another program wrote down."""
+    """Returns a function that masks the secrets of an entry, also of entries by older or other programs."""
     masking.known.look(folder if folder.is_dir() else None)
 
     def masked(entry: Entry) -> Entry:
@@ -40,9 +40,9 @@ def export_session(
     draw: "DrawCard | None" = None,
     folder: Path | None = None,
 ) -> Path:
-    """`change`: what becomes of each entry, its secrets above all. `draw`: how the session's tools show their calls;
-    without a session that is open, those that come with bayou. Returns where it was written; without a target,
-    an HTML page in `folder`. Raises `OSError`."""
+    """Exports a session and returns the written path. `change`: transforms each entry, masking its secrets.
+    `draw`: draws tool calls; by default the built-in tools do. Without a target it writes an HTML page in
+    `folder`. Raises `OSError`."""
     if target is None:
         stem = log.path.stem if log.path else log.session_id
         target = (folder or Path.cwd()) / f"bayou-session-{stem}.html"
@@ -52,14 +52,14 @@ def export_session(
 
 
 def _write(target: Path, data: bytes) -> None:
-    """A conversation is for its person alone; who wants to share it says so by the file's mode."""
+    """Writes a file that only the user can read; they can change its mode to share it."""
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
 
 
 def _rendered(log: SessionLog, suffix: str, change: "ChangeEntry", draw: "DrawCard | None") -> bytes:
-    # Each form has parts of its own; only the one that is asked for is loaded.
+    # Only the modules of the requested format are imported.
     if suffix == ".jsonl":
         from app.sessions.export.jsonl import export_jsonl  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Where sessions begin and continue: which log belongs to what the person asked for."""
+"""Finds and creates session files: which log belongs to the user's choice."""
 
 from functools import partial
 from pathlib import Path
@@ -14,19 +14,19 @@ from tools.files.presence import exists
 
 
 class SessionPaths(msgspec.Struct, kw_only=True):
-    """The folder of one project's sessions."""
+    """The folder of a project's sessions."""
 
     own: Path
-    """bayou's own folder of sessions, for when the settings name no other."""
+    """bayou's folder of sessions, unless the settings name another."""
     cwd: Path
     in_force: InForce = msgspec.field(default_factory=InForce)
 
     def enter(self, folder: Path) -> None:
-        """From now on it is this project's."""
+        """Switches to the project in this folder."""
         self.cwd = folder
 
     def is_elsewhere(self, log: SessionLog) -> bool:
-        """Whether a session belongs to another folder, and that is there."""
+        """Whether a session belongs to another folder that exists."""
         return log.cwd.is_absolute() and not is_same_folder(str(log.cwd), self.cwd) and not log.is_cwd_gone
 
     @property
@@ -36,7 +36,7 @@ class SessionPaths(msgspec.Struct, kw_only=True):
 
     @property
     def is_custom(self) -> bool:
-        """The root was named by the person: files lie directly in it."""
+        """Whether the user named the root: files are stored directly in it."""
         return bool(self.in_force.settings.sessions.session_dir)
 
     @property
@@ -60,7 +60,7 @@ class SessionPaths(msgspec.Struct, kw_only=True):
         return SessionLog.open(path, read_only=read_only, fsync=self.sync, cwd=self.cwd)
 
     def open_newer(self, path: Path) -> SessionLog:
-        """A file in a version of the format that only a newer bayou writes: it can be looked at."""
+        """Opens a file of a newer format version, read-only."""
         log = self.open(path, read_only=True)
         log.problems.append(
             f"{path} was written by a newer bayou; it is open read-only. Update to go on with it."
@@ -68,44 +68,45 @@ class SessionPaths(msgspec.Struct, kw_only=True):
         return log
 
     def open_or_begin(self, name: str) -> SessionLog:
-        """An existing file, or a new session that will be written to this path."""
+        """Opens an existing file, or starts a new session in this path."""
         path = self._path(name)
         if exists(path):
             return self.open(path)
         return SessionLog.create(path.parent, self.cwd, name=path.name, fsync=self.sync)
 
     def is_at(self, log: SessionLog, name: str) -> bool:
-        """Whether this is the log's own file, which is locked by us."""
+        """Whether this is the log's own file, which this process has locked."""
         return log.path is not None and self._path(name).resolve() == log.path.resolve()
 
     def _path(self, name: str) -> Path:
         return self.cwd / Path(name).expanduser()
 
     def latest(self) -> SessionLog | None:
-        """This project's most recent session."""
+        """Returns this project's most recent session."""
         path = latest(self.folder, self.cwd)
         return self.open(path) if path else None
 
     def find(self, id_or_path: str) -> SessionLog:
-        """By file or by (part of an) id. Raises a `SessionError` when there is none."""
+        """Finds a session by file or by (part of an) id. Raises a `SessionError` when there is none."""
         return self.open(find(id_or_path, self.root, self.cwd))
 
     def with_id(self, session_id: str) -> SessionLog:
-        """The session of this id in this project, or a new one."""
+        """Returns the session of this id in this project, or a new one."""
         for path in self.folder.glob(f"*_{session_id}.jsonl"):
             return self.open(path)
         return self.new(session_id=session_id)
 
     def fork(self, id_or_path: str, *, session_id: str | None = None) -> SessionLog:
-        """A copy of a session, whatever project it is from, to go on with here."""
+        """Copies a session of any project, to continue here."""
         return self.copy(self.named(id_or_path), session_id=session_id)
 
     def named(self, id_or_path: str) -> Path:
-        """The file of a session, by path or by (part of an) id. Raises a `SessionError` when there is none."""
+        """Returns the file of a session, by path or by (part of an) id. Raises a `SessionError` when there is
+        none."""
         return find(id_or_path, self.root, self.cwd)
 
     def copy(self, source: Path, *, session_id: str | None = None, about: Path | None = None) -> SessionLog:
-        """All branches of a file, to go on with here, or in the folder `about`; the file itself is only read."""
+        """Copies all branches of a file, to continue here or in the folder `about`; the source is only read."""
         cwd = about or self.cwd
         folder = self.root if self.is_custom else session_folder(self.root, cwd)
         from app.sessions.fork import copy_session  # noqa: PLC0415  (a fork only)

@@ -1,4 +1,4 @@
-"""Commands that go elsewhere: other sessions, other points of the tree, and what there is to go to."""
+"""Commands for navigation: other sessions, other points of the tree, and listing them."""
 
 from collections.abc import Awaitable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -48,7 +48,7 @@ async def _catch_cancelled_switch(going: Awaitable[None]) -> results.Moved:
 
 @command("Go on from before a prompt, in a new file")
 async def fork(session: Session, entry_id: str) -> results.Forked:
-    """The prompt's text comes back."""
+    """Returns the prompt's text."""
     log = session.log
     if entry_id not in log or not _is_prompt(log.entry(entry_id)):
         raise Unable("Invalid entry ID for forking")
@@ -69,7 +69,7 @@ async def clone(session: Session) -> results.Moved:
 
 
 async def clone_from(session: Session, entry_id: str | None) -> bool:
-    """Goes on in a copy of everything down to an entry. False: an extension wants to stay."""
+    """Continues in a copy of everything down to an entry. Returns False if an extension prevents it."""
     if entry_id is None:
         raise Unable("Cannot clone session: no current entry selected")
     if not session.state.is_on_disk:
@@ -102,7 +102,7 @@ async def get_entries(session: Session, since: str | None = None) -> results.Ent
 
 @command("The entries as a tree", data=results.Tree)
 async def get_tree(session: Session) -> dict[str, Any]:
-    """Written as text without recursion: a session's tree is as deep as the session is long."""
+    """Writes the tree as text without recursion: a session's tree is as deep as the session is long."""
     log = session.log
     stamps = {entry.target_id: entry.timestamp for entry in log.entries if isinstance(entry, LabelEntry)}
     below: dict[str | None, list[Entry]] = {}
@@ -146,7 +146,7 @@ async def navigate_tree(
     label: str | None = None,
     restore_files: bool = False,
 ) -> results.Navigated:
-    """No entry: before everything."""
+    """`entry_id` None: goes before everything."""
     require_entry(session, entry_id)
     wish = _navigation_options(summarize, custom_instructions, replace_instructions, label)
     wish = msgspec.structs.replace(wish, restores_files=restore_files)
@@ -164,7 +164,7 @@ async def merge_branch(
     replace_instructions: bool = False,
     label: str | None = None,
 ) -> results.Navigated:
-    """The entry is the end of the other branch."""
+    """`entry_id`: the end of the other branch."""
     require_entry(session, entry_id)
     wish = _navigation_options(True, custom_instructions, replace_instructions, label)
     with _catch_stopped_navigation():
@@ -175,7 +175,7 @@ async def merge_branch(
 def _navigation_options(
     summarise: bool, instructions: str | None, replaces: bool, label: str | None
 ) -> NavigationOptions:
-    """`replaces`: the instructions stand instead of bayou's own, and not beside them."""
+    """`replaces`: the instructions replace bayou's own instead of extending them."""
     return NavigationOptions(
         summarise=summarise, instructions=instructions, replaces_instructions=replaces, label=label
     )
@@ -190,7 +190,7 @@ async def undo_compaction(session: Session) -> results.Navigated:
 
 @contextmanager
 def _catch_stopped_navigation() -> Generator[None]:
-    """A move that somebody stopped has not happened, and is no error; the body is left then."""
+    """Treats a stopped navigation as no error; the rest of the block is skipped then."""
     try:
         yield
     except (NavigationStopped, SummaryCancelled):

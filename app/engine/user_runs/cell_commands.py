@@ -1,4 +1,4 @@
-"""Commands about the kernel: run a cell as the person, look at it, begin anew."""
+"""Commands about the Python kernel: running a cell for the user, inspecting and restarting it."""
 
 from pathlib import Path
 

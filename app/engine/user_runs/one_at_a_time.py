@@ -1,4 +1,4 @@
-"""What a person runs and waits for, one at a time: a command, a cell."""
+"""A command or cell that the user runs, one at a time."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -10,10 +10,10 @@ R = TypeVar("R")
 
 
 class SingleTask(Generic[R]):
-    """In a task of its own, so that stopping it does not stop whoever waits."""
+    """Runs one operation at a time in a separate task, so that stopping it does not cancel the caller."""
 
     def __init__(self, busy: str) -> None:
-        """`busy`: what is said to who wants a second one."""
+        """`busy`: the error text for a second operation."""
         self._busy = busy
         self._task: asyncio.Task[R] | None = None
 
@@ -26,7 +26,7 @@ class SingleTask(Generic[R]):
             self._task.cancel()
 
     async def run(self, begin: Callable[[], Coroutine[Any, Any, R]]) -> R | None:
-        """None: it was stopped before it began. Raises `Busy`."""
+        """Runs the operation; returns None if it was stopped before it began. Raises `Busy`."""
         if self.is_running:
             raise Busy(self._busy)
         task = self._task = asyncio.create_task(begin())

@@ -1,4 +1,4 @@
-"""What commands have of the person's own shell: its snapshot, looked at and taken anew."""
+"""The snapshot of the user's shell (aliases, functions) that commands start with."""
 
 from app.values.unable import Unable
 from tools.base import ToolError
@@ -7,23 +7,23 @@ from tools.workspace import Workspace
 
 
 class SessionShell:
-    """The snapshot of the person's shell that a session's commands begin with."""
+    """The shell snapshot of a session's commands."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
     @property
     def is_wanted(self) -> bool:
-        """Commands are to have it: by the settings, and where they run on this machine."""
+        """Whether commands use a snapshot: the setting is on, and they run on this machine."""
         return self._workspace.shell().own is not None and self._workspace.has_local_processes
 
     def view(self) -> ShellSnapshot | None:
-        """What was taken; None: nothing was needed yet, or nothing is wanted."""
+        """Returns the snapshot; None: it was not needed yet, or is off."""
         own = self._workspace.shell().own
         return own.known if own is not None else None
 
     async def take(self) -> ShellSnapshot:
-        """Anew, from the start-up files as they are now. Raises `Unable`."""
+        """Takes a new snapshot from the current start-up files. Raises `Unable`."""
         try:
             found = await own_snapshot(self._workspace, self._workspace.shell(), is_anew=True)
         except ToolError as problem:

@@ -1,4 +1,4 @@
-"""Cells that the person runs (`$ code`, `$$ code`), in the same kernel as the agent's."""
+"""Python cells that the user runs (`$ code`, `$$ code`), in the agent's kernel."""
 
 import asyncio
 import time
@@ -34,7 +34,7 @@ _SOURCE_LABEL = "your cell"
 
 
 class UserCell(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person's cell came to."""
+    """A cell of the user, with its result."""
 
     id: str
     code: str
@@ -43,7 +43,7 @@ class UserCell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UserCells(msgspec.Struct, eq=False):
-    """Runs a person's cells, one at a time, and looks at the kernel for them."""
+    """Runs the user's cells, one at a time, and inspects the kernel."""
 
     workspace: Workspace
     conversation: Conversation
@@ -51,7 +51,7 @@ class UserCells(msgspec.Struct, eq=False):
     masking: SessionMask
     nested: NestedCalls
     shell: UserShell
-    """Keeps what is recorded behind a turn that is under way."""
+    """Keeps messages until the current turn has ended."""
     telling: EventBus
     underway: SingleTask[ToolResult] = msgspec.field(
         default_factory=partial(SingleTask[ToolResult], "A cell is already running.")
@@ -70,7 +70,7 @@ class UserCells(msgspec.Struct, eq=False):
         resets: bool = False,
         exclude: bool = False,
     ) -> UserCell:
-        """Runs a person's cell; the model reads of it with the next request unless `exclude`. Raises `Unable`."""
+        """Runs a cell; the model reads it with the next request unless `exclude`. Raises `Unable`."""
         call = ToolCall(id=own_cell_id(uuid.uuid4().hex[:12]), name="eval", arguments={"code": code})
         if title:
             call.arguments["title"] = title
@@ -86,21 +86,21 @@ class UserCells(msgspec.Struct, eq=False):
         self.underway.abort()
 
     async def view(self) -> "KernelView | None":
-        """None: none was needed yet."""
+        """Returns the kernel's state; None: no kernel was needed yet."""
         return await self.workspace.kernel().view() if self.workspace.has_kernel else None
 
     async def restart(self) -> bool:
-        """The next cell begins with nothing. False: none runs."""
+        """Ends the kernel, so that the next cell starts a new one. Returns False if none runs."""
         if not self.workspace.has_kernel:
             return False
         return await self.workspace.kernel().restart()
 
     async def names_like(self, text: str) -> tuple[str, ...]:
-        """Names that go on from `text`, of the kernel that runs."""
+        """Returns names of the running kernel that start with `text`."""
         return await self.workspace.kernel().completed(text) if self.workspace.has_kernel else ()
 
     async def run_notebook(self, path: Path, wanted: str = "") -> tuple[UserCell, ...]:
-        """The code cells of a notebook, one after the other until one fails. `wanted`: `3`, `2-5`, `4-`."""
+        """Runs the code cells of a notebook until one fails. `wanted`: `3`, `2-5`, `4-`."""
         from tools.kernel.notebook import code_cells  # noqa: PLC0415  (only for notebooks)
 
         try:

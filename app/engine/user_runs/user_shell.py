@@ -1,4 +1,4 @@
-"""Commands that the person runs (`!cmd`, `!!cmd`): one at a time, with the model's own executor."""
+"""Commands that the user runs (`!cmd`, `!!cmd`): one at a time, with the executor of the model's commands."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,11 +19,11 @@ from tools.workspace import Workspace
 
 
 class CommandBlocked(Refused):
-    """An extension does not want it."""
+    """An extension blocked the command."""
 
 
 class UserShell(msgspec.Struct, eq=False):
-    """Runs a command; what came of it is recorded when that is asked for."""
+    """Runs commands and records their results."""
 
     workspace: Workspace
     conversation: Conversation
@@ -31,7 +31,7 @@ class UserShell(msgspec.Struct, eq=False):
     masking: SessionMask
     telling: EventBus
     has_turn: Callable[[], bool]
-    """A turn is under way, behind which what a person runs is recorded."""
+    """Whether a turn is running; the user's commands are recorded after it."""
     _held_back: list[BashExecutionMessage | CustomMessage] = msgspec.field(
         default_factory=list[BashExecutionMessage | CustomMessage]
     )
@@ -42,7 +42,7 @@ class UserShell(msgspec.Struct, eq=False):
     async def run(
         self, command: str, *, exclude: bool = False, update_id: str | None = None
     ) -> BashExecutionMessage:
-        """Runs a person's command; the model reads it with the next request unless `exclude`."""
+        """Runs a command; the model reads it with the next request unless `exclude`."""
         message = await self.underway.run(lambda: self._execute(command, exclude, update_id))
         if message is None:  # it was stopped before it began
             message = BashExecutionMessage(
@@ -60,16 +60,16 @@ class UserShell(msgspec.Struct, eq=False):
         self.underway.abort()
 
     def hold_back(self, message: CustomMessage) -> None:
-        """To be recorded with the commands."""
+        """Keeps a message, to be recorded with the commands."""
         self._held_back.append(message)
 
     async def record_after_turn(self) -> None:
-        """Records what ran, unless a turn is under way: its end does."""
+        """Records the results, unless a turn is running: its end does."""
         if not self.has_turn():
             await self.record_held_back()
 
     async def record_held_back(self) -> None:
-        """What ran: at once, or behind the turn that was under way beside it."""
+        """Records the results of finished commands."""
         held, self._held_back = self._held_back, []
         for message in held:
             stored = self.conversation.record(message)

@@ -1,21 +1,20 @@
-"""Keys in a row: `ctrl+x t` is the key Ctrl+X and then T. Pure; the application feeds it keys and does the actions.
+"""Key chords: `ctrl+x t` means Ctrl+X and then T. Pure; the application feeds keys and runs the actions.
 
-No clock runs: a begun chord waits until a key ends it, and Escape or a key that leads nowhere drops it.
-"""
+There is no timer: a pending chord waits for its next key; Escape or an unbound key cancels it."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 
 class ChordStep(NamedTuple):
-    """What a key did to the chord."""
+    """The effect of one key press on the chord."""
 
     action: str = ""
-    """The id of the action that is complete now."""
+    """The id of the action that this key completed."""
     is_waiting: bool = False
-    """More keys are needed; the key is used up."""
+    """More keys are needed; the key was consumed."""
     is_dropped: bool = False
-    """A begun chord led nowhere; the key is used up."""
+    """The pending chord had no such continuation and was cancelled; the key was consumed."""
 
     @property
     def is_used(self) -> bool:
@@ -24,7 +23,7 @@ class ChordStep(NamedTuple):
 
 class Chords:
     def __init__(self, bindings: Mapping[str, Iterable[str]]) -> None:
-        """`bindings` names for each action its keys; only those with a blank in them are chords."""
+        """`bindings` maps an action to its keys; only keys that contain a space are chords."""
         self._actions: dict[tuple[str, ...], str] = {}
         self._begun: tuple[str, ...] = ()
         self.conflicts: list[tuple[str, str, str]] = []
@@ -49,7 +48,7 @@ class Chords:
         return " ".join(self._begun)
 
     def choices(self) -> dict[str, str]:
-        """The keys that would go on from here, and to which action they lead (the first of several)."""
+        """Maps each key that continues the pending chord to its action (the first of several)."""
         size = len(self._begun)
         found: dict[str, str] = {}
         for parts, action in self._actions.items():

@@ -15,7 +15,7 @@ _SYSTEM = (
 
 
 class ColorError(ValueError):
-    """A colour that cannot be read; the text says which forms there are."""
+    """A colour that cannot be parsed; the message lists the accepted forms."""
 
 
 def read_color(value: str | int) -> str:
@@ -61,7 +61,8 @@ def contrast(first: str, second: str) -> float:
 
 
 def mix_to_contrast(ground: str, ink: str, ratio: float) -> str:
-    """The colour on the way from a ground to an ink that can be told from the ground so well; at most the ink."""
+    """Mixes ink into the background until the result has the given contrast with the background; at most the pure
+    ink."""
     low, high = 0.0, 1.0
     for _ in range(16):
         middle = (low + high) / 2
@@ -70,7 +71,7 @@ def mix_to_contrast(ground: str, ink: str, ratio: float) -> str:
 
 
 def legible(ink: str, ground: str, ratio: float = 4.5) -> str:
-    """The ink as it is where it can be read, else as much nearer to black or white as it takes."""
+    """Returns the ink unchanged if it is readable on the background, else a version closer to black or white."""
     if contrast(ink, ground) >= ratio:
         return ink
     end = "#ffffff" if is_dark(ground) else "#000000"

@@ -1,4 +1,4 @@
-"""`+12 −4` in the words of bayou: which of it came and which went, to be drawn in their colours wherever they stand."""
+"""Splits texts such as `+12 −4` into added and removed counts, so that they can be coloured everywhere."""
 
 from typing import Literal, NamedTuple
 
@@ -14,7 +14,8 @@ class DiffstatPiece(NamedTuple):
 
 
 def split_diffstat(text: str) -> list[DiffstatPiece]:
-    """The text in pieces. They are as long as it is; a hyphen before what went becomes a minus."""
+    """Splits the text into pieces. The total length is unchanged; a hyphen before a removed count becomes a minus
+    sign."""
     out: list[DiffstatPiece] = []
     at = 0
     for found in _CHANGED.finditer(text):

@@ -1,10 +1,9 @@
-"""Fuzzy matching for lists that are filtered as one types.
+"""Fuzzy matching for lists that are filtered while typing.
 
-Every word of a query must match: where it stands as it is, or with its characters in order within what a thing is
-called (`reach`); scattered over a sentence that explains it they would mean nothing. Small letters match both cases,
-a capital only itself. `re:` in front makes the query a regular expression, quotes make it a phrase. Better matches
-have a higher score: at a word's start, in a row, early, in a short text.
-"""
+Every word of a query must match: as a substring, or with its characters in order within the first `reach` characters,
+which are the item's name (matches scattered over its description would be noise). Lower-case letters match both cases,
+capitals only capitals. `re:` starts a regular expression, quotes a phrase. Matches score higher at the start of a word,
+without gaps, early, and in short texts."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -16,11 +15,11 @@ T = TypeVar("T")
 class Match(NamedTuple):
     score: float
     places: tuple[int, ...]
-    """The characters that matched, in order."""
+    """The positions of the matched characters, in order."""
 
 
 class Query:
-    """A query made ready to be asked of many texts."""
+    """A parsed query that is matched against many texts."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -93,7 +92,7 @@ def _word(word: str) -> _Word:
 
 
 def _best(asked: _Word, text: str, reach: int) -> Match | None:
-    """The best of the places where the word can begin (a few are tried)."""
+    """Returns the best match of the word among the first few positions where it can start."""
     word, pattern = asked.text, asked.scattered
     folded = word == word.lower()
     haystack = text.lower() if folded else text
@@ -157,7 +156,7 @@ def _trace(word: str, haystack: str, text: str, start: int) -> Match:
 def rank(
     query: str, items: Sequence[T], text_of: Callable[[T], str], limit: int = 0
 ) -> list[tuple[T, Match]]:
-    """The matching items, best first; in their own order when the query is empty."""
+    """Returns the matching items, best first; in the given order if the query is empty."""
     asked = Query(query)
     if asked.is_empty:
         return [(item, Match(0.0, ())) for item in (items[:limit] if limit else items)]

@@ -1,11 +1,11 @@
-"""Keys in texts: which key is in force for an action, as a person reads it. Texts name the usual one and ask here."""
+"""Key labels for texts: the current key of an action, written for a person. Texts give the default key and ask here."""
 
 from collections.abc import Iterable, Mapping
 
 from tools.patterns import late
 
 NO_KEY = "unbound"
-"""A key that no keyboard has; Textual takes a key away only by giving another."""
+"""A key name that no keyboard sends. Textual cannot unbind a key, only rebind it."""
 _NAMES = {
     "escape": "esc",
     "pageup": "pgup",
@@ -41,7 +41,7 @@ def key_name(key: str) -> str:
 
 
 def key_label(own: Mapping[str, str], action: str, usual: str) -> str:
-    """The key of an action: `usual` unless the person has another; nothing when it has none."""
+    """Returns the label of an action's key: `usual` unless the user rebound it; empty if it is unbound."""
     if action not in own:
         return key_name_in_text(usual)
     key = own[action].split(",")[0].strip()
@@ -49,7 +49,7 @@ def key_label(own: Mapping[str, str], action: str, usual: str) -> str:
 
 
 def key_name_in_text(usual: str) -> str:
-    """A key that is named in a sentence of the sources, as everywhere: `Ctrl+R` is `ctrl+r`, `Escape` is `esc`."""
+    """Normalises a key named in a sentence: `Ctrl+R` becomes `ctrl+r`, `Escape` becomes `esc`."""
     return key_name(usual.lower()) if len(usual) > 1 else usual
 
 
@@ -60,12 +60,12 @@ _PRESSABLE = late(
 
 
 def key_spans(text: str) -> list[tuple[int, int]]:
-    """Where a sentence of bayou's names a key or a slash command."""
+    """Finds the keys and slash commands named in a sentence of the interface."""
     return [found.span() for found in _PRESSABLE.finditer(text)]
 
 
 def hint_parts(hints: str) -> list[tuple[str, bool]]:
-    """`enter edit · del remove` in pieces, each with whether it is a key."""
+    """Splits `enter edit · del remove` into pieces, each marked as key or label."""
     parts: list[tuple[str, bool]] = []
     for number, hint in enumerate(hints.split(" · ") if hints else ()):
         key, _, words = hint.partition(" ")
@@ -74,7 +74,7 @@ def hint_parts(hints: str) -> list[tuple[str, bool]]:
 
 
 def fitting_hints(hints: str, width: int) -> str:
-    """Those that have room: the last ones are left out first, but for the way back."""
+    """Returns the hints that fit the width: the last ones are dropped first, except the key that closes."""
     left = hints.split(" · ")
     while len(left) > 1 and len(" · ".join(left)) > width:
         left.pop(-2 if left[-1].startswith("esc ") else -1)
@@ -82,5 +82,5 @@ def fitting_hints(hints: str, width: int) -> str:
 
 
 def format_hints(told: Iterable[tuple[str, str]]) -> str:
-    """`enter edit · del remove`, from keys and what they do; what has no key is left out."""
+    """Formats keys and actions as `enter edit · del remove`; actions without a key are left out."""
     return " · ".join(f"{key} {words}" for key, words in told if key)

@@ -1,7 +1,6 @@
-"""The keys of a widget as a table: id, default keys, words, and what is done. Bindings are made from it.
+"""A widget's keys as a table of id, default keys, description and action. Its bindings are generated from the table.
 
-A widget that has one binds `TABLE.bindings` and has one action: `action_do(id)`, which asks the table.
-"""
+The widget uses `TABLE.bindings` as its BINDINGS and has one action, `action_do(id)`, which runs the table's entry."""
 
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
@@ -12,7 +11,7 @@ Actor = TypeVar("Actor")
 
 
 class Key(Generic[Actor]):
-    """One row. `id` is what a person's `keybindings.json` names."""
+    """One row of the table. `id` is the name used in `keybindings.json`."""
 
     __slots__ = ("do", "id", "is_remappable", "keys", "words")
 
@@ -38,7 +37,7 @@ class Key(Generic[Actor]):
 
 
 class KeyTable(Generic[Actor]):
-    """What keys do with an actor, which need not be the widget that hears them."""
+    """Maps key ids to functions of an actor, which may be another object than the widget that receives the keys."""
 
     def __init__(self, *rows: Key[Actor]) -> None:
         self._rows = {row.id: row for row in rows}
@@ -54,5 +53,5 @@ class KeyTable(Generic[Actor]):
         return [row.binding for row in self]
 
     def do(self, id: str, actor: Actor) -> object:
-        """What the table says for an id. An awaitable if that takes time."""
+        """Runs the function of an id; returns an awaitable if the function is asynchronous."""
         return self._rows[id].do(actor)

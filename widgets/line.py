@@ -1,4 +1,4 @@
-"""One row of a widget, put together from styled pieces and cut to its width. For widgets that draw by the line API."""
+"""Builds one row of a widget from styled pieces and cuts it to the width. For widgets that use Textual's line API."""
 
 from collections.abc import Iterable
 
@@ -16,7 +16,7 @@ def cells(text: str) -> int:
 
 
 def plain(text: str) -> str:
-    """Foreign text on one line, without anything that a terminal would obey."""
+    """Returns foreign text as one line, without control characters or escape sequences."""
     text = clean(text)
     if "\n" in text or "\t" in text:
         text = " ".join(text.split())
@@ -25,7 +25,7 @@ def plain(text: str) -> str:
 
 class Line:
     def __init__(self, width: int, base: Style, *, edge: int = 0) -> None:
-        """`edge`: columns at the end that no text is written in."""
+        """`edge`: columns at the right end that stay empty."""
         self.width = width
         self.base = base
         self.used = 0
@@ -37,7 +37,7 @@ class Line:
         return self.width - self._edge - self.used
 
     def add(self, text: str, style: Style | None = None, *, keep_end: bool = False) -> "Line":
-        """Add a text, cut with an ellipsis to the room that is left."""
+        """Adds text, cut with an ellipsis if it does not fit."""
         if not text or self.room <= 0:
             return self
         size = cells(text)
@@ -49,7 +49,7 @@ class Line:
         return self
 
     def add_highlighted(self, text: str, marks: Iterable[int], style: Style | None, mark: Style) -> "Line":
-        """Add a text with the characters at some places in another style."""
+        """Adds text with the characters at the given positions in another style."""
         places = set(marks)
         if not places:
             return self.add(text, style)
@@ -64,7 +64,7 @@ class Line:
         return self
 
     def add_with_diffstat(self, text: str, style: Style | None, added: Style, removed: Style) -> "Line":
-        """Add words of bayou with the lines that came and went in their colours."""
+        """Adds text, with counts of added and removed lines in their colours."""
         for piece in split_diffstat(crop(text, max(0, self.room))):
             kind = added if piece.kind == "added" else removed if piece.kind == "removed" else style
             self.add(piece.text, kind)
@@ -77,7 +77,7 @@ class Line:
         return self.add(char * max(0, min(column, self.width) - self.used), style)
 
     def take(self, piece: "Line") -> None:
-        """Add what another line holds; the caller has seen to it that it fits."""
+        """Appends another line; the caller has checked that it fits."""
         self._segments += piece._segments
         self.used += piece.used
 
@@ -88,5 +88,5 @@ class Line:
 
 
 def fit(text: str, size: int) -> str:
-    """The text in exactly `size` cells."""
+    """Cuts or pads the text to exactly `size` cells."""
     return set_cell_size(crop(text, size), size)

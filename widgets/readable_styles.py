@@ -1,4 +1,4 @@
-"""Inks that can be read on their ground, whatever theme and ground it is: a selected row is brighter than the page."""
+"""Makes text colours readable on any background of any theme; a selected row is brighter than the page."""
 
 from rich.style import Style
 
@@ -6,7 +6,8 @@ from widgets.colors import legible
 
 
 def readable(style: Style) -> Style:
-    """The style, its colour nearer to black or white where it could not be read; a terminal's own colours stay."""
+    """Moves the text colour towards black or white if it is unreadable; colours of the terminal's palette are
+    unchanged."""
     ink, ground = style.color, style.bgcolor
     if ink is None or ground is None or ink.triplet is None or ground.triplet is None:
         return style
@@ -15,12 +16,12 @@ def readable(style: Style) -> Style:
 
 
 def has_background(style: Style) -> bool:
-    """Whether it lies on another ground than the page; in the terminal's own palette none does."""
+    """Whether the style has a background other than the page's; always false for colours of the terminal's palette."""
     return style.bgcolor is not None and not style.bgcolor.is_default
 
 
 def on_selected_row(style: Style, ground: Style) -> Style:
-    """The style on the ground of the row that is current; reversed where no ground can be seen."""
+    """Returns the style on the background of the selected row; reversed where backgrounds are invisible."""
     if not has_background(ground):
         return Style(bold=style.bold, italic=style.italic, underline=style.underline, reverse=True)
     return readable(style + Style(bgcolor=ground.bgcolor, bold=ground.bold))

@@ -1,10 +1,8 @@
-"""Everything of Textual's inside that bayou reaches: the one module to look at when Textual is upgraded.
+"""All uses of Textual's private API: the one module to check when Textual is upgraded.
 
-One function or small class for each reach, with its reason and the change of Textual that would end it ("Goes with").
-What a public name could serve is not here. `tests/widgets/test_textual_internals.py` holds the names and
-signatures that it stands on against the installed Textual and Rich, and `tests/architecture` that nobody else reaches
-there.
-"""
+Each function or small class states its reason and the change of Textual that would make it unnecessary ("Goes with").
+`tests/widgets/test_textual_internals.py` compares the private names and signatures with the installed Textual and Rich;
+`tests/architecture` checks that no other module uses private API."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -43,13 +41,13 @@ Result = TypeVar("Result")
 
 
 def watch_size(widget: Widget, changing: Callable[[], Callable[[bool], None]]) -> None:
-    """Tells of a size before the first paint at it; the Resize event comes after that paint.
+    """Calls back when a widget gets another size, before the first paint at that size; the Resize event comes after it.
 
-    `changing` is called while the old size still holds; what it returns when the new one does, with whether anything
-    is another.
+    `changing` is called while the old size still holds; it returns a function that is called with the new size in
+    place,
+    with whether anything changed.
 
-    Goes with an event before the paint at a new size.
-    """
+    Goes with an event before the paint at a new size."""
     update = widget._size_updated
 
     def size_updated(size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
@@ -62,19 +60,17 @@ def watch_size(widget: Widget, changing: Callable[[], Callable[[bool], None]]) -
 
 
 def resize_content(widget: Widget, size: Size) -> None:
-    """Says how much there is to scroll over; the screen is laid out only when the scroll bar comes or goes.
+    """Sets the scrollable size; the screen is laid out again only when the scroll bar appears or disappears.
 
-    Goes with a `virtual_size` that can be set without a layout.
-    """
+    Goes with a `virtual_size` that can be set without a layout."""
     widget.set_reactive(Widget.virtual_size, size)  # pyright: ignore[reportArgumentType]
     widget._scroll_update(size)
 
 
 def vertical_scrollbar(widget: Widget, make: Callable[[int], ScrollBar]) -> ScrollBar:
-    """The vertical scroll bar of a widget, made by `make` from its thickness when it is first asked for.
+    """Returns a widget's vertical scroll bar, created by `make(thickness)` on first use.
 
-    Goes with a way to say which class of scroll bar one widget has; `ScrollBar.renderer` is for all.
-    """
+    Goes with a way to set the scroll bar class of one widget; `ScrollBar.renderer` applies to all."""
     bar = widget._vertical_scrollbar
     if bar is None:
         bar = widget._vertical_scrollbar = make(widget.scrollbar_size_vertical)
@@ -91,7 +87,7 @@ def vertical_scrollbar(widget: Widget, make: Callable[[int], ScrollBar]) -> Scro
 
 
 class _UnframedRows(StylesCache):
-    """The rows of a widget that has neither border nor padding."""
+    """Renders the rows of a widget that has neither border nor padding."""
 
     def render_line(self, *arguments: Any, **named: Any) -> Strip:
         """Among the arguments of the wider one: which row, and what draws it."""
@@ -100,12 +96,12 @@ class _UnframedRows(StylesCache):
 
 
 def paint_without_frame(widget: Widget) -> None:
-    """The widget draws its rows itself, in its full width; nothing is done to them behind it."""
+    """Makes the widget draw its rows in full width, without border, padding or opacity applied afterwards."""
     widget._styles_cache = _UnframedRows()
 
 
 class FastScrollBar(ScrollBar):
-    """An upright scroll bar that is painted at once."""
+    """A vertical scroll bar that draws its rows directly."""
 
     def __init__(self, thickness: int = 1) -> None:
         super().__init__(vertical=True, name="vertical", thickness=thickness)
@@ -143,17 +139,17 @@ class FastScrollBar(ScrollBar):
 
 
 def clear_dirty_regions(widget: Widget) -> None:
-    """What was to be painted of a widget that has painted all of itself, by lines of its own."""
+    """Forgets the pending repaint of a widget that has already painted itself through its own lines."""
     widget._dirty_regions.clear()
 
 
 def cached_encoding(strip: Strip) -> str | None:
-    """What the strip was encoded to for the terminal, if it was. Goes with an encoder that a driver gives."""
+    """Returns the strip's cached terminal encoding, if there is one. Goes with an encoder that a driver gives."""
     return strip._render_cache
 
 
 def cache_encoding(strip: Strip, text: str) -> None:
-    """Instead of Textual's own encoding, which says every style in full. Goes with an encoder that a driver gives."""
+    """Replaces Textual's encoding, which repeats every style in full. Goes with an encoder that a driver gives."""
     strip._render_cache = text
 
 
@@ -175,20 +171,20 @@ class _CroppedCompositor(Compositor):
 
 
 def paint_changed_widgets(screen: Screen[Any]) -> None:
-    """For a new screen, before anything is on it. Goes with a compositor that asks only widgets in a changed region."""
+    """Makes a new screen repaint only the widgets in a changed region. Call before widgets are mounted.
+
+    Goes with a compositor that asks only widgets in a changed region."""
     screen._compositor = _CroppedCompositor()
 
 
 class SheetScreen(ModalScreen[Result], Generic[Result]):
-    """A screen above the page; Escape closes it and gives nothing back.
+    """A screen above the page; Escape closes it without a result.
 
-    It is painted once when it opens, and once in a frame. Of itself a screen paints at its first layout, which tells
-    its widgets how large they are; what they make of that then asks for the next layout and paint, and so on; and what
-    a frame has laid out and painted may be painted again in it. It also styles its widgets again though they have just
-    been styled, and lays out every screen behind it when it is told its own size.
+    It paints once when it opens and once per frame. Textual's screens paint at their first layout, before widgets know
+    their size, which causes further layouts and paints; they also style new widgets twice and lay out every screen
+    behind.
 
-    Goes with a screen that paints once a frame, and not before its first layout is done.
-    """
+    Goes with a screen that paints once a frame, and not before its first layout is done."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c", "cancel", "Close", show=False, id="tui.select.cancel")
@@ -239,7 +235,7 @@ class SheetScreen(ModalScreen[Result], Generic[Result]):
 
 
 def rows_of(screen: Screen[Any]) -> list[Strip]:
-    """All that is on it, as it would be painted now. Goes with a public `Screen.render_strips`."""
+    """Renders the whole screen as strips. Goes with a public `Screen.render_strips`."""
     return screen._compositor.render_strips()
 
 
@@ -247,41 +243,39 @@ def rows_of(screen: Screen[Any]) -> list[Strip]:
 
 
 def bindings_of(node: DOMNode) -> dict[str, list[Binding]]:
-    """What keys are bound to on a node, by key; to be changed where bindings are taken back. Goes with an `unbind`."""
+    """Returns a node's bindings by key; mutable, so that bindings can be removed. Goes with an `unbind`."""
     return node._bindings.key_to_bindings
 
 
 def own_bindings(widget: Widget, key: str) -> Sequence[Binding]:
-    """What a key is bound to on a widget as the person's key map has it, if the widget is the first to be asked.
+    """Returns the bindings of a key on this widget with the user's key map applied, if the widget handles the key
+    first.
 
-    `Screen.active_bindings` tells it too, but by going over all bindings at each key. Goes with a look-up of one key.
-    """
+    `Screen.active_bindings` computes all bindings for each key press. Goes with a look-up of one key."""
     node, bindings = widget.screen._modal_binding_chain[0]
     return bindings.key_to_bindings.get(key, ()) if node is widget else ()
 
 
 def keymap_of(app: App[Any]) -> Mapping[str, str]:
-    """The person's own keys, by the action's id. Goes with a getter beside `App.set_keymap`."""
+    """Returns the user's key map, by action id. Goes with a getter beside `App.set_keymap`."""
     return app._keymap
 
 
 _MAX_SIZE = 3000
-"""Columns or rows that are believed."""
+"""The largest number of columns or rows that a size report may claim."""
 
 
 class KeyParser:
-    """What a terminal sends as keys and other events; Textual's driver has it in a thread that cannot be woken.
+    """Parses terminal input into keys and other events. Textual's driver does this in a thread that cannot be woken.
 
-    Goes with a public parser that tells how long it waits for more.
-    """
+    Goes with a public parser that tells how long it waits for more."""
 
     def __init__(self, *, debug: bool = False) -> None:
         self._parser = XTermParser(debug)
 
     def feed(self, text: str) -> Iterator[Message]:
-        """Of a sequence that Textual's parser fails at (event types of keys, numbers that are no letter) nothing
-        comes; what stands behind it counts.
-        """
+        """Yields the events of the text. A sequence on which Textual's parser fails is skipped; the text after it is
+        parsed."""
         for character in text:
             try:
                 messages = list(self._parser.feed(character))
@@ -293,11 +287,11 @@ class KeyParser:
             )
 
     def tick(self) -> Iterable[Message]:
-        """What is a key of its own because nothing has come behind it."""
+        """Yields a lone Escape as a key once nothing followed it in time."""
         return self._parser.tick()
 
     def feed_alone(self, text: str) -> Iterator[Message]:
-        """What has waited for more already, which would have been an Escape's to do here."""
+        """Feeds text that has already waited for more input, so a leading Escape is not held back."""
         if text:  # nothing would be the end of all
             yield from self.feed(text)
         if text and self._parser._timeout_time is not None:
@@ -306,7 +300,7 @@ class KeyParser:
 
     @property
     def escape_timeout(self) -> float | None:
-        """Seconds until a lone Escape is taken for a key; None while it waits for nothing."""
+        """Seconds until a lone Escape counts as a key; None if no Escape is pending."""
         due = self._parser._timeout_time
         return None if due is None else max(0.0, due - time.monotonic())
 
@@ -319,7 +313,7 @@ class KeyParser:
 
 
 def _is_plausible_size(size: Size) -> bool:
-    """A terminal says its size itself where it can; what else says so must not have the page drawn without end."""
+    """Whether a reported size is believable: input can contain forged size reports that would make the page huge."""
     return 0 < size.width <= _MAX_SIZE and 0 < size.height <= _MAX_SIZE
 
 
@@ -327,23 +321,25 @@ def _is_plausible_size(size: Size) -> bool:
 
 
 def driver_of(app: App[Any]) -> Driver | None:
-    """What writes to the terminal; None before the start. Goes with a public `App.driver`."""
+    """Returns the driver that writes to the terminal; None before the start. Goes with a public `App.driver`."""
     return app._driver
 
 
 def output_of(driver: Driver) -> Any:
-    """The file that a driver writes to. Goes with a driver that is given its file."""
+    """Returns the file that a driver writes to. Goes with a driver that is given its file."""
     return driver._file  # pyright: ignore[reportAttributeAccessIssue]  (every driver of a terminal has one)
 
 
 def set_output(driver: Driver, file: Any) -> None:
-    """Textual takes standard error; `bayou 2>file` draws on the terminal all the same. Goes with a driver that is given
-    its file."""
+    """Sets the file that a driver writes to: Textual uses standard error, but `bayou 2>file` must draw on the terminal.
+
+    Goes with a driver that is given its file."""
     driver._file = file  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def set_fault_handler(app: App[Any], take: Callable[[Exception], None]) -> None:
-    """Faults are told to `take` instead of being drawn over the terminal as tracebacks. Goes with a hook for them."""
+    """Sends unhandled exceptions to `take` instead of printing tracebacks over the terminal. Goes with a hook for
+    them."""
     app._handle_exception = take  # type: ignore[method-assign]
 
 
@@ -351,7 +347,8 @@ Display = Callable[[Screen[Any], RenderableType | None], None]
 
 
 def reroute_display(app: App[Any], through: Callable[[Display], Display]) -> None:
-    """What is painted goes through `through` on its way to the driver. Goes with drivers that are given the update."""
+    """Passes everything painted through `through` on its way to the driver. Goes with drivers that are given the
+    update."""
     app._display = through(app._display)  # type: ignore[method-assign]
 
 
@@ -359,12 +356,10 @@ def reroute_display(app: App[Any], through: Callable[[Display], Display]) -> Non
 
 
 class CachedStylesheet(Stylesheet):
-    """Rules that were parsed another time are taken from `kept`, and the parts that a widget draws (its component
-    classes) are styled when one is asked for. Textual parses all of it at every start and styles every part of every
-    widget each time that a widget is styled, most of which are never drawn: together a tenth of the start.
+    """A stylesheet that takes parsed rules from a cache (`kept`) and styles component classes on first use.
 
-    Goes with rules that can be kept from one start to the next, and with component styles that are made on demand.
-    """
+    Textual parses everything at every start and styles every component class of every widget, most of which are never
+    drawn: a tenth of the start. Goes with cacheable rules and with component styles made on demand."""
 
     def __init__(self, *, variables: dict[str, str] | None = None) -> None:
         super().__init__(variables=variables)
@@ -406,7 +401,7 @@ class CachedStylesheet(Stylesheet):
 
 
 class _LazyComponentStyles(dict[str, RenderStyles]):
-    """The styles of those parts of a widget that it has asked for."""
+    """The component styles that a widget has asked for so far."""
 
     def __init__(self, node: DOMNode, classes: Set[str], sheet: Stylesheet) -> None:
         super().__init__()

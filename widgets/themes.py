@@ -1,10 +1,9 @@
-"""Theme files turned into themes for the screen.
+"""Loads theme files and turns them into Textual themes.
 
-A theme file is JSON: `name`, `appearance` (`dark` or `light`), `vars` (names for colours), `colors` (token to colour
-or name), and `ansi` for themes that use the terminal's own palette. Or it is TCSS: `$token: colour;` lines, and rules
-that are added to bayou's own. Tokens that pi has too mean the same, so that its theme files load. Every token is
-also a style variable in kebab case: `thinkingHigh` is `$thinking-high`. Finding files is not done here.
-"""
+A theme file is JSON: `name`, `appearance` (`dark` or `light`), `vars` (named colours), `colors` (token to colour or
+name), and `ansi` for themes that use the terminal's palette. Or it is TCSS: lines `$token: colour;` and additional
+style rules. Tokens shared with pi have the same meaning, so pi's theme files load. Every token is also a style variable
+in kebab case: `thinkingHigh` is `$thinking-high`. Theme files are found by `app.resources`."""
 
 import re
 from typing import Any, Literal
@@ -72,19 +71,19 @@ _FALLBACKS = {
 }
 _REQUIRED = ("accent", "success", "error", "warning")
 BACKGROUND_CONTRASTS = {"surface": 1.2, "panel": 1.33, "selectedBg": 1.65}
-"""How well grounds can be told from the page."""
+"""The contrast of each background colour with the page."""
 TEXT_CONTRASTS = {"text": 13.0, "muted": 7.0, "dim": 4.6}
-"""About how well inks are read on the page."""
+"""The approximate contrast of each text colour on the page."""
 _DERIVED = (
     *("muted", "dim", "background", "surface"),
     *("panel", "selectedBg", "scrollbarTrack", "searchMatchBg"),
 )
 TOKENS = (*_REQUIRED, *_DERIVED, *_FALLBACKS)
-"""All that a theme may set. pi's themes lack background, surface, panel, primary, secondary, caretBg, caretText."""
+"""All tokens that a theme may set. pi has no background, surface, panel, primary, secondary, caretBg, caretText."""
 
 
 class ThemeError(ValueError):
-    """A theme file that cannot be used; the text names the file and what is wrong."""
+    """A theme file that cannot be used; the message names the file and the problem."""
 
 
 class ThemeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -99,7 +98,7 @@ class ThemeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 def read_theme(raw: bytes, source: str) -> ThemeSpec:
-    """A JSON theme file's content."""
+    """Parses a JSON theme file."""
     try:
         spec = msgspec.json.decode(raw, type=ThemeSpec)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -113,7 +112,7 @@ _VARIABLE = late(r"^\s*\$([A-Za-z][\w-]*)\s*:\s*([^;]*);[ \t]*(?:/\*.*?\*/)?[ \t
 
 
 def read_tcss_theme(text: str, name: str, source: str) -> tuple[ThemeSpec, str]:
-    """A TCSS theme file: its tokens as a theme, and the rules that stand beside them."""
+    """Parses a TCSS theme file; returns the tokens as a theme, and the additional style rules."""
     colors: dict[str, Color] = {}
     names: dict[str, Color] = {}
     appearance: Any = None
@@ -132,7 +131,7 @@ def read_tcss_theme(text: str, name: str, source: str) -> tuple[ThemeSpec, str]:
 
 
 def colors_of(spec: ThemeSpec) -> dict[str, str]:
-    """Every token's colour: as given, by its fallback, or derived."""
+    """Returns the colour of every token: as set, by fallback, or derived."""
     found: dict[str, str] = {}
     for token, value in spec.colors.items():
         found[token] = _resolve(spec, value)
@@ -159,7 +158,7 @@ def colors_of(spec: ThemeSpec) -> dict[str, str]:
 
 
 def textual_theme(spec: ThemeSpec) -> Theme:
-    """The theme as the screen uses it."""
+    """Converts the theme to a Textual theme."""
     if spec.ansi:
         return _ansi_theme(spec)
     colors = colors_of(spec)
@@ -195,7 +194,7 @@ def variable_defaults() -> dict[str, str]:
 
 
 def _own_variables(colors: dict[str, str]) -> dict[str, str]:
-    """The framework's variables, so that its own widgets and selection follow the theme."""
+    """Sets Textual's own style variables, so that its widgets and the selection follow the theme."""
     selection = mix(colors["background"], colors["accent"], 0.35)
     names = {f"text-{token}": colors[token] for token in ("primary", "secondary", "accent")}
     names |= {f"text-{token}": colors[token] for token in ("success", "warning", "error")}
@@ -227,7 +226,7 @@ def _own_variables(colors: dict[str, str]) -> dict[str, str]:
 
 
 def _ansi_theme(spec: ThemeSpec) -> Theme:
-    """A theme of names of the terminal's palette. Grounds are the terminal's own; nothing is mixed."""
+    """Builds a theme from names of the terminal's palette. Backgrounds are the terminal's; no colours are mixed."""
     colors = {token: str(value) for token, value in spec.colors.items()}
     for token in TOKENS:
         at = token

@@ -17,10 +17,10 @@ class CommandRow(msgspec.Struct, frozen=True, kw_only=True):
     """Without the slash."""
     description: str = ""
     argument_hint: str = ""
-    """What may follow: `[level]`, `<path>`."""
+    """A placeholder for the argument: `[level]`, `<path>`."""
     needs_argument: bool = False
     arguments: Arguments | None = None
-    """Suggestions for an argument that begins so."""
+    """Suggests arguments that start with the typed text."""
 
 
 class CommandCompletions:
@@ -66,7 +66,7 @@ def _description_matches(command: CommandRow, word: str) -> bool:
 
 
 def _name_matches(typed: str, name: str) -> bool:
-    """Whether it is how the name begins, or that part of it which says what it does (`skill:commit`)."""
+    """Whether the typed text starts the name, or its last part (`commit` for `skill:commit`)."""
     return name.startswith(typed) or name.rpartition(":")[2].startswith(typed)
 
 

@@ -1,9 +1,8 @@
-"""The files of a folder, found by `rg --files` in the background and searched as one types.
+"""Lists the files of a folder with `rg --files` in the background, and searches them while the user types.
 
-Paths lie in blocks of a few thousand, each with one folded text that is scanned at once; between blocks the event
-loop gets its turn, so that 150,000 files never hold up a key. Files that `.gitignore` hides are known too, but last.
-Nothing here knows a widget.
-"""
+Paths are stored in blocks of a few thousand, each with one case-folded text that is scanned at once; the event loop
+runs
+between blocks, so 150,000 files never delay a key. Files ignored by git are included, but ranked last."""
 
 import asyncio
 import heapq
@@ -21,18 +20,18 @@ from widgets.completion.frecency import Frecency
 
 BLOCK_SIZE = 1000
 TIME_SLICE = 0.004
-"""Seconds of work before the event loop gets its turn."""
+"""Seconds of work before the event loop gets control."""
 FIRST_RESULTS_SECONDS = 0.025
 """Seconds until the first results are shown, if there are any."""
 MAX_FILES = 1_000_000
 MAX_IGNORED_FILES = 200_000
 MAX_SCORED = 150
-"""Matches of one block that are looked at more closely."""
+"""The number of matches per block that are scored exactly."""
 
 
 class FoundFile(NamedTuple):
     path: str
-    """With a slash at its end if it is a folder."""
+    """Ends with a slash if it is a folder."""
     score: float
     is_ignored: bool = False
 
@@ -73,7 +72,7 @@ class FileIndex:
         env: Mapping[str, str] | None = None,
         frecency: Frecency | None = None,
     ) -> None:
-        """`root`: the folder, or who knows which one it is now."""
+        """`root`: the folder, or a function that returns the current one."""
         self._root = root
         self._listed = self.root
         self._env = env
@@ -94,7 +93,7 @@ class FileIndex:
         return sum(map(len, self._blocks))
 
     def refresh(self, *, older_than: float = 0.0) -> "asyncio.Task[None]":
-        """Look again in the background, unless that is going on or was done a short while ago."""
+        """Lists the files again in the background, unless that is in progress or was done recently."""
         if self._listed != self.root:
             self.close()
             self._loading, self._blocks, self.is_loaded = None, [], False
@@ -177,7 +176,7 @@ class FileIndex:
     # -- searching -----------------------------------------------------------------------------------------
 
     async def search(self, query: str, limit: int = 20) -> AsyncIterator[list[FoundFile]]:
-        """The best matches: first those at hand, then all. The last answer counts."""
+        """Yields the best matches: first from the files known so far, then from all. The last result counts."""
         search = _Search(query, limit, self.frecency)
         if not query:
             yield search.without_query(self._blocks)
@@ -217,11 +216,11 @@ class _Search:
 
     @property
     def is_full(self) -> bool:
-        """Enough of the good kind: matches with gaps between their characters would stand behind these."""
+        """Whether there are enough substring matches, so that matches with gaps need not be searched."""
         return len(self.best) >= self.limit * 3
 
     def without_query(self, blocks: Sequence[_Block]) -> list[FoundFile]:
-        """Without a query: what was chosen lately, then what lies at the top."""
+        """Returns recently chosen files, then those at the top of the folder."""
         found = {
             path: FoundFile(path, 1000 + weight)
             for path in self._frecency.marks
@@ -234,7 +233,7 @@ class _Search:
         return heapq.nsmallest(self.limit, found.values(), key=_order)
 
     def scan_substrings(self, block: _Block) -> None:
-        """Paths that contain the query in one piece."""
+        """Adds paths that contain the query as a substring."""
         at = block.folded.find(self._query)
         for _ in range(MAX_SCORED):
             if at < 0:
@@ -245,7 +244,7 @@ class _Search:
             at = block.folded.find(self._query, end)
 
     def scan_subsequences(self, block: _Block) -> None:
-        """Paths that contain the query's characters in order."""
+        """Adds paths that contain the query's characters in order."""
         for number, match in enumerate(self._apart.finditer(block.folded)):
             if number >= MAX_SCORED:
                 return
@@ -290,7 +289,7 @@ class _Search:
 
 
 def _order(hit: FoundFile) -> tuple[float, int, str]:
-    """The best first. Among equals the name decides: `rg` tells of files in another order each time."""
+    """The sort key: best first, equal ones by name, because `rg` lists files in a different order each time."""
     return -hit.score, len(hit.path), hit.path
 
 

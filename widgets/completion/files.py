@@ -1,4 +1,4 @@
-"""Completion of `@` files from the index, of symbols (`@file:Name`, `@:Name`), and of plain paths with Tab."""
+"""Completes `@` files from the index, symbols (`@file:Name`, `@:Name`), and plain paths with Tab."""
 
 import asyncio
 import re
@@ -14,7 +14,7 @@ from widgets.fuzzy import rank
 
 _AT = late(r'(?:^|(?<=[\s(\[{,;]))@(?:"([^"]*)|([^\s"]*))$')
 _COLON_AFTER_FILE = late(r'(?:^|(?<=[\s(\[{,;]))@(?:"([^"]+)"|([^\s"]+)) :([^\s:]*)$')
-"""A symbol of the file that was just chosen: it ends with a blank, and nobody should have to take that away."""
+"""Matches a symbol of the file that was just completed; the completion's trailing space is tolerated."""
 _WORD = late(r"[^\s\"'=:(]*$")
 REFRESH_SECONDS = 10.0
 
@@ -31,12 +31,12 @@ RepositorySymbols = Callable[[str], AsyncIterator[Sequence[tuple[str, SymbolRow]
 
 
 def reference(path: str) -> str:
-    """How a file is named in a prompt."""
+    """Returns how a prompt refers to the file."""
     return f'@"{path}"' if re.search(r'[\s"]', path) else f"@{path}"
 
 
 class FileCompletions(msgspec.Struct, frozen=True):
-    """`@` and a part of a path; what was chosen often and lately comes first."""
+    """Completes `@` and a part of a path; frequently and recently chosen files come first."""
 
     index: FileIndex
     symbols: Symbols | None = None

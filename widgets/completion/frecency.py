@@ -1,4 +1,4 @@
-"""How often and how lately something was chosen, as one number. Keeping it on disk is the application's business."""
+"""Scores how often and how recently a path was chosen. The application saves the scores."""
 
 import math
 from collections.abc import Callable
@@ -20,7 +20,7 @@ class Frecency:
                 del self.marks[path_]
 
     def weight(self, path: str) -> float:
-        """Halved with every week that has passed."""
+        """The path's score, which halves every week."""
         mark = self.marks.get(path)
         if mark is None:
             return 0.0

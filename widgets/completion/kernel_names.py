@@ -1,4 +1,4 @@
-"""Completion of names behind `$`: what the kernel knows. Who that is, and where it runs, is not known here."""
+"""Completes Python names after `$` with the names that the kernel knows. The lookup is passed in."""
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -12,7 +12,7 @@ class NameCompletions:
     """In lines of a text that begins with `$`."""
 
     def __init__(self, names_like: NameLookup, is_cell: Callable[[], bool]) -> None:
-        """`is_cell`: what is being written is a cell."""
+        """`is_cell`: returns whether the editor's text is a cell."""
         self._names_like = names_like
         self._is_cell = is_cell
 
@@ -31,6 +31,6 @@ class NameCompletions:
 
 
 def _word(request: CompletionRequest) -> str:
-    """The dotted name before the cursor. Not a number, nor what stands in the middle of a text that is quoted."""
+    """Returns the dotted name before the cursor; empty for numbers and inside string literals."""
     found = re.search(r"(?:[^\W\d]\w*\.)*(?:[^\W\d]\w*)?$", request.before)
     return found[0] if found is not None else ""

@@ -1,4 +1,4 @@
-"""The list of completions above the editor. It asks its sources as one types and drops answers that come too late."""
+"""The completion list above the editor. It queries its sources while the user types and drops outdated answers."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ _MAX_TITLE_CELLS = 24
 
 
 class CompletionPopup(RowList):
-    """Stands in front of the editor among its siblings; its own overlay takes no room from them."""
+    """A sibling in front of the editor; it is drawn as an overlay and takes no space."""
 
     DEFAULT_CSS: ClassVar[str] = """
     CompletionPopup {
@@ -103,7 +103,7 @@ class CompletionPopup(RowList):
         return self.editor.model.line, row, column
 
     def close(self) -> None:
-        """Put away until the next word is begun."""
+        """Hides the list until the next word begins."""
         if self._answer is not None:
             self._dismissed = (self.editor.model.cursor[0], self._answer.start)
         self._hide()
@@ -194,7 +194,8 @@ class CompletionPopup(RowList):
 def _still_matches(
     chosen: Suggestion, answer: Completions, then: tuple[str, int, int], now: tuple[str, int, int]
 ) -> bool:
-    """Whether it begins with what stands there now, and nothing else has changed. `then`: what the answer is for."""
+    """Whether the suggestion starts with the text typed now and nothing else changed. `then`: the position of the
+    answer."""
     (line, row, column), (text, at, to) = then, now
     return (
         (at, text[: answer.start], text[to:]) == (row, line[: answer.start], line[column:])

@@ -1,4 +1,4 @@
-"""What completes: the question, the answers, and the protocol of those who answer. Extensions' providers fit it too."""
+"""The completion protocol: request, suggestions, and sources. Extensions' completion providers implement it too."""
 
 from collections.abc import AsyncIterator
 from typing import Literal, Protocol
@@ -14,7 +14,7 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
     column: int
     row: int = 0
     is_forced: bool = False
-    """Asked for with Tab, not just typed."""
+    """Requested with Tab, not by typing."""
 
     @property
     def before(self) -> str:
@@ -23,18 +23,19 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
     text: str
-    """What is put in."""
+    """The text that is inserted."""
     label: str = ""
-    """What is shown; the text if empty."""
+    """The text that is shown; `text` if empty."""
     detail: str = ""
     right: str = ""
     kind: Kind = "other"
     tail: str = " "
-    """Put in behind; a folder has none, so that one goes on typing."""
+    """Inserted after the text; empty for folders, so that typing continues in the path."""
     sends: bool = False
-    """Enter not only completes it but sends."""
+    """Enter completes and submits."""
     is_guess: bool = False
-    """What was typed only resembles it: Enter takes it when one has moved to it, else what is written counts."""
+    """The typed text is only similar: Enter inserts it only if the user moved to it; otherwise the typed text
+    counts."""
 
 
 class Completions(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,12 +45,12 @@ class Completions(msgspec.Struct, frozen=True, kw_only=True):
     end: int
     items: tuple[Suggestion, ...] = ()
     query: str = ""
-    """What is marked in the labels."""
+    """The text that is highlighted in the labels."""
 
 
 class CompletionSource(Protocol):
     def accepts(self, request: CompletionRequest) -> bool:
-        """Whether this source is to be asked. Cheap: called at every key."""
+        """Whether this source handles the request. Called at every key, so it must be cheap."""
         ...
 
     def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]: ...

@@ -1,8 +1,7 @@
-"""Chips: long pastes and images, each one character of the text.
+"""Chips: long pastes and images, each represented by one character of the text.
 
-The character comes from the last private plane, which the cleaning of foreign text empties, so nothing pasted can
-pretend to be a chip. What a chip stands for is found here; where it stands is the text's business.
-"""
+The characters come from the last private-use plane, which is stripped from foreign text, so pasted text cannot contain
+a chip. This module maps characters to contents."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -38,7 +37,7 @@ Chip = PasteChip | ImageChip
 
 
 class UnsentPrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole unsent prompt as it stands, chips included: to be saved, and given back by `restore`."""
+    """A complete unsent prompt with its chips: saved, and given back by `restore`."""
 
     text: str = ""
     chips: dict[str, Chip] = {}
@@ -51,20 +50,20 @@ class UnsentPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def text_with_labels(draft: UnsentPrompt) -> str:
-    """The draft's text with the words for its chips, as the editor shows it."""
+    """Returns the draft's text with the chips' labels, as the editor shows it."""
     chips = Chips()
     chips.known = dict(draft.chips)
     return draft.text.translate({ord(char): label for char, label in chips.labels(draft.text).items()})
 
 
 class Chips:
-    """The chips that a text may contain. Chips that were deleted stay, because undo may bring them back."""
+    """The chips of a text. Deleted chips are kept, because undo may bring them back."""
 
     def __init__(self) -> None:
         self.known: dict[str, Chip] = {}
 
     def add(self, chip: Chip) -> str:
-        """The character that stands for the chip from now on."""
+        """Stores the chip and returns the character that represents it."""
         char = chr(CHIP_FIRST + len(self.known))
         while char in self.known:
             char = chr(ord(char) + 1)
@@ -72,7 +71,7 @@ class Chips:
         return char
 
     def adopt(self, text: str, chips: dict[str, Chip]) -> str:
-        """Take in a text with chips of another day: those whose character stands for something else get a new one."""
+        """Takes over text with chips of an earlier session; characters that are already in use are replaced."""
         renamed: dict[int, str] = {}
         for char, chip in chips.items():
             if self.known.get(char, chip) == chip:
@@ -111,7 +110,7 @@ class Chips:
         return labels
 
     def expand(self, text: str) -> str:
-        """The real text: pastes in full, images as their number."""
+        """Returns the full text: pastes in full, images as their number."""
         used = self.used(text)
         if not used:
             return text

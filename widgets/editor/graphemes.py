@@ -1,8 +1,7 @@
-"""What a person takes for one character, and how many cells it fills.
+"""Splits text into user-perceived characters (graphemes) and measures them in cells.
 
-Widths follow the terminal library's own table, so that what is measured is what is drawn. Chips (see `chips`) are
-one character of the text each and are measured by their label.
-"""
+Widths follow Rich's table, so that measured and drawn widths agree. A chip is one character and is measured by its
+label."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Prompts sent before, newest last, and the walk through them. Keeping them on disk is the application's business."""
+"""The history of sent prompts, newest last, and the position in it. The application saves it."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ MAX_PROMPTS = 1000
 
 
 class History:
-    """Going back keeps the draft one came from; going forward past the newest gives it back."""
+    """Going back keeps the current draft; going forward past the newest prompt restores it."""
 
     def __init__(self, entries: Iterable[UnsentPrompt] = (), size: int = MAX_PROMPTS) -> None:
         self.size = size
@@ -16,7 +16,7 @@ class History:
         self.replace(entries)
 
     def replace(self, entries: Iterable[UnsentPrompt]) -> None:
-        """Other prompts, newest last; one begins anew at the newest."""
+        """Replaces all prompts, newest last, and moves to the end."""
         self.entries: list[UnsentPrompt] = []
         self._unsent = UnsentPrompt()
         self._at: int | None = None
@@ -58,5 +58,5 @@ class History:
         return self._unsent
 
     def leave(self) -> None:
-        """What is shown is edited: from now on it is the draft."""
+        """Ends browsing because the shown prompt was edited: it becomes the draft."""
         self._at = None

@@ -1,4 +1,4 @@
-"""What an image file or the bytes of one say about themselves: kind and size, read from the header alone."""
+"""Reads the kind and size of an image from its header alone."""
 
 import struct
 from pathlib import Path
@@ -84,7 +84,7 @@ def _jpeg_size(header: bytes) -> tuple[int, int]:
 
 
 def is_rotated(header: bytes) -> bool:
-    """Whether a photograph says (in its EXIF) that it is to be turned by a quarter, so that width and height change."""
+    """Whether the EXIF orientation turns the photograph by a quarter, so that width and height are swapped."""
     at = header.find(b"Exif\0\0", 0, 65_536) + 6
     order = {b"II": "<", b"MM": ">"}.get(header[at : at + 2])
     if not header.startswith(b"\xff\xd8") or at < 6 or order is None:

@@ -1,4 +1,4 @@
-"""The keys of a field that is typed into, done in the order in which they were pressed."""
+"""Runs the bindings of a focused text field in the order in which the keys were pressed."""
 
 from textual import events
 from textual.widget import Widget
@@ -7,17 +7,16 @@ from widgets.textual_internals import own_bindings
 
 
 def consume(event: events.Event) -> None:
-    """It goes nowhere else."""
+    """Stops the event: no other handler sees it."""
     event.stop()
     event.prevent_default()
 
 
 async def run_widget_binding(widget: Widget, event: events.Key) -> bool:
-    """Does what a key is bound to on this very widget, at once; False: it is not the widget's key.
+    """Runs the action bound to a key on this widget at once; returns False if the widget has no such binding.
 
-    Left alone, the key would rise to the application and come back as an action, and letters that were typed behind
-    it would have overtaken it: on a slow line, "abc", Backspace, "x" would leave "abc".
-    """
+    Textual would send the key to the application and back as an action, and letters typed meanwhile would overtake it:
+    on a slow line, "abc", Backspace, "x" would leave "abc"."""
     for binding in own_bindings(widget, event.key):
         if not binding.priority and await widget.app.run_action(binding.action, widget):
             consume(event)

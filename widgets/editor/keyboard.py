@@ -1,4 +1,4 @@
-"""What keys do in the editor of prompts beyond the text itself: sending, history, completions, walking through rows."""
+"""What keys do in the prompt editor besides editing: sending, history, completion, moving through rows."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
@@ -17,7 +17,7 @@ JUMP_PROMPT = "jump to character: "
 
 
 class Popup(Protocol):
-    """The list of completions, as far as the editor's keys are concerned."""
+    """The completion list as the editor's keys see it."""
 
     @property
     def is_open(self) -> bool: ...
@@ -63,7 +63,7 @@ class PromptKeyboard:
         self._editor.changed()
 
     def do(self, command: Callable[[EditorModel], object]) -> None:
-        """A motion ends a selection, but for vi's, which it extends."""
+        """Runs a motion; it ends a selection, except in vi mode, where it extends the selection."""
         if not self.vi.is_visual:
             self._model.mark = None
         command(self._model)
@@ -76,7 +76,7 @@ class PromptKeyboard:
             self._editor.changed(keeps_goal=move is None)
 
     def edit(self, command: Callable[[EditorModel], object], *, needs_text: bool = False) -> None:
-        """`needs_text`: without any the key means what the page around makes of it."""
+        """Runs an edit. `needs_text`: in an empty editor the key does what the page binds to it."""
         if needs_text and self._model.lines == [""]:
             raise SkipAction
         self._editor.history.leave()
@@ -84,7 +84,7 @@ class PromptKeyboard:
         self._editor.changed()
 
     def jump(self, is_forward: bool) -> None:
-        """The next character is where to go."""
+        """Waits for the character to jump to."""
         self._jump = is_forward
         self._surface.hint = JUMP_PROMPT
         self._editor.refresh()

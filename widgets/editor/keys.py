@@ -1,7 +1,6 @@
-"""The editor's keys as a table: ids, default keys, words, and what is done.
+"""The editor's keys as a table: ids, default keys, descriptions and functions.
 
-An id is what a person's `keybindings.json` names. A line that is typed into has those of them that are about its text.
-"""
+An id is the name used in `keybindings.json`. Single-line inputs use the subset that edits text."""
 
 from collections.abc import Callable
 
@@ -27,7 +26,7 @@ class TextKey(Key[PromptKeyboard]):
         needs_text: bool = False,
         needs_text_in_line: bool = False,
     ) -> None:
-        """`needs_text`: without any the key means something to whoever stands around."""
+        """`needs_text`: in an empty editor the key keeps the meaning that the surrounding screen gives it."""
         self.command = command
         self.needs_text_in_line = needs_text or needs_text_in_line
         do = _moving(command) if moves else _editing(command, needs_text=needs_text)

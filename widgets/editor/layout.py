@@ -1,7 +1,6 @@
-"""Lines broken into rows of a width, and the way between positions and places on the screen.
+"""Wraps lines into rows and converts between text positions and screen positions.
 
-Word wrap by character; the last column of the width is kept free for the caret, and a blank may hang into it. Pure.
-"""
+Words wrap by grapheme; the last column is reserved for the caret, and a trailing space may hang into it. Pure."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -80,7 +79,7 @@ def _size(grapheme: Grapheme, line: str, column: int, room: int, chip_cells: Cal
 
 
 class Layout:
-    """The rows of a text at a width. Only lines that changed are broken again."""
+    """The rows of a text at a width. Only changed lines are wrapped again."""
 
     def __init__(self) -> None:
         self.row_count = 1

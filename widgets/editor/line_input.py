@@ -1,4 +1,4 @@
-"""One line to type into: the filter of a list, the answer to a question. The editor's model and keys, without rows."""
+"""A single-line input: the filter of a list, the answer to a question. It uses the editor's model and keys."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""What the editor tells the application."""
+"""The messages that the editor posts to the application."""
 
 from textual.message import Message
 
@@ -6,7 +6,8 @@ from widgets.editor.chips import Attachment, UnsentPrompt
 
 
 class Sent(Message, namespace="prompt_editor"):
-    """`text` is the real text, pastes in full; `draft` is what stood in the editor, to be given back by `restore`."""
+    """Base of submitted prompts: `text` has pastes in full; `draft` is the editor's content, given back by
+    `restore`."""
 
     def __init__(self, text: str, attachments: tuple[Attachment, ...], draft: UnsentPrompt) -> None:
         super().__init__()
@@ -16,15 +17,15 @@ class Sent(Message, namespace="prompt_editor"):
 
 
 class Submitted(Sent, namespace="prompt_editor"):
-    """Enter: send it, or steer the agent with it."""
+    """Enter was pressed: send the text, or steer the running agent with it."""
 
 
 class FollowUp(Sent, namespace="prompt_editor"):
-    """Alt+Enter while the agent works: send it when the agent is done."""
+    """Alt+Enter was pressed while the agent works: send the text when the agent is done."""
 
 
 class Changed(Message, namespace="prompt_editor"):
-    """Another text. `text` shows chips as single characters; `draft` is to be saved."""
+    """The text changed. `text` has chips as single characters; `draft` is what the application saves."""
 
     def __init__(self, draft: UnsentPrompt) -> None:
         super().__init__()
@@ -36,7 +37,7 @@ class Changed(Message, namespace="prompt_editor"):
 
 
 class ExternalEditorRequested(Message, namespace="prompt_editor"):
-    """Edit the real text elsewhere, then give it back with `set_text`."""
+    """Asks for editing in an external editor; the result is passed to `set_text`."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -48,7 +49,7 @@ class ClipboardRequested(Message, namespace="prompt_editor"):
 
 
 class HistoryRequested(Message, namespace="prompt_editor"):
-    """Let an older prompt be chosen from `entries` (newest first), then call `restore`."""
+    """Asks for a picker over `entries` (older prompts, newest first); the choice is passed to `restore`."""
 
     def __init__(self, entries: tuple[UnsentPrompt, ...]) -> None:
         super().__init__()

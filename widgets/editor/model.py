@@ -1,10 +1,9 @@
-"""The text being written: lines, a cursor between characters, kill ring, undo and redo.
+"""The text being edited: lines, a cursor, kill ring, undo and redo.
 
-Pure: knows no widget, no width and no key; what keys do to it is in `commands`.
+Pure: no widget, width or key; the functions that keys run are in `commands`.
 
-Positions are (line, index in the line); the cursor always stands on a boundary between characters as people see
-them. Every change goes through `_replace`, which is what undo reverses.
-"""
+Positions are (line, index in the line); the cursor is always on a grapheme boundary. Every change goes through
+`_replace`, which undo reverses."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
@@ -15,13 +14,13 @@ from widgets.editor.register import Register
 
 Position = tuple[int, int]
 MarkKind = Literal["char", "inclusive", "line"]
-"""Whether a selection ends before the cursor, takes its character too, or is whole lines."""
+"""Whether a selection ends before the cursor, includes its character, or covers whole lines."""
 UNDO_LIMIT = 1000
 MAX_KILLS = 60
 
 
 class KillRing:
-    """What was killed, newest first, to be yanked again."""
+    """Killed texts, newest first, for yanking."""
 
     def __init__(self) -> None:
         self.entries: list[str] = []
@@ -54,7 +53,7 @@ class _Edit(NamedTuple):
 
 
 class _Unit:
-    """Edits that undo takes back together."""
+    """Edits that one undo reverts together."""
 
     def __init__(self, before: Position) -> None:
         self.edits: list[_Edit] = []
@@ -152,7 +151,7 @@ class EditorModel:
         self.replace((0, 0), self.end, text)
 
     def reset(self, draft: UnsentPrompt | None = None) -> None:
-        """Begin anew, without a past: after sending, or with a draft that was saved."""
+        """Replaces the text and clears the undo history: after sending, or for a restored draft."""
         draft = draft or UnsentPrompt()
         self.chips.keep_only("".join((*self.kills.entries, *self.register.text)))
         self.lines = self.chips.adopt(draft.text, draft.chips).split("\n")
@@ -169,13 +168,13 @@ class EditorModel:
         self.set_text(self.chips.adopt(draft.text, draft.chips))
 
     def erase(self, start: Position, end: Position) -> None:
-        """Delete a range. A run of these is one unit of undo."""
+        """Deletes a range. Consecutive deletions form one undo unit."""
         if start != end:
             self._replace(start, end, "", joins=self._last == "rub")
             self._last = "rub"
 
     def kill(self, start: Position, end: Position, *, is_forward: bool) -> None:
-        """Delete a range that can be had back by a yank. A run of these is one kill."""
+        """Deletes a range into the kill ring. Consecutive kills are joined."""
         if start == end:
             return
         self.kills.kill(
@@ -203,7 +202,7 @@ class EditorModel:
     # -- undo ----------------------------------------------------------------------------------------------
 
     def group(self, is_open: bool) -> None:
-        """What is changed until it is closed is taken back together."""
+        """Begins or ends a group of changes that one undo reverts together."""
         self._is_grouping, self._group = is_open, None
         self.end_undo_run()
 
@@ -235,7 +234,7 @@ class EditorModel:
         self.end_undo_run()
 
     def end_undo_run(self) -> None:
-        """End the run of typing, killing or yanking: what comes next stands by itself."""
+        """Ends the current run of typing, killing or yanking: the next change is a separate undo unit."""
         self._last = ""
         self._yanked = None
 

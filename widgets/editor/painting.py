@@ -1,4 +1,4 @@
-"""How the editor looks: its rules and the rows of its text."""
+"""Draws the editor: its upper and lower rule and the rows of its text."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -63,23 +63,23 @@ class EditorStyles:
 
 
 class RuleText(NamedTuple):
-    """What a rule of the editor tells."""
+    """The text in one of the editor's rules."""
 
     words: str = ""
     figures: str = ""
-    """Behind the words, and quieter; of both these are the last to give way."""
+    """Shown dimmed after the words; dropped last when space is short."""
     mark: str = ""
-    """Of something that runs: stands in the column of marks."""
+    """A glyph in the mark column for a running activity."""
     hints: str = ""
     """`esc stops`: at the right end."""
     is_hints: bool = False
-    """The words are hints too."""
+    """The words are key hints too."""
 
 
 def draw_rule(
     look: EditorStyles, key: str, width: int, told: RuleText, *, hidden: int, arrow: str, char: str = "─"
 ) -> Strip:
-    """A rule with words in it, and how many rows are out of sight behind it."""
+    """Draws a rule with text in it and the number of rows hidden beyond it."""
     rule = look[key]
     line = Line(width, look.base)
     right = f" {arrow} {hidden} more " if hidden else ""

@@ -1,7 +1,6 @@
-"""Foreign text made fit for the editor: one kind of line break, no controls, no escape sequences, no chips.
+"""Cleans pasted text: uniform line breaks, no control characters, escape sequences or chips.
 
-Also recognises what terminals paste when files are dropped on them: paths, quoted or escaped.
-"""
+Also recognises file paths that terminals paste when files are dropped on them, quoted or escaped."""
 
 import asyncio
 import shlex
@@ -27,14 +26,14 @@ _BREAKS = late("\r\n?|\u2028|\u2029")
 
 
 def clean(text: str) -> str:
-    """The text as one may type it. Tabs stay: they matter in what is pasted."""
+    """Returns text as a user could type it. Tabs are kept, because they matter in pasted code."""
     if "\x1b" in text:
         text = _SEQUENCES.sub("", text)
     return strip_chips(_CONTROLS.sub("", _BREAKS.sub("\n", text)))
 
 
 async def clean_in_chunks(text: str, piece: int = 100_000) -> str:
-    """The same for megabytes, with a turn for everybody else between the pieces."""
+    """Cleans megabytes of text, yielding to the event loop between chunks."""
     cleaned: list[str] = []
     start = 0
     while start < len(text):
@@ -54,7 +53,7 @@ def is_long(text: str, *, lines: int = CHIP_LINES) -> bool:
 
 
 def dropped_images(text: str) -> tuple[Path, ...]:
-    """The paths, if the text is nothing but paths of images (whether they exist is not looked at)."""
+    """Returns the paths if the text consists only of image paths; existence is not checked."""
     text = text.strip()
     if not text or len(text) > 10_000 or not text.lower().rstrip("'\"").endswith(IMAGE_SUFFIXES):
         return ()

@@ -1,8 +1,6 @@
-"""The editor of prompts: what is written leaves as messages; nothing here knows an agent.
+"""The prompt editor widget: it posts messages with the text; it knows no agent.
 
-What the text is and how it changes lives in `model`, what keys do in `keyboard` and `commands`, how it is drawn in
-`surface`, what is pasted in `paste`.
-"""
+The text is in `model`, key handling in `keyboard` and `commands`, drawing in `surface`, pasting in `paste`."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -35,7 +33,7 @@ from widgets.editor.paste import (
 from widgets.editor.surface import Surface
 
 LARGE_PASTE_CHARS = 200_000
-"""Characters of a paste that are not cleaned at once."""
+"""A paste with more characters is cleaned in chunks."""
 
 
 class PromptEditor(Widget, can_focus=True):

@@ -1,4 +1,4 @@
-"""How the editor is drawn: rows of the model between two rules, the caret, the part in sight."""
+"""Draws the editor's visible rows between its two rules, and the caret."""
 
 from textual import events
 from textual.geometry import Offset, Region
@@ -41,7 +41,7 @@ class Surface:
         self._widget.refresh()
 
     def show_rule_text(self, told: RuleText) -> None:
-        """Of the upper rule only the words are others: nothing else is drawn again."""
+        """Redraws only the upper rule with another text."""
         if told == self._told:
             return
         is_mark_alone = (
@@ -70,7 +70,7 @@ class Surface:
                 caret.show(self._widget, blinks=blinks, is_bar=self._is_bar)
 
     def set_bar(self, is_bar: bool) -> None:
-        """Whether the caret stands between characters, and not on one."""
+        """Sets the caret's shape: a bar between characters, or a block on one."""
         if is_bar != self._is_bar:
             self._is_bar = is_bar
             if self._widget.has_focus:
@@ -128,7 +128,7 @@ class Surface:
     # -- what is in sight ----------------------------------------------------------------------------------
 
     def lay_out(self) -> None:
-        """The text is another, or its place."""
+        """Lays out again after the text or the size changed."""
         widget, chips = self._widget, self._model.chips
         labels = chips.labels(self._model.text) if chips.known else {}
         width = (widget.size.width or widget.app.size.width) - self._indent - self._padding_x

@@ -1,7 +1,6 @@
-"""Where words begin and end in one line. A chip is a word of its own.
+"""Word boundaries in one line. A chip is a separate word.
 
-A character counts by its first sign: accents and vowels that are written as signs of their own end no word.
-"""
+A grapheme counts by its first code point, so combining marks never end a word."""
 
 from collections.abc import Sequence
 

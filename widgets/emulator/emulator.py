@@ -1,8 +1,7 @@
-"""A terminal without a window: takes what a program writes, keeps the screen that it means, answers its questions.
+"""A terminal emulator without a window: parses a program's output, keeps the resulting screen, answers its queries.
 
-As much of an xterm as full-screen programs, shells and prompts use. What it does not know it leaves out; nothing that
-a program writes gets any further than onto this screen: no clipboard, no links, no titles of windows.
-"""
+It supports what full-screen programs, shells and prompts use of xterm. Unknown sequences are ignored; output affects
+nothing but this screen: no clipboard, no links, no window titles."""
 
 import codecs
 import re
@@ -19,7 +18,7 @@ from widgets.emulator.pen import Pen
 _MAX_HISTORY: Final = 5_000
 _MAX_SEQUENCE: Final = 65_536
 _MAX_DIGITS: Final = 9
-"""Of a number; Python reads none of thousands."""
+"""The maximum length of a number; longer ones are ignored."""
 _MAX_PARAMETER: Final = 9_999
 _TAB: Final = 8
 _TOKEN: Final = re.compile(
@@ -36,7 +35,7 @@ _UNFINISHED: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b
 _CURSOR_COMMANDS: Final = frozenset("ABCDEFGHIZadef`")
 _EDIT_COMMANDS: Final = frozenset("JKLM@PXbST")
 _LINE_DRAWING: Final = str.maketrans("`afgjklmnopqrstuvwxyz{|}~", "◆▒°±┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·")
-"""The characters that draw boxes in the old way."""
+"""Maps letters to line-drawing characters in the terminal's graphics character set."""
 
 
 class Emulator:
@@ -78,7 +77,7 @@ class Emulator:
             return min(self._grid.x, self._grid.columns - 1), self._grid.y
 
     def row(self, y: int) -> list[tuple[str, Style | None]]:
-        """A row as pieces of one style each."""
+        """Returns a row as pieces of one style each."""
         with self._lock:
             if y >= self._grid.lines:
                 return []
@@ -86,7 +85,7 @@ class Emulator:
             return list(_pieces(row))
 
     def text(self) -> str:
-        """All that is to be read on it, with what has scrolled away; wrapped lines are whole again."""
+        """Returns all text including the scroll-back; wrapped lines are joined."""
         with self._lock:
             rows = [*self._history, *self._main.rows]
             if self.is_full_screen:
@@ -196,7 +195,7 @@ class Emulator:
             self._set_mode(final, numbers)
 
     def _move(self, final: str, numbers: list[int]) -> None:
-        """The cursor; a missing number counts as 1."""
+        """Moves the cursor; a missing number counts as 1."""
         grid, count = self._grid, max(1, numbers[0])
         match final:
             case "A":
@@ -221,7 +220,7 @@ class Emulator:
                 grid.move_to(column - 1, count - 1)
 
     def _change(self, final: str, how: int) -> None:
-        """What stands on the screen."""
+        """Changes the screen's content."""
         grid, blank, count = self._grid, self._pen.blank, max(1, how)
         match final:
             case "J":
@@ -246,7 +245,7 @@ class Emulator:
                 grid.scroll(count if final == "S" else -count, blank)
 
     def _set_mode(self, final: str, numbers: list[int]) -> None:
-        """How things are done from now on, and questions."""
+        """Sets modes and answers queries."""
         match final:
             case "s":
                 self._save()

@@ -1,4 +1,4 @@
-"""Keys as a terminal sends them to the program in it."""
+"""Encodes keys as the bytes that a terminal sends to its program."""
 
 from typing import Final
 
@@ -35,7 +35,7 @@ _CONTROLS: Final = {
 
 
 def key_bytes(key: str, character: str | None, *, has_application_keys: bool) -> bytes:
-    """What is sent for a key by its name (`ctrl+c`, `shift+up`), or nothing for one that sends nothing."""
+    """Returns the bytes for a key name (`ctrl+c`, `shift+up`); empty for a key that sends nothing."""
     *given, name = key.split("+") if key != "+" else ["+"]
     modifiers = set(given)
     special = _special(name, modifiers, has_application_keys=has_application_keys)
@@ -53,7 +53,7 @@ def key_bytes(key: str, character: str | None, *, has_application_keys: bool) ->
 
 
 def _special(name: str, modifiers: set[str], *, has_application_keys: bool) -> str:
-    """Arrows, pages and function keys, which tell their modifiers as a number."""
+    """Encodes arrows, paging and function keys, whose modifiers are sent as a number."""
     number = 1 + ("shift" in modifiers) + 2 * ("alt" in modifiers) + 4 * ("ctrl" in modifiers)
     if name in _ARROWS:
         if number > 1:
@@ -67,7 +67,7 @@ def _special(name: str, modifiers: set[str], *, has_application_keys: bool) -> s
 
 
 def pasted_bytes(text: str, *, has_bracketed_paste: bool) -> bytes:
-    """A pasted text; what would end the brackets from within is taken out."""
+    """Encodes pasted text; a closing bracket sequence inside the text is removed."""
     text = text.replace("\x1b", "").replace("\r\n", "\r").replace("\n", "\r")
     data = text.encode("utf-8", "ignore")
     return b"\x1b[200~" + data + b"\x1b[201~" if has_bracketed_paste else data

@@ -1,5 +1,4 @@
-"""The rows of a terminal's screen and what can be done to them. What sequence of bytes asks for it is `emulator`'s
-business."""
+"""The rows of a terminal screen and the operations on them. `emulator` parses the sequences that request them."""
 
 from collections.abc import Callable
 
@@ -11,7 +10,7 @@ from widgets.transcript.leaves.safe_text import clean
 _MAX_CLUSTER = 16
 """Characters in one cell: a letter and its marks."""
 _JOINING = "\u200d\ufe0e\ufe0f"
-"""These change how wide their neighbours are, in some terminals: columns would not stay under each other."""
+"""Characters that change the width of their neighbours in some terminals, which would misalign columns."""
 
 
 class GridRow:
@@ -40,7 +39,7 @@ class GridRow:
             self.wraps = False
 
     def mend(self, column: int) -> None:
-        """After a change up to or from `column`: no half of a wide character stays alone."""
+        """Removes half of a wide character that a change up to or from `column` left behind."""
         chars = self.chars
         if 0 < column < len(chars) and chars[column] == "" and not _is_wide(chars[column - 1]):
             chars[column] = " "
@@ -131,7 +130,7 @@ class Grid:
         self.y = min(max(y, 0), self.lines - 1)
 
     def move_by(self, columns: int, lines: int) -> None:
-        """Stops at the edge of the scrolling region if it begins inside."""
+        """Moves the cursor; it stops at the edge of the scrolling region if it starts inside."""
         first = self.top if self.y >= self.top else 0
         last = self.bottom if self.y <= self.bottom else self.lines - 1
         self.move_to(
@@ -160,7 +159,7 @@ class Grid:
             self.move_to(0, 0)
 
     def scroll(self, count: int, style: Style | None = None) -> None:
-        """Up by `count`, down if it is negative."""
+        """Scrolls up by `count` rows, down if it is negative."""
         for _ in range(min(abs(count), self.lines)):
             if count > 0:
                 gone = self.rows.pop(self.top)
@@ -172,7 +171,7 @@ class Grid:
                 self.rows.insert(self.top, GridRow(self.columns, style))
 
     def insert_lines(self, count: int, style: Style | None) -> None:
-        """Below the cursor's row lines move down, or up if `count` is negative."""
+        """Moves the lines below the cursor's row down, or up if `count` is negative."""
         if not self.top <= self.y <= self.bottom:
             return
         for _ in range(min(abs(count), self.lines)):
@@ -203,7 +202,7 @@ class Grid:
         self.rows[self.y].blank(start, min(start + count, self.columns), style)
 
     def erase_line(self, how: int, style: Style | None) -> None:
-        """From the cursor on (0), up to it (1), or all (2)."""
+        """Erases from the cursor on (0), up to it (1), or the whole line (2)."""
         start = 0 if how else min(self.x, self.columns - 1)
         end = min(self.x + 1, self.columns) if how == 1 else self.columns
         self.rows[self.y].blank(start, end, style)
@@ -216,7 +215,7 @@ class Grid:
             row.blank(0, self.columns, style)
 
     def resize(self, columns: int, lines: int) -> None:
-        """Rows that do not fit any longer go away below the cursor, then above it."""
+        """Resizes; surplus rows are removed below the cursor first, then above it."""
         for row in self.rows:
             row.resize(columns)
         spare = len(self.rows) - lines

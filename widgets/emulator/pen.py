@@ -1,4 +1,4 @@
-"""What a terminal writes with: colours and attributes, as "select graphic rendition" sequences change them."""
+"""The current colours and attributes of a terminal, as SGR sequences change them."""
 
 import copy
 from functools import lru_cache
@@ -34,7 +34,7 @@ class Pen:
 
     @property
     def blank(self) -> Style | None:
-        """What is erased has the background."""
+        """The style of erased cells: only the background."""
         return _style(None, self._background, frozenset())
 
     def copy(self) -> "Pen":

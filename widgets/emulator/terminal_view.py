@@ -1,4 +1,4 @@
-"""The screen on which a running program is shown and typed into. Starting and ending the program is not done here."""
+"""Shows a running program's terminal screen and sends keys to it. It does not start or end the program."""
 
 from collections.abc import Callable
 from typing import ClassVar
@@ -20,11 +20,11 @@ from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
 
 _CURSOR = Style(reverse=True)
 BAR_ROWS = 2
-"""Rows of the screen that are not the program's."""
+"""Rows of the screen that are not the program's: title and key hints."""
 
 
 class TerminalView(Widget, can_focus=True):
-    """Draws an emulator's rows and sends it every key."""
+    """Draws an emulator's rows and sends every key to the program."""
 
     def __init__(
         self,
@@ -68,8 +68,9 @@ class TerminalView(Widget, can_focus=True):
 
 
 class TerminalScreen(ModalScreen[None]):
-    """A program in a terminal above the page. Escape ends what the model started, and what the person started gets it
-    as every other key: an editor needs it more than anything."""
+    """A program's terminal above the page. Escape ends a program that the model started; a program that the user
+    started gets
+    Escape like every other key, because editors need it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "kill", "End the program", priority=True, show=False, id="app.terminal.kill"),
@@ -135,7 +136,7 @@ class TerminalScreen(ModalScreen[None]):
             self._send(b"\x1b")
 
     def close(self) -> None:
-        """Goes away, at once or as soon as nothing is above it any longer."""
+        """Closes the screen, at once or as soon as no other screen is above it."""
         self._is_over = True
         if self.is_current:
             self.dismiss()

@@ -1,4 +1,4 @@
-"""An image as it can be shown now, for those who show it and for the terminal that may hold it."""
+"""An image ready to be shown: shared by the widgets that draw it and the terminal that may store it."""
 
 from typing import Literal
 
@@ -9,12 +9,12 @@ ImageProtocol = Literal["kitty", "placements", "iterm2", "sixel", "blocks"]
 Pixels = tuple[tuple[str, ...], ...]
 """Rows of colours, `#rrggbb`, two of them for a row of cells; empty where the image lets the page through."""
 MAX_DATA_CHARS = 24_000_000
-"""Characters of base64 that are looked into."""
+"""The maximum length of base64 data that is decoded."""
 TOO_LARGE = "too large to be shown"
 
 
 class DrawnImage(msgspec.Struct, eq=False):
-    """Half blocks, and above them or in their place what the terminal draws."""
+    """Half blocks, and what the terminal draws above or instead of them."""
 
     pixels: Pixels
     key: tuple[object, ...]
@@ -22,18 +22,18 @@ class DrawnImage(msgspec.Struct, eq=False):
     rows: int
     memory: int = 0
     token: int = 0
-    """By which its cells are found on the screen, so that it is drawn over them; 0: it is not."""
+    """Identifies the image's cells on the screen, so that it is drawn over them; 0 if it is not drawn over cells."""
     number: int = 0
     """kitty's, of what it holds."""
     colour: int = 0
     """Of the cells that stand for it."""
     has_cells: bool = False
     sequence: str = ""
-    """Draws it at the cursor, where it is sent each time."""
+    """The sequence that draws the image at the cursor; sent each time."""
     is_refused: bool = False
-    """The terminal could not show it: the half blocks do."""
+    """The terminal could not show the image; half blocks are shown."""
     is_stale: bool = False
-    """The terminal does not hold it any more: it has to be asked for again."""
+    """The terminal no longer stores the image; it must be obtained again."""
 
     @property
     def is_over_cells(self) -> bool:

@@ -1,7 +1,6 @@
-"""From an image's file to what a terminal is sent: our own encoding of its pixels, never bytes of the file.
+"""Decodes an image file and encodes its pixels for the terminal; bytes of the file itself are never sent.
 
-Whatever is in the file, what comes of it is bounded, and what cannot be shown is said in words. Meant for a thread.
-"""
+The size of the result is bounded; an image that cannot be shown yields a reason instead. Run it in a thread."""
 
 import base64
 import io
@@ -19,7 +18,7 @@ UNREADABLE = "cannot be read"
 
 
 class CellBox(NamedTuple):
-    """The cells that an image is drawn in, and how many pixels of the terminal each has."""
+    """The cells in which an image is drawn, and the size of a cell in pixels."""
 
     columns: int
     rows: int
@@ -28,7 +27,7 @@ class CellBox(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """An image as half blocks, and as the terminal's protocol has it."""
+    """An image as half blocks and in the terminal's protocol."""
 
     pixels: Pixels
     data: str = ""
@@ -37,7 +36,7 @@ class Drawing(NamedTuple):
 
 
 def draw(data: str, box: CellBox, protocol: ImageProtocol) -> Drawing | str:
-    """The drawing, or why there is none."""
+    """Returns the drawing, or the reason why there is none."""
     if len(data) > MAX_DATA_CHARS:
         return TOO_LARGE
     from PIL import Image, ImageOps  # noqa: PLC0415  (at the first image)

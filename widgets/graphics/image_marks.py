@@ -1,4 +1,4 @@
-"""How the cells of an image are told from others when a row is on its way to the terminal."""
+"""Marks the cells of an image, so that the output stage recognises them in a row."""
 
 from rich.color import Color, ColorType
 from rich.color_triplet import ColorTriplet
@@ -8,7 +8,7 @@ _NAME = "image"
 
 
 def palette_colour(number: int) -> Color:
-    """A colour of the palette that stays one: it says which image it is, and no filter may make another of it."""
+    """Returns a palette colour that encodes an image id; no filter may change it."""
     return Color(f"color({number})", ColorType.EIGHT_BIT, number, ColorTriplet(number, number, number))
 
 

@@ -1,10 +1,8 @@
-"""Images that a terminal draws over cells: put there when all their cells are on the screen and have come to rest.
+"""Images that a terminal draws over cells: drawn once all their cells are visible and have stopped moving.
 
-The cells below hold half blocks, which stand for the image while it moves, while a part of it is out of sight or
-covered, and where the terminal shows nothing else. What is on the screen is known from the rows that were sent
-(`terminal_output`), whose cells say which image they belong to; so this knows no widget. An image is taken off before
-any of its cells is written: its place is erased, and its cells are sent again.
-"""
+The cells below hold half blocks, which stand in while the image moves or is partly hidden. The rows that were sent
+(`terminal_output`) tell which cells are on the screen, so no widget is involved. An image is removed before any of its
+cells is written: its area is erased, and its cells are sent again."""
 
 import asyncio
 from collections import OrderedDict
@@ -19,7 +17,7 @@ from widgets.graphics.image_marks import marked
 from widgets.terminal.written_runs import Row, Run
 
 REST_SECONDS = 0.2
-"""Seconds for which nothing of it has moved: while one scrolls, nothing is drawn."""
+"""Seconds without movement before an image is drawn, so that nothing is drawn while scrolling."""
 _STRIPS = 512
 
 
@@ -30,7 +28,7 @@ class ImagePlace(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Cells of a row of the screen that show a row of an image."""
+    """Cells of a screen row that show a row of an image."""
 
     token: int
     row: int
@@ -45,7 +43,7 @@ class ImageOverlay:
         write: Callable[[str], None],
         lines: Callable[[], int],
     ) -> None:
-        """`image_of`: which image has a token, if it still counts. `lines`: the terminal's height."""
+        """`image_of`: returns the image of a token if it is still valid. `lines`: the terminal's height."""
         self._image_of = image_of
         self._write = write
         self._lines = lines
@@ -62,11 +60,11 @@ class ImageOverlay:
         return frozenset(self._drawn)
 
     def covers(self, top: int, bottom: int) -> bool:
-        """Whether an image is drawn on these rows, which may not be moved then."""
+        """Whether an image is drawn on these rows, which then must not be scrolled."""
         return any(place.y < bottom and place.y + image.rows > top for place, image in self._drawn.items())
 
     def clear_before_write(self, rows: dict[int, Row], wanted: dict[int, list[Run]]) -> str:
-        """Takes off what is about to be written over; the rest of its cells is wanted again."""
+        """Removes images whose cells are about to be overwritten; their other cells are sent again."""
         out: list[str] = []
         for place, image in tuple(self._drawn.items()):
             if not image.is_over_cells or self._is_written(place, image, rows, wanted):
@@ -90,7 +88,7 @@ class ImageOverlay:
         return False
 
     def remove_all(self) -> str:
-        """Before everything is written anew, or the screen is left: nothing is drawn later on what comes then."""
+        """Removes all images before a full repaint or when the screen is left, and cancels pending drawing."""
         self._seen = set()
         if self._timer is not None:
             self._timer.cancel()
@@ -105,7 +103,7 @@ class ImageOverlay:
         return out
 
     def schedule_drawing(self, rows: dict[int, Row]) -> None:
-        """After a frame: what could be drawn now is, when it has been there for a while."""
+        """Called after a frame: draws images that have been fully visible for a while."""
         seen = set(self._wholly_visible(rows)) if self.is_used else set[ImagePlace]()
         if seen == self._seen:
             return

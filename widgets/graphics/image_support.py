@@ -1,4 +1,4 @@
-"""What a terminal can show, by what it answers, what is wished, and what stands between it and bayou."""
+"""Chooses the image protocol of a terminal from its replies, the setting, and tmux in between."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ _ID_FAMILY = 0xBA
 _DEFAULT_CELL = (10, 20)
 _MAX_CELL = (32, 64)
 _MAX_FAILURES = 3
-"""After so many images that it said it could show and could not, it is asked for no more."""
+"""After this many images that the terminal failed to show, images are drawn as half blocks."""
 
 
 class ImageSupport:
@@ -60,7 +60,7 @@ class ImageSupport:
                 return self.setting
 
     def _through_tmux(self) -> ImageProtocol:
-        """Only what is in cells is moved, clipped and covered by it; it draws sixels itself, if it was built to."""
+        """Returns the protocol under tmux: cell placeholders, or sixel if tmux was built with it."""
         if self.setting == "sixel":
             return "sixel"
         pane = self._pane
@@ -73,7 +73,7 @@ class ImageSupport:
 
     @property
     def cell(self) -> tuple[int, int]:
-        """Width and height of a cell in pixels."""
+        """The width and height of a cell in pixels."""
         if self.protocol == "blocks":
             return _DEFAULT_CELL
         width, height = self._known.cell or _system_cell_size() or _DEFAULT_CELL
@@ -81,7 +81,7 @@ class ImageSupport:
 
     @property
     def family(self) -> int:
-        """Of kitty's numbers. Panes of one tmux share a terminal."""
+        """The high byte of kitty's image ids, so that panes of one tmux do not collide."""
         pane = self._env.get("TMUX_PANE", "")[1:]
         return 1 + int(pane) % (_ID_FAMILY - 2) if self.is_in_tmux and pane.isdigit() else _ID_FAMILY
 
@@ -91,7 +91,7 @@ class ImageSupport:
         return terminal_replies.queries() if is_wanted and terminal_replies.can_query(self._env) else ""
 
     def take(self, answer: str) -> bool:
-        """Whether it is the first word of it that it knows kitty's protocol."""
+        """Records a reply; returns whether it is the first sign that the terminal supports kitty's protocol."""
         before = self._known
         self._known = before.with_answer(answer)
         return self._known.has_kitty and not before.has_kitty
@@ -100,7 +100,7 @@ class ImageSupport:
         self._failures += 1
 
     async def query_tmux(self, send: Callable[[str], None]) -> bool:
-        """Whether its terminal is reached now: what tmux is to hand on is lost while nobody looks at the pane."""
+        """Returns whether tmux now passes sequences to the terminal; while the pane is hidden, they are lost."""
         program = self._find_program("tmux") if self.setting in ("auto", "kitty") else None
         if program is None:
             return False
@@ -114,11 +114,11 @@ class ImageSupport:
 
     @property
     def is_in_front(self) -> bool:
-        """What tmux's terminal answers comes here, as of when it was looked at last."""
+        """Whether the terminal's replies reach this pane, as of the last query."""
         return self._pane is not None and self._pane.is_in_front
 
     def wrapped(self, sequence: str) -> str:
-        """For the terminal itself, whatever is between."""
+        """Wraps a sequence for tmux if necessary, so that it reaches the terminal."""
         return wrapped(sequence, self._env) if self.is_in_tmux else sequence
 
 

@@ -1,4 +1,4 @@
-"""iTerm2's inline images: a file in base64, drawn over cells at the cursor."""
+"""iTerm2's inline images: a base64 file drawn over cells at the cursor."""
 
 MAX_IMAGE_BYTES = 700_000
 """Of an image. Some terminals refuse sequences of more than a million characters."""

@@ -1,4 +1,4 @@
-"""Sixel: pixels in bands of six rows, drawn over cells at the cursor, at their own size."""
+"""Encodes sixel graphics: pixels in bands of six rows, drawn over cells at the cursor at their own size."""
 
 import re
 from typing import TYPE_CHECKING

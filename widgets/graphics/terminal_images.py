@@ -1,8 +1,7 @@
-"""The images of one terminal: which it holds, and what is made for it. What it can show is `ability`'s to say.
+"""The images of one terminal: which ones it stores, and creating new ones. `image_support` knows the protocol.
 
-It is asked at the start, and nobody waits for the answers: until they come, and where they say that it can show none,
-images are half blocks. An image is sent once and kept up to a limit, the one used longest ago given up first.
-"""
+The terminal is queried at the start without waiting: until replies come, and if it supports no protocol, images are
+half blocks. Images are sent once and kept up to a limit; the least recently used are removed first."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -32,7 +31,7 @@ class ImageWatcher(Protocol):
 
 
 def images_of(app: App[object]) -> "TerminalImages":
-    """Those of an application; one without a terminal of its own shows half blocks."""
+    """Returns an application's images; one without a terminal shows half blocks."""
     images = getattr(app, "images", None)
     return images if isinstance(images, TerminalImages) else TerminalImages(print, ImageSupport("blocks"))
 
@@ -59,7 +58,7 @@ class TerminalImages:
     # -- what is told --------------------------------------------------------------------------------------
 
     def use(self, setting: ImageSetting) -> None:
-        """The setting: from now on, and for what is in sight."""
+        """Applies the setting to new images and those on the screen."""
         if setting != self._ability.setting:
             before = self._ability.protocol
             self._ability.setting = setting
@@ -67,7 +66,7 @@ class TerminalImages:
             self._write(self._questions())
 
     def handle_reply(self, answer: str) -> None:
-        """Of the terminal."""
+        """Processes a reply of the terminal."""
         if self._is_away:
             return
         before = self._ability.protocol
@@ -81,31 +80,31 @@ class TerminalImages:
         self._turn(before)
 
     def arrive(self) -> str:
-        """The terminal is ours, for the first time or again: what it is asked."""
+        """Called when bayou takes the terminal; returns the queries to send."""
         if self._is_away:
             self._is_away = False
             asyncio.get_running_loop().call_soon(self.retry_images)
         return self._questions()
 
     def leave(self) -> str:
-        """The terminal is the shell's from here on: takes all out of it that it holds of ours."""
+        """Called before the shell gets the terminal; returns sequences that delete all images."""
         self._is_away = True
         return self.over.remove_all() + self._all_gone()
 
     @property
     def needs_retry(self) -> bool:
-        """Waits for a sign that somebody is there."""
+        """Whether images fell back to half blocks because the tmux pane was hidden."""
         return bool(self._missed)
 
     def retry_images(self) -> None:
-        """Somebody is there."""
+        """Tries images again after input showed that the pane is visible."""
         for image in self._missed:
             image.is_stale = True
         self._missed.clear()
         self._tell()
 
     def watch(self, watcher: ImageWatcher) -> None:
-        """As long as the watcher is there."""
+        """Notifies the watcher of changes as long as it exists."""
         self._watchers.add(watcher)
 
     def _tell(self) -> None:
@@ -133,7 +132,8 @@ class TerminalImages:
     # -- making, sending, keeping --------------------------------------------------------------------------
 
     async def obtain(self, data: str, columns: int, rows: int) -> DrawnImage | str:
-        """An image that can be shown in so many cells, or why it cannot. `data` is base64."""
+        """Returns an image drawn for the given number of cells, or the reason why it cannot be shown. `data` is
+        base64."""
         from widgets.graphics.image_drawing import CellBox, draw  # noqa: PLC0415  (at the first image)
 
         async with self._one_at_a_time:
@@ -155,14 +155,14 @@ class TerminalImages:
                 return image
 
     def kept(self, data: str, columns: int, rows: int) -> DrawnImage | None:
-        """One that needs neither making nor sending."""
+        """Returns a cached image that needs neither drawing nor sending."""
         image = self._kept.get(_key(data, columns, rows, self._ability.protocol, self._ability.cell))
         if image is not None:
             self._kept.move_to_end(image.key)
         return image
 
     def mark_used(self, image: DrawnImage) -> None:
-        """It is in sight, so others go before it."""
+        """Marks the image as recently used, so that others are removed before it."""
         if image.key in self._kept:
             self._kept.move_to_end(image.key)
 

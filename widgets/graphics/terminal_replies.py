@@ -7,7 +7,7 @@ from tools.patterns import late
 from widgets.graphics import kitty
 
 QUERY_IMAGE_ID = 3190
-"""The number of the image that it is asked about, which none of ours has."""
+"""The image id used in queries; no real image has it."""
 _ANSWERED = late("\x1b_Gi=(\\d+)[^;]*;([^\x1b]*)\x1b\\\\")
 _NAME = late("\x1bP>\\|([^\x1b]*)\x1b\\\\")
 _ATTRIBUTES = late("\x1b\\[\\?([\\d;]*)c")
@@ -17,19 +17,19 @@ _CELL_OF_ITERM = late(
 )
 _UNSUPPORTED_TERMINALS = ("dumb", "linux")
 PLACEHOLDER_TERMINALS = ("kitty", "ghostty")
-"""Terminals that know cells that stand for an image; nobody can be asked for that alone."""
+"""Terminals that support Unicode placeholders for images; this cannot be queried separately."""
 _INLINE_FILE_TERMINALS = ("iterm2", "wezterm", "mintty")
 
 
 class TerminalFeatures(NamedTuple):
-    """Of a terminal, as far as it has answered."""
+    """What the terminal's replies said so far about image support."""
 
     name: str = ""
     has_kitty: bool = False
     has_files: bool = False
     has_sixel: bool = False
     is_complete: bool = False
-    """It has answered the question that every terminal answers: behind that, no other answer comes."""
+    """The terminal answered the last query, which every terminal answers: no further replies follow."""
     cell: tuple[int, int] | None = None
     """Width and height of a cell in pixels."""
 
@@ -38,7 +38,7 @@ class TerminalFeatures(NamedTuple):
         return self.name.lower().startswith(PLACEHOLDER_TERMINALS)
 
     def with_answer(self, answer: str) -> "TerminalFeatures":
-        """What is known behind an answer; one that is none changes nothing."""
+        """Returns the features updated by a reply; other text changes nothing."""
         if found := _ANSWERED.fullmatch(answer):
             return self._replace(has_kitty=self.has_kitty or found.groups() == (str(QUERY_IMAGE_ID), "OK"))
         if found := _NAME.fullmatch(answer):
@@ -61,18 +61,18 @@ class TerminalFeatures(NamedTuple):
 
 
 def _cell(width: int, height: int) -> tuple[int, int] | None:
-    """A size that a cell can have; a terminal may say anything."""
+    """Returns a cell size if it is plausible; terminals may report anything."""
     return (width, height) if 2 <= width <= 100 and 4 <= height <= 200 else None
 
 
 def parse_image_reply(answer: str) -> tuple[int, bool]:
-    """The number of an image that was sent, and whether it can be shown; 0: it tells of something else."""
+    """Returns the id of a transmitted image and whether it can be shown; id 0 if the reply is about something else."""
     found = _ANSWERED.fullmatch(answer)
     return (int(found[1]), found[2] == "OK") if found and len(found[1]) < 12 else (0, False)
 
 
 def can_query(env: Mapping[str, str]) -> bool:
-    """Not of terminals that would show the questions as text."""
+    """Whether queries are safe: some terminals would print them as text."""
     is_mute = (
         env.get("TERM", "") in ("", *_UNSUPPORTED_TERMINALS) or env.get("TERM_PROGRAM") == "Apple_Terminal"
     )
@@ -82,6 +82,6 @@ def can_query(env: Mapping[str, str]) -> bool:
 
 
 def queries() -> str:
-    """The last one is answered by everybody."""
+    """Returns all queries; the last one is answered by every terminal."""
     size = "\x1b[16t\x1b]1337;ReportCellSize\x1b\\"
     return kitty.query(QUERY_IMAGE_ID) + "\x1b[>0q" + size + "\x1b[c"

@@ -1,4 +1,4 @@
-"""What tmux says of itself when bayou runs in it: whether images get through it, and to which terminal."""
+"""Asks tmux whether image sequences reach the terminal, and which terminal it is."""
 
 import subprocess
 from collections.abc import Mapping
@@ -14,11 +14,11 @@ _VARIABLES = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TERM", "TMUX", "TMU
 
 class Pane(NamedTuple):
     is_in_front: bool
-    """What the terminal answers goes to the pane in front, whoever has asked."""
+    """Whether this pane is active: replies of the terminal go to the active pane."""
     is_seen: bool
-    """What is sent to the terminal while it is not is lost."""
+    """Whether the pane is visible; sequences sent while it is hidden are lost."""
     passes: bool
-    """Sequences for the terminal are handed on to it."""
+    """Whether tmux passes sequences to the terminal."""
     terminal: str
     """As it calls itself."""
 

@@ -1,4 +1,4 @@
-"""Which rows of a list match what was typed, and in which order. Pure."""
+"""Filters and ranks the rows of a list by a typed query. Pure."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
@@ -10,17 +10,17 @@ Order = Literal["given", "best"]
 
 
 ROUGH_RANKING_FROM = 300
-"""From so many matches on they are ordered by a rough look: nobody reads that far."""
+"""From this many matches on, rows are ranked by a cheaper score."""
 
 
 class VisibleRow(NamedTuple):
     row: ListRow
     places: tuple[int, ...] = ()
-    """Characters of title and detail that matched."""
+    """The matched characters of title and detail."""
 
 
 class Filter:
-    """Narrows what is shown; a longer query asks only the rows that the shorter one left."""
+    """Filters rows; a longer query searches only the matches of the shorter one."""
 
     def __init__(self, rows: Sequence[ListRow], order: Order = "best") -> None:
         self.rows = rows
@@ -70,12 +70,12 @@ def _is_plain(query: str) -> bool:
 
 
 def _secondary_rank(row: ListRow) -> float:
-    """What cannot be had at once (a model without a key) stands behind what can; then what is second best."""
+    """Ranks rows that are unavailable now (a model without a key) and secondary rows behind the others."""
     return (5.0 if row.tone == "dim" else 0.0) + (3.0 if row.is_secondary else 0.0)
 
 
 def _exact_name_rank(row: ListRow, query: str) -> float:
-    """Who types the whole name of a thing means that thing, whatever else begins so."""
+    """Ranks a row first whose whole name was typed."""
     word = query.strip().lower().lstrip("/")
     return 100.0 if word and word in (row.title.lower().lstrip("/"), row.id.lower()) else 0.0
 
@@ -89,7 +89,7 @@ def _rough_rank(row: ListRow, query: str) -> float:
 
 
 def _place(text: str, word: str) -> float:
-    """Most at the beginning, less at the beginning of a word, little inside one."""
+    """Scores the match position: best at the beginning, then at the start of a word."""
     at = text.find(word)
     if at <= 0:
         return 20.0 if at == 0 else 0.0

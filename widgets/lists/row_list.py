@@ -1,7 +1,6 @@
-"""The list: rows drawn by the line API, so that thousands open at once. Scrolls, moves a cursor, marks what matched.
+"""The list widget: rows drawn with the line API, so that thousands open at once. Scrolls, moves a cursor, highlights.
 
-Filtering is `filtering`, the typed line `editor.line_input`; screens put them together.
-"""
+Filtering is in `filtering`, the input line in `editor.line_input`; screens combine them."""
 
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, Protocol
@@ -25,14 +24,13 @@ TONES = ("text", "strong", "muted", "dim", "accent", "success", "warning", "erro
 _PARTS = (*TONES, "match", "prefix", "heading", "mark")
 _MAX_CACHED_ROWS = 500
 MIN_CUT_CELLS = 4
-"""Cells of a word that is cut: of less nothing is shown."""
+"""The minimum number of cells for a cut word; with less space it is omitted."""
 MAX_WIDTH = 119
-"""Columns of a list, those of a page of 120: on a wider page what stands at the right stays where the eye finds it,
-unless the row needs more."""
+"""The width at which right-aligned text ends on wider pages, unless a row needs more."""
 
 
 class Rows(Protocol):
-    """What a list shows: rows that are there, or that are made when they come in sight."""
+    """The rows of a list: a sequence, or created when they become visible."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, at: int, /) -> VisibleRow: ...
@@ -52,7 +50,7 @@ class RowList(ScrollView, can_focus=False):
     DEFAULT_CSS = "RowList { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }"
 
     class Moved(Message):
-        """The cursor stands on another row; None if there is none."""
+        """The cursor moved to another row; None if there is none."""
 
         def __init__(self, row: ListRow | None) -> None:
             super().__init__()
@@ -94,8 +92,9 @@ class RowList(ScrollView, can_focus=False):
     # -- verbs ---------------------------------------------------------------------------------------------
 
     def show(self, shown: Rows, *, query: str = "", keep: str = "", is_chosen: bool = True) -> None:
-        """Other rows. The cursor stays on the row with the id `keep`, else goes to the first; with `is_chosen` false it
-        stands on none until it is moved."""
+        """Shows other rows. The cursor goes to the row with the id `keep`, else to the first; with `is_chosen` false
+        it is on no
+        row until it is moved."""
         self.shown = shown
         self.filter_text = query
         self.has_marks = any(item.row.is_checked for item in shown)
@@ -109,7 +108,8 @@ class RowList(ScrollView, can_focus=False):
         self._reveal()
 
     def show_lazy(self, shown: Rows, at: int, *, query: str = "") -> None:
-        """Rows that are made when they come in sight; none is checked or a heading. The cursor goes to `at`."""
+        """Shows rows that are created when they become visible; none is checked or a heading. The cursor goes to
+        `at`."""
         self.shown = shown
         self.filter_text = query
         self.has_marks = False
@@ -326,7 +326,7 @@ class RowList(ScrollView, can_focus=False):
 
 
 def cut_off(rows: RowList, row: ListRow, width: int) -> list[str]:
-    """What of a row of a list has not all its room in so many columns."""
+    """Returns the texts of a row that do not fit into the width."""
     right = plain(row.right)
     room = width - 2 - 2 * rows.has_marks - cells(row.prefix)
     has_right = cells(right) + 1 <= room // 2

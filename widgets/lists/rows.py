@@ -1,4 +1,4 @@
-"""What a list shows: frozen rows, told apart by their id."""
+"""The rows of a list: frozen values, identified by their id."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -19,7 +19,7 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     id: str
     title: str
     prefix: str = ""
-    """Before the title, never searched: connectors of a tree, a mark."""
+    """Shown before the title, never searched: tree connectors, a mark."""
     detail: str = ""
     """Behind the title, quieter."""
     right: str = ""
@@ -28,14 +28,14 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     badges: tuple[Badge, ...] = ()
     tone: Tone = "text"
     is_checked: bool = False
-    """The choice in force."""
+    """The choice that is currently active."""
     is_heading: bool = False
-    """Not to be chosen; stands above the rows that follow."""
+    """A heading of the rows below; cannot be chosen."""
     is_disabled: bool = False
     words: str = ""
-    """Searched besides title and detail, but not shown."""
+    """Additional search text that is not shown."""
     is_secondary: bool = False
-    """Of what matches alike the others come first."""
+    """Ranked behind other rows that match equally well."""
 
     @property
     def searched(self) -> str:
@@ -43,7 +43,7 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def spaced(rows: Sequence[ListRow]) -> tuple[ListRow, ...]:
-    """With a blank row above each heading but the first."""
+    """Inserts a blank row above each heading but the first."""
     out: list[ListRow] = []
     for row in rows:
         if row.is_heading and out:

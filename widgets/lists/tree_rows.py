@@ -1,8 +1,7 @@
-"""A session's entries as the lines of a tree: connectors, folding, filters. Pure, and without recursion.
+"""A session's entries as lines of a tree: connectors, folding, filters. Pure and without recursion.
 
-A run of entries without a fork stands straight below each other; only where the conversation forks is a branch
-indented. Entries that a filter hides are passed over: their children hang on the nearest entry that shows.
-"""
+A sequence of entries without a fork is not indented; branches are indented where the conversation forks. Children of
+hidden entries are attached to the nearest visible ancestor."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -55,7 +54,7 @@ class TreeEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     badges: tuple[Badge, ...] = ()
     """Model change, compaction, files changed, cost."""
     is_minor: bool = False
-    """Left out by the default filter though it is of a kind that shows, such as a turn of nothing but calls."""
+    """Hidden by the default filter although its kind is shown, for example a turn with only tool calls."""
 
 
 class TreeLine(msgspec.Struct, frozen=True, gc=False):
@@ -67,15 +66,13 @@ class TreeLine(msgspec.Struct, frozen=True, gc=False):
     """The first of a branch: it has siblings."""
     is_folded: bool
     hidden: int
-    """How many are folded away below."""
+    """The number of entries folded away below."""
 
 
 class EntryTree:
-    """The entries with what hangs on what; asked for lines again and again as filters change.
+    """The entries as a tree; computes the visible lines whenever filters change.
 
-    With `describe` the entries need no words of their own: it gives them to those that come in sight, and to all for a
-    search.
-    """
+    With `describe`, entries need no text: it is called for entries that become visible, and for all in a search."""
 
     def __init__(
         self,
@@ -95,7 +92,7 @@ class EntryTree:
             at = self.by_id[at].parent if at in self.by_id else None
 
     def _nearest_message(self, leaf: str | None) -> str | None:
-        """The entry where the session stands for a person: a label or another model after it is no step."""
+        """Returns the current message for the user: labels and model changes after it are skipped."""
         while (entry := self.by_id.get(leaf or "")) and entry.kind in ("label", "change") and entry.parent:
             leaf = entry.parent
         return leaf if leaf in self.by_id else None
@@ -103,7 +100,7 @@ class EntryTree:
     def lines(
         self, kind: TreeFilter = "default", query: str = "", folded: frozenset[str] = frozenset()
     ) -> list[TreeLine]:
-        """What shows, from the top."""
+        """Returns the visible lines, from the top."""
         asked = Query(query.strip())
         children = self._children(self._shown(kind, None if asked.is_empty else asked))
         found: list[TreeLine] = []
@@ -184,7 +181,7 @@ class EntryTree:
 
 
 class TreeRows:
-    """The rows of lines, each made when it is first looked at: of thousands a screen shows forty."""
+    """Rows of tree lines, each created on first access: a screen shows forty of thousands."""
 
     def __init__(self, tree: EntryTree, lines: Sequence[TreeLine], *, shows_time: bool) -> None:
         self._tree = tree

@@ -1,10 +1,10 @@
-"""What can be done, as rows of the palette and of the table of keys."""
+"""Actions as rows of the palette and the table of keys."""
 
 import msgspec
 
 
 class ActionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that can be done: by a key, as a command, from the palette."""
+    """An action: run by a key, as a command, or from the palette."""
 
     id: str
     title: str
@@ -12,6 +12,6 @@ class ActionRow(msgspec.Struct, frozen=True, kw_only=True):
     group: str = ""
     detail: str = ""
     is_own: bool = False
-    """The keys are the person's, not the default ones."""
+    """Its keys are set by the user."""
     problem: str = ""
-    """A conflict of its keys."""
+    """A conflict between its keys and others."""

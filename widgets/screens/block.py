@@ -1,4 +1,4 @@
-"""One block on a screen of its own: drawn as in the transcript, but opened, whole, and as long as it goes on, live."""
+"""Shows one transcript block on a separate screen: in full, and updated while it changes."""
 
 import time
 from collections.abc import Callable
@@ -31,13 +31,13 @@ from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
 
 REFRESH_SECONDS = 0.5
-"""Seconds between two looks at a block that goes on."""
+"""Seconds between two updates of a block that still changes."""
 MIN_PAUSE_FACTOR = 20
-"""A look that cost t is followed by the next after at least this many t."""
+"""After an update that took t, the next one waits at least this many t."""
 
 
 class BlockKeyboard(Keyboard):
-    """There is nothing to walk between, so the keys move by rows; and leaving is closing."""
+    """Keys for a single block: they scroll by rows, and leaving closes the screen."""
 
     @property
     def item(self) -> Item:
@@ -77,7 +77,7 @@ KEYS: KeyTable[BlockKeyboard] = KeyTable(
 
 
 class BlockView(Transcript):
-    """A transcript of one block."""
+    """A transcript with one block."""
 
     BINDINGS: ClassVar[list[BindingType]] = KEYS.bindings
 
@@ -93,14 +93,14 @@ class BlockView(Transcript):
 
 
 def show_only(shown: BlockView, block: Block) -> None:
-    """Only this, from its beginning."""
+    """Shows only this block, from its beginning."""
     shown.replace_all([block])
     shown.viewport.set_following(False)
     shown.keyboard.go_home()
 
 
 class SearchedScreen(SheetScreen[None]):
-    """A sheet with a transcript of its own, which is searched like the page's."""
+    """A sheet with a searchable transcript."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+f,slash,f3", "search", "Search", show=False, id="tui.altScreen.search"),

@@ -1,4 +1,4 @@
-"""Pickers over what is known by name: actions with their keys, the keys themselves, themes, older prompts."""
+"""Pickers for things with names: actions with their keys, the keys themselves, themes, older prompts."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -34,7 +34,7 @@ def palette_screen(actions: Sequence[ActionRow]) -> PickerScreen:
 
 
 def hotkeys_screen(actions: Sequence[ActionRow], *, note: str = "", current: str = "") -> PickerScreen:
-    """The live map of keys, by group. Enter gives the row back, for binding it anew."""
+    """The current keys by group. Enter returns the row, for rebinding."""
     rows: list[ListRow] = []
     group = ""
     for action in actions:
@@ -87,7 +87,7 @@ SAMPLE = PreviewText(
 
 
 class ThemeScreen(PickerScreen):
-    """Themes, each put in force by `use` while the cursor is on it; Escape gives the old one back."""
+    """A theme picker: the theme under the cursor is applied by `use`; Escape restores the previous one."""
 
     ACTIONS = (PickerAction(id="app.themes.save", keys="ctrl+s", label="use and make default", importance=7),)
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
@@ -110,7 +110,7 @@ class ThemeScreen(PickerScreen):
 
 
 class KeyScreen(DialogScreen[str | None]):
-    """Waits for the key that an action shall have; Escape leaves it as it is, Delete gives the default back."""
+    """Waits for a new key for an action; Escape cancels, Delete restores the default."""
 
     def __init__(self, action: ActionRow) -> None:
         keys = ", ".join(map(key_name, action.keys)) or "no key"

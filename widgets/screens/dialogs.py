@@ -1,8 +1,6 @@
-"""Questions: yes or no, one of several, a line, a longer text. Each gives its answer back, or None for Escape.
+"""Dialogs: yes or no, one of several answers, a line, a longer text. Each returns its answer, or None on Escape.
 
-A question that comes up while one types is safe from the keys that were meant for the editor: for a moment it takes
-none, and each key that it swallows begins that moment anew.
-"""
+A dialog that opens while the user types ignores keys for a grace period; each ignored key restarts the period."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -34,7 +32,7 @@ T = TypeVar("T")
 
 
 class DialogScreen(SheetScreen[T]):
-    """A sheet with a title, a text that may be long, what is asked, and the keys."""
+    """A sheet with a title, a possibly long text, the question, and key hints."""
 
     def __init__(self, title: str, text: str | PreviewText = "") -> None:
         super().__init__()
@@ -86,7 +84,7 @@ class DialogScreen(SheetScreen[T]):
 
 
 class QuestionScreen(DialogScreen[ListRow | None]):
-    """One of several answers, by arrows and Enter or by its number."""
+    """Offers several answers, chosen by arrows and Enter or by number."""
 
     IMMEDIATE_KEYS: ClassVar[frozenset[str]] = frozenset()
     """Keys that decide nothing, or carefully, whenever they come."""
@@ -179,7 +177,7 @@ class QuestionScreen(DialogScreen[ListRow | None]):
 
 
 class ConfirmScreen(DialogScreen[bool | None]):
-    """Yes or no. Enter means the careful answer when something would be lost."""
+    """Yes or no. Enter means the safe answer when something would be lost."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", "Yes", show=False, id="app.confirm.yes"),
@@ -217,7 +215,7 @@ class ConfirmScreen(DialogScreen[bool | None]):
 
 
 class WaitScreen(DialogScreen[None]):
-    """Something that the person does elsewhere is waited for; Escape gives it up."""
+    """Shown while the user does something elsewhere, such as signing in; Escape cancels."""
 
     def hints(self) -> Sequence[KeyHint]:
         return (KeyHint("escape", "give it up", 8, "tui.select.cancel"),)

@@ -1,4 +1,4 @@
-"""What a list cuts off of its current row, in full below it: nothing is cut that cannot be read."""
+"""Shows the full text of the list's current row below the list if the row is cut."""
 
 from widgets.lists.row_list import RowList, cut_off
 from widgets.lists.rows import ListRow
@@ -11,11 +11,10 @@ ROOMY = 16
 
 
 class FullRowText(Preview):
-    """Rows that are kept free for it, as many as the longest needs: the list stays where it is while one moves in it.
-    There are none where nothing is cut."""
+    """Reserves as many rows as the longest text needs, so that the list does not move; none if no row is cut."""
 
     def fit(self, rows: RowList, *, is_told: bool) -> None:
-        """`is_told`: a preview says all of it."""
+        """`is_told`: a preview already shows the full text."""
         width, height = self.app.size
         if is_told or height < ROOMY:
             self.display = False

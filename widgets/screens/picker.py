@@ -1,8 +1,7 @@
-"""The picker: choose a row from a list that narrows as one types. Every selector of the application is one of these.
+"""The picker: choose a row from a list that is filtered while typing. All selectors of the application use it.
 
-It rises from the lower edge as a sheet, or takes the whole height; a preview of the current row may stand beside it.
-What rows there are and what an action does is the application's business.
-"""
+It opens as a sheet at the bottom or at full height, with an optional preview of the current row. The application
+provides rows and handles actions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
@@ -26,7 +25,7 @@ from widgets.screens.text_pages import ALL_KEYS, show_all_keys
 from widgets.textual_internals import SheetScreen, keymap_of
 
 PREVIEW_MIN_WIDTH = 100
-"""From this width on a preview has room beside the list."""
+"""The minimum width for a preview beside the list."""
 MAX_TITLE_CELLS = 40
 """Cells up to which titles push what stands behind them to the right."""
 _MAX_NUMBERED = 9
@@ -36,12 +35,12 @@ class PickerAction(msgspec.Struct, frozen=True, kw_only=True):
     """A key of a picker besides Enter and Escape."""
 
     id: str
-    """What key maps call it; handed back with the row."""
+    """The name used in key maps; returned with the row."""
     keys: str
     """Default keys, with commas between."""
     label: str
     closes: bool = True
-    """Give the row back at once; otherwise the application is asked and the picker stays."""
+    """Returns the row and closes the picker; otherwise the application handles the action and the picker stays open."""
     needs_row: bool = True
     importance: int = 4
 
@@ -73,9 +72,9 @@ class PickerScreen(SheetScreen[Picked | None]):
     ACTIONS: ClassVar[tuple[PickerAction, ...]] = ()
     """Of a subclass, which binds them with `bindings_of`."""
     IS_ALIGNED: ClassVar[bool] = True
-    """Whether what stands behind the titles begins in one column."""
+    """Whether the text after the titles is aligned in a column."""
     IS_COUNTED: ClassVar[bool] = True
-    """How many rows there are says something."""
+    """Whether the number of rows is shown."""
     IS_SEARCHED: ClassVar[bool] = True
     """Whether what is typed narrows the list."""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -165,7 +164,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         self._apply(keep)
 
     def show_note(self, note: str) -> None:
-        """A word at the right of the title: what just happened, or what is wrong."""
+        """Shows a short note at the right of the title: what just happened, or a problem."""
         self._note = note
         if self.is_there:
             self._tell_count()
@@ -267,7 +266,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         self.query_one("#keys", KeyHints).show(hints)
 
     def told(self, shown: list[VisibleRow]) -> list[VisibleRow]:
-        """What a row says may depend on what is around it."""
+        """Adjusts the visible rows to each other; subclasses override it."""
         return shown
 
     def _tell_count(self) -> None:
@@ -322,7 +321,7 @@ class PickerScreen(SheetScreen[Picked | None]):
 
 
 class _RowNumbers:
-    """Lists so short that each row has a number, which chooses it: they need no line to filter them."""
+    """Numbers the rows of short lists: a digit chooses a row, so no filter line is needed."""
 
     def __init__(self, *, may_be: bool) -> None:
         self.may_be = may_be

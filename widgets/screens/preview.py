@@ -1,4 +1,4 @@
-"""A pane of plain text beside a list. Foreign text is wrapped and drawn as it is, never read as markup."""
+"""A pane of plain text beside a list. Foreign text is wrapped and drawn literally, never as markup."""
 
 from collections.abc import Iterable
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""What is asked for in screens while they stay open."""
+"""Requests that screens send while they stay open."""
 
 from typing import Any, Generic, TypeVar
 
@@ -9,7 +9,7 @@ S = TypeVar("S", bound=Screen[Any])
 
 
 class ScreenRequest(Message, Generic[S]):
-    """Whoever opened the screen answers. Each screen says what it asks for, and how it wants the answer."""
+    """Handled by the code that opened the screen. Each screen defines its requests and how they are answered."""
 
     def __init__(self, screen: S) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What the screens have in common: the rule with a title, the line that tells the keys, the names of keys."""
+"""Widgets that screens share: the titled rule, the key hint line, panes."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
@@ -19,9 +19,9 @@ class KeyHint(NamedTuple):
     """As a binding names it; several with a slash between."""
     label: str
     importance: int = 5
-    """What has the lowest is left out first when the line is too narrow."""
+    """Hints with the lowest importance are dropped first on narrow screens."""
     id: str = ""
-    """Of the action, several with a slash between: a person's own keys are told instead of the default ones."""
+    """The action's id, several separated by slashes: the user's keys replace the default ones."""
 
 
 class KeyHints(Widget):
@@ -33,7 +33,7 @@ class KeyHints(Widget):
     def __init__(
         self, hints: Sequence[KeyHint] = (), *, all_keys: KeyHint | None = None, id: str | None = None
     ) -> None:
-        """`all_keys`: what stands in for the hints that do not fit."""
+        """`all_keys`: the hint shown instead of those that do not fit."""
         super().__init__(id=id)
         textual_inside.paint_without_frame(self)
         self.hints = tuple(hints)
@@ -55,7 +55,7 @@ class KeyHints(Widget):
         return left
 
     def in_force(self) -> list[KeyHint]:
-        """All of them, with the person's own keys; those without a key are left out."""
+        """All hints with the user's keys; actions without a key are left out."""
         own = textual_inside.keymap_of(self.app) if self.is_attached else {}
         return [shown for hint in self.hints if (shown := _with_own_keys(hint, own)) is not None]
 
@@ -90,7 +90,7 @@ def _total(hints: Sequence[KeyHint]) -> int:
 
 
 def key_list_text(hints: Sequence[KeyHint]) -> str:
-    """One a line, what they do in one column."""
+    """Lists one key per line with its action, aligned in columns."""
     width = max((cells(_shown_keys(hint.key)) for hint in hints), default=0)
     return "\n".join(f"{_shown_keys(hint.key):<{width}}  {hint.label}" for hint in hints)
 

@@ -1,4 +1,4 @@
-"""Screens for reading: one page of text, or two side by side that scroll together."""
+"""Screens for reading: one text, or two side by side that scroll together."""
 
 from typing import Any, ClassVar
 
@@ -63,7 +63,7 @@ ALL_KEYS = KeyHint("f1", "all keys", 10, "tui.select.keys")
 
 
 def show_all_keys(screen: Screen[Any]) -> None:
-    """Over a screen, all that its line of hints has no room for."""
+    """Lists all keys of a screen, including those without space in its hint line."""
     hints = screen.query_one(KeyHints).in_force()
     screen.app.push_screen(
         PageScreen("Keys here", PreviewText(parts=(PreviewPart(text=key_list_text(hints)),)))

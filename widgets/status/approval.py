@@ -1,8 +1,8 @@
-"""A question above the editor: may this run? It takes neither the focus nor a key that writes.
+"""The approval bar above the editor: may this call run? It takes neither the focus nor keys that write text.
 
-From the editor only keys with Ctrl, Alt or F answer, and only once it has stood there for a while (`arming`). F8 goes
-into it: then single letters answer, rules are chosen, and the floor's word is typed. Clicks do nothing.
-"""
+From the editor only keys with Ctrl, Alt or F answer, and only after it was visible for a while (`input_guard`). F8
+focuses it: then single letters answer, rules can be chosen, and the confirmation word of a dangerous command is typed.
+Clicks do nothing."""
 
 import math
 import time
@@ -26,7 +26,7 @@ from widgets.terminal.terminal_driver import AmbiguousAltKey
 from widgets.transcript.leaves.safe_text import clean, expand_tabs, wrap
 
 REPEAT_SECONDS = 2.5
-"""How long the same chord once more counts, in a terminal that sends Alt as an Escape in front; then it was a stop."""
+"""Seconds in which an ambiguous Alt key must be pressed again to answer; afterwards it counts as Escape."""
 MAX_TEXT_ROWS = 4
 MAX_PARTS = 3
 _RESERVED_ROWS = 6
@@ -55,13 +55,13 @@ class ApprovalRule(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     answers: int
     words: str = ""
-    """What it allows, before "for this project"; empty: shown as it is written."""
+    """What the rule allows, shown before "for this project"; if empty, the rule itself is shown."""
     hosts: tuple[str, ...] = ()
     """Those of its group, shown as far as there is room."""
 
 
 class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What the bar shows."""
+    """The question that the bar shows."""
 
     id: str
     tool: str
@@ -77,13 +77,13 @@ class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[ApprovalRule, ...] = ()
     asked: int = 0
     kind: Literal["call", "confirm", "select", "open", "staged"] = "call"
-    """A call that may run or not; else what somebody else asks: yes or no, one of several, or (`open`) something that
-    takes the keyboard, which is not to come up by itself; or changes that wait to be applied or discarded."""
+    """`call`: may a tool call run; `confirm` or `select`: a question of an extension; `open`: something that takes the
+    keyboard and must not open by itself; `staged`: staged changes to apply or discard."""
     options: tuple[str, ...] = ()
 
 
 class ApprovalKeys(msgspec.Struct, frozen=True, kw_only=True):
-    """As they are told; an empty one was taken away."""
+    """The keys as shown; an unbound key is empty."""
 
     once: str = "alt+a"
     deny: str = "alt+x"
@@ -107,7 +107,7 @@ class ApprovalBar(Widget, can_focus=False):
     DEFAULT_CSS = "ApprovalBar { height: 0; display: none; }"
 
     class Answered(Message):
-        """Somebody decided."""
+        """The user answered the question."""
 
         def __init__(
             self, id: str, allows: bool, rule: str | None = None, scope: RuleScope = "session"
@@ -119,7 +119,7 @@ class ApprovalBar(Widget, can_focus=False):
             self.scope: RuleScope = scope
 
     class DetailsRequested(Message):
-        """All of it, on a screen."""
+        """Asks for all details on a separate screen."""
 
     class EditRequested(Message):
         """The call, to be changed."""
@@ -128,7 +128,7 @@ class ApprovalBar(Widget, can_focus=False):
         """Back to the editor."""
 
     class StopRequested(Message):
-        """A chord that may have been an Escape with a letter behind it was not pressed again."""
+        """An ambiguous Alt key was not repeated: it was an Escape, which stops the run."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -155,7 +155,7 @@ class ApprovalBar(Widget, can_focus=False):
 
     @property
     def is_inside(self) -> bool:
-        """The keyboard is here."""
+        """Whether the bar has the keyboard focus."""
         return self.has_focus
 
     @property
@@ -179,9 +179,9 @@ class ApprovalBar(Widget, can_focus=False):
             self.call_after_refresh(self._after_paint)
 
     def note_input(self, event: events.Event) -> bool:
-        """Any key, paste or click anywhere: told before it does what it does.
+        """Called for every key, paste or click before it is handled.
 
-        True: it shows that a chord before it was an Escape, which stops, with the first letter of what is written.
+        Returns True if it shows that the Alt key before it was an Escape and a letter: then the run is to be stopped.
         """
         now = self._clock()
         if self.asked is not None:
@@ -197,7 +197,7 @@ class ApprovalBar(Widget, can_focus=False):
     # From the editor
 
     def answer(self, allows: bool) -> bool:
-        """By a key of the page. False: it did not listen yet, or wants a word."""
+        """Answers by a key of the page; returns False if the bar was not ready or needs a typed word."""
         asked = self.asked
         if asked is None or (allows and not self.is_intended()) or not self.arming.was_armed:
             return False
@@ -222,8 +222,7 @@ class ApprovalBar(Widget, can_focus=False):
         self._fit()
 
     def is_intended(self) -> bool:
-        """A chord that may be an Escape with a letter right behind it answers nothing: the same once more does. A
-        letter behind it stops, and so does no second press."""
+        """Whether a key counts as an answer. An Alt key that may be Escape and a letter must be pressed twice."""
         now, was_quiet = self._clock(), self.asked is None or self.arming.was_armed
         is_again = self._doubtful == self._waits_for and now - self._pressed_at >= QUIET_SECONDS and was_quiet
         if not self._doubtful or is_again:

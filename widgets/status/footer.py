@@ -1,4 +1,4 @@
-"""The line of segments at the screen's lower edge. Takes values; draws again only when one of them is another."""
+"""The line of status segments at the bottom. It redraws only when a segment changed."""
 
 from collections.abc import Sequence
 from typing import ClassVar

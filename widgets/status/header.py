@@ -1,4 +1,4 @@
-"""The line at the screen's upper edge: the product, and what the session is about."""
+"""The line at the top: the product name, and what the session is about."""
 
 from widgets.status.footer import SegmentLine
 

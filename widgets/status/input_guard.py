@@ -1,8 +1,8 @@
-"""When a question that comes up by itself may be answered: not by keys that were meant for something else.
+"""Decides when a question that appeared by itself accepts keys, so that keys meant for the editor do not answer it.
 
-It listens once it has stood there whole for a while, and for a shorter while no key came. Each key, whatever it does,
-begins the second one anew; so does a time in which nothing was heard of the program itself.
-"""
+It must have been completely visible for a while, and no key may have been pressed for a shorter while. Each key
+restarts
+the second period, and so does a time in which the program was blocked."""
 
 SHOWN_SECONDS = 0.6
 QUIET_SECONDS = 0.35
@@ -19,7 +19,7 @@ class InputGuard:
         """When the key came that is being dealt with."""
 
     def shown(self, now: float) -> None:
-        """It stands there whole from now on."""
+        """Called when the question has become completely visible."""
         self._shown_at = self._looked_at = now
         self.was_armed = False
 
@@ -28,12 +28,12 @@ class InputGuard:
         self.was_armed = False
 
     def look(self, now: float) -> None:
-        """Told again and again while it stands there."""
+        """Called regularly while the question is visible."""
         self._reset_after_stall(now)
         self._looked_at = now
 
     def key(self, now: float) -> None:
-        """Any key, any paste, any click: before it does what it does."""
+        """Called for any key, paste or click before it is handled."""
         self._reset_after_stall(now)
         self.was_armed = self.is_armed(now)
         self._key_at = now

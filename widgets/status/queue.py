@@ -1,7 +1,6 @@
-"""Messages that wait: what steers next, what follows when the agent is done, and its own bar to edit them.
+"""The queued messages: those that steer the run and those sent after it. With focus, they can be edited.
 
-Takes frozen rows. Without focus it is a quiet list above the editor; with focus its rows are edited, moved, removed.
-"""
+Takes frozen rows. Without focus it is a dimmed list above the editor; with focus rows are edited, moved and removed."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal

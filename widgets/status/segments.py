@@ -21,7 +21,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
     """Between the two it is cut to the room that is left."""
     tone: Tone = "muted"
     importance: int = 5
-    """What has the lowest is left out first."""
+    """Segments with the lowest importance are dropped first."""
     is_right: bool = False
     bar: float = -1.0
     """From 0 to 1: a bar of this fill stands before the text."""
@@ -43,7 +43,7 @@ def size_of(segment: Segment) -> int:
 
 
 def fitting(segments: Sequence[Segment], width: int) -> list[Segment]:
-    """The segments that fit. First the long ones become short, then the least important go, in their order."""
+    """Returns the segments that fit: long ones are shortened first, then the least important are dropped."""
     whole = [segment for segment in segments if segment.text]
     left = _shorter(list(whole), width)
     while len(left) > 1 and _total(left) > width:

@@ -1,7 +1,6 @@
-"""What a wide page tells at its right: changed files, todos, jobs. Takes frozen rows and never the focus.
+"""The side panel of a wide page: changed files, todos, jobs. Takes frozen rows and never the focus.
 
-What stands in it, and whether it is there, is the application's business.
-"""
+The application decides its content and whether it is shown."""
 
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, Literal

@@ -1,4 +1,4 @@
-"""Whether the terminal is dark or light, asked early: the answer arrives while everything else is being loaded."""
+"""Asks the terminal whether its background is dark or light; the reply arrives while other modules load."""
 
 import time
 from typing import Literal
@@ -15,7 +15,7 @@ _ATTRIBUTES = late(rb"\x1b\[\?[\d;]*c")
 
 
 def appearance_of(held: EarlyTerminal, patience: float = 0.1) -> Appearance | None:
-    """None when the terminal does not say within `patience` seconds after it was asked."""
+    """Returns None if the terminal does not reply within `patience` seconds."""
     deadline = held.asked_at + patience
     while held.is_held and not _ATTRIBUTES.search(held.read):
         left = deadline - time.monotonic()

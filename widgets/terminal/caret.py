@@ -1,8 +1,7 @@
-"""The terminal's own cursor at the caret of what is written in, so that input methods open their window there.
+"""Places the terminal's own cursor at the caret of a text field, so that input methods open their window there.
 
-Textual hides the cursor for good; here it is shown while a text widget has the focus. It is steady unless blinking is
-asked for. Without a terminal (pictures, tests) a reversed cell stands for it.
-"""
+Textual always hides the cursor; here it is visible while a text widget has the focus. It is steady unless blinking is
+set. Without a terminal (pictures, tests) a reversed cell is drawn instead."""
 
 from collections.abc import Callable
 
@@ -19,7 +18,7 @@ _OWN_SHAPE = "\x1b[0 q"
 
 
 def is_drawn(widget: Widget) -> bool:
-    """Whether the widget has to draw its caret itself."""
+    """Whether the widget must draw the caret itself."""
     return widget.app.is_headless
 
 

@@ -1,7 +1,6 @@
-"""The clipboard: written by the terminal (OSC 52) and by the system's own programs, read by the latter.
+"""The clipboard: written with OSC 52 and with the system's programs, read with the latter.
 
-Says truthfully which way worked. Text too long for a terminal is put into a file instead.
-"""
+Reports truthfully which way worked. Text too long for a terminal is written to a file."""
 
 import base64
 import os

@@ -1,8 +1,7 @@
-"""The terminal from the first moment on: held, so that what is typed is kept until there is a page to take it.
+"""Owns the terminal from the first moment, so that typed text is kept until there is a page to receive it.
 
-On a launch frame, the empty page of another start, it is also seen while it is typed. Needs nothing but the system:
-this works while all else is still being imported.
-"""
+On a launch frame, the cached empty page of an earlier start, typed text is also shown. It imports only the standard
+library, because it works while everything else is still being imported."""
 
 import os
 import select
@@ -23,7 +22,7 @@ _QUESTION = b"\x1b]11;?\x1b\\\x1b[c"
 
 
 class EchoLine:
-    """Where on a launch frame typed letters stand: row and column from 1, `room` cells, in the `style` of a text."""
+    """The input line of a launch frame: row and column from 1, width in cells, and text style."""
 
     def __init__(self, row: int, column: int, room: int, style: bytes) -> None:
         self.row, self.column, self.room, self.style = row, column, room, style
@@ -34,7 +33,7 @@ class EchoLine:
         return b"\x1b[%d;%dH" % (self.row, self.column)
 
     def drawn(self, text: str) -> bytes | None:
-        """The row with that text and the cursor behind it; None when it does not fit or cannot be measured."""
+        """Returns the row with the text and the cursor after it; None if it does not fit or cannot be measured."""
         used = 0
         for character in text:
             width = _width(character)
@@ -48,7 +47,7 @@ class EchoLine:
 
 
 class EarlyTerminal:
-    """From `hold` until `end`, which must be called, what is typed is kept and not echoed."""
+    """Between `hold` and `end`, which must be called, input is stored and not echoed."""
 
     def __init__(self) -> None:
         self.attributes: Any = None
@@ -101,7 +100,7 @@ class EarlyTerminal:
             pass
 
     def draw(self, frame: bytes, place: EchoLine) -> None:
-        """Shows a launch frame, and from now on what is typed on it."""
+        """Shows a launch frame, and from then on the typed text in it."""
         import termios  # noqa: PLC0415  (not on every system)
 
         if not self.is_held:
@@ -203,7 +202,7 @@ class EarlyTerminal:
             return text
 
     def take_input(self) -> bytes:
-        """What the terminal has sent: whoever reads the terminal next begins with it."""
+        """Returns and clears the stored input, for the terminal's next reader."""
         self._stop_reading()
         while self.is_held and self.wait_for(0.0):
             pass
@@ -212,13 +211,13 @@ class EarlyTerminal:
         return read.replace(b"\n", b"\r") if read.count(b"\n") == 1 else read
 
     def hand_over(self) -> None:
-        """The alternate screen is somebody else's from here on, who leaves it."""
+        """Another owner leaves the alternate screen from here on."""
         self.is_drawn = False
         with self._lock:
             self._echoes = None
 
     def end(self) -> None:
-        """Gives the terminal back as it was."""
+        """Restores the terminal's original state."""
         if self.attributes is None:
             return
         import termios  # noqa: PLC0415  (not on every system)
@@ -238,10 +237,9 @@ class EarlyTerminal:
 
 
 def typed_in(read: bytes) -> tuple[str, bytes]:
-    """The text that was typed, as backspaces leave it; and what is behind the first key that is no letter.
+    """Returns the typed text with backspaces applied, and the input from the first non-text key on.
 
-    Answers of the terminal are left out.
-    """
+    Replies of the terminal are left out."""
     text: list[str] = []
     at = 0
     while at < len(read):

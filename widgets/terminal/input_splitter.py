@@ -1,8 +1,7 @@
-"""What a terminal sends, sorted: keys for the parser, whole pastes, and what it answers when it is asked.
+"""Splits terminal input into keys for the parser, whole pastes, and replies to queries.
 
-A paste is handed on here and not by Textual's parser, which takes its time over a long one, and could press keys, Enter
-among them, with what it does not understand. Bytes become text in `terminal_input`.
-"""
+Pastes bypass Textual's parser, which is slow on long ones and could interpret pasted text as keys, including Enter.
+`terminal_input` decodes bytes to text."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -26,24 +25,23 @@ _BEGUN = late(
 )
 """The beginning of a paste or an answer, of which the rest is still under way; or an Escape."""
 _CERTAIN_REPLY = late("\x1b(?:_G[a-zA-Z]=|P>\\||\\]\\d+;)")
-"""What begins like this was pressed by nobody."""
+"""Input that starts like this cannot be a key press."""
 _MAX_REPLY_LENGTH = 200
 _REPLY_TIMEOUT = 1.0
 """Seconds until what has begun like an answer has no end any more."""
 
 
 class TerminalReply(str):
-    """What a terminal says about itself."""
+    """A terminal's reply to a query about itself."""
 
     __slots__ = ()
 
 
 class InputSplitter:
-    """Takes a terminal's input in whatever pieces it comes; what they make does not depend on where it was cut.
+    """Accepts input in pieces of any size; the result does not depend on where it was cut.
 
-    What could be the beginning of an answer is held for as long as an Escape is, which could be a key's. Of an answer
-    that never ends nothing is typed, and what was pressed behind it counts.
-    """
+    A possible start of a reply is held as long as an Escape is. A reply that never ends types nothing, and keys pressed
+    after it count."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -55,7 +53,7 @@ class InputSplitter:
 
     @property
     def hold_timeout(self) -> float | None:
-        """Seconds until what is held counts as it is; None: nothing is, or a paste goes on."""
+        """Seconds until held input counts as it is; None if nothing is held or a paste is incomplete."""
         if not self._held or self._paste is not None:
             return None
         return max(0.0, self._until - self._clock())
@@ -83,7 +81,7 @@ class InputSplitter:
                 yield Paste(pasted.replace("\0", ""))
 
     def give_up(self) -> str:
-        """What was held and has had its time: the keys in it."""
+        """Returns the keys in input that was held too long."""
         if self.hold_timeout != 0.0:
             return ""
         held, fragment = self._held, self._fragment

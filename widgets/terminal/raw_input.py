@@ -1,9 +1,9 @@
-"""What the terminal sends, before anybody makes keys of it: those who want to hear it first, change it, or take it."""
+"""Passes raw terminal input to listeners before it is parsed; they may change or consume it."""
 
 from collections.abc import Callable
 
 Listener = Callable[[str], "str | bool | None"]
-"""Gets what came, escape sequences and all. True: it is used up; a text: that counts in its place."""
+"""Gets raw input with escape sequences. Returns True to consume it, or replacement text."""
 
 
 class RawInput:

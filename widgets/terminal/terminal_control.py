@@ -1,8 +1,7 @@
-"""What is said to the terminal besides the picture: title, progress, notifications, the way out.
+"""Controls the terminal besides drawing: title, progress, notifications, external editors, restoring it.
 
-Sequences are made by pure functions; a caller writes them to the driver or the tty. Whatever is put into one is
-cleaned first, so that a session's name cannot command the terminal.
-"""
+Pure functions build the sequences; callers write them to the driver or the tty. Text in sequences is cleaned first, so
+that a session's name cannot control the terminal."""
 
 import os
 import shlex
@@ -32,7 +31,7 @@ RESTORE = (
     "\x1b[?2004l\x1b[?1004l\x1b[?2048l\x1b[<u\x1b[?1049l"  # paste, focus, resize, keys, screen
     "\x1b[?7h\x1b[0m\x1b[0 q\x1b[?25h\x1b[23;0t"  # wrapping, colours, cursor, title
 )
-"""Every mode that a full-screen program may have set, back as it was: for ways out that nobody foresaw."""
+"""Resets every mode that a full-screen program may have set, for unexpected exits."""
 
 
 def wrapped(sequence: str, env: Mapping[str, str] = os.environ) -> str:
@@ -75,7 +74,7 @@ def notification_sequence(method: Method, title: str, body: str, env: Mapping[st
 
 
 def choose_method(env: Mapping[str, str]) -> Method:
-    """What the terminal is known to understand; the bell where nothing is known."""
+    """Returns the notification method that the terminal is known to support; the bell if unknown."""
     program = env.get("TERM_PROGRAM", "").lower()
     if env.get("KITTY_WINDOW_ID") or "kitty" in env.get("TERM", ""):
         return "osc99"
@@ -87,7 +86,7 @@ def choose_method(env: Mapping[str, str]) -> Method:
 
 
 class Notifier(msgspec.Struct, eq=False):
-    """Decides whether a notification is due: not while one looks, not for what was quick, not twice a second."""
+    """Decides whether a notification is due: not while the user looks, not for short tasks, at most twice a second."""
 
     write: Callable[[str], None]
     method: Method = "auto"
@@ -121,10 +120,9 @@ def write_to(app: App[Any], sequence: str) -> None:
 
 
 def restore_terminal(line_discipline: Any = None) -> None:
-    """Undo every mode, whoever set it. For the end of a process that could not end properly.
+    """Resets every mode. For the end of a process that could not end properly.
 
-    `line_discipline`: what `tcgetattr` gave before.
-    """
+    `line_discipline`: the attributes that `tcgetattr` returned before."""
     try:
         if sys.__stdout__ is not None and sys.__stdout__.isatty():
             _set_line_discipline(line_discipline)

@@ -1,9 +1,9 @@
-"""The terminal as Textual's driver: keys from a thread that sleeps until there are some.
+"""Textual's terminal driver with an input thread that sleeps until there is input.
 
-Textual's own thread looks ten times a second whether it should end, which is most of what a waiting program costs;
-this one is woken through a pipe. It also sees Escape as soon as its delay is over, takes what was typed before there
-was a page, and ends the program when the terminal has gone.
-"""
+Textual's own thread polls ten times a second, which is most of the CPU use of an idle program; this one is woken
+through
+a pipe. It also reports Escape as soon as its delay is over, takes input typed before there was a page, and ends the
+program when the terminal is gone."""
 
 import asyncio
 import os
@@ -56,14 +56,14 @@ class _WakingEvent(threading.Event):
 
 
 class KeyPacing(Protocol):
-    """Tells for which keys those behind them wait, and for what."""
+    """Decides which keys must wait until the previous key has taken effect."""
 
     def is_text(self, key: events.Key) -> bool: ...
     async def settle(self) -> None: ...
 
 
 class AmbiguousAltKey(events.Key):
-    """Alt with a key, or Escape with that key right behind it: only a terminal that tells them apart would know."""
+    """Alt with a key, or Escape directly followed by that key: most terminals send the same bytes for both."""
 
 
 AmbiguousAltKey.handler_name = events.Key.handler_name
@@ -142,7 +142,7 @@ class TerminalDriver(LinuxDriver):
             self._held.page_stopped()
 
     def suspend_to_shell(self) -> bool:
-        """Leaves the terminal to the shell until that brings us back. False: there is no shell that could."""
+        """Gives the terminal to the shell until it resumes bayou; returns False if there is no shell that could."""
         self.suspend_application_mode()
         with self.no_automatic_restart():
             was_away = _stop_group()
@@ -178,7 +178,7 @@ class TerminalDriver(LinuxDriver):
         parser.close()
 
     def page_ready(self) -> None:
-        """Until now keys would have found nobody who takes them."""
+        """Lets keys be delivered; before this no widget would receive them."""
         self._has_page = True
         os.write(self._waker, b"\0")
 

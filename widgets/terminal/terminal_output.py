@@ -1,13 +1,11 @@
-"""What a frame sends to the terminal: only what the terminal does not show already.
+"""Sends only the cells of a frame that differ from what the terminal shows.
 
-Textual sends every changed region whole, with a full style in front of each piece: 125 bytes for a streamed
-character. This remembers what each cell run of the screen was given, moves rows with a scroll region when most of a
-frame is the last one moved up or down, and sends the changed part of the rest. It depends on no widget: that rows
-have moved is found by looking at them.
+Textual sends each changed region with a full style before every piece: 125 bytes for one streamed character. This
+remembers what was written, scrolls rows in the terminal when most of a frame moved up or down, and sends the rest's
+changed parts. It depends on no widget: moved rows are found by comparing them.
 
-`OutputDiff(app).install()` puts it between the app and its driver; `is_on = False` takes it out again. A full
-repaint (a resize, a new screen) is always sent whole.
-"""
+`OutputDiff(app).install()` puts it between the app and its driver; `is_on = False` disables it. Full repaints (a
+resize, a new screen) are always sent whole."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -83,7 +81,7 @@ class OutputDiff:
         self.forget()
 
     def forget(self) -> None:
-        """Nothing is known of the terminal: something else has written to it."""
+        """Forgets what the terminal shows, because other output was written to it."""
         self._rows = {}
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:

@@ -1,4 +1,4 @@
-"""What vi's operators and deeds do to the text: each a function over the model. Where to is in `targets`, `objects`."""
+"""vi's operators and commands that change text: functions over the model."""
 
 import re
 
@@ -103,7 +103,7 @@ def put(model: EditorModel, kept: Register, count: int, *, is_after: bool) -> No
 
 
 def put_over_selection(model: EditorModel, kept: Register, on: TextRange, count: int) -> None:
-    """In place of what is selected, which is kept as if it were deleted."""
+    """Replaces the selection, which goes into the register as if deleted."""
     _keep(model, on)
     text = "\n".join([kept.text] * count) if kept.is_lines else kept.text * count
     if kept.is_lines and not on.is_linewise:

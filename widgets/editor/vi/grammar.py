@@ -1,4 +1,4 @@
-"""vi's commands as they are typed: a count, an operator, a motion. Pure: keys in, one command out."""
+"""Parses vi commands while they are typed: count, operator, motion. Pure: keys in, one command out."""
 
 from typing import Literal
 
@@ -11,17 +11,17 @@ _DOUBLED = {"g~": ("g~", "~"), "gu": ("gu", "u"), "gU": ("gU", "U")}
 MOTIONS = frozenset((*"hjklwWbBeE0^$G{}%|;,+-_nN*#", "gg", "ge", "gE", "g_", "gj", "gk"))
 FIND_COMMANDS = frozenset("fFtT")
 SEARCH_COMMANDS = frozenset("/?")
-"""Enter ends what is looked for."""
+"""Commands whose search text is ended by Enter."""
 _WITH_CHAR = frozenset("r")
 """Deeds that a character belongs to."""
 STANDALONE_COMMANDS = frozenset((*"xXsSDCYpPJ~uiaIAoOvV.", "\x12", "gJ", "gi", "gv"))
-"""Commands that are whole by themselves."""
+"""Commands that need no motion."""
 SHORTHANDS = {"x": "dl", "X": "dh", "s": "cl", "D": "d$", "C": "c$", "S": "cc", "Y": "yy"}
-"""What is another way to write an operator and its motion."""
+"""Commands that abbreviate an operator with its motion."""
 
 
 class ViCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """One command."""
+    """One parsed command."""
 
     verb: str = ""
     """An operator, a deed or `r`; a motion alone has none."""
@@ -42,7 +42,7 @@ class ViCommand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ParseState = Literal["open", "literal", "wrong"]
-"""More keys are to come; the next is taken as the character it writes; no command begins so."""
+"""`open`: more keys are needed; `literal`: the next key counts as a character; `wrong`: no command starts like this."""
 _MAX_COUNT = 9_999
 
 

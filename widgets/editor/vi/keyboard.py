@@ -1,4 +1,4 @@
-"""The editor's keys where a person writes with vi's modes: which mode hears a key, and what is beyond the text."""
+"""Key handling of the editor in vi mode: which mode gets a key, and what reaches beyond the text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ViKeyboard:
-    """Without vi it hears nothing."""
+    """Handles no keys while vi mode is off."""
 
     def __init__(self, editor: PromptEditor) -> None:
         self._editor = editor
@@ -45,7 +45,7 @@ class ViKeyboard:
 
     @property
     def status(self) -> str:
-        """The mode and the beginning of a command."""
+        """The mode and the pending command, for display."""
         return "" if self._mode is None else self._mode.status
 
     def begin(self) -> None:
@@ -64,7 +64,7 @@ class ViKeyboard:
         self._editor.refresh()
 
     def hears(self, event: events.Key) -> bool:
-        """False: the key is none of vi's."""
+        """Handles the key; returns False if it is not a vi key."""
         mode = self._mode
         if mode is None:
             return False

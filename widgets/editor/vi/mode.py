@@ -1,7 +1,6 @@
-"""vi's modes over the text: keys come in one by one, a whole command is carried out, `.` does the last change again.
+"""vi's modes over the text: keys come in one at a time, complete commands run, `.` repeats the last change.
 
-Knows no widget. What is beyond the text (rows on the screen, older prompts) is left to whoever feeds the keys.
-"""
+Knows no widget; screen rows and older prompts are left to the caller."""
 
 from typing import Literal
 
@@ -17,7 +16,7 @@ from widgets.editor.vi.objects import TextRange
 
 Mode = Literal["insert", "normal", "visual", "visual line"]
 KeyOutcome = Literal["done", "open", "older", "newer"]
-"""`older`, `newer`: up from the first line or down from the last: to another prompt."""
+"""`older`, `newer`: up from the first line or down from the last, which selects another prompt."""
 _SEARCHES = frozenset("/?nN*#")
 _INTO_INSERT = frozenset("iaIAoOCSs") | {"gi"}
 _ON_SELECTION = {**{short: long[0] for short, long in SHORTHANDS.items()}, "u": "gu", "U": "gU", "~": "g~"}
@@ -25,7 +24,7 @@ _ON_SELECTION = {**{short: long[0] for short, long in SHORTHANDS.items()}, "u": 
 
 
 class _Change(msgspec.Struct, frozen=True, kw_only=True):
-    """What `.` does again."""
+    """The last change, for `.`."""
 
     command: ViCommand
     written: str | None = None
@@ -88,7 +87,7 @@ class ViMode:
         return "done"
 
     def erase(self) -> None:
-        """The last character of what is looked for is none."""
+        """Deletes the last character of the search text."""
         self.keys = self.keys[:-1]
         self.wants_literal = bool(self.keys) and parse(self.keys, is_visual=self.is_visual) == "literal"
 
@@ -107,7 +106,7 @@ class ViMode:
         return was_open
 
     def clamp_cursor(self) -> None:
-        """Outside of insert mode the cursor stands on a character."""
+        """Moves the cursor onto a character, as required outside of insert mode."""
         if self.mode == "normal":
             row, column = self._model.cursor
             if column >= len(self._model.lines[row]):

@@ -1,7 +1,6 @@
-"""Where vi's motions lead: pure walks over lines, in characters as people see them. A chip is a word of its own.
+"""Where vi's motions lead: pure functions over lines, by grapheme. A chip counts as a word.
 
-A place is (line, index in the line). An empty line has one; the end of a line is a place for changes only.
-"""
+A position is (line, index in the line). An empty line has one; the end of a line is a position for changes only."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -20,7 +19,7 @@ _BACK = {close: begin for begin, close in _PAIRS.items()}
 
 
 class MotionTarget(NamedTuple):
-    """Where a motion leads, and what an operator takes on the way."""
+    """Where a motion leads, and whether an operator includes the target or whole lines."""
 
     place: Position
     is_inclusive: bool = False

@@ -1,4 +1,4 @@
-"""vi's motions on one text: where the cursor goes, and what an operator takes on the way."""
+"""vi's motions on a text: where the cursor goes, and which range an operator affects."""
 
 from widgets.editor.graphemes import boundary_after
 from widgets.editor.model import EditorModel, Position
@@ -57,7 +57,7 @@ class Motions:
         return row, boundary_after(self._model.lines[row], column)
 
     def move(self, command: ViCommand) -> bool:
-        """False: it leads nowhere."""
+        """Moves the cursor; returns False if the motion leads nowhere."""
         goal, at = self._goal, self._model.cursor
         target = self._target(command)
         if target is not None:
@@ -90,7 +90,7 @@ class Motions:
         return text_object(lines, at, name, is_around=how == "a", count=command.times)
 
     def range_of(self, command: ViCommand) -> TextRange | None:
-        """What an operator takes."""
+        """Returns the range that an operator affects."""
         lines, at = self._model.lines, self._model.cursor
         if command.is_of_lines:
             last = at[0] + command.times - 1

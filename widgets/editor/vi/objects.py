@@ -15,7 +15,7 @@ NAMES = frozenset("wWp\"'`") | frozenset(_BRACKETS)
 
 
 class TextRange(NamedTuple):
-    """From a place to the place behind its last character; whole lines when linewise."""
+    """From a position to the one after its last character; whole lines if linewise."""
 
     start: Position
     end: Position

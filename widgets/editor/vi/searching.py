@@ -55,7 +55,7 @@ def _end_of_set(pattern: str, at: int) -> int:
 
 
 def found(lines: Lines, at: Position, wanted: ViSearch, count: int) -> Position | None:
-    """The so-manieth match from a place on; behind the last comes the first."""
+    """Returns the n-th match from a position on; the search wraps around at the end."""
     pattern = expression(wanted.pattern)
     if pattern is None or not wanted.pattern:
         return None

@@ -1,4 +1,4 @@
-"""Makes what the column holds of blocks. What draws them is large, and comes with the first one."""
+"""Creates the column's items for blocks. The drawing code is large and is imported with the first block."""
 
 from __future__ import annotations
 

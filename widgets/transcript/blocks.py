@@ -1,4 +1,4 @@
-"""What a transcript is made of: frozen values that say what to show. How they look is in `drawing`."""
+"""The blocks of a transcript: frozen values that say what to show. `leaves` draws them."""
 
 from enum import StrEnum
 
@@ -9,9 +9,9 @@ from tools.results import Card, ImageBlock, MapBlock
 
 class CardState(StrEnum):
     PENDING = "pending"
-    """Its arguments are still arriving, or it waits for its turn."""
+    """Its arguments are still being received, or it waits for its turn."""
     ASKED = "asked"
-    """A person has to say whether it may run."""
+    """It waits for the user's approval."""
     RUNNING = "running"
     DONE = "done"
     FAILED = "failed"
@@ -51,12 +51,12 @@ class _Value(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShownFailure(_Value, frozen=True, kw_only=True):
-    """Why something did not work, and what can be done."""
+    """Why something failed, and the next step."""
 
     message: str
     next_step: str = ""
     retry_key: str = ""
-    """What to press to have it tried again, if that can be done."""
+    """The key that retries; empty if a retry is impossible."""
 
 
 class Thought(_Value, frozen=True, kw_only=True):
@@ -84,7 +84,7 @@ class ReplyBlock(_Value, frozen=True, kw_only=True):
 
 
 class CardBlock(_Value, frozen=True, kw_only=True):
-    """A tool call and its result. The id is the call's."""
+    """A tool call and its result. The id is the call's id."""
 
     id: str
     card: Card
@@ -100,9 +100,9 @@ class CustomBlock(_Value, frozen=True, kw_only=True):
     state: CardState | None = None
     timing: str = ""
     label: str = ""
-    """Instead of the state's word: `delivered`."""
+    """Replaces the state's word, for example `delivered`."""
     peek: int = 0
-    """Lines of the body that show before it is opened."""
+    """The number of body lines shown while the block is closed."""
     tone: NoteKind | None = None
     """For what wants attention."""
     open_hint: str = ""
@@ -114,14 +114,14 @@ class NoteBlock(_Value, frozen=True, kw_only=True):
     text: str
     kind: NoteKind = NoteKind.INFO
     next_step: str = ""
-    """What can be done about it."""
+    """What the user can do about it."""
     title: str = ""
     mark: str = ""
     """Before the title, instead of the kind's."""
     tries: tuple[tuple[str, str], ...] = ()
-    """What one can ask for by its number, and what that shows."""
+    """Suggested requests, chosen by number, each with a description."""
     hints: tuple[tuple[str, str], ...] = ()
-    """What else one can press or type, and what it does."""
+    """Further keys or commands, each with its action."""
 
 
 Block = UserBlock | ReplyBlock | CardBlock | CustomBlock | NoteBlock

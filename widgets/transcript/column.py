@@ -1,7 +1,6 @@
-"""The blocks one below the other: which rows a viewport shows, and how the view stays put when heights change.
+"""Stacks the blocks: finds the rows of a viewport, and keeps the view in place when heights change.
 
-Works with numbers and leaves only; `view` draws what this says.
-"""
+Works only with numbers and leaves; `view` draws the result."""
 
 from __future__ import annotations
 
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
     from widgets.transcript.item import Item
 
 MAX_BELOW_STREAMING = 200
-"""A reply that still grows is never further from the end than this."""
+"""The maximum distance of a growing reply from the end, in blocks."""
 MAX_CACHED_BLOCKS = 60
-"""Blocks whose leaves and strips stay in memory."""
+"""The number of blocks whose leaves and strips stay in memory."""
 
 
 class RowInSight(NamedTuple):
@@ -32,7 +31,7 @@ class RowInSight(NamedTuple):
 
 
 class Anchor(NamedTuple):
-    """A row of a block that is to stay where it is on the screen."""
+    """A row of a block that must keep its place on the screen."""
 
     item: Item
     row: int
@@ -83,7 +82,7 @@ class Column:
         self._index = {item.block.id: index for index, item in enumerate(self.items)}
 
     def put_before(self, items: list[Item]) -> None:
-        """Costs what these cost, however many there are already."""
+        """Inserts items at the beginning; the cost does not depend on the number of existing ones."""
         self._sizes = None
         self.changes += 1
         _set_gaps(items, self.expansion)
@@ -112,10 +111,9 @@ class Column:
         self.update_gap(index)
 
     def update_gap(self, index: int, *, is_another: bool = True) -> None:
-        """What stands above a block has changed, and the gap between them may have.
+        """Updates the gap above a block after the block above it changed.
 
-        `is_another`: another block stands there now.
-        """
+        `is_another`: the block above is now a different one."""
         if index < len(self.items):
             item = self.items[index]
             before = item.gap
@@ -129,7 +127,7 @@ class Column:
         return next((self.items[at] for at in range(index - 1, -1, -1) if not self.items[at].is_empty), None)
 
     def estimate(self) -> None:
-        """Guess all heights: what is open has changed. Nothing is drawn."""
+        """Estimates all heights after the expansion changed, without drawing."""
         self._sizes = None
         width, expansion = max(1, self.width), self.expansion
         heights = []
@@ -142,7 +140,7 @@ class Column:
         self.heights.replace(heights)
 
     def resize(self, width: int) -> None:
-        """Guess all heights for another width: a sum for each block, since there may be thousands."""
+        """Estimates all heights for another width, cheaply, since there may be thousands of blocks."""
         if not self._sizes or len(self._sizes[0]) != len(self.items):
             sizes = [item.size(item.extent(self.expansion)) for item in self.items]
             lines = [item.gap + size.lines for item, size in zip(self.items, sizes, strict=True)]
@@ -154,7 +152,7 @@ class Column:
             self.heights.set(self._index[item.block.id] + self._before, item.measure(width, self.expansion))
 
     def measure(self, index: int) -> int:
-        """Make a block's height exact."""
+        """Computes a block's exact height."""
         item = self.items[index]
         if item.live is None and not item.has_size:
             self._sizes = None  # it shows something else now
@@ -166,13 +164,13 @@ class Column:
         return item.height
 
     def trim(self) -> None:
-        """Let go of what was drawn longest ago."""
+        """Releases the drawings that were used longest ago."""
         while len(self._recent) > MAX_CACHED_BLOCKS:
             _, item = self._recent.popitem(last=False)
             item.release_drawing()
 
     def settle(self, y: int, height: int) -> int:
-        """Make exact what the viewport shows from `y` on; the place where its first row then is."""
+        """Computes exact heights for the rows visible from `y` on; returns the new position of the first row."""
         if not self.items:
             return 0
         index = self.heights.find(y)
@@ -194,7 +192,7 @@ class Column:
         return self.heights.top(index) + row
 
     def shift(self, y: int, delta: int, height: int) -> int:
-        """Scroll by some rows: exact even where heights above were only guessed."""
+        """Scrolls by some rows: exact even where heights above are only estimates."""
         if not self.items:
             return 0
         index = self.heights.find(y)
@@ -231,7 +229,7 @@ class Column:
         return row
 
     def rows(self, y: int, height: int) -> list[RowInSight]:
-        """What each row of the viewport shows; fewer rows than asked for at the end."""
+        """Returns the content of each visible row; fewer rows than requested at the end."""
         rows: list[RowInSight] = []
         if not self.items or self.width <= 0:
             return rows
@@ -252,7 +250,7 @@ class Column:
         return rows
 
     def anchor(self, y: int) -> Anchor | None:
-        """Remember what stands at a row."""
+        """Remembers the content at a row."""
         if not self.items or self.width <= 0:
             return None
         index = self.heights.find(y)
@@ -263,7 +261,7 @@ class Column:
         return Anchor(item, row, item.height, leaf, offset)
 
     def place_of(self, anchor: Anchor) -> int:
-        """Where the remembered row is now."""
+        """Returns the current position of the remembered row."""
         index = self.index_of(anchor.item.block.id)
         if index is None:
             return 0
@@ -288,19 +286,19 @@ class Column:
 
 
 def refresh_block(column: Column, index: int) -> None:
-    """A block shows something else: what it takes is another, and the gaps around it may be."""
+    """Recomputes a block after its content changed, and the gaps around it."""
     column.update_gap(index, is_another=False)
     column.measure(index)
     column.update_gap(index + 1, is_another=False)
 
 
 def first_row(column: Column, index: int) -> int:
-    """Of a block, below the blank row that may stand above it."""
+    """Returns the first row of a block, below its blank row if there is one."""
     return column.heights.top(index) + column.items[index].gap
 
 
 def prompts_in_view(column: Column, y: int, height: int) -> tuple[str, ...]:
-    """What the person said that begins in some rows."""
+    """Returns the user's prompts that begin in these rows."""
     heights = column.heights
     said = (
         (index, column.items[index].block)

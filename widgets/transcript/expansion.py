@@ -1,4 +1,4 @@
-"""How far blocks are open: by themselves, by the answer for all of them, and by hand."""
+"""How far blocks are expanded: by default, by the setting for all, and by hand."""
 
 from enum import IntEnum
 from typing import Literal, NamedTuple, assert_never
@@ -11,15 +11,15 @@ AutoOpenCards = Literal["never", "errors", "edits", "always"]
 
 
 class Extent(IntEnum):
-    """Each shows more than the one before."""
+    """How much of a block is shown; each value shows more than the one before."""
 
     CLOSED = 0
     PREVIEW = 1
-    """The first lines, of a command's output the last ones."""
+    """The first lines, or the last ones of a command's output."""
     ALL = 2
-    """As much as one reads in place; the rest on a screen of its own."""
+    """As much as is readable in place; the rest is on a separate screen."""
     WHOLE = 3
-    """Where something was found in it."""
+    """Everything, where a search found something in it."""
 
 
 def extent_of(is_open: "Extent | bool") -> Extent:
@@ -30,16 +30,16 @@ def extent_of(is_open: "Extent | bool") -> Extent:
 
 
 class Expansion(NamedTuple):
-    """What is open: an answer for one block stands over the answer for all."""
+    """Which blocks are expanded; a block's own state takes precedence over the state for all."""
 
     tools: Extent | bool | None = None
     """None: as `cards` says."""
     thinking: bool = False
     cards: AutoOpenCards = "never"
-    """Which of them open by themselves."""
+    """Which cards open automatically."""
     diagrams: Diagrams = "final"
     is_whole: bool = False
-    """The block has a screen of its own, where long results are not cut."""
+    """The block has a separate screen, where long results are not cut."""
 
     def of(self, block: Block, own: Extent | None) -> Extent:
         if own is not None:

@@ -1,4 +1,4 @@
-"""Where each block begins: prefix sums over block heights, cheap at the tail and in C in the middle."""
+"""The position of each block: prefix sums of block heights, cheap to update at the end."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -55,7 +55,7 @@ class Heights:
         return self._tops
 
     def find(self, y: int) -> int:
-        """The block that covers a line; the last one for lines below everything, -1 when there is none."""
+        """Returns the block that covers a line: the last one for lines below everything, -1 if there is none."""
         self._sync()
         return min(len(self._heights) - 1, bisect_right(self._tops, max(0, y)) - 1)
 

@@ -1,4 +1,4 @@
-"""A block with everything that is known of its drawing: open or not, leaves, height."""
+"""A block with its drawing state: expansion, leaves, height."""
 
 from bisect import bisect_right
 from itertools import accumulate
@@ -74,7 +74,7 @@ class Item:
 
     @property
     def is_empty(self) -> bool:
-        """A reply that shows nothing: it only called tools."""
+        """Whether it is a reply without visible content, which only calls tools."""
         if self.live is not None:
             return not self.live.text.strip()
         block = self.block
@@ -85,7 +85,7 @@ class Item:
         )
 
     def follows(self, above: "Item | None", expansion: Expansion) -> None:
-        """Say what stands above: cards stick together, but for those that show lines of their own."""
+        """Sets the gap by the block above: cards stay together unless they show lines of output."""
         if above is None:
             self.gap = 0
             return
@@ -94,7 +94,7 @@ class Item:
         self.gap = int(not are_cards or shows_lines(above, expansion) or shows_lines(self, expansion))
 
     def estimate(self, width: int, expansion: Expansion) -> int:
-        """The height, exact if it was measured like this, else guessed; nothing is drawn."""
+        """Returns the height: exact if it was measured for this width, else an estimate without drawing."""
         extent = self.extent(expansion)
         if self._measured == (width, extent, self.gap):
             return self.height
@@ -118,7 +118,7 @@ class Item:
         return size
 
     def measure(self, width: int, expansion: Expansion) -> int:
-        """Lay the block out; leaves that have this width already are not touched."""
+        """Lays the block out; leaves that already have this width are reused."""
         self.version += 1
         if self.live is not None:
             return self._measure_live(width, expansion)
@@ -183,7 +183,7 @@ class Item:
         self._measured = None
 
     def toggle(self, expansion: Expansion, wanted: Extent | None = None) -> None:
-        """So far; else from closed to a preview where there is more than that, to all, and to closed again."""
+        """Sets the given extent; without one, cycles through closed, preview and all."""
         now = self.extent(expansion)
         if wanted is not None:
             pass
@@ -204,18 +204,18 @@ class Item:
             self.drop()
 
     def drop(self) -> None:
-        """Forget how the block is drawn."""
+        """Discards the block's drawing."""
         if self.live is None:
             self.release_drawing()
             self._measured = None
 
     def invalidate_layout(self) -> None:
-        """Something is drawn in another way, a reply that streams included."""
+        """Discards the layout because the drawing style changed, also for a streaming reply."""
         self.drop()
         self.width = -1
 
     def release_drawing(self) -> None:
-        """Forget everything but the height, which stays right."""
+        """Frees everything but the height, which stays valid."""
         if self.live is None:
             self.leaves = None
             self._tops = []
@@ -227,7 +227,7 @@ class Item:
             leaf.forget()
 
     def at(self, offset: int) -> tuple[Leaf | None, int]:
-        """The leaf and its row at a row of the block; no leaf for blank rows."""
+        """Returns the leaf at a row and the row within it; no leaf for blank rows."""
         assert self.leaves is not None
         index = bisect_right(self._tops, offset) - 1
         if index < 0 or index >= len(self.leaves):
@@ -264,7 +264,7 @@ class Item:
         return "".join(gap + leaf.plain for gap, leaf in _drawn(self, expansion))
 
     def current_block(self) -> Block:
-        """The block, with what has arrived so far of a reply that streams."""
+        """Returns the block with everything received so far of a streaming reply."""
         return self.live.block(ReplyState.STREAMING) if self.live is not None else self.block
 
     def search_text(self) -> str:
@@ -282,7 +282,7 @@ def reply_placeholder(block_id: str) -> ReplyBlock:
 
 
 def shows_lines(item: Item, expansion: Expansion) -> bool:
-    """A card with more than its line wants air around it."""
+    """Whether a card shows more than its header line, so that it needs gaps around it."""
     return drawing.shows_lines(item.block, item.extent(expansion))
 
 

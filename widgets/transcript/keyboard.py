@@ -1,4 +1,4 @@
-"""What keys do to a transcript: moving, walking from block to block, copying. The mouse is in `mouse`."""
+"""Keyboard commands of the transcript: scrolling, moving between blocks, copying. The mouse is in `mouse`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Keyboard:
             self._set_cursor(self.column.items[-1].block.id)
 
     def prompt(self, direction: int) -> None:
-        """To the previous or next prompt: it comes to stand at the top."""
+        """Scrolls the previous or next prompt to the top."""
         column, items = self.column, self.column.items
         prompts = [index for index, item in enumerate(items) if isinstance(item.block, UserBlock)]
         y = self.viewport.top
@@ -75,7 +75,7 @@ class Keyboard:
 
     @property
     def cursor(self) -> str:
-        """The block that the keys are for; none while they go elsewhere."""
+        """The id of the focused block; empty if the keyboard is elsewhere."""
         return self._overlay.cursor
 
     @property
@@ -83,18 +83,18 @@ class Keyboard:
         return self.column.find(self.cursor) if self.cursor else None
 
     def begin(self) -> None:
-        """The keys come here: for the last block in sight."""
+        """Enters focus mode at the last visible block."""
         rows = [row for row in self.viewport.rows if row.leaf is not None]
         if rows:
             self._set_cursor(rows[-1].item.block.id)
         self.widget.post_message(messages.FocusModeChanged(is_on=True))
 
     def end(self) -> None:
-        """The keys go elsewhere."""
+        """Leaves focus mode."""
         self._set_cursor("")
 
     def leave(self) -> None:
-        """First the search, then the blocks."""
+        """Ends the search first, then focus mode."""
         if self.finder.is_on:
             self.finder.end()
         else:
@@ -107,7 +107,7 @@ class Keyboard:
             self.viewport.repaint()
 
     def move(self, direction: int) -> None:
-        """To the next block; through one that is higher than the view, row by row."""
+        """Moves to the next block; scrolls by rows through a block higher than the view."""
         column, viewport = self.column, self.viewport
         index = column.index_of(self.cursor)
         if index is None:
@@ -156,7 +156,7 @@ class Keyboard:
             self.copy(text, "source")
 
     def copy_code(self) -> None:
-        """Copy the block's next fence."""
+        """Copies the block's next code fence."""
         item = self.item
         fences = [leaf for leaf in (item.leaves or ()) if isinstance(leaf, CodeLeaf)] if item else []
         if fences:
@@ -181,7 +181,7 @@ class Keyboard:
             self.widget.post_message(kind(item.block.id))
 
     def enter(self) -> None:
-        """Open a card that is closed; of a file map, its symbols to choose from; else the whole of the block."""
+        """Opens a closed card; a file map offers its symbols; any other block opens on its own screen."""
         item = self.item
         if item is None:
             return
@@ -208,7 +208,7 @@ class Keyboard:
 
 
 def ask_for_names(keyboard: Keyboard, *, uses: bool) -> None:
-    """Of what is selected, else of the block: where a name is defined, or used."""
+    """Asks for the definitions or uses of the names in the selection, or in the block without one."""
     item = keyboard.item
     text = keyboard.selected_text() or (item.text(keyboard.column.expansion) if item is not None else "")
     if text:

@@ -1,4 +1,4 @@
-"""What a transcript tells whoever shows it. It never calls an application."""
+"""The messages that a transcript posts. It never calls the application."""
 
 from textual.message import Message
 
@@ -15,7 +15,7 @@ class CopyRequested(Message, namespace="transcript"):
 
 
 class BlockMessage(Message, namespace="transcript"):
-    """Something that is to be done with a block."""
+    """Base of requests about one block."""
 
     def __init__(self, block_id: str) -> None:
         super().__init__()
@@ -23,15 +23,15 @@ class BlockMessage(Message, namespace="transcript"):
 
 
 class BranchRequested(BlockMessage, namespace="transcript"):
-    """Edit this message, or go on from it, in a new branch."""
+    """Asks to edit this message, or continue from it, in a new branch."""
 
 
 class FullScreenRequested(BlockMessage, namespace="transcript"):
-    """Show the whole of a block on a screen of its own."""
+    """Asks to show the whole block on a separate screen."""
 
 
 class RetryRequested(BlockMessage, namespace="transcript"):
-    """Ask the model once more."""
+    """Asks the model again."""
 
 
 class SymbolChosen(Message, namespace="transcript"):
@@ -59,7 +59,7 @@ class LinkChosen(Message, namespace="transcript"):
 
 
 class NamesRequested(Message, namespace="transcript"):
-    """Go to where a name of this text is defined, or to where it is used."""
+    """Asks where a name in this text is defined or used."""
 
     def __init__(self, text: str, *, uses: bool) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class NamesRequested(Message, namespace="transcript"):
 
 
 class PromptsMoved(Message, namespace="transcript"):
-    """Other things that the person said begin in sight."""
+    """Other prompts of the user begin in the visible rows."""
 
     def __init__(self, prompts: tuple[str, ...]) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class PromptsMoved(Message, namespace="transcript"):
 
 
 class FocusModeChanged(Message, namespace="transcript"):
-    """The keyboard went to the blocks, or wants to go back to where it came from."""
+    """The keyboard focus moved to the blocks, or should return to where it was."""
 
     def __init__(self, *, is_on: bool) -> None:
         super().__init__()

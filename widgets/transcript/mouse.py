@@ -1,4 +1,4 @@
-"""What the mouse does to a transcript: the wheel, opening, following links, and selecting words, lines and ranges."""
+"""Mouse actions in the transcript: scrolling, opening, following links, selecting words, lines and ranges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies over the rows of a transcript: the mark of a block, the link under the pointer, search hits."""
+"""What is drawn over a transcript's rows: the focused block's mark, the hovered link, search hits."""
 
 from widgets.transcript.pointing import Link
 from widgets.transcript.searching.text_search import Search

@@ -1,4 +1,4 @@
-"""From cells to characters and back: what is under the pointer, what a selection covers, what it copies."""
+"""Converts between cells and characters: what is under the pointer, what a selection covers and copies."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What arrives in pieces, worked in once a frame: replies that stream, and cards that are still at work."""
+"""Applies streamed content once per frame: replies that are being received and cards of running calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FRAME_SECONDS = 1 / 30
 MIN_PAUSE_FACTOR = 5
-"""A frame that cost t is followed by the next after at least this many t: streaming takes a fifth of a core."""
+"""After a frame that took t, the next one waits at least this many t, so streaming uses a fifth of a core."""
 
 
 class StreamedBlocks:
@@ -48,12 +48,12 @@ class StreamedBlocks:
         """Cards that are still at work, as they are to be shown in the next frame."""
 
     def on_mounted(self) -> None:
-        """The widget is there."""
+        """Called when the widget is mounted."""
         if self._expects_code:
             self._widget.call_after_refresh(_warm_up)
 
     def prepare_highlighter(self) -> None:
-        """Something has come that may have code in it. Who only talks needs no highlighter, which is large."""
+        """Loads the syntax highlighter once content arrives that may contain code; it is large."""
         if not self._expects_code:
             self._expects_code = True
             if self._widget.is_attached:
@@ -63,7 +63,7 @@ class StreamedBlocks:
         self._live[item.block.id] = item
 
     def append(self, block_id: str, sort: Sort, delta: str) -> None:
-        """Costs nothing until the next frame."""
+        """Stores the delta; it is applied in the next frame."""
         item = self._live.get(block_id)
         if item is None or item.live is None or not delta:
             return
@@ -85,7 +85,7 @@ class StreamedBlocks:
         self._viewport.change(item, finish)
 
     def show(self, item: Item, block: Block) -> None:
-        """Another value of a block: now, or in the next frame where it is only more of the same."""
+        """Replaces a block's value: at once, or in the next frame if the new value only extends the old one."""
         if item.live is not None:
             return
         if _only_extends(item.block, block):
@@ -96,7 +96,7 @@ class StreamedBlocks:
         self._viewport.change(item, lambda: item.show(block))
 
     def put_before(self, blocks: Iterable[Block]) -> None:
-        """More of a conversation has come above what is shown, which stays where it is."""
+        """Inserts earlier blocks above; the visible rows do not move."""
         anchor = self._viewport.remember_place()
         self._column.put_before(items_of(blocks))
         self._viewport.restore(anchor)
@@ -110,7 +110,7 @@ class StreamedBlocks:
         self._progress.clear()
 
     def flush(self) -> None:
-        """Draw everything that waits for its frame now."""
+        """Applies everything that waits for the next frame."""
         if self._frame is not None:
             self._frame.cancel()
             self._frame = None
@@ -179,7 +179,7 @@ class StreamedBlocks:
 
 
 def _only_extends(old: Block, new: Block) -> bool:
-    """Whether only more of the same has come: that can wait for the next frame, however often it does."""
+    """Whether the new value only extends the old one, so that it can wait for the next frame."""
     return (
         isinstance(old, CardBlock | CustomBlock)
         and isinstance(new, CardBlock | CustomBlock)

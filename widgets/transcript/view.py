@@ -1,9 +1,7 @@
 """The transcript: one widget that draws every message with the line API, however long the session is.
 
-An application drives it by verbs and listens to its messages; this module has the verbs, and gives what Textual asks
-for and tells to the parts: `column` (the blocks), `viewport` (what is in sight), `painter`, `keyboard`, `mouse`,
-`finder` (searching), `arriving` (what streams). What a block looks like is in `drawing`.
-"""
+The application calls its methods and handles its messages. Parts: `column` (the blocks), `viewport` (the visible rows),
+`painter`, `keyboard`, `mouse`, `finder` (search), `streamed_blocks`. `leaves` draws blocks."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -77,7 +75,7 @@ class Transcript(ScrollView, can_focus=True):
     # -- verbs ---------------------------------------------------------------------------------------------
 
     def add(self, block: Block) -> None:
-        """Show a block at the end, or another value of one that is shown already."""
+        """Shows a block at the end, or updates it if its id is already shown."""
         item = self.column.find(block.id)
         if item is not None:
             self.arriving.show(item, block)
@@ -96,7 +94,7 @@ class Transcript(ScrollView, can_focus=True):
             self.viewport.block_added(item)
 
     def append_text(self, block_id: str, delta: str) -> None:
-        """More of a reply's Markdown. Costs nothing until the next frame."""
+        """Appends Markdown to a reply; drawn in the next frame."""
         self.arriving.append(block_id, "prose", delta)
 
     def append_thinking(self, block_id: str, delta: str) -> None:
@@ -108,7 +106,7 @@ class Transcript(ScrollView, can_focus=True):
         self.arriving.finish(block_id, state, failure)
 
     def replace_all(self, blocks: Iterable[Block]) -> None:
-        """Show another conversation, at its end. Blocks that were opened by hand stay open."""
+        """Shows another conversation, scrolled to its end. Blocks opened by hand stay open."""
         self.arriving.forget_all()
         opened = {item.block.id: item.expanded for item in self.column.items if item.expanded is not None}
         items = items_of(blocks)
@@ -130,7 +128,7 @@ class Transcript(ScrollView, can_focus=True):
             self.viewport.restore(anchor)
 
     def block(self, block_id: str) -> Block | None:
-        """What is shown under an id, as it is now."""
+        """Returns the current block with this id."""
         item = self.column.find(block_id)
         return item.current_block() if item is not None else None
 
@@ -139,8 +137,8 @@ class Transcript(ScrollView, can_focus=True):
         return self.column.items[-1].block if self.column.items else None
 
     def open_all(self, *, tools: Extent | bool | None = None, thinking: bool | None = None) -> None:
-        """Open or close all of a kind, those too that were opened or closed by hand. Behind closed tools others still
-        open by themselves."""
+        """Opens or closes all blocks of a kind, including those changed by hand. With tools closed, some still open
+        by default."""
         anchor = self.viewport.remember_place()
         old = self.column.expansion
         wanted = None if tools is None else extent_of(tools)
@@ -156,7 +154,7 @@ class Transcript(ScrollView, can_focus=True):
         self.viewport.restore(anchor)
 
     def set_display_options(self, *, cards: AutoOpenCards, diagrams: Diagrams) -> None:
-        """Which cards open by themselves, and when a diagram is drawn."""
+        """Sets which cards open automatically and when diagrams are drawn."""
         old = self.column.expansion
         new = old._replace(cards=cards, diagrams=diagrams)
         if new == old:

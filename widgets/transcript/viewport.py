@@ -1,7 +1,6 @@
-"""Which rows of the column are in sight: how they follow the end, and stay where they are when heights change.
+"""The visible rows of the column: they follow the end, or stay in place when heights change.
 
-How they are painted is in `painter`.
-"""
+`painter` paints them."""
 
 from __future__ import annotations
 
@@ -84,11 +83,11 @@ class Viewport:
         return resized
 
     def remember_place(self) -> Anchor | None:
-        """What has to stay where it is; nothing while the end is followed."""
+        """Returns what must stay in place; None while the view follows the end."""
         return None if self.is_following else self._column.anchor(self.top)
 
     def restore(self, anchor: Anchor | None) -> None:
-        """After a change: put the view back where it was."""
+        """Moves the view back after a change."""
         if self._column.width <= 0:
             return
         if anchor is None and self.is_following:
@@ -99,7 +98,7 @@ class Viewport:
             self.commit(self._column.settle(self._column.place_of(anchor), self.height))
 
     def change(self, item: Item, change: Callable[[], None]) -> None:
-        """Change a block; the view stays where it is, or at the end."""
+        """Changes a block while the view stays in place, or at the end."""
         index = self._column.index_of(item.block.id)
         if index is None:
             change()
@@ -131,7 +130,7 @@ class Viewport:
         self.set_following(self.top >= self._column.heights.total - self.height)
 
     def block_added(self, item: Item) -> None:
-        """A block has come at the end."""
+        """Called when a block was added at the end."""
         if self._column.width <= 0:
             return
         if self.is_following:
@@ -148,7 +147,7 @@ class Viewport:
         self.is_following = is_following
 
     def follow(self) -> None:
-        """Go to the end and stay there: for instance because something was sent."""
+        """Scrolls to the end and follows it, for example after sending."""
         self.set_following(True)
         self.go_to_end()
 
@@ -157,7 +156,7 @@ class Viewport:
             self.commit(self._column.settle_end(self.height))
 
     def commit(self, y: int) -> None:
-        """Set size and place without a layout of the screen."""
+        """Sets size and position without laying out the screen."""
         widget = self._widget
         y = max(0, min(y, self._column.heights.total - self.height))
         self._overlay.hovered = None
@@ -212,7 +211,7 @@ class Viewport:
             self.scroll_to(y, y + rows)
 
     def scroll_to_top_row(self, y: int) -> None:
-        """A row, which is exact, comes to stand at the top; at the end that is followed."""
+        """Scrolls an exact row to the top; at the end the view follows."""
         self.set_following(y >= self._column.heights.total - self.height)
         self.commit(y)
 

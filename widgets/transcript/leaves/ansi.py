@@ -1,4 +1,4 @@
-"""Output of programs: colours as style runs, other sequences dropped, overwritten lines resolved."""
+"""Terminal output as text with style runs: colours are kept, other sequences dropped, overwritten lines resolved."""
 
 import re
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _BACKSPACE = late(r"[^\n\x08]\x08")
 
 
 def read(text: str) -> tuple[str, list[Run]]:
-    """Plain text as a terminal would leave it, and runs for its colours."""
+    """Returns the plain text as a terminal would show it, and style runs for its colours."""
     text = text.replace("\r\n", "\n")
     if "\r" in text:
         text = _OVERWRITTEN.sub("", text)
@@ -131,7 +131,7 @@ def _indexed(index: int) -> str:
 
 
 def _nearest(red: int, green: int, blue: int) -> str:
-    """The theme's colour that comes closest: foreign output keeps its meaning, and to the theme."""
+    """Returns the closest colour of the theme, so that output keeps its meaning and fits the theme."""
     strongest = max(red, green, blue)
     if strongest < 60:
         return "bright-black"

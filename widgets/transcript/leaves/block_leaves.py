@@ -1,7 +1,6 @@
-"""Blocks as leaves: what each kind of block looks like in each of its states, opened or not.
+"""Draws blocks as leaves: each kind of block in each state and extent.
 
-Also the two cheap questions that a block must answer without being drawn: how high it may be, and what its text is.
-"""
+Also answers what a block must know without being drawn: its approximate height and its text."""
 
 from itertools import accumulate
 from typing import NamedTuple, assert_never
@@ -52,7 +51,7 @@ from widgets.transcript.markdown.markdown_stream import parse_bounded
 GUTTER = "  "
 LIMIT_MARK = "✂ "
 BAR = "│ "
-"""In front of what an opened card holds."""
+"""The bar before the body of an opened card."""
 STATE_GLYPHS = {
     CardState.PENDING: "○",
     CardState.ASKED: "?",
@@ -156,7 +155,7 @@ def _pieces_of(text: str) -> list[str]:
 
 
 def thinking_label(seconds: float | None, *, is_live: bool, is_open: bool, said: str = "") -> Leaf:
-    """`said`: the last of a thought that goes on, where it is not shown."""
+    """Draws the label of a thought. `said`: the latest sentence of a running thought that is not shown."""
     if is_live:
         words = "Thinking…"
     elif seconds is None or seconds < 0.5:
@@ -186,7 +185,7 @@ def draw_reply(block: ReplyBlock, *, is_open: bool) -> list[Leaf]:
 
 
 def reply_end(state: ReplyState, failure: ShownFailure | None, *, has_text: bool) -> list[Leaf]:
-    """What is said below a reply that did not end well."""
+    """Draws the message below a reply that did not end well."""
     blank = int(has_text)
     match state:
         case ReplyState.ABORTED:
@@ -207,7 +206,7 @@ def _next_step(text: str) -> list[Leaf]:
 
 
 def _told(text: str, key: str, first: str, rest: str, prefix_key: str = "dim") -> Leaf:
-    """Words of bayou's own, with what one can press in them and what changed in its colours."""
+    """Draws a message of bayou, with keys and diff counts in their colours."""
     pieces = split_diffstat(clean(text))
     plain = "".join(piece.text for piece in pieces)
     runs = [(start, end, "accent") for start, end in key_spans(plain)]
@@ -340,7 +339,7 @@ def _hints(block: NoteBlock, key: str) -> list[Leaf]:
 
 
 def raw_text(block: Block) -> str:
-    """What was written, as it was written: Markdown source, output, a diff with its signs."""
+    """Returns the source text: Markdown, output, or a diff with its signs."""
     match block:
         case UserBlock():
             return block.text
@@ -355,7 +354,7 @@ def raw_text(block: Block) -> str:
 
 
 def search_text(block: Block) -> str:
-    """Everything in a block that a person may look for, drawn or not: thoughts and the heads of cards too."""
+    """Returns all searchable text of a block, drawn or not, including thoughts and card headers."""
     if isinstance(block, ReplyBlock):
         return "\n".join(part.text for part in block.parts)
     text = raw_text(block)
@@ -394,7 +393,7 @@ def _raw_part(part: CardPart) -> str:
 
 
 class Size(NamedTuple):
-    """What decides about how high a block is, whatever the width."""
+    """The numbers that determine a block's height at any width."""
 
     lines: int
     characters: int
@@ -402,7 +401,7 @@ class Size(NamedTuple):
 
 
 def size(block: Block, extent: Extent) -> Size:
-    """About how much a block draws, found without drawing it."""
+    """Estimates how much a block draws, without drawing it."""
     match block:
         case UserBlock():
             return _sum(sum(map(_image_rows, block.images)), [block.text])

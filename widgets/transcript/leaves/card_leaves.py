@@ -1,4 +1,4 @@
-"""The blocks of a tool's card as leaves: each kind of result has its own drawing."""
+"""Draws the content of tool cards as leaves: each kind of result has a drawing function."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, assert_never
@@ -32,7 +32,7 @@ from widgets.transcript.markdown.markdown_stream import parse_bounded
 
 _CHUNK_LINES = 400
 MAX_PREVIEWED_PARTS = 3
-"""Parts of a card that are looked into without asking."""
+"""The number of parts of a card that a preview shows."""
 
 
 MAX_REASON_LINES, MAX_REASON_CHARS = 3, 400
@@ -40,7 +40,7 @@ MAX_REASON_LINES, MAX_REASON_CHARS = 3, 400
 
 
 class Limit(NamedTuple):
-    """How much of a result is drawn; what is left out is said."""
+    """How much of a result is drawn; a note says what is left out."""
 
     lines: int
     characters: int
@@ -49,18 +49,18 @@ class Limit(NamedTuple):
 PREVIEW = Limit(8, 20_000)
 PREVIEW_OF_CHANGES = Limit(12, 20_000)
 TAIL = Limit(5, 20_000)
-"""Of a command's output: the last lines say how it goes, or why it failed."""
+"""The limit for a command's output, of which the last lines are shown."""
 IN_PLACE = Limit(200, 100_000)
 FOUND = Limit(3_000, 400_000)
-"""Where something was searched for in it."""
+"""The limit for a result in which a search found something."""
 LIVE = Limit(12, 100_000)
-"""Of a running command's output, where all of it is wanted."""
+"""The limit for a running command's output when it is fully opened."""
 WHOLE = Limit(50_000, 2_000_000)
-"""On a screen of its own."""
+"""The limit on a separate screen."""
 
 
 class FileLeaf(CodeLeaf):
-    """Code with the numbers of its lines."""
+    """Code with line numbers."""
 
     __slots__ = ("_digits", "_numbers", "first_line")
 
@@ -88,7 +88,7 @@ class FileLeaf(CodeLeaf):
 
 
 def reason(card: Card) -> str:
-    """Why a call failed: the beginning of what the tool says of it, where it does not show output."""
+    """Returns the start of a failed call's error, unless the card shows output."""
     if any(isinstance(block, CommandBlock) for block in card.blocks):
         return ""
     text = next((block.text for block in card.blocks if isinstance(block, TextBlock)), "")
@@ -96,7 +96,7 @@ def reason(card: Card) -> str:
 
 
 def preview(card: Card) -> list[Leaf]:
-    """The beginning of what a card holds, of output the end: what one wants to see without asking."""
+    """Returns the first lines of a card, or the last lines of output."""
     leaves = _drawn(card, card.blocks[:MAX_PREVIEWED_PARTS], _previewed)
     if (others := len(card.blocks) - MAX_PREVIEWED_PARTS) > 0:
         leaves.append(Leaf(f"… {others} more below", key="hint", link="toggle"))
@@ -192,7 +192,7 @@ def draw(block: Block, limit: Limit, tail: Limit) -> list[Leaf]:
 
 
 def output(text: str, *, tail: bool = False, limit: Limit = IN_PLACE, is_cut: bool = False) -> list[Leaf]:
-    """A program's output, cut to what can be read here. `is_cut`: there was more than this before."""
+    """Draws a program's output, cut to a readable size. `is_cut`: earlier output is already missing."""
     text, left_out = _bounded(text.rstrip("\n"), limit, tail=tail)
     if not text:
         return []

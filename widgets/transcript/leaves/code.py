@@ -1,4 +1,4 @@
-"""Fenced code and other highlighted text: coloured when first painted, in windows when large."""
+"""Draws fenced code and other highlighted text: coloured when first painted, large texts in windows."""
 
 import re
 from bisect import bisect_right
@@ -7,10 +7,10 @@ from widgets.transcript.leaves.highlight import Checkpoint, highlight, resume
 from widgets.transcript.leaves.leaf import Leaf, Piece, Run
 
 CONTINUATION_MARK = "↳ "
-"""In front of a row that goes on with the line above: code is wrapped, and copied as it was written."""
+"""Marks a wrapped row that continues the line above; copying gives the original line."""
 WINDOW_LINES = 200
 WINDOWED_FROM_CHARS = 12_000
-"""Characters from which a closed block is coloured window by window."""
+"""The size from which a closed block is coloured window by window."""
 
 
 class CodeLeaf(Leaf):
@@ -51,7 +51,7 @@ class CodeLeaf(Leaf):
         self._coloured = -1
 
     def close(self) -> None:
-        """The fence is complete: colour it once more as a whole."""
+        """Called when the fence is complete: colours the whole code once more."""
         if self._checkpoint.position:
             self.strips = {}
         self.is_open = False

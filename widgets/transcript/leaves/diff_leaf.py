@@ -1,7 +1,6 @@
-"""A unified diff as numbered lines: changed words stand out, and old and new stand side by side where there is room.
+"""Draws a unified diff with line numbers: changed words are highlighted; wide views show old and new side by side.
 
-Words and syntax are looked at when a line is painted.
-"""
+Word differences and syntax colours are computed when a line is painted."""
 
 from bisect import bisect_right
 from itertools import pairwise
@@ -145,7 +144,7 @@ class DiffLeaf(Leaf):
 
 
 def line_at(leaf: DiffLeaf, row: int) -> int:
-    """The number in the new file of what a row shows, or of what stands where it was."""
+    """Returns the line number in the new file for a row; for a removed line, where it was."""
     left, _, right, _ = leaf._drawn[row]
     return max(1, leaf.lines[right if right >= 0 else left].new)
 

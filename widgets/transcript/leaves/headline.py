@@ -1,7 +1,6 @@
-"""The line of a card: mark, what was done to what, and at the right edge, in one column, the figures of it.
+"""Draws a card's header: mark, action and subject, and figures aligned at the right.
 
-What is done to is the last to give way. What is too long to stand beside it gets a row of its own.
-"""
+The subject is shortened last. A subject too long for the row gets a separate row."""
 
 from tools.patterns import late
 from tools.results import Card, CommandBlock, FileBlock
@@ -14,7 +13,7 @@ from widgets.transcript.leaves.safe_text import cells, clean, crop, crop_start, 
 MAX_FIGURE_CELLS = 16
 """Cells of figures beside a subject that is longer than the page in any case."""
 MIN_WRAP_CELLS = 16
-"""Cells that a subject needs to go on below itself."""
+"""The minimum width for wrapping a subject."""
 MAX_WIDTH = 119
 """Those of a page of 120 columns: on a wider one figures stay where the eye finds them."""
 _EXPRESSION = late(r"/.*/(?: in | \(|\Z)")

@@ -1,7 +1,6 @@
-"""Syntax colours for code: Pygments tokens to style runs, whole or from where the last look stopped.
+"""Syntax highlighting: converts Pygments tokens to style runs, whole or from a checkpoint.
 
-Pygments is imported on first use; nothing here knows of leaves or colours.
-"""
+Pygments is imported on first use."""
 
 from __future__ import annotations
 
@@ -15,10 +14,10 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
 MAX_LINE_LENGTH = 5_000
-"""Longer lines get no colours: some lexers need quadratic time on them."""
+"""Longer lines are not coloured: some lexers take quadratic time on them."""
 MAX_CODE_LENGTH = 2_000_000
 TAIL = 1_400
-"""Characters lexed again at a time for lexers that cannot be resumed."""
+"""Characters lexed again at a time for lexers that cannot resume."""
 
 _NAMES = (
     ("Comment.Preproc", "syntax-preprocessor"),
@@ -50,7 +49,7 @@ _NAMES = (
 
 
 class Checkpoint(NamedTuple):
-    """From where lexing may go on: a line start, and the lexer's stack there."""
+    """A position where lexing can resume: a line start, and the lexer's state stack there."""
 
     position: int
     stack: tuple[str, ...] = ("root",)
@@ -82,7 +81,7 @@ def lexer_for(language: str) -> Lexer | None:
 
 
 def warm_up() -> None:
-    """Do what the first code on the screen would otherwise wait for."""
+    """Loads the highlighter before the first code is shown."""
     highlight("x = 1", "python")
     resume("x = 1", "python", Checkpoint(0))
 
@@ -174,7 +173,7 @@ def _resume_without_state(
 
 
 class _Machine:
-    """Pygments' state machine with a stack that can be kept and taken up again."""
+    """Pygments' state machine with a stack that can be saved and resumed."""
 
     def __init__(self, lexer: Any, code: str, checkpoint: Checkpoint) -> None:
         self.lexer = lexer

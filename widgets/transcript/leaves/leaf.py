@@ -1,8 +1,8 @@
-"""Leaves: the smallest things that are laid out. A leaf is plain text with style runs and a prefix for its rows.
+"""Leaves: the smallest units of layout. A leaf is plain text with style runs and a prefix for its rows.
 
-`layout(width)` finds the rows and needs no styles; `pieces(row)` says what a row shows and which characters of
-the leaf's own text stand where. Painting is in `paint`, colours are in `look`.
-"""
+`layout(width)` computes the rows and needs no styles; `pieces(row)` returns what a row shows and which characters of
+the
+leaf's text are there. `painting` turns rows into strips."""
 
 from bisect import bisect_right
 from typing import NamedTuple
@@ -119,7 +119,7 @@ class Leaf:
         return self.blank + len(self.layout(width))
 
     def forget(self) -> None:
-        """Drop what was painted: the colours changed."""
+        """Drops painted rows after the colours changed."""
         self.strips = {}
 
     def scroll_sideways(self, cells_right: int) -> None:
@@ -229,7 +229,7 @@ def _without_tabs(pieces: list[Piece]) -> list[Piece]:
 
 
 class LongText(Leaf):
-    """A piece of a very long text. It is laid out when it comes in sight, since there may be thousands of them."""
+    """A part of a very long text; laid out when it becomes visible, since there may be thousands."""
 
     __slots__ = ("_lines",)
 
@@ -253,7 +253,7 @@ class LongText(Leaf):
 
 
 class OneLine(Leaf):
-    """A single row: what does not fit is cut from the middle part, so that both ends stay readable."""
+    """A single row: if it does not fit, a middle part is cut, so that both ends stay readable."""
 
     __slots__ = ("_parts", "flexible")
 

@@ -1,8 +1,7 @@
-"""Leaves one below the other of which only those in sight are laid out: a message may have thousands of them.
+"""Lays out only the visible leaves of a very long message, which may have thousands.
 
-`tops` says where each leaf begins, and at its end where the last one ends. What is not laid out has a guessed height
-there. Whoever shows rows makes them exact first, and is told where the row that it began with is then.
-"""
+`tops` holds the start of each leaf and the end of the last one. Leaves that are not laid out have estimated heights.
+Before rows are shown, their heights are made exact, and the new position of the first row is returned."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from widgets.transcript.leaves.leaf import Leaf, LongText
 
 
 def rough_height(leaf: Leaf, width: int) -> int:
-    """The height, which only long texts guess while they are not laid out."""
+    """Returns the height; only long texts that are not laid out estimate it."""
     if isinstance(leaf, LongText) and leaf.width != width:
         return leaf.guess(width)
     return leaf.height(width)

@@ -1,8 +1,7 @@
-"""Images in their place: what the terminal draws, or half blocks, two pixels for each cell in its own colours.
+"""Draws images in place: the terminal's protocol, or half blocks with two pixels per cell.
 
-Sizes come from the header at once, so that heights are right; pixels are made in a thread and come when they are
-ready. Where there are to be no colours, and for what cannot be read, the label alone stands for the image.
-"""
+The size comes from the header at once, so heights are right; pixels are prepared in a thread. Without colours, and for
+unreadable images, only the label is shown."""
 
 import base64
 import os
@@ -35,7 +34,7 @@ def size_of(image: ImageBlock) -> tuple[int, int]:
 
 
 def upright_size(image: ImageBlock) -> tuple[int, int]:
-    """As it is seen."""
+    """Returns width and height with the EXIF rotation applied."""
     width, height = size_of(image)
     return (height, width) if is_rotated(_header(image)) else (width, height)
 

@@ -1,7 +1,6 @@
-"""Foreign text made safe to draw, measured in cells and broken into rows.
+"""Makes foreign text safe to draw, measures it in cells and wraps it.
 
-Knows characters and widths, nothing of styles, Markdown or Textual.
-"""
+Knows characters and widths, but no styles, Markdown or Textual."""
 
 import re
 from functools import lru_cache
@@ -39,7 +38,7 @@ _STICKY = late("[\u200d\ufe0f]")
 
 
 def clean(text: str) -> str:
-    """The text without anything that a terminal would obey or that hides from the eye."""
+    """Replaces control characters and invisible or direction-changing characters."""
     return text.translate(_SAFE)
 
 
@@ -54,7 +53,7 @@ def is_sticky(text: str) -> bool:
 
 
 def safe_cut(text: str, at: int) -> int:
-    """The first place from `at` on where the text may be cut without changing its width."""
+    """Returns the first position from `at` on where the text can be cut without changing its width."""
     end = len(text)
     while 0 < at < end and (text[at] in (_JOINER, _EMOJI_FORM) or text[at - 1] == _JOINER):
         at += 1
@@ -173,7 +172,7 @@ def expand_tabs(text: str, column: int) -> str:
 
 
 def crop(text: str, width: int) -> str:
-    """The beginning of the text that fits, with an ellipsis when something is cut."""
+    """Returns the start of the text that fits, with an ellipsis if it is cut."""
     if cells(text) <= width:
         return text
     if width <= 1:
@@ -189,7 +188,7 @@ def crop(text: str, width: int) -> str:
 
 
 def crop_start(text: str, width: int) -> str:
-    """The end of the text that fits, with an ellipsis in front when something is cut: for paths."""
+    """Returns the end of the text that fits, with a leading ellipsis if it is cut; for paths."""
     if cells(text) <= width:
         return text
     if width <= 1:

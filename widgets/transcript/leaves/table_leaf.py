@@ -1,7 +1,6 @@
-"""Tables: columns that fit the width, or a table that is scrolled sideways when they cannot.
+"""Draws tables: columns that fit the width, or a table that scrolls sideways.
 
-Column widths come from the first rows only, so that a table may grow without its old rows being laid out again.
-"""
+Column widths come from the first rows only, so that a growing table is not laid out again."""
 
 from typing import NamedTuple
 

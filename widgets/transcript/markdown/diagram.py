@@ -1,4 +1,4 @@
-"""Mermaid fences as drawings made of text, when the library that draws them is installed; otherwise as code."""
+"""Draws Mermaid fences as text diagrams if the library is installed; otherwise shows them as code."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -9,7 +9,7 @@ from widgets.transcript.leaves.leaf import Leaf, Piece
 from widgets.transcript.leaves.safe_text import cells, clean
 
 Diagrams = Literal["streaming", "final", "off"]
-"""When a fence becomes a drawing: with every line that arrives, when it is complete, never."""
+"""When a fence is drawn: with every received line, when it is complete, or never."""
 LANGUAGES = frozenset(("mermaid", "mmd"))
 MAX_SOURCE_CHARS = 4_000
 MAX_LINES = 80

@@ -1,4 +1,5 @@
-"""A formula in LaTeX as one line of text that reads the same: `$x^2$` is x². What has no such line stays as written."""
+"""Converts LaTeX formulas to a line of Unicode text: `$x^2$` becomes x². Formulas that do not fit one line stay as
+source."""
 
 import re
 import unicodedata

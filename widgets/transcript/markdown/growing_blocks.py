@@ -1,8 +1,7 @@
-"""Blocks that grow at their end without being parsed as a whole again: fences, tables, paragraphs, plain text.
+"""Blocks that grow at their end without being parsed again: fences, tables, paragraphs, plain text.
 
-Each takes text with `feed` and gives None while everything belongs to it, else what does not. When it then says
-`is_closed`, its leaves are final and the rest stands behind it; otherwise its whole `source` has to be read again.
-"""
+Each takes text with `feed` and returns None while it belongs to the block, else the remaining text. If `is_closed` is
+true then, its leaves are final; otherwise its whole `source` must be parsed again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the words of a link look like another address than the one it leads to."""
+"""Detects links whose text looks like another address than their target."""
 
 import re
 from urllib.parse import SplitResult, urlsplit
@@ -84,7 +84,7 @@ _LONGEST = 80
 
 
 def misleading_target(words: str, href: str) -> str:
-    """Where a link really leads, if its words say something else; nothing if they do not look like an address."""
+    """Returns the real target if the link's text looks like another address; else an empty text."""
     target = _split(href)
     if target is None:
         return ""

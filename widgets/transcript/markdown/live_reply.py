@@ -1,4 +1,4 @@
-"""A reply while it arrives: deltas are only gathered, and worked in once a frame."""
+"""A reply while it is received: deltas are collected and processed once per frame."""
 
 from typing import Literal
 
@@ -13,7 +13,7 @@ Sort = Literal["thinking", "prose"]
 MAX_SENTENCE_CHARS = 600
 _ENDS = late(r"[.!?:;](?=\s)|\n")
 MAX_CHARS_PER_FRAME = 24_000
-"""Characters worked in per frame; what is beyond waits for the next one."""
+"""Characters processed per frame; the rest waits for the next one."""
 
 
 class _Part:

@@ -1,8 +1,7 @@
-"""Markdown to leaves: what markdown-it finds, drawn as text with runs.
+"""Converts Markdown, parsed by markdown-it, to leaves with style runs.
 
-Everything is decided locally (from a block and the line above it), so that a suffix of a document gives the same
-leaves as it gives inside the whole. `stream` relies on that.
-"""
+Every decision depends only on a block and the line above it, so that a suffix of a document gives the same leaves as
+inside the whole document. `markdown_stream` relies on that."""
 
 from __future__ import annotations
 
@@ -45,7 +44,7 @@ _BLOCK = frozenset(
 
 
 class PieceContext(NamedTuple):
-    """What stands above a piece of source that is parsed on its own."""
+    """The context above a part of the source that is parsed separately."""
 
     is_first: bool = True
     """Nothing: it is the beginning of the document."""

@@ -1,8 +1,7 @@
-"""Markdown that is still arriving: what is finished is frozen, only the unfinished end is looked at again.
+"""Streams Markdown: finished blocks are frozen, and only the unfinished end is parsed again.
 
-A growing fence, table or paragraph is not even parsed again as a whole: see `growing`. Whatever way the text is
-cut into pieces, the leaves are those of `markdown.parse` on the whole.
-"""
+Growing fences, tables and paragraphs are extended without parsing (`growing_blocks`). However the text is split, the
+leaves equal those of parsing the whole text."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MARKDOWN_LIMIT = 200_000
-"""Characters of a message that are read as Markdown; what is behind them is drawn as it is."""
+"""The number of characters of a message that are parsed as Markdown; the rest is drawn as plain text."""
 _LIMIT_SLACK = 50_000
 
 _Growing = GrowingFence | GrowingTable | GrowingParagraph | GrowingPlain

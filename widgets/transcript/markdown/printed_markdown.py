@@ -1,4 +1,4 @@
-"""Markdown laid out as in the transcript, as plain lines: for a terminal that has only text."""
+"""Formats Markdown as plain lines, laid out as in the transcript, for output without a full screen."""
 
 from widgets.transcript.leaves.safe_text import clean
 from widgets.transcript.markdown.markdown_stream import parse_bounded

@@ -1,7 +1,6 @@
-"""Painting what is in sight: kept strips for most rows, and what lies over them.
+"""Paints the visible rows: cached strips for most rows, and the overlay on them.
 
-How a row of a leaf becomes a strip is in `paint`.
-"""
+`row_strips` turns a row of a leaf into a strip."""
 
 import time
 
@@ -45,7 +44,7 @@ class Painter:
         """CPU seconds painted since someone set it to zero."""
 
     def forget_look(self) -> None:
-        """The theme is another: what was painted does not hold."""
+        """Drops all painted rows after the theme changed."""
         self._look.forget()
         for item in self._column.items:
             item.forget_colours()
@@ -82,10 +81,9 @@ class Painter:
         return with_places(strip, places)
 
     def repaint_changed(self, first: int) -> None:
-        """Repaint, from a row on, only the rows that differ from what is on the screen.
+        """Repaints, from a row on, only the rows that changed.
 
-        The last row is always among them, for what it tells of the rows below it.
-        """
+        The last row is always repainted, because it shows labels about the rows below."""
         widget, height = self._widget, self._viewport.height
         self._viewport.rows_changed()
         first = max(0, min(first, height - 1))

@@ -1,4 +1,4 @@
-"""A scrollbar that shows where the prompts and the search hits are."""
+"""A scrollbar that marks the positions of prompts and search hits."""
 
 from collections.abc import Iterable, Set
 
@@ -51,7 +51,7 @@ class _Marked:
 
 
 class Thumb:
-    """Keeps the scroll bar of a transcript up to date; touches it seldom, since any change repaints all of it."""
+    """Updates the transcript's scroll bar, as rarely as possible, since any change repaints all of it."""
 
     def __init__(self, widget: ScrollView, column: Column, search: Search, look: CurrentStyles) -> None:
         self._widget = widget

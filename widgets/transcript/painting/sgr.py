@@ -1,7 +1,6 @@
-"""The terminal encoding of a strip, with only the changes between its segments.
+"""Encodes a strip for the terminal, sending only the style changes between segments.
 
-The stock encoding resets the style behind every segment and says the background again each time.
-"""
+Textual's encoding resets the style after every segment and repeats the background."""
 
 from functools import lru_cache
 

@@ -1,9 +1,10 @@
-"""From style keys to terminal styles, by way of the widget's component classes.
+"""Converts style keys to terminal styles with the widget's component classes.
 
-A key is `name`, with flags behind `+` (`b`old, `i`talic, `s`truck, `l`ink) and the name of a background behind `|`;
-`@address`, a zero byte and a key make a link; `#rrggbb`, once or twice, is a pixel and the one below it; `%` and a
-number stand for an image (`graphics.kitty`), `=` and two numbers behind a key for the row of one that is drawn over it.
-A new look is made whenever the theme changes.
+A key is `name`, with flags after `+` (`b`old, `i`talic, `s`truck, `l`ink) and a background name after `|`;
+`@address`, a
+zero byte and a key make a link; `#rrggbb`, once or twice, is a pixel and the one below it; `%` and a number are an
+image
+cell (`graphics.kitty`), `=` and two numbers after a key a row of an image drawn over cells. Recreated on theme changes.
 """
 
 from typing import TYPE_CHECKING
@@ -122,7 +123,7 @@ class StyleLookup:
         return found
 
     def finish(self, strip: Strip) -> Strip:
-        """Apply what the terminal asks for (no colour, dimming) and encode the strip once for all."""
+        """Applies terminal settings (no colour, dimming) and encodes the strip once."""
         for line_filter in self._filters:
             strip = strip.apply_filter(line_filter, self._background)
         if cached_encoding(strip) is None:
@@ -205,7 +206,7 @@ class StyleLookup:
 
 
 class CurrentStyles:
-    """The look of a widget, made again when the theme is another."""
+    """The styles of a widget, recreated when the theme changes."""
 
     def __init__(self, widget: "Widget") -> None:
         self._widget = widget

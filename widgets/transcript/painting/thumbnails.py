@@ -1,4 +1,4 @@
-"""Has the images drawn that are in sight and are not there yet; what one looks like is in `picture`."""
+"""Prepares images that become visible; `picture_leaf` draws them."""
 
 from __future__ import annotations
 

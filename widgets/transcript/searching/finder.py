@@ -1,7 +1,6 @@
-"""Searching in a transcript: from where a search begins, which hit is shown, and where it returns to.
+"""Searches the transcript: where a search starts, which hit is shown, and where it returns to.
 
-What is found is in `search`, the line that is typed into in `searchbar`.
-"""
+`text_search` finds the hits; `search_bar` is the input line."""
 
 from __future__ import annotations
 
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
     from widgets.transcript.item import Item
 
 TIME_SLICE = 0.008
-"""Seconds of looking, after which keys and frames have their turn."""
+"""Seconds of searching before keys and frames are processed."""
 REPORT_INTERVAL = 0.1
-"""Seconds; telling costs as much as looking does."""
+"""Seconds between progress reports, which cost as much as searching."""
 
 
 class Finder:
@@ -59,7 +58,7 @@ class Finder:
         return self._search.count
 
     def begin(self) -> None:
-        """Remember the place: each further key of a query searches from there, and giving up returns to it."""
+        """Remembers the position: each further key searches from there, and cancelling returns to it."""
         self._has_begun = True
         self._from = self._viewport.remember_place()
 
@@ -114,7 +113,7 @@ class Finder:
             self._going_on = None
 
     def end(self) -> None:
-        """Stay where the search has led."""
+        """Ends the search at the current position."""
         self._has_begun = False
         self._stop()
         self._search.clear()

@@ -1,4 +1,4 @@
-"""The line that is typed into to find something in the transcript: it searches with every key."""
+"""The transcript's search line; every key updates the search."""
 
 from typing import ClassVar
 
@@ -19,7 +19,7 @@ from widgets.transcript.view import Transcript
 
 
 class SearchBar(Horizontal):
-    """Belongs to one transcript and is hidden while nothing is looked for."""
+    """Belongs to one transcript; hidden while no search is active."""
 
     DEFAULT_CSS = "SearchBar { height: 1; display: none; } SearchBar.is-open { display: block; }"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -30,7 +30,7 @@ class SearchBar(Horizontal):
     ]
 
     class Left(Message):
-        """The keys are wanted elsewhere: on the blocks, or where they were before."""
+        """The focus should return: to the blocks, or to where it was before."""
 
         def __init__(self, *, is_accepted: bool) -> None:
             super().__init__()

@@ -1,7 +1,6 @@
-"""Finding text in a conversation: which blocks have it, and where in what is drawn.
+"""Finds text in a conversation: which blocks contain it, and where in the drawn text.
 
-Blocks are searched in their source, since most are not drawn; the places to highlight are then looked for in the
-drawn text of the few that are.
+Blocks are searched in their source, since most are not drawn; hits are then located in the drawn text of visible ones.
 """
 
 from __future__ import annotations

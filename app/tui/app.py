@@ -1,7 +1,6 @@
-"""The full-screen face: mounts the page, turns keys and messages into session verbs, events into views.
+"""The full-screen application: mounts the page, turns keys and messages into session calls, and events into views.
 
-What the transcript shows is `transcript.presenter`'s business; commands, keys and pages are those of the features
-(`register`).
+`transcript.presenter` decides what the transcript shows; commands, keys and pages come from the features (`register`).
 """
 
 import asyncio
@@ -79,7 +78,7 @@ if TYPE_CHECKING:
 
 
 class BayouApp(App[int]):
-    """One session on one screen."""
+    """Shows one session on one screen."""
 
     ENABLE_COMMAND_PALETTE = False
     TITLE = "bayou"
@@ -120,7 +119,7 @@ class BayouApp(App[int]):
         self._make_rest()
 
     def _make_page(self) -> None:
-        """The widgets, and what fills them."""
+        """Creates the page's widgets and the parts that fill them."""
         self.action_table = ActionTable(
             PAGE_KEYS, lambda: command_names(self.session, self.action_table.key_label), screen_keys, HINTS
         )
@@ -152,7 +151,7 @@ class BayouApp(App[int]):
         )
 
     def _make_habits(self) -> None:
-        """What is done beside the page, and with keys."""
+        """Creates the parts for keys and for background work."""
         paths, say = self.assembled.prompt.paths, self.presenter.note
 
         def settings() -> Settings:
@@ -230,12 +229,12 @@ class BayouApp(App[int]):
         )
 
     def find_program(self, name: str) -> str | None:
-        """A program of the machine, never one of the folder's."""
+        """Finds a program of the machine by name, never one in the project folder."""
         return find_own_program(name, outside=self.session.cwd, env=self.env)
 
     @property
     def program_env(self) -> Mapping[str, str]:
-        """For programs that bayou starts, which a command could look into: no secrets but those passed on."""
+        """The environment for programs that bayou starts: without secrets, except those passed on."""
         return own_variables(self.assembled.settings.shell.shell_pass_environment, self.env)
 
     def get_default_screen(self) -> MainScreen:
@@ -300,7 +299,7 @@ class BayouApp(App[int]):
         super().exit(result, return_code, message)
 
     def begin_leaving(self, code: int) -> None:
-        """Keeps what is not sent yet and lets no other work begin. Every way out comes by here, some of them twice."""
+        """Saves what is unsent and prevents new work. Called on every way out, possibly twice."""
         self._when_leaving(code)
         self.tasks.close()
         self.unsent.close()

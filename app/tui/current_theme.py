@@ -1,4 +1,4 @@
-"""Which theme is in force: found by name, its own rules with it, read again when its file changes."""
+"""The current theme: found by name, with its style rules, reloaded when its file changes."""
 
 import os
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The settings of what people see, put into the parts of the page that cannot ask for them."""
+"""Applies display settings to parts of the page that cannot read settings themselves."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING

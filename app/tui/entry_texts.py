@@ -1,4 +1,4 @@
-"""Entries of a session in words: in a line, in full, and its prompts as rows. Pure."""
+"""Describes session entries as text: in one line, in full, and prompts as list rows. Pure."""
 
 from typing import assert_never
 
@@ -49,7 +49,7 @@ def prompt_rows(log: SessionLog) -> list[ListRow]:
 
 
 def entry_title(entry: Entry) -> str | None:
-    """None for what the tree does not show."""
+    """Returns the entry's title; None if the tree does not show it."""
     match entry:
         case MessageEntry(message=message):
             return _message_title(message)

@@ -1,6 +1,6 @@
-"""What a feature adds to the full screen, and what the full screen offers its features.
+"""Defines a feature of the full screen, and the services that the full screen offers to features.
 
-A page is made of what is offered here; it knows neither the application nor, but by their features, other pages.
+A page is built from these services; it knows neither the application nor, except through their features, other pages.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 P = TypeVar("P")
 
 Topic = type[Any] | Literal["approval", "plan", "form"]
-"""A type of events, or of what a widget tells; or what a `QuestionAsked` is about, when it has one of these."""
+"""A type of event or widget message, or the subject of a `QuestionAsked` if it is one of these."""
 
 
 def topics_of(event: object) -> tuple[Topic, ...]:
-    """Under which an event is heard."""
+    """Returns the topics under which listeners get the event."""
     if isinstance(event, QuestionAsked):
         if event.approval is not None:
             return (QuestionAsked, "approval")
@@ -56,7 +56,7 @@ def topics_of(event: object) -> tuple[Topic, ...]:
 
 
 class FullScreen(msgspec.Struct, frozen=True, kw_only=True):
-    """What pages may be made of."""
+    """The services and parts from which pages are built."""
 
     assembled: Assembled
     ask: AskPerson
@@ -84,13 +84,13 @@ class FullScreen(msgspec.Struct, frozen=True, kw_only=True):
     open_in: Callable[[Path, int, list[str], Mapping[str, str]], str]
     """Runs an editor in the terminal: file, line, its command, variables."""
     front: Callable[[], Screen[Any]]
-    """The screen that has the keyboard."""
+    """Returns the screen that has the keyboard."""
     leave: Callable[[], None]
     suspend: Callable[[], object]
     do: Callable[[str], Awaitable[None]]
-    """Does an action by its id."""
+    """Runs an action by its id."""
     extended: Callable[[], "Extended | None"]
-    """What the session's extensions add, once they are loaded."""
+    """Returns what the session's extensions add, once they are loaded."""
     page: "PageOf"
     """The page of another feature."""
 
@@ -108,7 +108,7 @@ class FullScreen(msgspec.Struct, frozen=True, kw_only=True):
             self.editor.focus()
 
     def edit(self, path: Path, line: int = 1) -> str:
-        """Opens a file in the person's own editor. Returns what went wrong, or nothing."""
+        """Opens a file in the user's editor; returns an error message or an empty text."""
         env = self.program_env()
         return self.open_in(path, line, editor_command(editor_wanted(self.assembled), env), env)
 
@@ -128,17 +128,16 @@ class FullScreen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Subscription(msgspec.Struct, Generic[P], frozen=True):
-    """What is done when something happens. What is to be awaited is done beside everything else."""
+    """Calls a function for the events of some topics. Asynchronous ones run as background tasks."""
 
     topics: tuple[Topic, ...]
     do: Callable[[P, Any], object]
 
 
 class Feature(Protocol[P]):
-    """A page with its commands, its keys and what it hears. A feature without some of these leaves them out.
+    """A page with its slash commands, keys and event subscriptions; each is optional.
 
-    The session's own commands and tools of the same subject stand in `app.engine`.
-    """
+    The session's commands and tools on the same subject are in `app.engine`."""
 
     slash: Sequence[SlashCommand[P]] = ()
     keys: Sequence[PageKey[P]] = ()
@@ -147,7 +146,7 @@ class Feature(Protocol[P]):
     """What its page shows there all the time; the page is made for it."""
 
     def page(self, screen: FullScreen) -> P:
-        """Makes what its commands and keys act on; called once, when the first of them is used."""
+        """Creates the page that commands and keys act on; called once, on first use."""
         ...
 
 

@@ -1,9 +1,8 @@
-"""When garbage is looked for: while nobody waits for a key to be painted.
+"""Runs Python's garbage collection while the user is not typing.
 
-A collection looks at every value that may be in a cycle, and stops all threads meanwhile: with a long session for as
-long as several frames. So what is there after the start is never looked at again, the automatic collections come
-seldom, and a full one comes when a person has stopped typing.
-"""
+A collection visits every object that may be in a cycle and stops all threads, in long sessions for several frames.
+Objects that exist after the start are never visited again, automatic collections are rare, and a full one runs when
+the user has stopped typing."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""Keeping a launch frame: the page with nothing on it, for the next start in a terminal like this one."""
+"""Saves a launch frame: the empty page, shown at the next start in a similar terminal."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Links that were chosen in the transcript."""
+"""Opens links chosen in the transcript."""
 
 from collections.abc import Callable, Mapping
 

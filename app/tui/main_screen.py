@@ -1,7 +1,6 @@
-"""The page: transcript, waiting messages, editor, and the lines around them; what its widgets tell is done here.
+"""The page: transcript, queued messages, editor and status lines; handles the messages of its widgets.
 
-What blocks and editors of every screen ask for, the application does.
-"""
+Requests from blocks and editors of any screen are handled by the application."""
 
 from typing import ClassVar
 

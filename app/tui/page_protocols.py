@@ -1,4 +1,4 @@
-"""What pages are handed: how each asks the person, tells them something, and changes what stands on the page."""
+"""The protocols of what pages receive: asking the user, showing messages, changing the page."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,7 +10,7 @@ from textual.screen import Screen
 from widgets.transcript.blocks import NoteKind
 
 OnRequest = Callable[[Any], Awaitable[None] | None]
-"""Answers what is asked for in a screen while it stays open: one of its kinds of `ScreenRequest`."""
+"""Handles a screen's `ScreenRequest` while the screen stays open."""
 
 
 class AskPerson(Protocol):
@@ -20,13 +20,13 @@ class AskPerson(Protocol):
 
 
 class ShowMessage(Protocol):
-    """A line of bayou's own in the transcript."""
+    """Adds a message of bayou to the transcript."""
 
     def __call__(self, text: str, kind: NoteKind = NoteKind.INFO) -> object: ...
 
 
 class NotifyWaiting(Protocol):
-    """Notifies a person who looks elsewhere that an answer is waited for. `answer`: as long as it is not done."""
+    """Notifies the user that an answer is needed. `answer`: repeated until this future is done."""
 
     def __call__(self, question: str, answer: "asyncio.Future[Any] | None" = None) -> None: ...
 
@@ -38,28 +38,28 @@ class Write(Protocol):
 
 
 class Copy(Protocol):
-    """Into the clipboard. `what` it is, in words."""
+    """Copies a text to the clipboard; `what` describes the text for the confirmation."""
 
     def __call__(self, text: str, what: str) -> None: ...
 
 
 class SaveDefault(Protocol):
-    """Makes a value the default, in the person's own settings; None gives the built-in one back."""
+    """Saves a value as the default in the user's settings; None restores the built-in default."""
 
     def __call__(self, name: str, value: Any) -> None: ...
 
 
 class OpenInEditor(Protocol):
-    """Opens a file at a line in the person's own editor; everything waits. What went wrong, or nothing."""
+    """Opens a file at a line in the user's editor and waits; returns an error message or an empty text."""
 
     def __call__(self, path: Path, line: int) -> str: ...
 
 
 Spawn = Callable[[Awaitable[Any]], None]
-"""Does something beside everything else."""
+"""Runs an awaitable as a background task."""
 KeyLabel = Callable[[str, str], str]
-"""The key of an action, given its usual name in the text; nothing when the person took the key away."""
+"""Returns the label of an action's key, given its default; empty if the key is unbound."""
 FindProgram = Callable[[str], str | None]
-"""Where a program of the machine is, by its name; never one of the folder's."""
+"""Returns the path of a program of the machine by name; never one in the project folder."""
 ShowProgress = Callable[[str], None]
-"""Says what is under way; nothing when it is over."""
+"""Shows the current activity; an empty text hides it."""

@@ -1,7 +1,6 @@
-"""The list of features, and what is made of them: slash commands, keys of the page, pages, and who hears what.
+"""The list of features, and what is built from it: slash commands, page keys, pages, and event subscriptions.
 
-A feature is a folder of `app.tui.features` with a module `feature`, and its name in this list.
-"""
+A feature is a folder of `app.tui.features` with a module `feature`, and its name in this list."""
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""In which order lists show slash commands and keys of the page. What is not named here comes behind the others."""
+"""The order of slash commands and page keys in lists. Unlisted ones come last."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar

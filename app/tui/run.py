@@ -1,4 +1,4 @@
-"""Starting and ending the full-screen face: the session before it, signals and faults during it, goodbye after it."""
+"""Starts and ends the full-screen application: the session, signals and faults, and the closing message."""
 
 import asyncio
 import os
@@ -99,9 +99,7 @@ def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
 
 
 class Shutdown:
-    """The way out of the page: within two seconds whatever hangs, with the terminal given back and a hint how to come
-    back.
-    """
+    """Leaves the page within two seconds, whatever hangs, restores the terminal and prints how to resume."""
 
     def __init__(self, assembled: Assembled, held: EarlyTerminal) -> None:
         self._assembled = assembled
@@ -185,7 +183,7 @@ async def _end(app: BayouApp, leaving: Shutdown, code: int) -> None:
 
 
 class FaultReports:
-    """A fault of ours ends the program with a report file, and never with a traceback over the terminal."""
+    """Ends the program on an internal error with a report file, without a traceback on the terminal."""
 
     def __init__(self, app: BayouApp, crash_dir: Path) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""The screens over the page: opened, waited for, and whoever opened one is asked what it asks."""
+"""Opens screens over the page, waits for their results, and routes their requests to the code that opened them."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Slash commands: a name, what it means, and what it does in the full-screen face. Features have tables of these."""
+"""Slash commands of the full screen: name, description and function. Features have tables of them."""
 
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
@@ -33,7 +33,7 @@ class SlashCommand(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
 
 
 OTHER_NAMES = {"exit": "quit", "clear": "new"}
-"""What hands write that have learnt another program, where it means the same. Lists do not have them."""
+"""Aliases for commands of other agents with the same meaning. Lists do not show them."""
 
 
 def name_and_argument(text: str) -> tuple[str, str]:

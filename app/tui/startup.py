@@ -1,4 +1,4 @@
-"""What happens when the page is first shown: before its first paint as little as possible, the rest behind it."""
+"""The start of the page: as little as possible before the first paint, the rest after it."""
 
 import asyncio
 import gc
@@ -39,7 +39,7 @@ SMALL = "This terminal is {size.width}x{size.height}: make it larger, 80x24 show
 
 
 class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command line asks to happen at the start."""
+    """What the command line requests at the start."""
 
     extend: LoadExtensions | None = None
     opens_sessions: bool = False

@@ -1,8 +1,7 @@
-"""The page's parsed style rules, kept in a file from one start to the next.
+"""Caches the page's parsed style rules in a file from one start to the next.
 
-They are what was parsed, and nothing else: a file is believed when it is the person's own and was made by this parser
-for these colours, and of what a pickle can call only the plain values of style rules are let in.
-"""
+A file is used only if it belongs to the user and was written by this parser for these colours. Unpickling admits only
+the plain value classes of style rules."""
 
 import hashlib
 import io

@@ -1,4 +1,4 @@
-"""What is done beside everything else, and what becomes of it when it fails."""
+"""Runs background tasks and handles their failures."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine

@@ -1,7 +1,6 @@
-"""What extensions can ask and show on the full screen: `app.extensions.ports.Ui` over the application.
+"""Implements the extensions' `Ui` port on the full screen.
 
-The screens that it opens are imported with the first question: most extensions ask nothing.
-"""
+Its screens are imported with the first question, because most extensions ask nothing."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -28,7 +27,7 @@ from widgets.transcript.view import Transcript
 
 
 class AskInBar(Protocol):
-    """Asks in the bar: whether the answer is yes, which of the options, or None."""
+    """Asks in the approval bar; returns yes or no, the chosen option, or None."""
 
     async def __call__(
         self,
@@ -40,7 +39,7 @@ class AskInBar(Protocol):
 
 
 class ScreenUi(msgspec.Struct):
-    """Questions are screens, notes stand in the transcript, states in the footer."""
+    """Questions are screens, notes appear in the transcript, states in the footer."""
 
     has_ui = True
 

@@ -1,4 +1,4 @@
-"""Keys of extensions, among those of the application."""
+"""Binds the extensions' shortcuts besides the application's keys."""
 
 from collections.abc import Sequence
 from typing import Any

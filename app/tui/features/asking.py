@@ -1,5 +1,4 @@
-"""What several pages ask and show: one of a list, a line of text, a card to be read. What opens a screen is handed in;
-None, when there was no answer."""
+"""Shared dialogs of pages: choose from a list, enter a line of text, read a card. They return None if cancelled."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -45,7 +44,7 @@ async def ask_text(
 async def ask_live(
     ask: AskPerson, screen: PickerScreen, look: Callable[[], None], on_request: OnRequest
 ) -> Picked | None:
-    """A list that is looked at again and again while it is open."""
+    """Shows a list that is refreshed regularly while it is open."""
 
     async def follow() -> None:
         while True:
@@ -61,6 +60,6 @@ async def ask_live(
 
 
 async def read_card(ask: AskPerson, title: str, card: Card, *, is_asked: bool = False) -> None:
-    """All of a card, on a screen of its own. `is_asked`: it waits for the person, and nothing of it has happened."""
+    """Shows a whole card on a separate screen. `is_asked`: it waits for approval, and nothing has run yet."""
     block = CardBlock(id="card", card=card, state=CardState.ASKED if is_asked else CardState.DONE)
     await ask(BlockScreen(title, lambda: block))

@@ -1,7 +1,6 @@
-"""Everything that can be done, by name: key actions and slash commands, for the palette and the table of keys.
+"""All actions by name: key actions and slash commands, for the palette and the table of keys.
 
-The screens, whose keys are a part of it, are loaded when the whole table is shown.
-"""
+Screens, whose keys are part of it, are imported when the whole table is shown."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""What is told on the page with its key names the key that is in force."""
+"""Updates texts of the page that name keys, so that they show the current keys."""
 
 from collections.abc import Callable, Mapping, Sequence
 

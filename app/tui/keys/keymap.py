@@ -1,4 +1,4 @@
-"""Which keys do what: the defaults, a person's `keybindings.json` over them, and what is wrong with it."""
+"""The key map: defaults, the user's `keybindings.json` over them, and its errors."""
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,8 +1,8 @@
-"""What a key does on the page: an id, default keys, words and a deed. Features have tables of these; bindings, palette
-and help come from them.
+"""The page's keys: id, default keys, description and function. Features have tables of them, from which bindings,
+palette
+and help are generated.
 
-What keys do inside the editor, the transcript or a screen stands with those.
-"""
+Keys inside the editor, the transcript and screens are defined there."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar

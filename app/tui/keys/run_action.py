@@ -1,4 +1,4 @@
-"""Doing what a key would do, by the name of the action."""
+"""Runs the action of a key by its name."""
 
 from collections.abc import Iterable
 from typing import Any

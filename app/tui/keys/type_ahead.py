@@ -1,9 +1,8 @@
-"""Keys that were typed before the screen is there that they are meant for: they wait for it.
+"""Holds keys typed before the screen they are meant for is open.
 
-`/tree`, Enter and a search at one go, or a label behind the key that asks for it. Keys come to the page one by one, but
-what a key sets going takes its way through widgets, messages and tasks, and letters right behind it would be faster.
-Only the real terminal waits (`TerminalDriver`); it asks here what for.
-"""
+For example `/tree`, Enter and a search typed at once. Keys arrive one by one, but the effect of a key passes through
+widgets, messages and tasks, so the next letters would arrive too early. Only the real terminal waits
+(`TerminalDriver`); this tells it for what."""
 
 import asyncio
 from collections.abc import Set as AbstractSet

@@ -1,4 +1,4 @@
-"""The person's own keys: their file put in force, and chords of them heard."""
+"""Applies the user's key file, and handles key chords."""
 
 from collections.abc import Callable
 from pathlib import Path

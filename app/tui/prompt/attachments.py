@@ -1,4 +1,4 @@
-"""Images between the editor, where they are chips, and the session, where they are part of a message."""
+"""Converts images between the editor's chips and the session's messages."""
 
 import base64
 from collections.abc import Sequence

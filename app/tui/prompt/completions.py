@@ -1,4 +1,4 @@
-"""What the editor completes: commands with their arguments, files, symbols of mapped files, extensions' suggestions."""
+"""The editor's completion sources: commands and arguments, files, symbols, suggestions of extensions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What MCP servers add to completion: resources behind `@server:`, and values for the arguments of their prompts."""
+"""Completions from MCP servers: resources after `@server:`, and arguments of their prompts."""
 
 from collections.abc import AsyncIterator, Sequence
 

@@ -1,4 +1,4 @@
-"""What of the things that are written is a note: a line behind one `#`."""
+"""Recognises notes: a single line after one `#`."""
 
 
 def is_note(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""What comes into an editor from elsewhere: the clipboard, an older prompt, the person's own editor."""
+"""Fills the editor from the clipboard, an older prompt, or the user's external editor."""
 
 import asyncio
 import shutil

@@ -1,7 +1,6 @@
-"""What is remembered of a project between sessions: prompts that were sent, files that were mentioned.
+"""What is kept of a project between sessions: sent prompts and mentioned files.
 
-A loss of either is no harm, so faults of the disk are passed over: nobody is to be held up by them.
-"""
+Disk errors are ignored, because losing either is harmless."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""The messages that wait, as rows above the editor; edited, moved, switched and taken back from there."""
+"""The queued messages as rows above the editor: edit, move, switch and take back."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What becomes of what a person sends: a shell command, a cell of Python, a slash command, a prompt."""
+"""Dispatches what the user sends: a shell command, a Python cell, a slash command, or a prompt."""
 
 import asyncio
 import difflib
@@ -32,7 +32,7 @@ _USUAL_ELSEWHERE = {
     **{"q": "quit", "config": "settings", "vi": "settings", "vim": "settings"},
     **{"share": "export", "history": "resume", "sessions": "resume", "rewind": "tree"},
 }
-"""What hands write that have learnt another program, and what it is here."""
+"""Aliases for commands of other agents."""
 DeliverWhenBusy = Literal["steer", "follow_up"]
 """What a prompt does when the agent is at work."""
 

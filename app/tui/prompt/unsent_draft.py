@@ -1,4 +1,4 @@
-"""The editor's text and the queue, kept beside the session as they change and given back after a crash."""
+"""Saves the editor's text and the queue next to the session as they change, and restores them after a crash."""
 
 import asyncio
 from collections.abc import Callable, Iterator

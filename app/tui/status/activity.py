@@ -1,4 +1,4 @@
-"""What is under way, in words: told each event, asked when the line above the editor is drawn. Nothing here draws."""
+"""Tracks the current activity as text from events; the line above the editor shows it."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -66,7 +66,7 @@ _ARRIVES: tuple[tuple[type[BlockEvent], Phase], ...] = (
 
 
 class ActivityStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What is under way at one moment."""
+    """The activity at one moment."""
 
     what: str = ""
     figures: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ class _ToolAtWork(msgspec.Struct, frozen=True):
 
 
 class Activity:
-    """Of one session."""
+    """Tracks the activity of one session."""
 
     def __init__(
         self,

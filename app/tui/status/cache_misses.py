@@ -1,4 +1,4 @@
-"""Telling when a request that should have found its beginning in the provider's prompt cache did not."""
+"""Reports requests that should have hit the provider's prompt cache but did not."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The branch of the working folder, and whether everything is committed: the first by files, the second by git."""
+"""The working folder's branch, and whether there are uncommitted changes."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What header and footer say, computed from the session. How it is drawn is the widgets' business."""
+"""Computes the segments of header and footer from the session; widgets draw them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ _WIDE = 120
 
 
 class FooterContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What the footer tells besides the session."""
+    """What the footer shows besides the session."""
 
     home: Path
     git: str = ""

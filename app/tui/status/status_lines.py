@@ -1,4 +1,4 @@
-"""What the lines around the page say while things happen: header, footer, and the words in the editor's border."""
+"""Updates header, footer and the text in the editor's border."""
 
 import asyncio
 import contextlib

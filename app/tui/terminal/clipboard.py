@@ -1,4 +1,4 @@
-"""What is copied, into the clipboard of the system or of the terminal."""
+"""Copies text to the system's or the terminal's clipboard."""
 
 import asyncio
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""A word from the terminal when the agent is done, or asks something, and nobody looks."""
+"""Notifies the user when the agent is done or asks something and the terminal is not focused."""
 
 import asyncio
 import time

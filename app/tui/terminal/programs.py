@@ -1,4 +1,4 @@
-"""Programs in a terminal on the full screen: what `tools` asks of a face that can show one."""
+"""Shows interactive programs in a terminal on the full screen, as `tools` requests."""
 
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet

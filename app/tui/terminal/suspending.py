@@ -1,4 +1,4 @@
-"""Ctrl+Z: the terminal is the shell's until it brings bayou back."""
+"""Ctrl+Z: gives the terminal to the shell until it resumes bayou."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the terminal shows beside the page: its title, and that something is under way."""
+"""Sets the terminal's title and progress indicator."""
 
 from collections.abc import Callable
 

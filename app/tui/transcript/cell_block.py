@@ -1,4 +1,4 @@
-"""How a person's own cell of Python looks: its code, what it showed, and whether the model reads of it."""
+"""Draws a user's Python cell: code, output, and whether the model sees it."""
 
 from typing import Any
 

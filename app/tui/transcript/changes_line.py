@@ -1,7 +1,6 @@
-"""The one line behind an answer that says what was changed in files: `3 files +40 −12`, from the session's entries.
+"""The line after an answer that sums up file changes: `3 files +40 −12`, from the session's entries.
 
-It stands behind the answer that ends a run; where a run was stopped, before the next prompt.
-"""
+It follows the answer that ends a run; after a stopped run, it precedes the next prompt."""
 
 from app.tui.page_protocols import KeyLabel
 from app.undo.history import tally

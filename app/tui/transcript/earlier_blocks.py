@@ -1,4 +1,4 @@
-"""A long conversation is shown from its end: what stands above comes behind the first paint, a few turns at a time."""
+"""Shows a long conversation from its end; earlier turns are added after the first paint, a few at a time."""
 
 import asyncio
 from collections.abc import Sequence

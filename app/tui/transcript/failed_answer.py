@@ -1,4 +1,4 @@
-"""The answer that failed last: what is offered under it, and what is said while it is tried again by itself."""
+"""Tracks the last failed answer: the options below it, and the message while it is retried."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Events → verbs on the transcript. One `match`; nothing here decides, nothing here waits."""
+"""Converts events to calls on the transcript, in one `match`; it decides nothing and waits for nothing."""
 
 import asyncio
 import time
@@ -101,7 +101,7 @@ from widgets.transcript.view import Transcript
 
 
 class Presenter:
-    """Shows one session in one transcript. What is not the transcript's goes to `on_other`."""
+    """Shows one session in one transcript. Events about other parts go to `on_other`."""
 
     def __init__(
         self,

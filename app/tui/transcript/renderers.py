@@ -1,7 +1,6 @@
-"""What a stored thing looks like: an extension's renderer is asked first, bayou's own drawing stands behind it.
+"""Chooses how stored entries look: an extension's renderer first, then bayou's own drawing.
 
-How cards become rows is the transcript's business; what each kind of message says is `replay`'s.
-"""
+The transcript draws cards; `replay` says what each kind of message shows."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Messages as transcript blocks: what a stored conversation looks like, and each finished message of a live one."""
+"""Converts messages to transcript blocks: stored conversations, and finished messages of a running one."""
 
 from collections.abc import Iterable, Iterator
 from typing import assert_never, cast

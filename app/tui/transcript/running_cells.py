@@ -1,4 +1,4 @@
-"""What is seen of a person's own `$` cell while it runs, and after its end until it is recorded."""
+"""Shows the user's `$` cell while it runs, and until it is recorded."""
 
 from typing import Any
 

@@ -1,7 +1,6 @@
-"""What is seen of a person's own `!` command while it runs, and after its end until it is recorded.
+"""Shows the user's `!` command while it runs, and until it is recorded.
 
-It runs beside the agent: while the agent is at work, the record of it comes only behind the turn.
-"""
+It runs besides the agent; while the agent works, its record follows after the turn."""
 
 from collections import deque
 

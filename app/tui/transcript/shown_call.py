@@ -1,4 +1,4 @@
-"""A tool call as it stands on the screen, while its arguments still arrive too."""
+"""A tool call on the screen, also while its arguments stream."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Cards of calls that staged changes: which keys answer while they wait, and what became of them."""
+"""Cards of staged changes: their keys while they wait, and their outcome."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,5 +1,4 @@
-"""Calls while their arguments arrive: drawn now and then by what has come, and by the diff that they would make once
-their arguments are complete."""
+"""Draws tool calls while their arguments stream: partial arguments now and then, and the resulting diff at the end."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The card of a summary that is being written: its text as it arrives, and how far it is; of which branch it is."""
+"""The card of a summary being written: its text, progress, and the branch that it summarises."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The first screen, while the offline guide answers: what works, how to connect a model, what to try here."""
+"""The first screen in offline mode: what works, how to connect a model, what to try."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Blocks of the transcript: going from one to another, searching, one on a screen of its own."""
+"""Transcript blocks: moving between them, searching, opening one on a separate screen."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Widgets of extensions on a screen of their own."""
+"""Shows extension widgets on a separate screen."""
 
 from typing import Any
 

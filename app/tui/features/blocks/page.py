@@ -1,4 +1,4 @@
-"""A block of the transcript in full, and the symbols of a map to go on from."""
+"""Shows a transcript block in full, and the symbols of a file map."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -49,7 +49,7 @@ class BlockPage(msgspec.Struct, frozen=True):
     """An extension's own for the block; False when it has none."""
 
     async def open(self, block_id: str) -> None:
-        """The whole of it; for an extension's own widget, that."""
+        """Shows the whole block, or the extension's widget for it."""
         if self.transcript.block(block_id) is None or await self.show_widget(block_id):
             return
         await self.ask(BlockScreen("In full", lambda: self.transcript.block(block_id)))
@@ -66,5 +66,5 @@ class BlockPage(msgspec.Struct, frozen=True):
             self.copy(f"{path}:{symbol.first_line}-{symbol.last_line}", "the place of the symbol")
 
     def ask_for_lines(self, path: str, first: int, last: int) -> None:
-        """The request for these lines, ready to be sent or changed."""
+        """Writes a request for these lines into the editor."""
         self.write(f"read {display(path, self.cwd)}:{first}-{last}", focus=True)

@@ -1,4 +1,4 @@
-"""What fills the window, and what makes it shorter."""
+"""Context usage and compaction."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

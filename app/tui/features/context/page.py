@@ -1,4 +1,4 @@
-"""`/context` and `/compact`: what fills the window, what is taken out of it, and how its older part is summarised."""
+"""`/context` and `/compact`: what fills the context window, removing large results, and compaction."""
 
 from app.compaction.cut import CannotCompact
 from app.engine.context.summariser import SummaryFailed
@@ -56,7 +56,7 @@ class ContextPage:
         self._contents: ContextBreakdown
 
     async def open(self) -> None:
-        """Enter reads what a line stands for; closing that comes back to the line."""
+        """Shows the context; Enter opens a row's content, and closing that returns to the row."""
         current = ""
         while True:
             self._contents = context_breakdown(self._session)
@@ -99,7 +99,7 @@ class ContextPage:
             pass  # the end event has told it
 
     async def preview(self, instructions: str | None = None) -> None:
-        """The summary to be read and changed; it counts once the person says so."""
+        """Shows the summary for editing; it is applied when the user accepts it."""
         session = self._session
         self._under_way("Writing a summary")
         try:
@@ -132,7 +132,7 @@ class ContextPage:
             pass  # the end event has told it
 
     async def undo(self) -> None:
-        """Back to the full history."""
+        """Restores the full history."""
         text = await self._session.compaction.undo()
         if text:
             self._write(text)

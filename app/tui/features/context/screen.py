@@ -1,4 +1,4 @@
-"""What fills the context window: a bar, a table by kind, and the large results with a key to take one out."""
+"""The context screen: a bar, a table by kind, and large results that can be removed with a key."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -38,7 +38,7 @@ class ContextView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContextBar(Widget):
-    """The window as a row of cells: what fills it, what is free, what is kept for the answer; and what is what."""
+    """The context window as a row of cells: used, free, and reserved for the answer, with a legend."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *(f"context-bar--{tone}" for tone in TONES),

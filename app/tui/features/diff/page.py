@@ -1,4 +1,4 @@
-"""`/diff`: what changed in files, by the session, by one prompt, since the last commit; looked at, opened, copied."""
+"""`/diff`: file changes of the session, of one prompt, or since the last commit; viewed, opened, copied."""
 
 import asyncio
 from pathlib import Path
@@ -44,7 +44,7 @@ class DiffPage(msgspec.Struct, frozen=True):
 
 
 class _OpenDiff:
-    """One look at them, from opening to closing."""
+    """The state of one opened diff screen."""
 
     def __init__(self, session: Session, scope: str, *, copy: Copy, edit: OpenInEditor) -> None:
         self._session = session

@@ -1,8 +1,6 @@
-"""What changed, file by file: the list of files above, what is different in one of them below, drawn as cards draw it.
+"""The diff screen: the list of changed files above, the diff of one below, drawn like cards.
 
-Where the differences come from, and what a file is opened in, is the application's business: it is asked, and fills
-what is shown.
-"""
+The application computes the differences and opens files: the screen sends requests, and the application fills it."""
 
 from typing import ClassVar, Literal
 
@@ -44,11 +42,11 @@ class DiffFile(msgspec.Struct, frozen=True, kw_only=True):
     removed: str = ""
     by: str = ""
     why: str = ""
-    """What is to be known of it."""
+    """A remark about the file."""
 
 
 class DiffView(msgspec.Struct, frozen=True, kw_only=True):
-    """What is shown: a list of files, and what they are of."""
+    """What the screen shows: the files, and what they are compared with."""
 
     title: str
     files: tuple[DiffFile, ...]
@@ -57,7 +55,7 @@ class DiffView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DiffKeyboard(BlockKeyboard):
-    """Paging goes on into the next file."""
+    """Paging continues into the next file."""
 
     def page(self, direction: int) -> None:
         viewport = self.viewport

@@ -1,4 +1,4 @@
-"""Extensions that run, and what a project brings along of its own."""
+"""Loaded extensions, and trust in the project's settings and commands."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""`/extensions`: what is loaded and from where, what each has registered, and what went wrong with it."""
+"""`/extensions`: loaded extensions, their origin, what they register, and their errors."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING

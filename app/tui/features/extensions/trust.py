@@ -1,4 +1,4 @@
-"""Asking whether a project's own settings, extensions and commands may be used: exactly what would come into force."""
+"""Asks whether a project's settings, extensions and commands may be used, and lists exactly what would take effect."""
 
 import time
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""The question whether a folder is trusted: read first, answered by a key that nobody presses by accident."""
+"""The trust question: it must be read first, and is answered by a key that is not pressed by accident."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -15,14 +15,15 @@ from widgets.screens.screen_parts import KeyHint, RuleTitle
 from widgets.textual_internals import keymap_of
 
 PAUSE = 1.0
-"""Seconds without a key before the yes is heard."""
+"""Seconds without a key before the trust key is accepted."""
 _AROUND = 7
 """Rows of the screen that are not the text's: title, answers, keys."""
 
 
 class TrustScreen(QuestionScreen):
-    """The first answer is chosen unless the person says otherwise. The yes has a key of its own, which counts once all
-    of the text has been in sight and no key came for a while."""
+    """The first answer is the default. The trust key counts only after the whole text was visible and no key was
+    pressed for
+    a while."""
 
     IMMEDIATE_KEYS = frozenset(("escape", "pageup", "pagedown"))
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -1,4 +1,4 @@
-"""`/jobs`, `/kill`, `/pin`: what runs in the background, with the end of its output."""
+"""`/jobs`, `/kill`, `/pin`: background jobs with the end of their output."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -105,7 +105,7 @@ class JobsPage(msgspec.Struct, frozen=True):
         self.say(f"{job.id} is being ended.")
 
     async def pin(self, job_id: str) -> None:
-        """`/pin JOB`: once more, and it is pinned no longer."""
+        """`/pin JOB`: pins the job, or unpins it."""
         job = self.session.jobs.get(job_id)
         self.session.jobs.pin(job.id, not job.is_pinned)
         goes_on = "goes on when this session is left" if job.is_pinned else "ends with this session"

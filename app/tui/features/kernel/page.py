@@ -1,4 +1,4 @@
-"""`/kernel`: interpreter, memory and names of the Python that stays; restart; a notebook's cells."""
+"""`/kernel`: interpreter, memory and names of the persistent Python kernel; restart; running a notebook's cells."""
 
 from collections.abc import Callable
 from pathlib import Path

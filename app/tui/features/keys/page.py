@@ -1,4 +1,4 @@
-"""`/hotkeys`, `/help` and the palette: what keys do now, a new key for an action, and any action by its name."""
+"""`/hotkeys`, `/help` and the palette: lists keys and commands, rebinds keys, runs actions by name."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -31,7 +31,7 @@ class KeysPage(msgspec.Struct, frozen=True):
     """Does an action by its id."""
 
     async def open(self) -> None:
-        """Enter on an action asks for a new key, until one leaves."""
+        """Lists the keys; Enter on an action asks for a new key, until the list is closed."""
         at, note = "", ""
         while True:
             rows = self.table.key_rows()

@@ -1,4 +1,4 @@
-"""The map of the repository, and what of it goes to the model."""
+"""The repository map, and sending parts of it to the model."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""`/map FOLDER` and `/map FILE`: what of the repository is sent to the model, and seen by the person."""
+"""`/map FOLDER` and `/map FILE`: sends a part of the repository map to the model and shows it to the user."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""`/map`, and going from a name in the transcript to where it is defined or used: the repository for a person."""
+"""`/map`, and going from a name in the transcript to its definition or uses."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tools.repomap.of_session import MatchedFile
 
 OpenFile = Callable[[str, int], None]
-"""In the person's own editor, at a line."""
+"""Opens a file at a line in the user's editor."""
 _NAME = re.compile(r"[A-Za-z_$][\w$]{2,}|[^\W\da-zA-Z_]\w*")
 _MOST_NAMES = 3000
 _LONGEST = 400
@@ -66,7 +66,7 @@ class MapPage(msgspec.Struct):
     # The map screen
 
     async def open(self) -> None:
-        """What was unfolded and typed stays as it was, until another place is chosen."""
+        """Shows the map; unfolded rows and the query are kept until another place is chosen."""
         if not await self.maps.is_there():
             self.say(_OFF, NoteKind.WARNING)
             return
@@ -177,7 +177,7 @@ class MapPage(msgspec.Struct):
     # Names of the transcript
 
     async def names_in(self, text: str, *, uses: bool) -> None:
-        """Of the names in a text that are defined somewhere, the one that is chosen is gone to."""
+        """Goes to the definition or uses of a name in the text; with several names, the user chooses."""
         if not await self.maps.is_there():
             self.say(_OFF, NoteKind.WARNING)
             return
@@ -229,7 +229,7 @@ class MapPage(msgspec.Struct):
             self.open_file(found[0][0], found[0][1].symbol.start_line)
 
     async def definition(self, name: str) -> None:
-        """Where it is defined, by name; of several the one that is chosen."""
+        """Shows where the name is defined; with several definitions, the user chooses."""
         found = await self.maps.definitions(name)
         places = [MapPlace(path, one.symbol) for path, one in found]
         rows = [

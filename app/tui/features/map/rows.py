@@ -1,4 +1,4 @@
-"""The rows of the map screen: folders, files and symbols as a tree, or what was found for some words. Pure."""
+"""The rows of the map screen: folders, files and symbols as a tree, or search results. Pure."""
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence

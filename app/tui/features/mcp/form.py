@@ -1,4 +1,4 @@
-"""What a server asks the person: one sheet with all fields, filled in and checked before it is sent."""
+"""Shows a form that an MCP server requests; its fields are checked before it is sent."""
 
 import asyncio
 import time
@@ -22,7 +22,7 @@ from widgets.screens.picker import Picked
 
 GRACE_SECONDS = 0.6
 Answers = Mapping[str, str] | str | None
-"""Texts by field; `decline`; None: it was closed."""
+"""The entered texts by field; `decline`; None if the form was closed."""
 
 
 class FormPage(msgspec.Struct, frozen=True):

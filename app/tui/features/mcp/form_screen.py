@@ -1,5 +1,4 @@
-"""A form on one sheet: what is asked, a row for each field with what is in it, and what belongs into the current one,
-which Enter fills in."""
+"""A form on one sheet: the message, a row per field with its value, and a description of the current field."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -24,9 +23,9 @@ class FilledField(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     value: str = ""
     about: str = ""
-    """What belongs there."""
+    """What the field expects."""
     wrong: str = ""
-    """Why it cannot be sent like that."""
+    """Why the value is invalid."""
     is_required: bool = False
 
 

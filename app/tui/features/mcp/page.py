@@ -1,4 +1,4 @@
-"""`/mcp`: the servers of the session, what each offers and costs, and what can be done with one."""
+"""`/mcp`: the session's servers, what each offers and costs, and actions on them."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""Models, how hard they think, and what they are reached with."""
+"""Models, thinking levels and credentials."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""`/login` and `/logout`: choosing a provider, storing a key, signing in to an account."""
+"""`/login` and `/logout`: choose a provider, store an API key, or sign in to an account."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ _SOURCES: dict[Source, str] = {
 
 
 class LoginUi:
-    """What a sign-in asks and shows, in the transcript and in small screens."""
+    """The user interface of a sign-in: the transcript and small dialogs."""
 
     def __init__(self, ask: AskPerson, say: ShowMessage) -> None:
         self._ask = ask
@@ -106,7 +106,7 @@ class LoginPage(msgspec.Struct, frozen=True):
         return await self._connect_by_key(provider)
 
     async def _connect_by_key(self, provider: str) -> bool:
-        """One request says whether the key opens anything; one that is refused is not stored."""
+        """Checks the key with one request; a rejected key is not stored."""
         key = await ask_text(
             self.ask,
             f"API key for {title_of(provider)}",

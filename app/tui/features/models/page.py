@@ -1,4 +1,4 @@
-"""`/model`, `/thinking`, `/scoped-models`: which model answers, how hard it thinks, what the cycle keys go through."""
+"""`/model`, `/thinking`, `/scoped-models`: the model, its thinking level, and the models that ctrl+p cycles through."""
 
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
@@ -34,7 +34,7 @@ LEVEL_WORDS = {
 
 
 class ModelPage(msgspec.Struct, frozen=True):
-    """The model of one session, and what there is to choose from."""
+    """Chooses the model of one session."""
 
     session: Session
     models: ModelChoice
@@ -99,7 +99,7 @@ class ModelPage(msgspec.Struct, frozen=True):
             screen.show_models(model_rows(self.models), note)
 
     async def level(self) -> None:
-        """Enter changes this session, Ctrl+S also what new sessions begin with."""
+        """Chooses the thinking level: Enter for this session, Ctrl+S also as the default."""
         choice = self.models
         rows = [
             ListRow(id=level, title=level, detail=LEVEL_WORDS[level], is_checked=level == choice.thinking)

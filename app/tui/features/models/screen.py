@@ -1,4 +1,4 @@
-"""Choosing a model, and which models the cycle keys go through."""
+"""The model picker, and the picker for the models that ctrl+p cycles through."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar

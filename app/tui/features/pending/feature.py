@@ -1,4 +1,4 @@
-"""Changes that are staged: a list of them, and the question when the agent is done."""
+"""Staged changes: the list, and the question when the agent is done."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

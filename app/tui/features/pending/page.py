@@ -1,4 +1,4 @@
-"""`/pending`: changes that were staged, seen, applied or discarded by the person."""
+"""`/pending`: shows staged changes, and applies or discards them."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar

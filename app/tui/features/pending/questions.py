@@ -1,4 +1,4 @@
-"""Changes that wait when the agent is done: asked about in the bar above the editor, one at a time, under its guard."""
+"""Asks about staged changes in the approval bar when the agent is done, one at a time."""
 
 import asyncio
 from typing import Any
@@ -21,7 +21,7 @@ _MOST_FILES = 3
 
 
 class StagedQuestions(msgspec.Struct):
-    """Those of one session. While the agent works it may answer itself, and nobody is asked."""
+    """The questions of one session. While the agent works, none is asked, because the agent may resolve the changes."""
 
     session: Session
     approvals: Approvals

@@ -1,4 +1,4 @@
-"""Questions of the gate at the full screen: one at a time in the bar above the editor, and what their answers mean."""
+"""Shows approval questions in the bar, one at a time, and applies the answers."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ _STAGED: Final = "staged"
 
 
 class PreviewCall(Protocol):
-    """The diffs that a call would make, as the details of a result."""
+    """Returns the diffs that a call would make, as the details of a result."""
 
     async def __call__(
         self, name: str, arguments: Mapping[str, Any], *, is_for_person: bool = False
@@ -35,7 +35,7 @@ class PreviewCall(Protocol):
 
 
 class Approvals(msgspec.Struct):
-    """Those of one session, over one bar."""
+    """The approval questions of one session in one bar."""
 
     permits: PermissionGate
     bar: ApprovalBar
@@ -68,10 +68,9 @@ class Approvals(msgspec.Struct):
         text: str = "",
         options: Sequence[str] = (),
     ) -> Any:
-        """What somebody else asks while the person may be writing: yes or no, or one of these; None: no answer.
+        """Asks a question of an extension: yes or no, or one of several options; None without an answer.
 
-        It stands in the bar behind those that wait already, under the same guard.
-        """
+        It is queued behind earlier questions in the bar, and protected from keys meant for the editor."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         event = QuestionAsked(
             id=str(uuid.uuid4()),
@@ -164,7 +163,7 @@ class Approvals(msgspec.Struct):
         self.bar.answer(True)
 
     def deny(self) -> None:
-        """What stands in the editor goes along as the reason."""
+        """Denies the call; the editor's text is sent as the reason."""
         self.bar.answer(False)
 
     def always(self) -> None:
@@ -174,7 +173,7 @@ class Approvals(msgspec.Struct):
         self.bar.enter()
 
     async def whole(self) -> None:
-        """The whole command, or the whole change."""
+        """Shows the whole command or the whole change."""
         event = self._first
         if event is None:
             return
@@ -226,7 +225,7 @@ class Approvals(msgspec.Struct):
         )
 
     async def edit(self) -> None:
-        """The call as the person would have it; it is judged anew."""
+        """Lets the user edit the call, which is then checked again."""
         event = self._first
         approval = event.approval if event is not None else None
         if event is None or approval is None:

@@ -1,4 +1,4 @@
-"""What may run: the questions in the bar, modes and rules, the sandbox, secrets."""
+"""Permissions: approvals, modes and rules, the sandbox, secrets."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

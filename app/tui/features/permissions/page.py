@@ -1,4 +1,4 @@
-"""`/permissions`: the mode, the rules with where they are from, and the last verdicts with their reasons."""
+"""`/permissions`: the mode, the rules with their origin, and the recent decisions with their reasons."""
 
 from app.engine.permissions.gate import PermissionGate
 from app.engine.permissions.past_verdicts import PastVerdict

@@ -1,4 +1,4 @@
-"""`/sandbox`: what the agent's commands can do here, and whether they run in the box."""
+"""`/sandbox`: what the agent's commands may access, and whether they run in the sandbox."""
 
 from collections.abc import Callable
 

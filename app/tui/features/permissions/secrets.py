@@ -1,4 +1,4 @@
-"""`/secrets`: what was masked in this session; choosing one says that it is none. `/unmask`: a prompt as it is."""
+"""`/secrets` lists what was masked and marks false alarms; `/unmask` sends a prompt without masking."""
 
 from collections.abc import Awaitable, Callable
 
@@ -44,5 +44,5 @@ class SecretsPage(msgspec.Struct, frozen=True):
             self.say(f"{one.mark} is no secret: it is shown from now on (secrets.ignore).")
 
     async def unmask(self) -> None:
-        """Sends the last prompt in which something was masked again, as it is."""
+        """Sends the last masked prompt again, unmasked."""
         await self.send_unmasked()

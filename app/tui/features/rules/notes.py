@@ -1,4 +1,4 @@
-"""`# a line` at the editor: it is added to a file that every session reads, the person's own or the project's."""
+"""`# a line` in the editor: adds the line to the user's or the project's memory file."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""`/rules`: all rules by what becomes of them, with the reason; covered ones, and what is wrong with files."""
+"""`/rules`: all rules by what happens to them, with the reason; shadowed rules and problems in rule files."""
 
 import asyncio
 from collections.abc import Callable

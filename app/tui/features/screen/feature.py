@@ -1,4 +1,4 @@
-"""The screen itself: leaving it, moving in it, the run that goes on in it, waiting messages."""
+"""The screen itself: leaving, scrolling, the current run, queued messages."""
 
 from collections.abc import Sequence
 

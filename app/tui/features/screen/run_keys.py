@@ -1,4 +1,4 @@
-"""What keys do with the run that is going, and with the last answer."""
+"""Keys for the current run and the last answer."""
 
 import msgspec
 
@@ -38,7 +38,7 @@ class RunKeys(msgspec.Struct, frozen=True):
             self.presenter.note("There is nothing to try again.")
 
     def to_background(self) -> None:
-        """Whatever runs is not waited for any longer."""
+        """Moves running tools to the background."""
         moved = self.presenter.running_call_ids()
         for call_id in moved:
             self.session.calls.send_to_background(call_id)

@@ -1,4 +1,4 @@
-"""What Escape, Ctrl+C and Ctrl+D mean: stop what is under way, clear what is written, and only then leave."""
+"""Escape, Ctrl+C and Ctrl+D: stop the current activity, clear the editor, and only then leave."""
 
 import math
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from widgets.editor.prompt import PromptEditor
 
 DOUBLE_PRESS_SECONDS = 0.5
 LAST_WARNING_SECONDS = 2.0
-"""How long an empty editor says that the same key once more leaves, and means it."""
+"""How long the hint is shown that pressing the same key again leaves, and how long that works."""
 
 
 class StopOrLeave(msgspec.Struct):

@@ -1,4 +1,4 @@
-"""Going on with another session, and what becomes of this one."""
+"""Opening other sessions, and actions on the current one."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,7 +1,6 @@
-"""`/resume`, `/new`, `/fork` and their like: going on with another session.
+"""`/resume`, `/new`, `/fork` and related commands.
 
-The list with search, names, the trash, and a look into a session beforehand.
-"""
+The session list with search, renaming, the trash, and a preview."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Going on with another session file. Where it cannot simply be opened, the person says what to do."""
+"""Opens another session file. If it cannot simply be opened, the user chooses what to do."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -40,9 +40,9 @@ class SessionOpener(msgspec.Struct, frozen=True):
     home: Path
 
     async def begin(self, locked: SessionLocked | None, left: Path | None) -> bool:
-        """Asks about the session that bayou was started with; False: the person does not want it so.
+        """Asks about the session that bayou was started with; returns False if the user declines.
 
-        `locked`: another process writes it. `left`: the person stood there, and the session is about another folder.
+        `locked`: another process writes the session. `left`: the user's folder, if the session belongs to another one.
         """
         session = self.session
         if locked is not None:
@@ -63,7 +63,7 @@ class SessionOpener(msgspec.Struct, frozen=True):
         return answer is not None
 
     async def open(self, path: Path) -> None:
-        """Goes on with a file, and stays where one is when it cannot be had or the person cancels."""
+        """Opens the file; if it is unavailable or the user cancels, the current session stays."""
         session = self.session
         found = await self._log_of(path)
         if found is not None:

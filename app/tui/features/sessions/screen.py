@@ -1,4 +1,4 @@
-"""Choosing another session: of this folder or of all, threads or newest first, by name or by any word that was said."""
+"""The session picker: of this folder or all, as threads or newest first, searched by name or any text."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Literal

@@ -1,7 +1,6 @@
-"""What commands have of the person's own shell: each alias, function and option, how old that is, and what is missing.
+"""Shows what commands take over from the user's shell: aliases, functions, options, their age, and what is missing.
 
-It opens from `bash.ownShell` in `/settings`.
-"""
+It opens from `bash.ownShell` in `/settings`."""
 
 import time
 from collections.abc import Callable

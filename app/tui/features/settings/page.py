@@ -1,4 +1,4 @@
-"""`/settings`: every setting as a row, changed in the person's own file and in force at once where that is possible."""
+"""`/settings`: every setting as a row; changes are written to the user's file and take effect at once if possible."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -60,14 +60,14 @@ def setting_rows(
 
 
 def shown(value: Any) -> str:
-    """As a person reads and types it: texts plainly, nothing as nothing, everything else as JSON."""
+    """Formats a value for display and editing: texts plainly, nothing as empty, everything else as JSON."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def typed(key: SettingKey, text: str) -> Any:
-    """The value that was typed: the text itself where a text is wanted, else its JSON."""
+    """Parses a typed value: text for text settings, else JSON."""
     if not text and check_value(key, None) is None:
         return None
     if check_value(key, text) is None:
@@ -79,7 +79,7 @@ def typed(key: SettingKey, text: str) -> Any:
 
 
 class SettingDetails(Protocol):
-    """What came of a setting, on a page of its own."""
+    """The effect of a setting, with a separate page."""
 
     def in_a_line(self) -> str:
         """Nothing while there is nothing to look at."""

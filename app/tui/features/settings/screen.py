@@ -1,4 +1,4 @@
-"""The settings as a list: one row a key, changed in place, told at once. Which keys there are is the application's."""
+"""The settings list: one row per key, edited in place."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The right third of a wide page: files that the session changed, todos, jobs. Hidden, it looks at nothing."""
+"""The side panel of a wide page: changed files, todos, jobs. While hidden it computes nothing."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -54,7 +54,7 @@ class SideLists:
         return self._is_wished and self._width >= LEAST_WIDTH
 
     def wish(self, is_wished: bool) -> None:
-        """By the setting."""
+        """Shows or hides the panel by the setting."""
         self._is_wished = is_wished
         self._fit()
 
@@ -64,7 +64,7 @@ class SideLists:
         self._fit()
 
     def toggle(self) -> None:
-        """For this page and those to come."""
+        """Shows or hides the panel, for this page and later ones."""
         if self._width < LEAST_WIDTH:
             self._say(f"The side shows from {LEAST_WIDTH} columns on; here are {self._width}.")
         else:

@@ -1,4 +1,5 @@
-"""`/btw`: a question beside the work. `/handoff`: a new session with what its goal needs of this one."""
+"""`/btw` asks a side question without interrupting the run; `/handoff` starts a new session with the context its goal
+needs."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -35,7 +36,7 @@ class _Answer:
 
 
 class SideQuestionsPage:
-    """Of one session, whatever it is doing."""
+    """Side questions and handoffs of one session."""
 
     def __init__(self, session: Session, ask: AskPerson, say: ShowMessage) -> None:
         self._session = session
@@ -43,7 +44,7 @@ class SideQuestionsPage:
         self._say = say
 
     async def ask(self, question: str) -> None:
-        """The answer as it comes; closing it stops it."""
+        """Shows the answer while it streams; closing it cancels the request."""
         if not question:
             self._say("Put a question behind /btw: it is answered beside the work, and enters nothing.")
             return

@@ -1,4 +1,4 @@
-"""A session's entries as the session tree shows them: of what kind each is, what it says, what a branch has done."""
+"""Converts a session's entries for the session tree: kind, text, and what a branch did."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import assert_never
@@ -66,7 +66,7 @@ _HEADINGS: dict[EntryKind, str] = {
 
 
 class TreeEntries:
-    """The entries of one session. A tree of thousands opens with their shape; words are made for those in sight."""
+    """The entries of one session. A large tree opens with its structure; texts are created for visible entries."""
 
     def __init__(self, log: SessionLog, files_of_call: Callable[[ToolCall], CallFiles]) -> None:
         self._log = log

@@ -1,4 +1,4 @@
-"""The session tree on the full screen: entries as the tree's values, and what choosing one does."""
+"""The session tree: shows entries and runs the chosen action."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, TypeVar

@@ -1,8 +1,7 @@
-"""The session tree: every branch of a conversation, beside a preview of the entry under the cursor.
+"""The session tree screen: every branch of a conversation, with a preview of the current entry.
 
-What going somewhere, forking or merging means is the application's business; here it is only asked for. A few letters
-are keys; any other begins a search, and `/` begins one for words with those letters in front.
-"""
+It only requests navigation, forks and merges; the application performs them. Some letters are keys; any other letter
+starts a search, and `/` starts one for text that begins with those letters."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar

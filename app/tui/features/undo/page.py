@@ -1,4 +1,4 @@
-"""`/undo`, `/redo`, and putting files back as they were anywhere in the tree: previewed, chosen, done."""
+"""`/undo`, `/redo`, and restoring files as of any entry in the tree: previewed, chosen, applied."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -43,7 +43,7 @@ class FilesPage(msgspec.Struct, frozen=True):
         await self._put_back(ToEntry(entry_id=entry_id))
 
     async def differ_at(self, entry_id: str) -> "Plan | None":
-        """What would be put back when going there; None: nothing, or nothing is kept."""
+        """Returns the restore plan for that entry; None if nothing would change or no history is kept."""
         try:
             plan = await self.session.restoring.preview(ToEntry(entry_id=entry_id))
         except Unable:

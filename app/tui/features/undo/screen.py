@@ -1,7 +1,6 @@
-"""Files that would be put back: a row for each with what happens to it and why, and its diff below, as cards draw it.
+"""The restore screen: a row per file with what happens to it and why, and its diff below.
 
-Nothing happens before Enter. What a file can become, and what is said of it, is the application's business.
-"""
+Nothing happens before Enter. The application provides the possible actions and texts."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar

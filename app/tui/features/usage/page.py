@@ -1,4 +1,4 @@
-"""`/usage`: tokens, cost and cache hits of all sessions; by day, model, project, session, and one within the other."""
+"""`/usage`: tokens, cost and cache hits of all sessions by day, model, project or session, nested."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,96 +1,211 @@
-"""How many rooms two things go through: calls, changes of module and distinct modules of ours, in a session put
-together as the program does it. What is counted does not depend on the machine.
+"""How many modules a thing goes through: calls, changes of module and distinct modules of ours, in a session put
+together as the program does it.
 
-The first prompt, from `Session.prompt` to `Registry.stream`; and a `read` of a long file that makes a map, from the
-beginning of its batch to the end of its call (without what threads do meanwhile).
+Counted are calls of Python functions of `app`, `tools` and `widgets` (a generator that goes on is one, too), in the
+thread of the event loop and then in all threads; a change of module is a call in another module than the one before
+it in the same thread. What else happens meanwhile on the page is counted, too. Walks that have another of their kind
+before them in the session are without imports.
 """
 
 import asyncio
 import sys
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from app.assembly.build import assemble
+import msgspec
+
+from app.assembly.build import Assembled, assemble
 from app.assembly.extending import extend
 from app.assembly.options import Options
 from app.extensions.ui import SilentUi
 from app.providers.scripted import Made, Scripted, call, say
-from app.resources.paths import Paths
+from app.resources.paths import Paths, styles_dir
+from app.values.messages import ToolResultMessage
 from bench.table import Row
 
 OURS = ("app.", "tools.", "widgets.")
+Place = tuple[str, str]
+"""A module and a function in it."""
+REQUEST = (("app.engine.session", "prompt"), ("app.providers.registry", "stream"))
+BATCH = (("app.agent.calls", "events"), ("app.agent.calls", "_end"))
+QUESTION = (("app.engine.permissions.gate", "check"), ("widgets.status.approval", "show"))
+PAINTED = (("app.engine.permissions.gate", "check"), ("widgets.status.approval", "_after_paint"))
+DELTA = (("app.providers.contract", "emit"), ("widgets.transcript.painting.painter", "rows"))
+
+
+class Count(msgspec.Struct):
+    """What was gone through so far."""
+
+    calls: int = 0
+    changes: int = 0
+    modules: dict[str, None] = {}
+    """In the order in which they were entered."""
+
+    def add(self, module: str, before: str) -> None:
+        self.calls += 1
+        self.changes += module != before
+        self.modules[module] = None
 
 
 class Walk:
-    """Calls of our functions between two of them."""
+    """Calls of our functions from one to another, both included. `skip`: so many such walks go before it."""
 
-    def __init__(self, first: tuple[str, str], last: tuple[str, str]) -> None:
-        self.calls = 0
-        self.changes = 0
-        self.modules: list[str] = []
-        self._first, self._last = first, last
-        self._is_on = False
-        self._before = ""
+    def __init__(self, ends: tuple[Place, Place], *, skip: int = 0) -> None:
+        self.loop, self.all = Count(), Count()
+        """In the thread of the event loop, and in all."""
+        self._first, self._last = ends
+        self._skip = skip
+        self._begun: set[FrameType] = set()
+        """Where a walk began: a coroutine that goes on is no new beginning."""
+        self._is_on = self.is_over = False
+        self._before: dict[int, str] = {}
+        self._loop_thread = 0
 
-    def note(self, frame: FrameType, event: str, argument: Any) -> None:
+    def __enter__(self) -> "Walk":
+        self._loop_thread = threading.get_ident()
+        threading.setprofile(self._note)
+        sys.setprofile(self._note)
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+    def _note(self, frame: FrameType, event: str, argument: Any) -> None:
         module = frame.f_globals.get("__name__", "")
-        if event != "call" or not module.startswith(OURS):
+        if event != "call" or self.is_over or not module.startswith(OURS):
             return
         here = (module, frame.f_code.co_name)
-        self._is_on = self._is_on or here == self._first
-        if not self._is_on:
-            return
-        self.calls += 1
-        self.changes += module != self._before
-        self._before = module
-        if module not in self.modules:
-            self.modules.append(module)
-        if here == self._last:
-            sys.setprofile(None)
+        if here == self._first and not self._is_on and frame not in self._begun:
+            self._begun.add(frame)
+            self._is_on = True
+        if self._is_on and not self._skip:
+            self._add(module)
+        if self._is_on and here == self._last:
+            self._is_on = False
+            self.is_over = not self._skip
+            self._skip = max(0, self._skip - 1)
+
+    def _add(self, module: str) -> None:
+        thread = threading.get_ident()
+        before, self._before[thread] = self._before.get(thread, ""), module
+        self.all.add(module, before)
+        if thread == self._loop_thread:
+            self.loop.add(module, before)
 
 
-FIRST_PROMPT = Walk(("app.engine.session", "prompt"), ("app.providers.registry", "stream"))
-READ = Walk(("app.agent.calls", "events"), ("app.agent.calls", "_end"))
-
-
-async def walked(walk: Walk, *answers: Made) -> Walk:
+@asynccontextmanager
+async def assembled_for(*answers: Made, mode: str) -> AsyncIterator[tuple[Assembled, Options, Paths]]:
+    """A session in a project of two files, in this mode of permissions."""
     with tempfile.TemporaryDirectory() as name:
         project = Path(name) / "project"
         project.mkdir()
-        (project / "long.py").write_text(
-            "".join(f"def work_{number}():\n    pass\n\n" for number in range(1_000))
-        )
+        (project / "short.py").write_text("".join(f"line_{number} = {number}\n" for number in range(6)))
+        (project / "long.py").write_text("def work():\n    pass\n\n" * 1_000)
         paths, options = Paths.from_env({"HOME": name}, project), Options()
-        assembled = assemble(options, paths, {})
+        paths.agent_dir.mkdir(parents=True)
+        (paths.agent_dir / "settings.json").write_text(f'{{"permissions": {{"mode": "{mode}"}}}}')
+        assembled = assemble(options, paths, {}, can_ask=True)
+        assembled.choice.set(
+            Scripted([*answers, say("done")], tokens_per_second=400).register(assembled.registry)
+        )
+        yield assembled, options, paths
+
+
+async def walked(walk: Walk, *answers: Made) -> Walk:
+    """Without a face."""
+    async with assembled_for(*answers, mode="auto-edit") as (assembled, options, paths):
         session = assembled.session
         ui = SilentUi(session.events.publish_now)
         await extend(assembled, options, paths, mode="print", ui=ui, shutdown=lambda: None)
-        assembled.choice.set(Scripted([*answers, say("done")]).register(assembled.registry))
         await session.events.drain()
         session.warm_up()  # as it is behind the first paint
-        sys.setprofile(walk.note)
-        try:
+        with walk:
             await session.prompt("hello")
             await session.wait_until_idle()
-        finally:
-            sys.setprofile(None)
+        for message in session.messages:
+            assert not (isinstance(message, ToolResultMessage) and message.is_error), message
         await session.close()
     return walk
 
 
+async def walked_on_screen(walk: Walk, *answers: Made) -> Walk:
+    """On the full screen, where each question is answered with yes."""
+    with walk:
+        await _on_screen(*answers)
+    return walk
+
+
+async def _on_screen(*answers: Made) -> None:
+    from app.tui.app import BayouApp
+    from app.tui.startup import StartOptions, extensions_for
+
+    async with assembled_for(*answers, mode="ask") as (assembled, options, paths):
+        opening = StartOptions(extend=extensions_for(assembled, options, paths))
+        app = BayouApp(
+            assembled, opening=opening, home=paths.home, css_path=sorted(styles_dir().glob("*.tcss"))
+        )
+        async with app.run_test(size=(120, 40)) as pilot:
+            await app.is_ready.wait()
+            await pilot.pause()
+            await app.session.prompt("hello")
+            while app.session.is_running:
+                await pilot.pause(0.02)
+                if app.approval_bar.shows_keys:
+                    await pilot.press("alt+a")
+
+
+def edit(number: int) -> Made:
+    change = {"oldText": f"line_{number} = {number}", "newText": f"line_{number} = {number + 10}"}
+    return call("edit", path="short.py", edits=[change])
+
+
 def rows() -> Iterator[Row]:
-    prompt = asyncio.run(walked(FIRST_PROMPT))
-    yield Row(name="first prompt to the request: modules entered", figure=len(prompt.modules), unit="modules")
-    yield Row(name="first prompt to the request: changes of module", figure=prompt.changes, unit="changes")
-    yield Row(name="first prompt to the request: calls", figure=prompt.calls, unit="calls")
-    read = asyncio.run(walked(READ, call("read", path="long.py")))
-    yield Row(name="read that makes a map: modules entered", figure=len(read.modules), unit="modules")
-    yield Row(name="read that makes a map: changes of module", figure=read.changes, unit="changes")
-    yield Row(name="read that makes a map: calls", figure=read.calls, unit="calls")
+    yield from _rows("first prompt to the request", asyncio.run(walked(Walk(REQUEST))))
+    yield from _rows("read that makes a map", asyncio.run(walked(Walk(BATCH), call("read", path="long.py"))))
+    reads = [call("read", path="short.py", offset=2), call("read", path="short.py")]
+    yield from _rows("read of six lines", asyncio.run(walked(Walk(BATCH, skip=1), *reads)))
+    yield from _rows("edit of one line", asyncio.run(walked(Walk(BATCH, skip=1), edit(1), edit(2))))
+    questions = [call("write", path="a.txt", content="a"), call("write", path="b.txt", content="b")]
+    for name, ends in (("question to the bar", QUESTION), ("question to the painted bar", PAINTED)):
+        yield from _rows(name, asyncio.run(walked_on_screen(Walk(ends, skip=1), *questions)))
+    said = say("a few words " * 200)
+    yield from _rows("delta to its row", asyncio.run(walked_on_screen(Walk(DELTA, skip=15), said)))
+
+
+LIMITS = {
+    "first prompt to the request": (37, 172),
+    "read of six lines": (40, 130),
+    "edit of one line": (55, 200),
+    "question to the bar": (45, 350),
+    "delta to its row": (28, 204),
+}
+"""Modules and changes."""
+
+
+def _rows(name: str, walk: Walk) -> Iterator[Row]:
+    assert walk.is_over, f"{name} did not come to its end"
+    modules, changes = LIMITS.get(name, ("", ""))
+    for where, count in (("", walk.loop), (", in threads, too", walk.all)):
+        yield Row(
+            name=f"{name}: modules entered{where}",
+            figure=len(count.modules),
+            unit="modules",
+            limit=str(modules),
+        )
+        yield Row(
+            name=f"{name}: changes of module{where}",
+            figure=count.changes,
+            unit="changes",
+            limit=str(changes),
+        )
+        yield Row(name=f"{name}: calls{where}", figure=count.calls, unit="calls")
 
 
 if __name__ == "__main__":
-    print("\n".join(asyncio.run(walked(FIRST_PROMPT)).modules))
+    print("\n".join(asyncio.run(walked(Walk(REQUEST))).loop.modules))

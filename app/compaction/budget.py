@@ -52,8 +52,9 @@ def _characters(message: Message) -> int:
             return _content_characters(message.content)
         case SystemMessage():
             sections = sum(len(text or "") for text in (message.sections or {}).values())
-            tools = sum(_tool_characters(tool) for tool in message.tools_added or ())
-            return _content_characters(message.content) + sections + tools
+            return (
+                _content_characters(message.content) + sections + _tool_characters(message.tools_added or ())
+            )
         case BashExecutionMessage():
             return 0 if message.exclude_from_context else len(message.command) + len(message.output)
         case BranchSummaryMessage() | CompactionSummaryMessage():
@@ -68,9 +69,10 @@ def _content_characters(content: str | Sequence[Content]) -> int:
     return len(content) if isinstance(content, str) else sum(_block_characters(block) for block in content)
 
 
-def _tool_characters(tool: ToolDeclaration) -> int:
-    names = len('{"name":"","description":"","parameters":},')
-    return names + len(tool.name) + len(tool.description) + len(encode_json(tool.parameters))
+def _tool_characters(tools: Sequence[ToolDeclaration]) -> int:
+    frame = len('{"name":"","description":"","parameters":}')
+    told = sum(frame + len(tool.name) + len(tool.description) for tool in tools)
+    return told + len(encode_json([tool.parameters for tool in tools])) if tools else 0
 
 
 def _block_characters(block: Content) -> int:

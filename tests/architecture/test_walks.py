@@ -1,25 +1,41 @@
-"""The ways of a first prompt and of a read through the house stay short: who adds a room to one takes another away, or
-has nobody asked who has nothing to say."""
+"""A prompt, a read and an edit go through few modules: a module that is added to one of these ways replaces another, or
+code waits for an event instead of being called each time."""
 
 import asyncio
 
-from app.providers.scripted import call
-from bench.walks import Walk, walked
+import pytest
 
-MOST_ROOMS = 38
-MOST_CHANGES = 70
-"""From one room to another."""
+from app.providers.scripted import Made, call
+from bench.walks import BATCH, LIMITS, REQUEST, Walk, edit, walked
 
-
-def test_a_first_prompt_goes_through_few_rooms_before_the_model_is_asked() -> None:
-    walk = Walk(("app.engine.session", "prompt"), ("app.providers.registry", "stream"))
-    asyncio.run(walked(walk))
-    assert walk.modules[-1] == "app.providers.registry"
-    assert len(walk.modules) <= MOST_ROOMS, walk.modules
+MAX_PROMPT_MODULES = 38
+MAX_MAP_CHANGES = 70
+"""From one module to another."""
 
 
-def test_a_read_that_makes_a_map_goes_back_and_forth_seldom() -> None:
-    walk = Walk(("app.agent.calls", "events"), ("app.agent.calls", "_end"))
-    asyncio.run(walked(walk, call("read", path="long.py")))
-    assert "app.agent.queues" in walk.modules, "the map is on its way"
-    assert walk.changes <= MOST_CHANGES, walk.modules
+def test_a_first_prompt_goes_through_few_modules_before_the_request() -> None:
+    walk = asyncio.run(walked(Walk(REQUEST)))
+    modules = list(walk.loop.modules)
+    assert modules[-1] == "app.providers.registry"
+    assert len(modules) <= MAX_PROMPT_MODULES, modules
+    assert walk.loop.changes <= LIMITS["first prompt to the request"][1]
+
+
+def test_a_read_that_makes_a_map_seldom_goes_back_and_forth() -> None:
+    walk = asyncio.run(walked(Walk(BATCH), call("read", path="long.py")))
+    assert "app.agent.queues" in walk.loop.modules, "the map is on its way"
+    assert walk.loop.changes <= MAX_MAP_CHANGES, walk.loop.modules
+
+
+@pytest.mark.parametrize(
+    ("name", "calls"),
+    [
+        ("read of six lines", (call("read", path="short.py", offset=2), call("read", path="short.py"))),
+        ("edit of one line", (edit(1), edit(2))),
+    ],
+)
+def test_a_call_goes_through_few_modules(name: str, calls: tuple[Made, ...]) -> None:
+    count = asyncio.run(walked(Walk(BATCH, skip=1), *calls)).loop
+    most_modules, most_changes = LIMITS[name]
+    assert len(count.modules) <= most_modules, count.modules
+    assert count.changes <= most_changes

@@ -1,6 +1,7 @@
 """Segments of header and footer: frozen values, and which of them fit. Pure."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -38,8 +39,13 @@ def bar_text(share: float) -> str:
     return ("█" * full + (" ▏▎▍▌▋▊▉"[rest] if rest else "")).ljust(BAR_CELLS)
 
 
+@lru_cache(maxsize=256)
+def _size(text: str) -> int:
+    return cells(plain(text))
+
+
 def size_of(segment: Segment) -> int:
-    return cells(plain(segment.text)) + (BAR_CELLS + 1 if segment.bar >= 0 else 0)
+    return _size(segment.text) + (BAR_CELLS + 1 if segment.bar >= 0 else 0)
 
 
 def fitting(segments: Sequence[Segment], width: int) -> list[Segment]:

@@ -86,11 +86,11 @@ class ApprovalRequests:
         if is_leaving(decision):
             return place_rules(self._conversation.messages, self._standing.home)
         found: list[str] = []
+        policy = self._rules.policy()
         for text in offered(asked[0].part, tool, place):
             rule = parse(text, "allow", "session")
             if isinstance(rule, RuleProblem):
                 continue
-            policy = self._rules.policy()
             tried = msgspec.structs.replace(policy, rules=(*policy.rules, rule))
             if decide(decision.verdict, tool, tried, place).outcome == "run":
                 found.append(text)

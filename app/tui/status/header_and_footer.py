@@ -7,6 +7,7 @@ from typing import Any, assert_never
 import msgspec
 
 from app.engine.session import Session
+from app.engine.state import State
 from app.resources.settings.settings_display import SegmentLook
 from app.sessions.index.summary import called, title_of
 from app.values.models import Model
@@ -46,11 +47,12 @@ def footer(
 ) -> list[Segment]:
     """The wanted segments in the wanted order; model and thinking stand at the right edge."""
     found: list[Segment] = []
+    state = session.state
     for name in wanted:
         look = looks.get(name)
         if look is not None and not _shows(look, session, around):
             continue
-        for segment in _SEGMENTS[name](session, around) if name in _SEGMENTS else ():
+        for segment in _SEGMENTS[name](session, state, around) if name in _SEGMENTS else ():
             if segment.text:
                 tone = look.tone if look is not None else None
                 found.append(segment if tone is None else msgspec.structs.replace(segment, tone=tone))
@@ -71,12 +73,12 @@ def _shows(look: SegmentLook, session: Session, around: FooterContext) -> bool:
             assert_never(look.show)
 
 
-def _path(session: Session, around: FooterContext) -> list[Segment]:
+def _path(session: Session, state: State, around: FooterContext) -> list[Segment]:
     text = short_path(session.cwd, around.home)
     return [Segment(id="path", text=text, short=session.cwd.name, importance=6)]
 
 
-def _git(session: Session, around: FooterContext) -> list[Segment]:
+def _git(session: Session, state: State, around: FooterContext) -> list[Segment]:
     branch, star, _ = around.git.partition("*")
     short = _cut(branch, 16) + star  # whether anything was changed is never cut away
     return [Segment(id="git", text=around.git, short=short, importance=5)]
@@ -86,12 +88,12 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def _name(session: Session, around: FooterContext) -> list[Segment]:
-    name = session.state.name or ""
+def _name(session: Session, state: State, around: FooterContext) -> list[Segment]:
+    name = state.name or ""
     return [Segment(id="session", text=_cut(name, 40), short=_cut(name, 12), importance=3)]
 
 
-def _tokens(session: Session, around: FooterContext) -> list[Segment]:
+def _tokens(session: Session, state: State, around: FooterContext) -> list[Segment]:
     usage = session.stats.usage
     parts = [
         f"↑{tokens(usage.input)}" if usage.input else "",
@@ -100,57 +102,56 @@ def _tokens(session: Session, around: FooterContext) -> list[Segment]:
     return [Segment(id="tokens", text=" ".join(filter(None, parts)), importance=4)]
 
 
-def _cache_read(session: Session, around: FooterContext) -> list[Segment]:
+def _cache_read(session: Session, state: State, around: FooterContext) -> list[Segment]:
     count = session.stats.usage.cache_read
     return [Segment(id="cacheRead", text=f"cache ↑{tokens(count)}" if count else "", importance=2)]
 
 
-def _cache_write(session: Session, around: FooterContext) -> list[Segment]:
+def _cache_write(session: Session, state: State, around: FooterContext) -> list[Segment]:
     count = session.stats.usage.cache_write
     return [Segment(id="cacheWrite", text=f"cache ↓{tokens(count)}" if count else "", importance=1)]
 
 
-def _cost(session: Session, around: FooterContext) -> list[Segment]:
+def _cost(session: Session, state: State, around: FooterContext) -> list[Segment]:
     total = session.stats.usage.cost.total
     return [Segment(id="cost", text=dollars(total) if total else "", importance=5)]
 
 
-def _queue(session: Session, around: FooterContext) -> list[Segment]:
-    count = session.state.waiting_count
+def _queue(session: Session, state: State, around: FooterContext) -> list[Segment]:
+    count = state.waiting_count
     return [Segment(id="queue", text=f"{count} waiting" if count else "", tone="accent", importance=7)]
 
 
-def _jobs(session: Session, around: FooterContext) -> list[Segment]:
-    running = session.state.running_jobs
+def _jobs(session: Session, state: State, around: FooterContext) -> list[Segment]:
+    running = state.running_jobs
     text = f"{running} job{'s' if running > 1 else ''}" if running else ""
     return [Segment(id="jobs", text=text, tone="accent", importance=7)]
 
 
-def _todos(session: Session, around: FooterContext) -> list[Segment]:
+def _todos(session: Session, state: State, around: FooterContext) -> list[Segment]:
     closed, total = closed_of(session.todos.phases)
     text = f"{closed}/{total} done" if closed < total else ""
     return [Segment(id="todos", text=text, tone="accent", importance=6)]
 
 
-def _session_id(session: Session, around: FooterContext) -> list[Segment]:
-    whole = session.state.session_id
+def _session_id(session: Session, state: State, around: FooterContext) -> list[Segment]:
+    whole = state.session_id
     return [Segment(id="sessionId", text=whole, short=whole[-8:], tone="dim", importance=1)]
 
 
-def _indexing(session: Session, around: FooterContext) -> list[Segment]:
+def _indexing(session: Session, state: State, around: FooterContext) -> list[Segment]:
     """While the map of the repository takes its time."""
     done = around.indexing
     return [Segment(id="indexing", text=f"indexing {done[0]:,}/{done[1]:,}" if done else "", importance=3)]
 
 
-def _context(session: Session, around: FooterContext) -> list[Segment]:
+def _context(session: Session, state: State, around: FooterContext) -> list[Segment]:
     context = session.context_usage()
     if context is None or context.tokens is None or not context.tokens:
         return []
     percent = context.percent or 0
     tone = "error" if percent > 90 else "warning" if percent > 70 else "muted"
     text = f"{share(percent)} of {tokens(context.context_window)}"
-    state = session.state
     is_reminder = state.is_full and state.compaction_mode == "remind"
     reminder = Segment(
         id="remind", text="window nearly full: /compact" if is_reminder else "", tone="warning", importance=7
@@ -161,24 +162,23 @@ def _context(session: Session, around: FooterContext) -> list[Segment]:
     ]
 
 
-def _model(session: Session, around: FooterContext) -> list[Segment]:
-    model = session.state.model
+def _model(session: Session, state: State, around: FooterContext) -> list[Segment]:
+    model = state.model
     if model is None:
         return [Segment(id="model", text="no model", tone="warning", importance=9, is_right=True)]
     return [Segment(id="model", text=model.id, tone="text", importance=9, is_right=True)]
 
 
-def _thinking(session: Session, around: FooterContext) -> list[Segment]:
-    model, level = session.state.model, session.state.thinking
+def _thinking(session: Session, state: State, around: FooterContext) -> list[Segment]:
+    model, level = state.model, state.thinking
     if model is None or not model.reasoning:
         return []
     text = "thinking off" if level == "off" else level
     return [Segment(id="thinking", text=text, importance=5, is_right=True)]
 
 
-def _permissions(session: Session, around: FooterContext) -> list[Segment]:
+def _permissions(session: Session, state: State, around: FooterContext) -> list[Segment]:
     """Where a person is asked: what runs without that."""
-    state = session.state
     if not state.asks_person:
         return []
     mode = state.permission_mode
@@ -188,14 +188,14 @@ def _permissions(session: Session, around: FooterContext) -> list[Segment]:
     return [Segment(id="permissions", text=text, tone=tone, importance=7, is_right=True)]
 
 
-_SEGMENTS: dict[str, Callable[[Session, FooterContext], list[Segment]]] = {
+_SEGMENTS: dict[str, Callable[[Session, State, FooterContext], list[Segment]]] = {
     "path": _path,
     "git": _git,
     "session": _name,
     "tokens": _tokens,
     "cacheRead": _cache_read,
     "cacheWrite": _cache_write,
-    "cacheHit": lambda session, _: [Segment(id="cacheHit", text=_hit(session), importance=2)],
+    "cacheHit": lambda session, *_: [Segment(id="cacheHit", text=_hit(session), importance=2)],
     "cost": _cost,
     "context": _context,
     "permissions": _permissions,
@@ -203,12 +203,16 @@ _SEGMENTS: dict[str, Callable[[Session, FooterContext], list[Segment]]] = {
     "thinking": _thinking,
     "queue": _queue,
     "jobs": _jobs,
-    "time": lambda _, around: [Segment(id="time", text=around.now, tone="dim", importance=1)],
-    "retry": lambda _, around: [Segment(id="retry", text=around.retry, tone="warning", importance=8)],
-    "watchdog": lambda _, around: [Segment(id="watchdog", text=around.silence, tone="warning", importance=8)],
+    "time": lambda session, state, around: [Segment(id="time", text=around.now, tone="dim", importance=1)],
+    "retry": lambda session, state, around: [
+        Segment(id="retry", text=around.retry, tone="warning", importance=8)
+    ],
+    "watchdog": lambda session, state, around: [
+        Segment(id="watchdog", text=around.silence, tone="warning", importance=8)
+    ],
     "indexing": _indexing,
     "todos": _todos,
-    "host": lambda _, around: [Segment(id="host", text=around.host, importance=4)],
+    "host": lambda session, state, around: [Segment(id="host", text=around.host, importance=4)],
     "sessionId": _session_id,
 }
 
@@ -216,7 +220,8 @@ _SEGMENTS: dict[str, Callable[[Session, FooterContext], list[Segment]]] = {
 def header(session: Session, around: FooterContext) -> list[Segment]:
     """What the session is about, where that is not in sight; at the right what is particular about it, its branch and
     what it has cost."""
-    state, model = session.state, session.state.model
+    state = session.state
+    model = state.model
     title = plain(state.name or _first_prompt(session, around))
     cost = session.stats.usage.cost.total
     segments = [

@@ -34,6 +34,7 @@ from app.values.events import (
     ProviderRequestDelivered,
     ProviderRequestFailed,
     ProviderWaiting,
+    QuestionAsked,
     SessionInfoChanged,
     SessionReplaced,
     SummarizationRetryAttemptStart,
@@ -140,6 +141,9 @@ class StatusLines:
             self._branch = bars.branch_of(self._session)
         elif isinstance(event, AgentSettled | CompactionEnd) and not self._session.is_running:
             self._activity.rest()
+        elif isinstance(event, QuestionAsked):
+            self._show_rule()
+            return
         elif not has_changed and isinstance(event, _TELLS_NOTHING):
             return
         self.refresh_all()
@@ -203,6 +207,7 @@ class StatusLines:
 
     def refresh_all(self) -> None:
         """The border too: model or thinking level may be others."""
+        self._editor.surface.show_thinking(self._session.state.thinking)
         self._show_rule()
         self.refresh()
 
@@ -233,9 +238,7 @@ class StatusLines:
     # -- the line above the editor -------------------------------------------------------------------------
 
     def _show_rule(self) -> None:
-        session, surface = self._session, self._editor.surface
-        surface.show_thinking(session.state.thinking)
-        surface.show_rule_text(self._rule())
+        self._editor.surface.show_rule_text(self._rule())
         self._keep_beating()
 
     def _rule(self) -> RuleText:

@@ -2,28 +2,34 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import msgspec
 
 from tools.amounts import counted
 from tools.arguments import number_argument, number_detail, text_argument
 from tools.base import Tool, ToolContext, ToolError
-from tools.edits.dialects.anchors import plain_rows, rows
+from tools.builtin.read_formats import (
+    beginning,
+    binary_refusal,
+    image_result,
+    is_binary,
+    is_image,
+    map_wanted,
+    notebook_page,
+    notebook_text,
+)
+from tools.edits.dialects.anchors import plain_rows
 from tools.edits.shown_rows import anchored_page, note_cells
 from tools.effects import NOTHING, Effects
 from tools.filemap.outlines import SymbolLines, outline_result, symbol_lines
 from tools.files.artifacts import SCHEME
-from tools.files.encoding import SAMPLE_BYTES, detect
 from tools.files.failures import file_error
-from tools.files.images import identify, prepare
 from tools.files.lines import FileShrank
 from tools.files.listing import list_directory
-from tools.files.notebooks import MAX_NOTEBOOK_BYTES, notebook_of
-from tools.files.pages import NotText, Page, Request, load_page, notice, showing
+from tools.files.pages import NotText, Page, Request, load_page, notice
 from tools.files.paths import display
 from tools.files.places import exists, locate, located
-from tools.limits import MAX_BYTES, format_size, truncate_head
 from tools.operations import FileStat
 from tools.patterns import late
 from tools.results import Card, FileBlock, ImageBlock, ImagePart, TextBlock, TextPart, ToolResult, text_result
@@ -34,38 +40,8 @@ from tools.threads import InThread, Stop
 from tools.workspace import Workspace, workspace_of
 
 _RANGE = late(r"(?P<path>.+):(?P<first>[1-9]\d*)(?:-(?P<last>[1-9]\d*))?", re.DOTALL)
-_MAX_IMAGE_BYTES = 100_000_000
 _CONTEXT = 3
 """Lines around a range that is shown with anchors: many edits are just beside it."""
-_KINDS: Final[tuple[tuple[int, bytes, str], ...]] = (
-    (0, b"\x7fELF", "ELF executable or library"),
-    (0, b"MZ", "Windows executable"),
-    (0, b"\xcf\xfa\xed\xfe", "Mach-O executable"),
-    (0, b"\xca\xfe\xba\xbe", "Java class or universal binary"),
-    (0, b"\0asm", "WebAssembly module"),
-    (0, b"%PDF-", "PDF document"),
-    (0, b"PK\x03\x04", "zip archive (or a document made as one)"),
-    (0, b"\x1f\x8b", "gzip data"),
-    (0, b"BZh", "bzip2 data"),
-    (0, b"\xfd7zXZ\0", "xz data"),
-    (0, b"\x28\xb5\x2f\xfd", "zstd data"),
-    (0, b"7z\xbc\xaf\x27\x1c", "7-zip archive"),
-    (0, b"Rar!", "rar archive"),
-    (257, b"ustar", "tar archive"),
-    (0, b"SQLite format 3\0", "SQLite database"),
-    (0, b"\xd0\xcf\x11\xe0", "old Office document"),
-    (0, b"OggS", "Ogg audio or video"),
-    (0, b"ID3", "MP3 audio"),
-    (0, b"fLaC", "FLAC audio"),
-    (4, b"ftyp", "MP4 or QuickTime video"),
-    (0, b"\x1aE\xdf\xa3", "Matroska or WebM video"),
-    (0, b"II*\0", "TIFF image"),
-    (0, b"MM\0*", "TIFF image"),
-    (0, b"\0\0\x01\0", "icon"),
-    (0, b"\0\x01\0\0", "font"),
-    (0, b"OTTO", "font"),
-    (0, b"wOF", "web font"),
-)
 
 
 class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -240,22 +216,12 @@ def _file(
     arguments: ReadArguments, context: ToolContext, workspace: Workspace, target: _Target, stop: Stop
 ) -> ToolResult:
     with workspace.files.open(target.path) as file:
-        head = file.read(SAMPLE_BYTES)
-        info = identify(head)
-        if info is not None:
-            if target.stat.size > _MAX_IMAGE_BYTES:
-                size = format_size(target.stat.size)
-                raise ToolError(
-                    f"{target.shown} is an image of {size}, too large. Scale it down with bash first."
-                )
-            file.seek(0)
-            return _image(file.read(), context, workspace, target)
-        notebook = None
-        if target.path.lower().endswith(".ipynb") and target.stat.size <= MAX_NOTEBOOK_BYTES:
-            file.seek(0)
-            notebook = notebook_of(file.read())
-        if notebook is None and detect(head, is_whole=len(head) < SAMPLE_BYTES) is None:
-            raise _refusal(head, target)
+        head = beginning(file)
+        if is_image(head):
+            return image_result(file, target.shown, target.stat.size, context, workspace)
+        notebook = notebook_text(file, target.path, target.stat.size)
+        if notebook is None and is_binary(head):
+            raise binary_refusal(head, target.shown, target.stat.size)
         request = target.request
         symbol: SymbolLines | None = None
         if arguments.map:
@@ -271,8 +237,8 @@ def _file(
         if is_anchored:
             request = request.with_context(_CONTEXT)
         if notebook is not None:
-            made = _notebook(notebook.text, target, request, workspace if is_anchored else None)
-            note_cells(workspace, target.path, target.stat.version, notebook.text, made)
+            made = notebook_page(notebook, target.path, request, is_anchored=is_anchored)
+            note_cells(workspace, target.path, target.stat.version, notebook, made)
             return _with_inside(made, symbol)
         file.seek(0)
         real = target.path if request.is_output else workspace.files.real_path(target.path)
@@ -286,7 +252,7 @@ def _file(
                 stop,
             )
         except NotText:
-            raise _refusal(head, target) from None
+            raise binary_refusal(head, target.shown, target.stat.size) from None
         if is_anchored:
             page = anchored_page(workspace, target.path, page, real)
     return _with_inside(_page_result(arguments, workspace, target, request, page, real), symbol)
@@ -299,14 +265,6 @@ def _with_inside(result: ToolResult, symbol: SymbolLines | None) -> ToolResult:
         return result
     text = f"{result.text}\n\nInside {symbol.name}:\n{symbol.inside}"
     return msgspec.structs.replace(result, content=(TextPart(text=text),))
-
-
-def _refusal(head: bytes, target: _Target) -> ToolError:
-    kind, size = _binary_kind(head), format_size(target.stat.size)
-    return ToolError(
-        f"{target.shown} is a binary file ({kind}, {size}) and cannot be shown as text. "
-        "Use bash with file, strings, xxd or a tool for its kind."
-    )
 
 
 def _page_result(
@@ -341,70 +299,9 @@ def _page_result(
         details["truncation"] = truncation.details()
         is_plain = arguments.limit is None and not request.is_range
         if is_plain and not arguments.symbol and not request.is_output:
-            details["map"] = _map_wanted(target.path, page.first_line, page.last_line)
+            details["map"] = map_wanted(target.path, page.first_line, page.last_line)
     if not page.encoding.is_utf8 or page.encoding.mark:
         details["encoding"] = page.encoding.label
-    return text_result(text, details=details)
-
-
-def _map_wanted(path: str, first: int, last: int) -> dict[str, Any]:
-    """Says that the page is only a part of the file, and which."""
-    return {"path": path, "firstLine": first, "lastLine": last}
-
-
-def _image(data: bytes, context: ToolContext, workspace: Workspace, target: _Target) -> ToolResult:
-    info = identify(data[:SAMPLE_BYTES]) or identify(data)
-    assert info is not None
-    ready = prepare(data, info, resizes=workspace.read().resizes_images)
-    if ready.problem:
-        raise ToolError(f"{target.shown} is an image ({info.mime_type}) but {ready.problem}.")
-    details = {
-        "image": {
-            "mimeType": ready.info.mime_type,
-            "width": ready.info.width,
-            "height": ready.info.height,
-            "bytes": len(data),
-        }
-    }
-    text = f"Read image file [{ready.info.mime_type}]"
-    if ready.note:
-        text += f"\n[Image: {ready.note}.]"
-    if not context.model_reads_images:
-        text += "\n[This model cannot see images. Ask the user about it, or inspect it with bash.]"
-        return text_result(text, details=details)
-    return ToolResult(
-        content=(TextPart(text=text), ImagePart(data=ready.data, mime_type=ready.info.mime_type)),
-        details=details,
-    )
-
-
-def _notebook(cells: str, target: _Target, request: Request, anchors: Workspace | None = None) -> ToolResult:
-    """With `anchors`, in rows."""
-    lines = cells.removesuffix("\n").split("\n")
-    first = max(1, len(lines) - request.tail + 1 if request.tail is not None else request.offset or 1)
-    if first > len(lines):
-        return text_result(f"Line {first} is beyond end of the notebook's text ({len(lines)} lines total).")
-    wanted = lines[first - 1 :][: request.limit or request.tail]
-    cut = truncate_head(visible(rows(wanted, first) if anchors is not None else "\n".join(wanted)))
-    last = first + cut.output_lines - 1
-    text = cut.content
-    if last < len(lines) or request.is_range:
-        limit = f" ({format_size(MAX_BYTES)} limit)" if cut.truncated_by == "bytes" else ""
-        about = f": {request.about}" if request.about else ""
-        more = f" Use offset={last + 1} to continue." if last < len(lines) and not about else ""
-        text += f"\n\n[{showing(first, last, len(lines))}{limit}{about}.{more}]"
-    details: dict[str, Any] = {
-        "notebook": True,
-        "firstLine": first,
-        "lastLine": last,
-        "totalLines": len(lines),
-    }
-    if anchors is not None:
-        details["anchored"] = True
-    if cut.truncated:
-        details["truncation"] = cut.details()
-        if not request.is_range:
-            details["map"] = _map_wanted(target.path, first, last)
     return text_result(text, details=details)
 
 
@@ -463,11 +360,3 @@ def _split_note(text: str) -> tuple[str, str]:
     if start >= 0 and text.endswith("]") and "\n" not in text[start + 2 :]:
         return text[:start], text[start + 3 : -1]
     return text, ""
-
-
-def _binary_kind(head: bytes) -> str:
-    """What a file that is no text is, so that a refusal can name it."""
-    for offset, magic, name in _KINDS:
-        if head[offset : offset + len(magic)] == magic:
-            return name
-    return "binary data"

@@ -6,7 +6,6 @@ Each method is one question of `app.engine.core.hooks`; it costs a dictionary lo
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -29,22 +28,27 @@ from app.engine.core.hooks import Hooks, SessionSwitchReason
 from app.engine.core.prompt_intake import PromptInput
 from app.extensions.catalogue import Catalogue
 from app.extensions.hooks import payloads as p
-from app.extensions.hooks.shapes import changed_result, context_of, copy_of, decoded
+from app.extensions.hooks.shapes import (
+    changed_result,
+    compaction_override,
+    context_of,
+    copy_of,
+    decoded,
+    new_problems,
+    shell_override,
+)
 from app.extensions.registrations import require_bound
 from app.extensions.runner import Extensions
 from app.extensions.views import view_text
 from app.providers.contract import Context, OnEvent, OnPayload
 from app.values.content import ToolCall, text_of
 from app.values.entries import BranchSummaryEntry
-from app.values.events import CompactionResult
 from app.values.messages import AssistantMessage, CustomMessage, Message, SystemMessage
 from app.values.models import Model
 from tools.base import ToolError
-from tools.diagnostics.problems import ChangedText, CodeProblem, in_changed_lines
-from tools.diagnostics.reading import MOST_KEPT, clean
+from tools.diagnostics.problems import ChangedText, CodeProblem
 from tools.results import ToolResult
 from tools.running.shell import SpawnPlan
-from tools.running.user_shell.user_commands import UserCommandResult
 
 if TYPE_CHECKING:
     from app.extensions.bound import Bound
@@ -261,7 +265,7 @@ class ExtensionHooks(Hooks):
         answer: p.DiagnoseAnswer | None = await self._hooked.emit("diagnose", p.Diagnose(files=files))
         if answer is None:
             return ()
-        return await asyncio.to_thread(_new_ones, answer.problems, changed, folder)
+        return await asyncio.to_thread(new_problems, answer.problems, changed, folder)
 
     async def _boundary(self, name: str, payload: Any) -> bool | None:
         """What extensions add here is added; returns whether they want one more turn, none, or have no opinion."""
@@ -315,12 +319,7 @@ class ExtensionHooks(Hooks):
         answer: p.UserBashAnswer | None = await self._hooked.emit("user_bash", told)
         if answer is None:
             return ShellOverride()
-        if answer.block:
-            return ShellOverride(refusal=answer.reason or "An extension blocked this command.")
-        result = answer.result
-        if result is None:
-            return ShellOverride(command=answer.command)
-        return ShellOverride(result=UserCommandResult(output=result.output, exit_code=result.exit_code))
+        return shell_override(answer)
 
     async def before_spawn(self, plan: SpawnPlan) -> SpawnPlan:
         if "spawn" not in self._waiting:
@@ -355,19 +354,7 @@ class ExtensionHooks(Hooks):
         answer: Any = await self._hooked.emit("session_before_compact", payload)
         if answer is None:
             return CompactionOverride()
-        result = None
-        if answer.compaction is not None:
-            given = answer.compaction
-            result = CompactionResult(
-                summary=given.summary,
-                first_kept_entry_id=given.first_kept_entry_id or preparation.first_kept_entry_id,
-                tokens_before=preparation.tokens_before if (count := given.tokens_before) is None else count,
-                details=given.details,
-                usage=given.usage,
-            )
-        return CompactionOverride(
-            is_cancelled=answer.cancel, result=result, instructions=answer.custom_instructions
-        )
+        return compaction_override(answer, preparation)
 
     async def before_move(self, move: NavigationRequest) -> NavigationOverride:
         if "session_before_tree" not in self._waiting:
@@ -406,28 +393,6 @@ class ExtensionHooks(Hooks):
             from_extension=summary is not None and bool(summary.from_hook),
         )
         await self._hooked.emit("session_tree", told)
-
-
-def _new_ones(
-    said: Sequence[p.FoundProblem], changed: Sequence[ChangedText], folder: Path
-) -> list[CodeProblem]:
-    """Those that an extension calls new, and of those of which it says nothing what stands in new lines."""
-    known: list[CodeProblem] = []
-    unknown: list[CodeProblem] = []
-    for one in said:
-        problem = CodeProblem(
-            path=os.path.realpath(folder / one.path),
-            line=max(1, one.line),
-            column=max(0, one.column),
-            text=clean(one.text, MOST_KEPT),
-            code=clean(one.code),
-            source=clean(one.source) or "extension",
-            severity=one.severity,
-        )
-        if one.is_new is not False:
-            (known if one.is_new else unknown).append(problem)
-    alignments = {one.path: one.alignment() for one in changed}
-    return [*known, *in_changed_lines(unknown, alignments)]
 
 
 def _name(text: str) -> str:

@@ -1,15 +1,23 @@
 """Arguments, results and requests in the shapes that hooks see, and back."""
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from app.compaction.cut import Preparation
+from app.engine.core.hook_results import CompactionOverride, ShellOverride
 from app.extensions.hooks import payloads as p
 from app.providers.contract import Context
 from app.values.content import Image, Text, text_of
+from app.values.events import CompactionResult
 from app.values.messages import Message, SystemMessage, ToolDeclaration
+from tools.diagnostics.problems import ChangedText, CodeProblem, in_changed_lines
+from tools.diagnostics.reading import MOST_KEPT, clean
 from tools.results import ImagePart, TextPart, ToolResult
+from tools.running.user_shell.user_commands import UserCommandResult
 
 
 def decoded(data: bytes) -> Any:
@@ -65,3 +73,50 @@ def context_of(messages: Sequence[Message]) -> Context:
         messages=tuple(message for message in messages if not isinstance(message, SystemMessage)),
         tools=tuple(sorted(tools.values(), key=lambda tool: tool.name)),
     )
+
+
+def shell_override(answer: p.UserBashAnswer) -> ShellOverride:
+    if answer.block:
+        return ShellOverride(refusal=answer.reason or "An extension blocked this command.")
+    result = answer.result
+    if result is None:
+        return ShellOverride(command=answer.command)
+    return ShellOverride(result=UserCommandResult(output=result.output, exit_code=result.exit_code))
+
+
+def compaction_override(answer: Any, preparation: Preparation) -> CompactionOverride:
+    result = None
+    if answer.compaction is not None:
+        given = answer.compaction
+        result = CompactionResult(
+            summary=given.summary,
+            first_kept_entry_id=given.first_kept_entry_id or preparation.first_kept_entry_id,
+            tokens_before=preparation.tokens_before if (count := given.tokens_before) is None else count,
+            details=given.details,
+            usage=given.usage,
+        )
+    return CompactionOverride(
+        is_cancelled=answer.cancel, result=result, instructions=answer.custom_instructions
+    )
+
+
+def new_problems(
+    said: Sequence[p.FoundProblem], changed: Sequence[ChangedText], folder: Path
+) -> list[CodeProblem]:
+    """Those that an extension calls new, and of those of which it says nothing what stands in new lines."""
+    known: list[CodeProblem] = []
+    unknown: list[CodeProblem] = []
+    for one in said:
+        problem = CodeProblem(
+            path=os.path.realpath(folder / one.path),
+            line=max(1, one.line),
+            column=max(0, one.column),
+            text=clean(one.text, MOST_KEPT),
+            code=clean(one.code),
+            source=clean(one.source) or "extension",
+            severity=one.severity,
+        )
+        if one.is_new is not False:
+            (known if one.is_new else unknown).append(problem)
+    alignments = {one.path: one.alignment() for one in changed}
+    return [*known, *in_changed_lines(unknown, alignments)]

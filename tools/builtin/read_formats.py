@@ -1,0 +1,153 @@
+"""Files that `read` does not show as pages of text: images, notebooks, and binary files, which it refuses."""
+
+from typing import Any, BinaryIO, Final
+
+from tools.base import ToolContext, ToolError
+from tools.edits.dialects.anchors import rows
+from tools.files.encoding import SAMPLE_BYTES, detect
+from tools.files.images import identify, prepare
+from tools.files.notebooks import MAX_NOTEBOOK_BYTES, notebook_of
+from tools.files.pages import Request, showing
+from tools.limits import MAX_BYTES, format_size, truncate_head
+from tools.results import ImagePart, TextPart, ToolResult, text_result
+from tools.text import visible
+from tools.workspace import Workspace
+
+_MAX_IMAGE_BYTES = 100_000_000
+_KINDS: Final[tuple[tuple[int, bytes, str], ...]] = (
+    (0, b"\x7fELF", "ELF executable or library"),
+    (0, b"MZ", "Windows executable"),
+    (0, b"\xcf\xfa\xed\xfe", "Mach-O executable"),
+    (0, b"\xca\xfe\xba\xbe", "Java class or universal binary"),
+    (0, b"\0asm", "WebAssembly module"),
+    (0, b"%PDF-", "PDF document"),
+    (0, b"PK\x03\x04", "zip archive (or a document made as one)"),
+    (0, b"\x1f\x8b", "gzip data"),
+    (0, b"BZh", "bzip2 data"),
+    (0, b"\xfd7zXZ\0", "xz data"),
+    (0, b"\x28\xb5\x2f\xfd", "zstd data"),
+    (0, b"7z\xbc\xaf\x27\x1c", "7-zip archive"),
+    (0, b"Rar!", "rar archive"),
+    (257, b"ustar", "tar archive"),
+    (0, b"SQLite format 3\0", "SQLite database"),
+    (0, b"\xd0\xcf\x11\xe0", "old Office document"),
+    (0, b"OggS", "Ogg audio or video"),
+    (0, b"ID3", "MP3 audio"),
+    (0, b"fLaC", "FLAC audio"),
+    (4, b"ftyp", "MP4 or QuickTime video"),
+    (0, b"\x1aE\xdf\xa3", "Matroska or WebM video"),
+    (0, b"II*\0", "TIFF image"),
+    (0, b"MM\0*", "TIFF image"),
+    (0, b"\0\0\x01\0", "icon"),
+    (0, b"\0\x01\0\0", "font"),
+    (0, b"OTTO", "font"),
+    (0, b"wOF", "web font"),
+)
+
+
+def beginning(file: BinaryIO) -> bytes:
+    """As much of a file as tells what it is."""
+    return file.read(SAMPLE_BYTES)
+
+
+def is_image(head: bytes) -> bool:
+    return identify(head) is not None
+
+
+def is_binary(head: bytes) -> bool:
+    return detect(head, is_whole=len(head) < SAMPLE_BYTES) is None
+
+
+def binary_refusal(head: bytes, shown: str, size: int) -> ToolError:
+    """Why a file that begins like this cannot be read, and what to use instead."""
+    return ToolError(
+        f"{shown} is a binary file ({_binary_kind(head)}, {format_size(size)}) and cannot be shown as text. "
+        "Use bash with file, strings, xxd or a tool for its kind."
+    )
+
+
+def _binary_kind(head: bytes) -> str:
+    """What a file that is no text is, so that a refusal can name it."""
+    for offset, magic, name in _KINDS:
+        if head[offset : offset + len(magic)] == magic:
+            return name
+    return "binary data"
+
+
+def image_result(
+    file: BinaryIO, shown: str, size: int, context: ToolContext, workspace: Workspace
+) -> ToolResult:
+    """An image, for a model that sees images."""
+    if size > _MAX_IMAGE_BYTES:
+        raise ToolError(
+            f"{shown} is an image of {format_size(size)}, too large. Scale it down with bash first."
+        )
+    file.seek(0)
+    data = file.read()
+    info = identify(data[:SAMPLE_BYTES]) or identify(data)
+    assert info is not None
+    ready = prepare(data, info, resizes=workspace.read().resizes_images)
+    if ready.problem:
+        raise ToolError(f"{shown} is an image ({info.mime_type}) but {ready.problem}.")
+    details = {
+        "image": {
+            "mimeType": ready.info.mime_type,
+            "width": ready.info.width,
+            "height": ready.info.height,
+            "bytes": len(data),
+        }
+    }
+    text = f"Read image file [{ready.info.mime_type}]"
+    if ready.note:
+        text += f"\n[Image: {ready.note}.]"
+    if not context.model_reads_images:
+        text += "\n[This model cannot see images. Ask the user about it, or inspect it with bash.]"
+        return text_result(text, details=details)
+    return ToolResult(
+        content=(TextPart(text=text), ImagePart(data=ready.data, mime_type=ready.info.mime_type)),
+        details=details,
+    )
+
+
+def notebook_text(file: BinaryIO, path: str, size: int) -> str | None:
+    """The cells of a notebook as one text; None: it is none, or too large to be read as one."""
+    if not path.lower().endswith(".ipynb") or size > MAX_NOTEBOOK_BYTES:
+        return None
+    file.seek(0)
+    notebook = notebook_of(file.read())
+    return None if notebook is None else notebook.text
+
+
+def notebook_page(cells: str, path: str, request: Request, *, is_anchored: bool) -> ToolResult:
+    """A page of the text of a notebook's cells, its lines with anchors or without."""
+    lines = cells.removesuffix("\n").split("\n")
+    first = max(1, len(lines) - request.tail + 1 if request.tail is not None else request.offset or 1)
+    if first > len(lines):
+        return text_result(f"Line {first} is beyond end of the notebook's text ({len(lines)} lines total).")
+    wanted = lines[first - 1 :][: request.limit or request.tail]
+    cut = truncate_head(visible(rows(wanted, first) if is_anchored else "\n".join(wanted)))
+    last = first + cut.output_lines - 1
+    text = cut.content
+    if last < len(lines) or request.is_range:
+        limit = f" ({format_size(MAX_BYTES)} limit)" if cut.truncated_by == "bytes" else ""
+        about = f": {request.about}" if request.about else ""
+        more = f" Use offset={last + 1} to continue." if last < len(lines) and not about else ""
+        text += f"\n\n[{showing(first, last, len(lines))}{limit}{about}.{more}]"
+    details: dict[str, Any] = {
+        "notebook": True,
+        "firstLine": first,
+        "lastLine": last,
+        "totalLines": len(lines),
+    }
+    if is_anchored:
+        details["anchored"] = True
+    if cut.truncated:
+        details["truncation"] = cut.details()
+        if not request.is_range:
+            details["map"] = map_wanted(path, first, last)
+    return text_result(text, details=details)
+
+
+def map_wanted(path: str, first: int, last: int) -> dict[str, Any]:
+    """Says that the page is only a part of the file, and which."""
+    return {"path": path, "firstLine": first, "lastLine": last}

@@ -19,8 +19,9 @@ from typing import Any
 
 import msgspec
 
-from app.assembly.build import Assembled, assemble
-from app.assembly.extending import extend
+from app.assembly.assembled import Assembled
+from app.assembly.build import assemble
+from app.assembly.extensions.extending import extend
 from app.assembly.options import Options
 from app.extensions.ui import SilentUi
 from app.providers.scripted import Made, Scripted, call, say

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from app.assembly.build import Assembled
+from app.assembly.assembled import Assembled
 from app.engine.core.questions import ask_question
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import Question, question_for, remember
@@ -37,7 +37,7 @@ class TrustAsked:
 
     def begin(self) -> None:
         """Nothing waits for the answer: until it comes nothing of the folder counts."""
-        decision = self._assembled.trust
+        decision = self._assembled.project.decision
         is_open = not decision.is_trusted and decision.reason in ("not-asked", "changed")
         if is_open and (self._asking is None or self._asking.done()):
             self._asking = asyncio.get_running_loop().create_task(self._ask())

@@ -4,12 +4,15 @@ Extensions bring models along, and are loaded behind the first paint. What is no
 then; until it is found no model answers, and none is taken in its place.
 """
 
+from collections.abc import Mapping
+
 from app.assembly.options import Options, UsageError
 from app.engine.core.model_choice import ModelChoice
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.models.model_names import ModelNotFound, Selection, select_model, select_scope
 from app.providers.offline.model import offline_model
+from app.resources.paths import Paths
 from app.resources.settings.in_force import InForce
 from app.values.models import Model, thinking_level
 
@@ -17,13 +20,11 @@ from app.values.models import Model, thinking_level
 class ModelWishes:
     """Those of one program run."""
 
-    def __init__(
-        self, options: Options, in_force: InForce, catalogue: ModelCatalogue, credentials: Credentials
-    ) -> None:
+    def __init__(self, options: Options, in_force: InForce, paths: Paths, env: Mapping[str, str]) -> None:
+        self.catalogue = catalogue = ModelCatalogue.load(paths.agent_dir, env=env)
+        self.credentials = credentials = Credentials(paths.agent_dir, env)
         self._options = options
         self._in_force = in_force
-        self._catalogue = catalogue
-        self._credentials = credentials
         self._providers: tuple[str, ...] = ()
         self._begun_with: Model | None = None
         """What was chosen when nothing had been chosen otherwise."""
@@ -50,13 +51,13 @@ class ModelWishes:
 
     def settle(self) -> tuple[str, ...]:
         """When they are loaded. What the command line names and nobody has raises `UsageError`."""
-        if not self._is_waiting and self._catalogue.providers == self._providers:
+        if not self._is_waiting and self.catalogue.providers == self._providers:
             return ()
         return self._look(is_last=True)
 
     def _look(self, *, is_last: bool) -> tuple[str, ...]:
         self._is_waiting = False
-        self._providers = self._catalogue.providers
+        self._providers = self.catalogue.providers
         told: list[str] = []
         scope = self._scope(told, is_last=is_last)
         selection = self._selection(told, is_last=is_last)
@@ -80,7 +81,7 @@ class ModelWishes:
         """What the command line names counts; what the settings name, unless something else was chosen since."""
         choice, model, is_given = self.choice, selection.model, self._options.model is not None
         if self._options.api_key is not None and is_given:
-            self._credentials.use_for_this_run(model.provider, self._options.api_key)
+            self.credentials.use_for_this_run(model.provider, self._options.api_key)
         if not is_given and not self._may_choose:
             return
         self._begin_with(model)
@@ -101,7 +102,7 @@ class ModelWishes:
         names = self._options.models
         patterns = names.split(",") if names else self._in_force.settings.model.enabled_models or ()
         try:
-            return select_scope(patterns, self._catalogue, self._credentials)
+            return select_scope(patterns, self.catalogue, self.credentials)
         except ModelNotFound as problem:
             if not is_last:
                 self._is_waiting = True
@@ -119,7 +120,7 @@ class ModelWishes:
         if name is None:
             return None
         try:
-            return select_model(name, self._catalogue, self._credentials, provider)
+            return select_model(name, self.catalogue, self.credentials, provider)
         except ModelNotFound as problem:
             if not is_last:
                 self._is_waiting = True
@@ -130,11 +131,11 @@ class ModelWishes:
         return None
 
     def _refused(self, problem: ModelNotFound) -> UsageError:
-        return UsageError(" ".join([str(problem), *map(str, self._catalogue.problems)]))
+        return UsageError(" ".join([str(problem), *map(str, self.catalogue.problems)]))
 
     def _default(self) -> Model:
         """The default of the first provider that has credentials; with none, the offline guide."""
-        for provider in self._catalogue.providers:
-            if self._credentials.has(provider) and (model := self._catalogue.default_of(provider)):
+        for provider in self.catalogue.providers:
+            if self.credentials.has(provider) and (model := self.catalogue.default_of(provider)):
                 return model
         return offline_model()

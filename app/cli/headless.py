@@ -7,13 +7,14 @@ from collections.abc import Callable
 from functools import partial
 
 from app.assembly.asking import TrustAsked
-from app.assembly.build import Assembled, assemble
+from app.assembly.assembled import Assembled
+from app.assembly.build import assemble
 from app.assembly.ending import close_quietly, end_in_time
-from app.assembly.extending import extend
+from app.assembly.extensions.extending import extend
+from app.assembly.extensions.summary import summary
 from app.assembly.inputs import FirstInput, read_input, read_piped
 from app.assembly.options import Options
 from app.assembly.signals import ENDING, hear_signals
-from app.assembly.summary import summary
 from app.assembly.trusting import unasked
 from app.engine.session import Session
 from app.extensions.ports import Mode
@@ -99,7 +100,7 @@ async def _work(
             else SilentUi(session.events.publish_now, face)
         )
         extended = await extend(assembled, options, paths, mode=face, ui=ui, shutdown=ending.ask)
-        if (left_out := unasked(assembled.trust)) is not None:
+        if (left_out := unasked(assembled.project.decision)) is not None:
             print_problem(left_out)
         if options.verbose:
             print_note(summary(assembled, extended.extensions))
@@ -153,7 +154,7 @@ async def _run(options: Options, assembled: Assembled, face: Mode, prepare: Prep
 def _is_guide_by_default(options: Options, assembled: Assembled) -> bool:
     """The offline guide answers because nothing else can, and not because somebody wants it."""
     model = assembled.choice.model
-    is_wished = options.model is not None or assembled.settings.model.default_model is not None
+    is_wished = options.model is not None or assembled.in_force.settings.model.default_model is not None
     return model is not None and model.api == "offline" and not is_wished
 
 

@@ -40,7 +40,7 @@ def list_models(
 async def _complete(
     options: Options, paths: Paths, catalogue: ModelCatalogue, credentials: Credentials, is_offline: bool
 ) -> tuple[str, ...]:
-    from app.assembly.providers import bring_providers  # noqa: PLC0415  (with what extensions stand on)
+    from app.assembly.extensions.providers import bring_providers  # noqa: PLC0415  (with what extensions stand on)
 
     if catalogue.untold:
         await _ask(paths, catalogue, credentials, {"offline": True} if is_offline else {})

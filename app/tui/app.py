@@ -18,7 +18,7 @@ from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.message import Message
 
-from app.assembly.build import Assembled
+from app.assembly.assembled import Assembled
 from app.resources.settings.settings import Settings
 from app.sessions.index.reading_all import SessionTexts
 from app.tui import current_theme
@@ -74,7 +74,7 @@ from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
 
 if TYPE_CHECKING:
-    from app.assembly.extending import Extended
+    from app.assembly.extensions.extending import Extended
 
 
 class BayouApp(App[int]):
@@ -155,7 +155,7 @@ class BayouApp(App[int]):
         paths, say = self.assembled.prompt.paths, self.presenter.note
 
         def settings() -> Settings:
-            return self.assembled.settings
+            return self.assembled.in_force.settings
 
         beside = partial(write_to, self)
         self.tasks = Tasks(
@@ -219,7 +219,7 @@ class BayouApp(App[int]):
             self.presenter,
             self.status,
             self.unsent,
-            settings=lambda: self.assembled.settings,
+            settings=lambda: self.assembled.in_force.settings,
             may_begin=self.is_ready.wait,
             meant=self.first_screen.meant,
             run_slash=self.register.run_slash,
@@ -235,7 +235,7 @@ class BayouApp(App[int]):
     @property
     def program_env(self) -> Mapping[str, str]:
         """The environment for programs that bayou starts: without secrets, except those passed on."""
-        return own_variables(self.assembled.settings.shell.shell_pass_environment, self.env)
+        return own_variables(self.assembled.in_force.settings.shell.shell_pass_environment, self.env)
 
     def get_default_screen(self) -> MainScreen:
         return MainScreen(
@@ -271,7 +271,7 @@ class BayouApp(App[int]):
             maps=self.session.repository,
             cells=self.session.cells,
             servers=self.session.mcp,
-            max_rows=self.assembled.settings.editor.autocomplete_max_visible,
+            max_rows=self.assembled.in_force.settings.editor.autocomplete_max_visible,
         )
         yield self.editor
         yield self.footer
@@ -317,7 +317,7 @@ class BayouApp(App[int]):
 
     @on(events.TextSelected)
     def _selected(self) -> None:
-        if self.assembled.settings.display.fullscreen_copy_on_select and (
+        if self.assembled.in_force.settings.display.fullscreen_copy_on_select and (
             text := self.screen.get_selected_text()
         ):
             self.system_clipboard.copy(text, "selection")

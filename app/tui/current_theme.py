@@ -10,7 +10,7 @@ from textual.css.stylesheet import StylesheetErrors, StylesheetParseError
 from textual.filter import ANSIToTruecolor, LineFilter, Monochrome, NoColor
 from textual.theme import Theme
 
-from app.assembly.build import Assembled
+from app.assembly.assembled import Assembled
 from app.resources.themes import ThemeFile, Themes
 from app.tui.style_cache import load_rules, save_rules
 from tools.files.regular import read_regular

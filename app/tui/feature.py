@@ -11,7 +11,7 @@ import msgspec
 from textual.screen import Screen
 from textual.widget import Widget
 
-from app.assembly.build import Assembled
+from app.assembly.assembled import Assembled
 from app.engine.session import Session
 from app.sessions.index.reading_all import SessionTexts
 from app.tui.current_theme import CurrentTheme
@@ -35,7 +35,7 @@ from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
 
 if TYPE_CHECKING:
-    from app.assembly.extending import Extended
+    from app.assembly.extensions.extending import Extended
 
 P = TypeVar("P")
 

@@ -18,7 +18,8 @@ os.environ.setdefault("TEXTUAL_FPS", "240")
 # isort: split
 from textual.driver import Driver
 
-from app.assembly.build import Assembled, assemble
+from app.assembly.assembled import Assembled
+from app.assembly.build import assemble
 from app.assembly.crash import EXIT_CRASHED, Crash, report_crash, tell_of_crash
 from app.assembly.ending import close_quietly, end_in_time
 from app.assembly.inputs import FirstInput, read_input
@@ -84,7 +85,7 @@ def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
         type[Driver],
         partial(TerminalDriver, held=held, ahead=app.typed_ahead, raw=app.raw_input, images=app.images),
     )
-    terminal = assembled.settings.terminal
+    terminal = assembled.in_force.settings.terminal
     if terminal.true_color != "auto":
         current_theme.use_colors(app, is_true_color=terminal.true_color == "on")
     if terminal.scroll_regions:
@@ -208,7 +209,7 @@ _WIDEST = 100
 
 def say_goodbye(assembled: Assembled) -> None:
     """What is left in the terminal's own scroll-back: the last answer or everything, and how to come back."""
-    wanted = assembled.settings.display.fullscreen_exit_output
+    wanted = assembled.in_force.settings.display.fullscreen_exit_output
     log = assembled.session.log
     message = assembled.session.last_answer
     if wanted == "transcript":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from textual.geometry import Size
 
-from app.assembly.build import Assembled
+from app.assembly.assembled import Assembled
 from app.assembly.inputs import FirstInput
 from app.assembly.options import Options
 from app.engine.permissions.gate import PermissionGate
@@ -28,7 +28,7 @@ from app.values.content import Image
 from widgets.transcript.blocks import NoteKind
 
 if TYPE_CHECKING:
-    from app.assembly.extending import Extended
+    from app.assembly.extensions.extending import Extended
     from app.tui.app import BayouApp
 
 LoadExtensions = Callable[["BayouApp"], Awaitable["Extended"]]
@@ -62,7 +62,7 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
         key_problems = app.user_keys.read()
         app.session.subscribe(app.presenter.show)
         app.presenter.show_all()
-        if not app.assembled.settings.display.quiet_startup and bars.is_offline_session(app.session):
+        if not app.assembled.in_force.settings.display.quiet_startup and bars.is_offline_session(app.session):
             app.transcript.add(app.first_screen.block(app.assembled.places.folder))
         if app.size.width < LEAST.width or app.size.height < LEAST.height:
             app.presenter.note(SMALL.format(size=app.size), NoteKind.WARNING)
@@ -89,7 +89,7 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
             app.exit(0)
             return
         listed = None
-        if self.opens_sessions and not app.assembled.trust.needs_answer:
+        if self.opens_sessions and not app.assembled.project.decision.needs_answer:
             listed = asyncio.ensure_future(app.tasks.chosen(app.register.page(SESSIONS).open(app.is_ready)))
             shown = asyncio.ensure_future(app.register.page(SESSIONS).has_shown.wait())
             await asyncio.wait({listed, shown}, return_when=asyncio.FIRST_COMPLETED)
@@ -111,7 +111,7 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
         servers.begin()
         if self.indexes and not self.opens_sessions:  # the list does, behind its first rows
             app.session_texts.read()
-        if app.assembled.trust.needs_answer:
+        if app.assembled.project.decision.needs_answer:
             await app.register.page(TRUST).open(is_asked_for=False)
         if self.opens_sessions:
             await (listed or app.tasks.chosen(app.register.page(SESSIONS).open()))
@@ -126,7 +126,7 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
         app.title_line.show()
         app.status.refresh()
         app.tasks.spawn(app.status.look_at_git())
-        if app.assembled.trust.needs_answer:
+        if app.assembled.project.decision.needs_answer:
             app.tasks.spawn(app.register.page(TRUST).open(is_asked_for=False))
 
     async def _remember(self, app: "BayouApp") -> None:
@@ -151,7 +151,7 @@ async def _look_at_system(permissions: PermissionGate, tell: Callable[[], None])
 def _keep_frame(app: "BayouApp") -> None:
     """For the next start in a terminal like this one."""
     env, cwd, size = app.env, str(app.session.cwd), (app.size.width, app.size.height)
-    if not app.assembled.settings.terminal.launch_frame:
+    if not app.assembled.in_force.settings.terminal.launch_frame:
         launch_frame.remove_all(env)
     elif (frame := frame_to_keep(app, app.editor, app.look.file, env, cwd)) is not None:
         app.tasks.spawn(asyncio.to_thread(launch_frame.write, frame, size, env, cwd))
@@ -179,7 +179,7 @@ def extensions_for(assembled: Assembled, options: Options, paths: Paths) -> Load
 
     async def load(app: "BayouApp") -> "Extended":
         # Both behind the first paint.
-        from app.assembly.extending import extend  # noqa: PLC0415
+        from app.assembly.extensions.extending import extend  # noqa: PLC0415
         from app.tui.extensions.screen_ui import ScreenUi  # noqa: PLC0415
 
         ui = ScreenUi(

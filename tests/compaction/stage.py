@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from app.assembly.build import Assembled, assemble
-from app.assembly.extending import extend
+from app.assembly.assembled import Assembled
+from app.assembly.build import assemble
+from app.assembly.extensions.extending import extend
 from app.assembly.options import Options
 from app.compaction.files import FileLists, files_of
 from app.engine.core.conversation import prompt_text

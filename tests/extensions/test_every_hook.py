@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.assembly import extending
-from app.assembly.build import Assembled, assemble
-from app.assembly.extending import Extended
+from app.assembly.assembled import Assembled
+from app.assembly.build import assemble
+from app.assembly.extensions import extending
+from app.assembly.extensions.extending import Extended
 from app.assembly.options import Options
 from app.engine.tree.tree_commands import fork, new_session
 from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS

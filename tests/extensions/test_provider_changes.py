@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from app.assembly.build import Assembled, assemble
+from app.assembly.assembled import Assembled
+from app.assembly.build import assemble
 from app.assembly.ending import close_quietly
-from app.assembly.extending import extend
+from app.assembly.extensions.extending import extend
 from app.assembly.options import Options
 from app.extensions.ui import SilentUi
 from app.resources.paths import Paths

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from app.assembly.build import assemble
 from app.assembly.ending import close_quietly
-from app.assembly.extending import extend
+from app.assembly.extensions.extending import extend
 from app.assembly.options import Options
 from app.extensions.ui import SilentUi
 from app.resources.paths import Paths

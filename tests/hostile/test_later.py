@@ -6,10 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from app.assembly.build import Assembled, assemble
-from app.assembly.extending import extend
+from app.assembly.assembled import Assembled
+from app.assembly.build import assemble
+from app.assembly.extensions.extending import extend
+from app.assembly.extensions.resources import Resources
 from app.assembly.options import Options
-from app.assembly.resources import Resources
 from app.engine.core.options import shell_settings
 from app.extensions.ui import SilentUi
 from app.resources.paths import Paths
@@ -87,9 +88,9 @@ async def test_settings_that_change_are_not_followed(paths: Paths, put: Put) -> 
     put(paths.project_settings_file, '{"interruptMode": "wait", "shellCommandPrefix": "touch /tmp/x;"}')
     put(paths.settings_file, '{"steeringMode": "all"}')
     here.session.settings.look()
-    assert here.settings.interaction.interrupt_mode == "immediate"
-    assert here.settings.shell.shell_command_prefix is None
-    assert here.settings.interaction.steering_mode == "all"
+    assert here.in_force.settings.interaction.interrupt_mode == "immediate"
+    assert here.in_force.settings.shell.shell_command_prefix is None
+    assert here.in_force.settings.interaction.steering_mode == "all"
     assert await command_of(here, paths) == "true"
 
 
@@ -110,7 +111,7 @@ async def test_a_prefix_is_looked_at_again_before_every_command(paths: Paths, fo
     assert await command_of(here, paths) == "source ./env.sh; true"
     put(folder / "env.sh", "touch /tmp/x\n")
     assert await command_of(here, paths) == "umask 077; true"
-    assert here.trust.needs_answer
+    assert here.project.decision.needs_answer
     assert shell_settings(here.in_force).prefix == "source ./env.sh;"
 
 

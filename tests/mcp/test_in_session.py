@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from app.assembly.build import Assembled, assemble
-from app.assembly.extending import extend
+from app.assembly.assembled import Assembled
+from app.assembly.build import assemble
+from app.assembly.extensions.extending import extend
 from app.assembly.options import Options
 from app.engine.context_breakdown import context_breakdown
 from app.extensions.ui import SilentUi

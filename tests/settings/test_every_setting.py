@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.assembly.build import Assembled, assemble
+from app.assembly.assembled import Assembled
+from app.assembly.build import assemble
 from app.assembly.options import Options
 from app.cli.list_models import list_models
 from app.providers.scripted import Scripted
@@ -154,7 +155,7 @@ def beginning(begun: Assembled) -> Any:
         state.thinking,
         [model.key for model in state.scope],
         list(begun.session.tools.active()),
-        begun.trust.is_trusted,
+        begun.project.decision.is_trusted,
         [source.name for source in chosen.sources],
         [len(chosen.skills), len(chosen.prompts), len(chosen.themes)],
     )

@@ -18,7 +18,8 @@ from types import SimpleNamespace
 import pytest
 from textual.pilot import Pilot
 
-from app.assembly.build import Assembled, assemble
+from app.assembly.assembled import Assembled
+from app.assembly.build import assemble
 from app.cli.options import options_from
 from app.providers.contract import Context
 from app.providers.scripted import Scripted
@@ -71,7 +72,7 @@ class Screen:
         for usage in ("app.providers.offline.guide.prompt_usage", "app.providers.scripted.Scripted.usage"):
             monkeypatch.setattr(usage, _usage)
         # The same place on every machine: its length is counted among the window's tokens.
-        for reader in ("app.assembly.build", "app.tui.features.models.login"):
+        for reader in ("app.assembly.prompt_and_themes", "app.tui.features.models.login"):
             monkeypatch.setattr(f"{reader}.docs_dir", lambda: Path("/usr/share/bayou/docs"))
         monkeypatch.chdir(self.project)
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from app.assembly.build import Assembled, assemble
+from app.assembly.assembled import Assembled
+from app.assembly.build import assemble
 from app.assembly.options import Options
 from app.engine.tree.session_paths import SessionPaths
 from app.providers.scripted import say
@@ -333,4 +334,4 @@ async def test_what_the_other_folder_brings_along_is_asked_about_on_arrival(
         await resuming
         await until(pilot, lambda: isinstance(app.screen, TrustScreen))
         assert "~/elsewhere brings along" in app.screen_text
-        assert not app.assembled.settings.shell.shell_command_prefix
+        assert not app.assembled.in_force.settings.shell.shell_command_prefix

@@ -11,8 +11,8 @@ from typing import Literal, NoReturn
 
 import msgspec
 
+from app.assembly.extensions.providers import bring_providers
 from app.assembly.options import Options, UsageError
-from app.assembly.providers import bring_providers
 from app.cli.folder import current_folder
 from app.printing import print_json, print_line, print_note
 from app.providers.contract import StreamOptions

@@ -3,7 +3,8 @@
 import asyncio
 import os
 
-from app.assembly.build import Assembled, assemble
+from app.assembly.assembled import Assembled
+from app.assembly.build import assemble
 from app.assembly.ending import close_quietly
 from app.assembly.options import Options, UsageError
 from app.cli.commands.auth_command import TerminalUi

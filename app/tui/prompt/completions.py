@@ -26,7 +26,7 @@ from widgets.completion.source import CompletionRequest, Completions, Suggestion
 from widgets.editor.prompt import PromptEditor
 
 if TYPE_CHECKING:
-    from app.assembly.extending import Extended
+    from app.assembly.extensions.extending import Extended
     from tools.filemap.symbols import Symbol
 
 _MODELS_SHOWN = 200

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
-from app.assembly.build import Assembled
+from app.assembly.assembled import Assembled
 from app.tui.page_protocols import AskPerson, FindProgram, ShowMessage
 from widgets.editor.chips import UnsentPrompt
 from widgets.editor.prompt import PromptEditor

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from textual.timer import Timer
 
-from app.assembly.build import Assembled
+from app.assembly.assembled import Assembled
 from app.engine.session import Session
 from app.tui.page_protocols import KeyLabel
 from app.tui.status import header_and_footer as bars
@@ -180,7 +180,7 @@ class StatusLines:
         self.refresh()
 
     def refresh(self) -> None:
-        wanted, activity = self._assembled.settings.footer, self._activity
+        wanted, activity = self._assembled.in_force.settings.footer, self._activity
         around = bars.FooterContext(
             home=self._home,
             git=self._git,

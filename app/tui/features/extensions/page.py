@@ -12,7 +12,7 @@ from widgets.lists.rows import Badge, ListRow
 from widgets.screens.preview import PreviewPart, PreviewText, facts
 
 if TYPE_CHECKING:
-    from app.assembly.extending import Extended
+    from app.assembly.extensions.extending import Extended
 
 
 class ExtensionsPage(msgspec.Struct, frozen=True):

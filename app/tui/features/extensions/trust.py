@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app.assembly.build import Assembled
+from app.assembly.assembled import Assembled
 from app.resources.paths import Paths
 from app.resources.trust.brought import BroughtItem
 from app.resources.trust.project_trust import Question, new_in, question_for, remember
@@ -23,7 +23,7 @@ from widgets.screens.preview import PreviewPart, PreviewText
 from widgets.transcript.blocks import NoteKind
 
 if TYPE_CHECKING:
-    from app.assembly.extending import Extended
+    from app.assembly.extensions.extending import Extended
 
 _YES = ListRow(id="yes", title="Trust this folder")
 _OTHERS = (
@@ -49,7 +49,7 @@ class TrustPage(msgspec.Struct, frozen=True):
     async def open(self, *, is_asked_for: bool = True) -> None:
         await ask_trust(
             self.assembled.prompt.paths,
-            self.assembled.trust.question,
+            self.assembled.project.decision.question,
             self.ask,
             self.say,
             self._apply,

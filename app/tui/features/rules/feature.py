@@ -28,8 +28,8 @@ class Rules(Feature["RulesPage"]):
             lambda: assembled.prompt.paths,
             screen.ask,
             screen.say,
-            settings=lambda: assembled.settings.rules,
-            is_trusted=lambda: assembled.trust.is_trusted,
+            settings=lambda: assembled.in_force.settings.rules,
+            is_trusted=lambda: assembled.project.decision.is_trusted,
         )
 
 

@@ -32,7 +32,7 @@ class ScreenPage:
         self.leaving.clear(self.screen.action_table.key_of(action), self.screen.front())
 
     def _second_escape(self) -> None:
-        match self.screen.assembled.settings.interaction.double_escape_action:
+        match self.screen.assembled.in_force.settings.interaction.double_escape_action:
             case "tree":
                 self.screen.tasks.choose(self.screen.page(TREE).open())
             case "fork":
@@ -54,7 +54,7 @@ class ScreenPage:
         else:
             assembled.prompt.reload()
         self.screen.session.settings.look()
-        if assembled.trust.needs_answer:
+        if assembled.project.decision.needs_answer:
             await self.screen.page(TRUST).open()
         for problem in self.screen.user_keys.read():
             say(problem, NoteKind.WARNING)

@@ -6,10 +6,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.assembly.build import Assembled, asked_of
+from app.assembly.assembled import Assembled
+from app.assembly.extensions.extension_choice import asked_of
+from app.assembly.extensions.resources import Resources
+from app.assembly.extensions.summary import summary
 from app.assembly.options import Options, UsageError
-from app.assembly.resources import Resources
-from app.assembly.summary import summary
 from app.assembly.tool_names import tool_choice
 from app.assembly.trusting import unasked
 from app.extensions.bound import Bound, Brought
@@ -61,7 +62,7 @@ async def extend(
         bound.is_trusted = await assembled.project.counts_now()
         resources.choose()
         await extensions.reload(assembled.chosen.sources)
-        session.tools.choose(tool_choice(options, assembled.settings))
+        session.tools.choose(tool_choice(options, assembled.in_force.settings))
         look_for_model(assembled)
         await resources.discover(extensions, "reload")
         reloaded(extended)
@@ -86,9 +87,9 @@ async def extend(
         brought=Brought(session, assembled.choice, assembled.registry, assembled.workspace.exchange),
         settings=assembled.in_force.as_in_file,
         prompt_sections=assembled.prompt.extra_sections,
-        passed_variables=lambda: own_variables(assembled.settings.shell.shell_pass_environment),
+        passed_variables=lambda: own_variables(assembled.in_force.settings.shell.shell_pass_environment),
         cache_dir=paths.cache_dir,
-        is_trusted=assembled.trust.is_trusted,
+        is_trusted=assembled.project.decision.is_trusted,
         shutdown=shutdown,
         reload=reload,
         expand=resources.expand,
@@ -104,8 +105,8 @@ async def extend(
         options=options,
     )
     await _load(assembled, paths, options, extensions)
-    bound.is_trusted = assembled.trust.is_trusted
-    session.tools.choose(tool_choice(options, assembled.settings))
+    bound.is_trusted = assembled.project.decision.is_trusted
+    session.tools.choose(tool_choice(options, assembled.in_force.settings))
     if wrong := extended.catalogue.wrong_flags():
         raise UsageError(wrong[0])
     extended.options = options.without_values_of(extended.catalogue.valued_flags())
@@ -138,23 +139,23 @@ def _may_read(assembled: Assembled, source: Source) -> bool:
 async def _load(assembled: Assembled, paths: Paths, options: Options, extensions: Extensions) -> None:
     """Those that are not the project's first when they may be asked about it; then the project's, if trusted."""
     asked = asked_of(options)
-    if options.approve or options.no_approve or assembled.trust.question.is_empty:
+    if options.approve or options.no_approve or assembled.project.decision.question.is_empty:
         await extensions.load(assembled.chosen.sources)
         return
-    await extensions.load(choose(paths, assembled.settings, asked, is_trusted=False).sources)
+    await extensions.load(choose(paths, assembled.in_force.settings, asked, is_trusted=False).sources)
     await _ask_extensions(assembled, paths, asked, extensions)
     loaded = {extension.name for extension in extensions.hooked.loaded}
     await extensions.load([source for source in assembled.chosen.sources if source.name not in loaded])
 
 
 def _tell_unasked(assembled: Assembled, mode: Mode) -> None:
-    if mode != "tui" and (left_out := unasked(assembled.trust)) is not None:
+    if mode != "tui" and (left_out := unasked(assembled.project.decision)) is not None:
         assembled.session.events.notify(left_out, "warning")
 
 
 async def _vouched(assembled: Assembled, paths: Paths, options: Options) -> bool | None:
     """Whether an extension says yes to another folder, where nobody has decided about it."""
-    if assembled.trust.reason != "not-asked":
+    if assembled.project.decision.reason != "not-asked":
         return None
     return await _ask_extensions(assembled, paths, asked_of(options), assembled.extensions)
 
@@ -163,7 +164,7 @@ async def _ask_extensions(
     assembled: Assembled, paths: Paths, asked: Asked, extensions: Extensions
 ) -> bool | None:
     """Whether one of them vouches for the folder; None: none has an opinion. None of the folder's own is loaded."""
-    question = assembled.trust.question
+    question = assembled.project.decision.question
     answer = await extensions.hooked.emit(
         "project_trust",
         ProjectTrust(
@@ -196,4 +197,4 @@ def apply_trust(
     assembled.project.answer(Decision(is_trusted=is_trusted, reason=reason, question=question))
     for problem in assembled.in_force.trust(is_trusted):
         assembled.session.events.notify(str(problem), "warning")
-    assembled.chosen = choose(paths, assembled.settings, asked, is_trusted=is_trusted)
+    assembled.chosen = choose(paths, assembled.in_force.settings, asked, is_trusted=is_trusted)

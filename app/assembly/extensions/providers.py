@@ -1,10 +1,9 @@
 """The providers that extensions bring along, for those who open no session: lists of models, signing in."""
 
-from app.assembly.build import asked_of, extensions_for
+from app.assembly.extensions.extension_choice import chosen_for, extensions_for
 from app.assembly.opened import settings_of
 from app.assembly.options import Options
 from app.extensions.bound import make_known
-from app.extensions.loading.choosing import choose
 from app.extensions.registrations import Source
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
@@ -16,7 +15,7 @@ async def bring_providers(
 ) -> tuple[str, ...]:
     """Loads the extensions that a session here would have, and says what is wrong with them."""
     in_force, project = settings_of(options, paths)
-    chosen = choose(paths, in_force.settings, asked_of(options), is_trusted=project.decision.is_trusted)
+    chosen = chosen_for(options, paths, in_force.settings, is_trusted=project.decision.is_trusted)
     extensions = extensions_for(options, in_force)
 
     def may_read(source: Source) -> bool:

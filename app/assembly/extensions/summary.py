@@ -1,6 +1,6 @@
 """`--verbose`: what a session began with, one line each."""
 
-from app.assembly.build import Assembled
+from app.assembly.assembled import Assembled
 from app.extensions.runner import Extensions
 
 
@@ -11,7 +11,7 @@ def summary(assembled: Assembled, extensions: Extensions) -> str:
         "model": [state.model.key if state.model else "none"],
         "thinking": [state.thinking],
         "session": [str(state.file or "kept nowhere")],
-        "trusted": ["yes" if assembled.trust.is_trusted else "no"],
+        "trusted": ["yes" if assembled.project.decision.is_trusted else "no"],
         "tools": list(session.tools.active()),
         "context files": [str(file.path) for file in prompt.context_files.files],
         "skills": [skill.name for skill in prompt.skills.skills],

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from app.assembly.build import Assembled, asked_of, themes_of
+from app.assembly.assembled import Assembled
+from app.assembly.extensions.extension_choice import chosen_for
 from app.assembly.options import Options
+from app.assembly.prompt_and_themes import themes_of
 from app.extensions.hooks.payloads import ResourcesDiscover
-from app.extensions.loading.choosing import choose
 from app.extensions.runner import Extensions
 from app.resources.paths import Paths
 from app.resources.prompts import PromptTemplates, find_prompts
@@ -31,8 +32,11 @@ class Resources:
     def choose(self) -> None:
         """Looks again for extensions and for the places of everything else."""
         here = self._assembled
-        here.chosen = choose(
-            self._paths, here.settings, asked_of(self._options), is_trusted=here.trust.is_trusted
+        here.chosen = chosen_for(
+            self._options,
+            self._paths,
+            here.in_force.settings,
+            is_trusted=here.project.decision.is_trusted,
         )
         here.session.mcp.follow()
 
@@ -45,7 +49,7 @@ class Resources:
             skills, prompts, themes = map(
                 self._places, (named.skill_paths, named.prompt_paths, named.theme_paths)
             )
-        here, trust = self._assembled, self._assembled.trust
+        here, trust = self._assembled, self._assembled.project.decision
         self.prompts = self._find_prompts(prompts)
         more_skills = (*here.chosen.skills, *skills)
         fresh = msgspec.structs.replace(
@@ -63,7 +67,7 @@ class Resources:
             own = msgspec.structs.replace(self._paths, agent_dir=Path(os.devnull))
             return find_prompts(own, is_trusted=False, more=named)
         places = (*self._assembled.chosen.prompts, *more, *named)
-        return find_prompts(self._paths, is_trusted=self._assembled.trust.is_trusted, more=places)
+        return find_prompts(self._paths, is_trusted=self._assembled.project.decision.is_trusted, more=places)
 
     def _places(self, names: tuple[str, ...]) -> tuple[Path, ...]:
         return tuple(self._paths.cwd / Path(name).expanduser() for name in names)
@@ -72,7 +76,7 @@ class Resources:
         """What `/skill:name` or `/template` stands for."""
         here = self._assembled
         try:
-            enabled = here.settings.resources.enable_skill_commands and self._is_readable(text)
+            enabled = here.in_force.settings.resources.enable_skill_commands and self._is_readable(text)
             skill = here.prompt.skills.expand(text) if enabled else None
         except FileFault as problem:
             here.session.events.notify(str(problem), "error")
@@ -85,7 +89,7 @@ class Resources:
         if skill is None:
             return True
         own = here.in_force.without_project().resources.skills
-        named = self._places(tuple(set(here.settings.resources.skills) - set(own)))
+        named = self._places(tuple(set(here.in_force.settings.resources.skills) - set(own)))
         is_theirs = any(skill.path.is_relative_to(place) for place in (self._paths.top, *named))
         return not is_theirs or here.project.counts()
 
@@ -94,5 +98,5 @@ class Resources:
         from app.extensions.listing import file_commands  # noqa: PLC0415
 
         here = self._assembled
-        skills = here.prompt.skills.skills if here.settings.resources.enable_skill_commands else ()
+        skills = here.prompt.skills.skills if here.in_force.settings.resources.enable_skill_commands else ()
         return file_commands(self.prompts.templates, skills, self._paths)

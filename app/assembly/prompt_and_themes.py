@@ -1,0 +1,52 @@
+"""The system prompt and the themes of a session: what is found of them on disk, and what the command line names."""
+
+from pathlib import Path
+
+from app.assembly.options import Options, UsageError
+from app.engine.models.prompt_sources import SystemPromptOptions, SystemPromptSource
+from app.extensions.loading.choosing import Chosen
+from app.resources.paths import Paths, docs_dir
+from app.resources.themes import Themes, find_themes
+from app.resources.trust.project_trust import Decision
+from tools.files.presence import is_file
+
+
+def prompt_source(paths: Paths, options: Options, trust: Decision, chosen: Chosen) -> SystemPromptSource:
+    choice = SystemPromptOptions(
+        is_trusted=trust.is_trusted,
+        system=_text_or_file(options.system_prompt),
+        appended=tuple(text for given in options.append_system_prompt if (text := _text_or_file(given))),
+        use_context_files=not options.no_context_files,
+        use_skills=not options.no_skills,
+        skills=tuple(Path(path).expanduser().resolve() for path in options.skill),
+        more_skills=chosen.skills,
+        own_skills=(docs_dir() / "extending-bayou",),
+        docs_dir=docs_dir().as_posix(),
+    )
+    return SystemPromptSource(paths, choice)
+
+
+def _text_or_file(given: str | None) -> str | None:
+    if given is None:
+        return None
+    try:
+        path = Path(given).expanduser()
+        return path.read_text(encoding="utf-8") if is_file(path) else given
+    except (OSError, ValueError):
+        return given
+
+
+def themes_of(options: Options, paths: Paths, trust: Decision, more: tuple[Path, ...]) -> Themes:
+    """bayou's own, the person's, the project's and the named ones; with --no-themes only the first and the last."""
+    named = [paths.cwd / Path(path).expanduser() for path in options.theme]
+    if not options.no_themes:
+        return find_themes(paths, is_trusted=trust.is_trusted, more=[*more, *named])
+    return find_themes(paths, is_trusted=False, more=named, has_own=False)
+
+
+def with_theme(wanted: str | None, themes: Themes) -> Themes:
+    """Raises `UsageError` if the one that the command line wants is not among them."""
+    for name in (wanted or "").split("/"):
+        if name not in ("", "system", *themes.names):
+            raise UsageError(f"--use-theme: there is no theme '{name}'. Themes: {', '.join(themes.names)}.")
+    return themes

@@ -1,0 +1,73 @@
+"""The workspace of a session's tools, and who can be asked what they may do there."""
+
+from functools import partial
+
+from app.assembly.mapping import Repositories
+from app.assembly.trusting import TrustInProject, is_accepted
+from app.engine.core.model_choice import ModelChoice
+from app.engine.core.options import (
+    edit_mode,
+    kernel_settings,
+    read_settings,
+    shell_settings,
+)
+from app.engine.permissions.permission_context import PermissionContext, rules_from_settings
+from app.extensions.hooks.session_hooks import ExtensionHooks
+from app.resources.paths import Paths
+from app.resources.settings.in_force import InForce
+from app.sessions.log import SessionLog
+from app.sessions.old_outputs import drop_old_outputs, outputs_of
+from tools.files.artifacts import Artifacts
+from tools.running.user_shell.shell_snapshot import OwnShell
+from tools.workspace import Workspace
+
+
+def session_workspace(
+    paths: Paths,
+    in_force: InForce,
+    project: TrustInProject,
+    log: SessionLog,
+    hooks: ExtensionHooks,
+    choice: ModelChoice,
+    *,
+    has_person: bool,
+) -> Workspace:
+    folder, above = outputs_of(log)
+    own_shell = OwnShell(paths.cache_dir / "shell", paths.home)
+    roots = {paths.sessions_dir, *([folder.parent] if folder else [])}
+    return Workspace(
+        paths.cwd,
+        artifacts=Artifacts(
+            folder, above=above, working=paths.working_dir, before_first=lambda: drop_old_outputs(roots)
+        ),
+        shell=partial(shell_settings, in_force, project.counts_now, own_shell, has_person=has_person),
+        read=partial(read_settings, in_force),
+        kernel_settings=lambda: kernel_settings(in_force, project.counts_now, lambda: _is_harmless(project)),
+        edit_mode=partial(edit_mode, in_force, choice),
+        cache_dir=paths.cache_dir,
+        spawn_hook=hooks.before_spawn,
+        repositories=Repositories(
+            paths, in_force, project, lambda: rules_from_settings(in_force, standing_of(paths, project)).rules
+        ),
+    )
+
+
+def _is_harmless(project: TrustInProject) -> bool:
+    """Its person trusts it, or it has nothing to be trusted."""
+    return project.decision.is_trusted or project.decision.question.is_empty
+
+
+def standing_of(
+    paths: Paths, project: TrustInProject, can_ask: bool = False, ends_with_answer: bool = True
+) -> PermissionContext:
+    return PermissionContext(
+        asks="person" if can_ask else "nobody" if ends_with_answer else "program",
+        home=paths.home,
+        folder=lambda: paths.cwd,
+        agent_dir=paths.agent_dir,
+        sessions_dir=paths.sessions_dir,
+        is_trusted=lambda: project.decision.is_trusted,
+        counts_now=project.counts_now,
+        needs_no_trust=lambda: project.decision.reason == "nothing-to-trust",
+        is_accepted=lambda: is_accepted(project.decision),
+    )

@@ -34,7 +34,7 @@ def read_color(value: str | int) -> str:
         hue, saturation, lightness = map(float, match.groups())
         return _from_okhsl(hue, saturation / 100, lightness / 100)
     raise ColorError(
-        f"{value!r} is no colour: use #rgb, #rrggbb, oklch(L% C H), okhsl(H S% L%), a number from 0 to 255, "
+        f"{value!r} is not a colour: use #rgb, #rrggbb, oklch(L% C H), okhsl(H S% L%), a number from 0 to 255, "
         "the name of one of the theme's vars, or an empty text"
     )
 
@@ -91,7 +91,7 @@ def _hex(red: float, green: float, blue: float) -> str:
 
 def _indexed(number: int) -> str:
     if not 0 <= number <= 255:
-        raise ColorError(f"{number} is no colour of the 256")
+        raise ColorError(f"{number} is not one of the 256 colours")
     if number < 16:
         return _SYSTEM[number]
     if number >= 232:

@@ -277,7 +277,7 @@ def _resolve(spec: ThemeSpec, value: Color) -> str:
         if not isinstance(value, str) or value not in spec.vars:
             return read_color(value)
         value = spec.vars[value]
-    raise ColorError(f"{value!r} names itself in a circle")
+    raise ColorError(f"{value!r} refers to itself")
 
 
 def _kebab(colors: dict[str, str]) -> dict[str, str]:

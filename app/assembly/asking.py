@@ -10,10 +10,10 @@ from app.resources.trust.project_trust import Question, question_for, remember
 from app.values.unable import FileFault
 from tools.text import spelled_out
 
-LATER = "Decide later: nothing of it counts until then"
+LATER = "Decide later: ignored until you decide"
 YES = "Trust this folder"
 NO = "Do not trust it, and do not ask again"
-_TOO_MUCH = "Some of it is too much to vouch for, so that there is no yes to it here."
+_TOO_MUCH = "Some of it is too large to check, so it cannot be trusted here."
 
 
 class TrustAsked:
@@ -60,9 +60,7 @@ class TrustAsked:
             return
         await session.wait_until_idle()
         if (await asyncio.to_thread(question_for, self._paths)).fingerprint != question.fingerprint:
-            session.events.notify(
-                "The folder has changed since it was asked about, so that answer does not count."
-            )
+            session.events.notify("The folder has changed since the question, so the answer was ignored.")
             self._asking = None
             self.begin()
             return
@@ -76,6 +74,6 @@ class TrustAsked:
 
 def _told(question: Question) -> str:
     """All of it, in what every client shows."""
-    lines = [f"Trust {spelled_out(str(question.folder))}? It brings along:"]
+    lines = [f"Trust {spelled_out(str(question.folder))}? It has files that would run or apply:"]
     lines += [f"  {item.line}" for item in question.items]
     return "\n".join([*lines, *([_TOO_MUCH] if question.too_much else [])])

@@ -51,7 +51,7 @@ async def close_quietly(session: Session, tell: Callable[[str], object] = print_
     try:
         await asyncio.wait_for(_end(session, tell), timeout=1.5)
     except TimeoutError:
-        tell("something did not end in time and was left behind")
+        tell("some work did not end in time and was abandoned")
 
 
 async def _end(session: Session, tell: Callable[[str], object]) -> None:

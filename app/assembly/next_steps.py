@@ -63,7 +63,7 @@ class NextSteps(msgspec.Struct, frozen=True):
                     f"{provider} no longer has {message.model}, or not for this key", self._model("another")
                 )
             case "server":
-                return _sentences(f"The trouble is at {provider}", self._model("a model of another provider"))
+                return _sentences(f"The problem is at {provider}", self._model("a model of another provider"))
             case "other":
                 return _sentences(self._model("another model")) if not _has_advice(text) else ""
             case _:
@@ -117,7 +117,7 @@ def key_origin(source: Source, variable: str) -> str:
         case "environment":
             return f"{variable} of the environment"
         case "surroundings":
-            return "what this machine holds for its cloud"
+            return "the cloud credentials of this machine"
         case _:
             assert_never(source)
 
@@ -142,7 +142,7 @@ def _about_network(text: str, other: str) -> str:
         return _sentences(
             "Is this machine on the network, and does it need a proxy (the setting httpProxy)?", other
         )
-    return _sentences("The connection did not hold: nothing of the conversation is lost", other)
+    return _sentences("The connection was lost; the conversation is complete", other)
 
 
 def _has_advice(text: str) -> bool:

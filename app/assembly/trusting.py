@@ -53,16 +53,16 @@ def unasked(decision: Decision) -> str | None:
         return None
     return (
         f"This folder is not trusted, so nothing of its own is used ({_named(decision.question.items)}). The full "
-        "screen asks about it, and so does RPC; --approve trusts it for one run, --no-approve leaves this line out."
+        "screen and RPC ask about it; --approve trusts it for one run, --no-approve hides this line."
     )
 
 
 def _change(now: Decision, before: Decision) -> str:
     items = new_in(now.question, before.question)
-    what = _named(items) if items else "something was taken away"
+    what = _named(items) if items else "something was removed"
     return (
-        f"What this folder brings along has changed ({what}). Nothing of that counts before you have said yes: "
-        "/trust asks, --approve allows it for one run."
+        f"What this folder brings along has changed ({what}). They are "
+        "ignored until you trust them: /trust, or --approve for one run."
     )
 
 

@@ -132,7 +132,7 @@ _SECTIONS = {
     "tools": "list of tools",
     "rules": "rules",
     "docs": "where bayou's pages are",
-    "addendum": "what was appended",
+    "addendum": "appended prompt",
     "project_context": "context files",
     "skills": "list of skills",
     "active_skills": "skills in use",
@@ -211,7 +211,7 @@ def _message_kind(message: Message) -> str:
         case BashExecutionMessage():
             return "your commands"
         case CompactionSummaryMessage():
-            return "summary of what was compacted"
+            return "compaction summary"
         case BranchSummaryMessage():
             return "summaries of branches"
         case CustomMessage():

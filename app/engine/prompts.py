@@ -137,7 +137,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
         marks = self.masking.marks_in(text_of(masked.content))
         count = f"{len(marks)} secret{'s' if len(marks) > 1 else ''}"
         self.telling.warn(
-            f"{count} in your prompt masked: {', '.join(marks)}. /unmask sends it as it is, /secrets says what is none."
+            f"{count} in your prompt masked: {', '.join(marks)}. /unmask sends it anyway, /secrets marks false alarms."
         )
         return masked
 

@@ -104,7 +104,7 @@ class Runner:
     def start(self, prompts: Sequence[Message]) -> None:
         """Starts a run with `prompts`; without prompts it continues the conversation."""
         if self.is_running:
-            raise RuntimeError("A run is already under way.")
+            raise RuntimeError("A run is already in progress.")
         self._abort = Abort()
         self._begun = OpenRunEvents()
         self._attempt = 0

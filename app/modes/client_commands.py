@@ -45,19 +45,19 @@ class ClientCommands:
         return await self._ask("ask_beside", question=question)
 
     async def draft_handoff(self, goal: str) -> str:
-        """Write the first prompt of a session that goes on from here towards a goal. Nothing is begun."""
+        """Write the first prompt of a new session for a goal. Nothing is begun."""
         return await self._ask("draft_handoff", goal=goal)
 
     async def steer(self, message: str, images: Sequence[Image] = ()) -> Disposition:
-        """Queue a message for before the next request."""
+        """Queue a message for the next request."""
         return await self._ask("steer", message=message, images=images)
 
     async def follow_up(self, message: str, images: Sequence[Image] = ()) -> Disposition:
-        """Queue a message for when the agent would stop."""
+        """Queue a message for the end of the run."""
         return await self._ask("follow_up", message=message, images=images)
 
     async def abort(self) -> None:
-        """Stop what is under way. Answers once it has settled."""
+        """Stop the running work. Responds once it has settled."""
         return await self._ask("abort")
 
     async def abort_and_prompt(self, message: str, images: Sequence[Image] = ()) -> Disposition:
@@ -69,11 +69,11 @@ class ClientCommands:
         return await self._ask("clear_queue")
 
     async def set_steering_mode(self, mode: QueueMode) -> None:
-        """How many steering messages go at once."""
+        """How many steering messages are delivered at once."""
         return await self._ask("set_steering_mode", mode=mode)
 
     async def set_follow_up_mode(self, mode: QueueMode) -> None:
-        """How many follow-ups go at once."""
+        """How many follow-ups are delivered at once."""
         return await self._ask("set_follow_up_mode", mode=mode)
 
     async def set_interrupt_mode(self, mode: InterruptMode) -> None:
@@ -85,11 +85,11 @@ class ClientCommands:
         return await self._ask("set_auto_retry", enabled=enabled)
 
     async def abort_retry(self) -> None:
-        """Give up a retry that is waiting."""
+        """Cancel a waiting retry."""
         return await self._ask("abort_retry")
 
     async def retry_now(self) -> None:
-        """Do not wait for the retry's delay."""
+        """Retry now instead of waiting."""
         return await self._ask("retry_now")
 
     async def compact(self, custom_instructions: str | None = None) -> CompactionResult:
@@ -135,7 +135,7 @@ class ClientCommands:
         return await self._ask("abort_eval")
 
     async def restart_kernel(self) -> bool:
-        """Begin with an empty kernel. What cells defined is gone. False: none runs."""
+        """Restart the kernel with no names. What cells defined is gone. False: none runs."""
         return await self._ask("restart_kernel")
 
     async def get_kernel(self) -> results.Kernel:
@@ -151,7 +151,7 @@ class ClientCommands:
         return await self._ask("review", what=what)
 
     async def get_state(self) -> results.State:
-        """What the session is set to and doing."""
+        """The session's settings and activity."""
         return await self._ask("get_state")
 
     async def set_model(self, provider: str, model_id: str) -> Model:
@@ -203,7 +203,7 @@ class ClientCommands:
         return await self._ask("get_last_assistant_text")
 
     async def get_commands(self) -> Sequence[results.CommandInfo]:
-        """What `/name` can stand for in a prompt."""
+        """Slash commands, prompt templates and skills."""
         return await self._ask("get_commands")
 
     async def export_html(self, output_path: str | None = None) -> str:
@@ -219,27 +219,27 @@ class ClientCommands:
         return await self._ask("set_plan_mode", is_on=is_on)
 
     async def set_approvals(self, answers: Literal["ask", "deny"]) -> None:
-        """Say whether questions of the gate are answered. `ask`, or `deny`: what would be asked is refused at once."""
+        """Say whether this client answers questions. `ask`, or `deny`: what would be asked is refused at once."""
         return await self._ask("set_approvals", answers=answers)
 
     async def get_permissions(self) -> results.Permissions:
-        """Mode, rules and the last verdicts."""
+        """Permission mode, rules and recent decisions."""
         return await self._ask("get_permissions")
 
     async def get_sandbox(self) -> results.Sandbox:
-        """What the agent's commands can write, see and reach."""
+        """What the agent's commands can read, write and reach."""
         return await self._ask("get_sandbox")
 
     async def get_secrets(self) -> Sequence[results.SecretMasked]:
-        """What was masked in this session."""
+        """Secrets masked in this session."""
         return await self._ask("get_secrets")
 
     async def call_no_secret(self, digest: str) -> None:
-        """Say that something masked is no secret. It is shown from now on; `digest` is the last part of its mark."""
+        """Mark a masked value as a false alarm. It is shown from now on; `digest` is the last part of its mark."""
         return await self._ask("call_no_secret", digest=digest)
 
     async def unmask(self) -> Disposition:
-        """Send the last prompt that was masked as it is."""
+        """Send the last masked prompt unmasked."""
         return await self._ask("unmask")
 
     async def list_jobs(self) -> Sequence[results.JobInfo]:
@@ -339,11 +339,11 @@ class ClientCommands:
         return await self._ask("undo_compaction")
 
     async def set_label(self, entry_id: str, label: str | None = None) -> None:
-        """Label an entry, or take its label away."""
+        """Set or remove the label of an entry."""
         return await self._ask("set_label", entry_id=entry_id, label=label)
 
     async def get_file_changes(self) -> Sequence[results.RestoreRow]:
-        """What this branch did to files."""
+        """File changes on this branch."""
         return await self._ask("get_file_changes")
 
     async def get_diff(
@@ -356,17 +356,17 @@ class ClientCommands:
         return await self._ask("get_diff", of=of, entry_id=entry_id, patch=patch)
 
     async def preview_undo(self, count: int = 1, diffs: bool = False) -> results.RestorePreview:
-        """What an undo of files would do. Of the last prompts that changed any. Nothing is changed."""
+        """Preview an undo of file changes. Of the last prompts that changed any. Nothing is changed."""
         return await self._ask("preview_undo", count=count, diffs=diffs)
 
     async def preview_redo(self, diffs: bool = False) -> results.RestorePreview:
-        """What taking the last restore back would do."""
+        """Preview a redo."""
         return await self._ask("preview_redo", diffs=diffs)
 
     async def preview_restore(
         self, entry_id: str | None = None, diffs: bool = False
     ) -> results.RestorePreview:
-        """What putting files back would do. As they were at an entry; without one, before everything."""
+        """Preview a restore of files. As they were at an entry; without one, before everything."""
         return await self._ask("preview_restore", entry_id=entry_id, diffs=diffs)
 
     async def undo_files(
@@ -384,7 +384,7 @@ class ClientCommands:
     async def restore_files(
         self, entry_id: str | None = None, choices: dict[str, Choice] | None = None, digest: str | None = None
     ) -> results.RestoredFiles:
-        """Put files back as they were at an entry. Without one, before everything."""
+        """Restore files to an entry. Without one, before everything."""
         return await self._ask("restore_files", entry_id=entry_id, choices=choices, digest=digest)
 
     async def list_pending(self) -> Sequence[PendingAction]:
@@ -398,11 +398,11 @@ class ClientCommands:
         return await self._ask("resolve_pending", action=action, reason=reason, pending_id=pending_id)
 
     async def get_mcp_servers(self) -> Sequence[ServerView]:
-        """MCP servers, with their tools and how they stand. As far as is known: none is contacted."""
+        """MCP servers with their tools and states. As far as is known: none is contacted."""
         return await self._ask("get_mcp_servers")
 
     async def mcp_test(self, name: str) -> ServerView:
-        """Connect to an MCP server anew and ask for everything that it offers."""
+        """Reconnect to an MCP server and list everything it offers."""
         return await self._ask("mcp_test", name=name)
 
     async def mcp_set(

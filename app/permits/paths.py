@@ -82,7 +82,7 @@ class PathGround:
                 return forbidden(f"reads {self.shown(path)}, which holds secrets")
             if place.hides_secrets:
                 return SAFE
-            return contained("reads a file that is only known when it runs")
+            return contained("reads a computed path")
         elsewhere = _ELSEWHERE.fullmatch(path)
         if elsewhere:
             return network(f"connects to {readable(elsewhere[1])}")
@@ -116,7 +116,7 @@ class PathGround:
         if UNKNOWN in path:
             known = path[: path.index(UNKNOWN)].rpartition("/")[0]
             where = f" below {self.shown(known)}" if is_real and known else ""
-            return contained(f"writes a file{where} that is only known when it runs")
+            return contained(f"writes a file{where} whose path is computed")
         where = ", outside the workspace" if is_real and not self.is_inside(path) else ""
         return contained(f"writes {self.shown(path)}{where}")
 
@@ -156,8 +156,8 @@ class PathGround:
         place = self.place
         if UNKNOWN in path:
             if deeply:
-                return forbidden(f"{deed} recursively what is only known when it runs")
-            return contained(f"{deed} what is only known when it runs")
+                return forbidden(f"{deed} recursively a computed path")
+            return contained(f"{deed} a computed path")
         held = [place.workspace, *place.temporary]
         if any(root == path or root.startswith(path.rstrip("/") + "/") for root in held):
             return forbidden(f"{deed} {self.shown(path)}, which holds the workspace or all temporary files")

@@ -97,7 +97,7 @@ class CurrentTheme:
         if theme is None or file is None:
             return problem
         if not self._counts(file):
-            return f"The theme '{name}' has changed or is new here, and does not count before /trust."
+            return f"The theme '{name}' is new or has changed; trust it first with /trust."
         if self._app.no_color:
             return None if name == PLAIN else f"NO_COLOR is set: '{name}' cannot be seen while it is."
         if theme.name == self._app.theme and file.stamp() == self._stamp:

@@ -141,7 +141,7 @@ def test_above_a_limit_nothing_can_be_vouched_for(what: str, paths: Paths, folde
             file.truncate(MOST_BYTES + 1)
     question = question_for(paths)
     assert [item.path for item in question.too_much] == [".bayou/extensions/one"]
-    with pytest.raises(Exception, match="more than anybody can vouch for"):
+    with pytest.raises(Exception, match="more files than bayou can check"):
         remember(paths, question, is_trusted=True)
     assert not trusted_now(paths)
 

@@ -230,7 +230,7 @@ PAGE = (
     ),
     Step("tui.altScreen.nextPrompt", lambda app: app.transcript.scroll_offset.y > 0, ("ctrl+home",)),
     Step("app.clear", lambda app: app.editor.model.is_blank, ("x",)),
-    Step("app.retry", tells("nothing to try again")),
+    Step("app.retry", tells("nothing to retry")),
     Step("app.compaction.undo", tells("compact")),
     Step("app.interrupt", opens("Session tree"), ("escape",)),
 )

@@ -77,7 +77,7 @@ class TerminalScreen(ModalScreen[None]):
         Binding(
             "f12",
             "send_escape",
-            "Escape; ends a program of your own",
+            "Send Escape; ends a program that you started",
             priority=True,
             show=False,
             id="app.terminal.escape",

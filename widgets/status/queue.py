@@ -36,7 +36,7 @@ class QueueView(Widget, can_focus=True):
         Binding("shift+down,J", "shift(1)", "Later", show=False, id="app.queue.later"),
         Binding("enter,e", "edit", "Edit", show=False, id="app.queue.edit"),
         Binding("delete,backspace,x", "remove", "Remove", show=False, id="app.queue.remove"),
-        Binding("tab,s", "switch", "Steer or follow up", show=False, id="app.queue.switch"),
+        Binding("tab,s", "switch", "Switch: steer or follow up", show=False, id="app.queue.switch"),
         Binding("escape", "leave", "Back", show=False, id="app.queue.leave"),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {

@@ -166,9 +166,9 @@ def edit_externally(
         code, problem = _run([*command, str(path)], env)
     app.refresh(layout=True)
     if problem:
-        return None, f"{command[0]} cannot be started: {problem}. Name another in $EDITOR."
+        return None, f"{command[0]} cannot be started: {problem}. Set another editor in $EDITOR."
     if code:
-        return None, f"{command[0]} ended with {code}; the prompt is as it was"
+        return None, f"{command[0]} ended with {code}; the prompt was not changed"
     return path.read_text(encoding="utf-8", errors="replace").removesuffix("\n"), ""
 
 
@@ -200,7 +200,7 @@ def open_externally(
         code, problem = _run(opened_at(command, path, line), env)
     app.refresh(layout=True)
     if problem:
-        return f"{command[0]} cannot be started: {problem}. Name another in $EDITOR."
+        return f"{command[0]} cannot be started: {problem}. Set another editor in $EDITOR."
     return f"{command[0]} ended with {code}" if code else ""
 
 

@@ -134,7 +134,7 @@ def _previewed(asked: _Asked, plan: Plan) -> int:
         if asked.diff and row.state in ("ready", "conflict"):
             print_text(plan.diff(row.path))
     for before, after in plan.heads:
-        print_line(f"git's head went from {before} to {after}, and stays there: files only.")
+        print_line(f"git's head moved from {before} to {after} and stays there: only files are restored.")
     ready = sum(asked.choices.get(row.path, row.choice) != "keep" for row in rows)
     print_line(f"Nothing is changed yet. With --yes: {_count(ready)} put back.")
     return 0

@@ -1,6 +1,6 @@
 """Defines session commands: operations that every interface offers, each written once as a function.
 
-    @command("Queue a message for before the next request", answer="disposition")
+    @command("Queue a message for the next request", answer="disposition")
     async def steer(session: Session, message: str, images: Sequence[Image] = ()) -> Disposition:
 
 The function gives the command its name, parameters and result. The camel-case JSON fields of requests and

@@ -13,7 +13,7 @@ from app.values.todos import TodoPhase
 from app.values.unable import Unable
 
 
-@command("What the session is set to and doing")
+@command("The session's settings and activity")
 async def get_state(session: Session) -> results.State:
     state, head = session.state, session.requests.head()
     return without_none(
@@ -138,7 +138,7 @@ async def get_last_assistant_text(session: Session) -> str | None:
     return None
 
 
-@command("What `/name` can stand for in a prompt", answer="commands")
+@command("Slash commands, prompt templates and skills", answer="commands")
 async def get_commands(session: Session) -> Sequence[results.CommandInfo]:
     return list(session.commands())
 

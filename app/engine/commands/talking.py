@@ -35,7 +35,7 @@ async def ask_beside(session: Session, question: str) -> str:
 
 
 @command(
-    "Write the first prompt of a session that goes on from here towards a goal",
+    "Write the first prompt of a new session for a goal",
     "Nothing is begun.",
     answer="text",
 )
@@ -43,17 +43,17 @@ async def draft_handoff(session: Session, goal: str) -> str:
     return await session.side_questions.draft_handoff(goal)
 
 
-@command("Queue a message for before the next request", answer="disposition")
+@command("Queue a message for the next request", answer="disposition")
 async def steer(session: Session, message: str, images: Sequence[Image] = ()) -> Disposition:
     return await session.queue("steering", message, images, source="rpc")
 
 
-@command("Queue a message for when the agent would stop", answer="disposition")
+@command("Queue a message for the end of the run", answer="disposition")
 async def follow_up(session: Session, message: str, images: Sequence[Image] = ()) -> Disposition:
     return await session.queue("follow_up", message, images, source="rpc")
 
 
-@command("Stop what is under way", "Answers once it has settled.", stops=True)
+@command("Stop the running work", "Responds once it has settled.", stops=True)
 async def abort(session: Session) -> None:
     await session.abort()
 
@@ -70,12 +70,12 @@ async def clear_queue(session: Session) -> results.Removed:
     return {"steering": list(steering), "followUp": list(follow_ups)}
 
 
-@command("How many steering messages go at once")
+@command("How many steering messages are delivered at once")
 async def set_steering_mode(session: Session, mode: QueueMode) -> None:
     session.settings.keep("steeringMode", mode)
 
 
-@command("How many follow-ups go at once")
+@command("How many follow-ups are delivered at once")
 async def set_follow_up_mode(session: Session, mode: QueueMode) -> None:
     session.settings.keep("followUpMode", mode)
 
@@ -90,12 +90,12 @@ async def set_auto_retry(session: Session, enabled: bool) -> None:
     session.settings.keep("retry.enabled", enabled)
 
 
-@command("Give up a retry that is waiting", stops=True)
+@command("Cancel a waiting retry", stops=True)
 async def abort_retry(session: Session) -> None:
     session.retry_countdown.cancel()
 
 
-@command("Do not wait for the retry's delay")
+@command("Retry now instead of waiting")
 async def retry_now(session: Session) -> None:
     session.retry_countdown.retry_now()
 

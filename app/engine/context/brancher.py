@@ -43,7 +43,7 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
         `before_moving` is awaited last, when only it can still stop the move."""
         log = self.conversation.log
         leaving = self._request(log.leaf_id, target_id, wish)
-        opinion = await self._ask_hooks(leaving, "Going there was stopped by an extension.")
+        opinion = await self._ask_hooks(leaving, "An extension cancelled the move.")
         wish = opinion.changed(wish)
         written, files = _extension_summary(opinion), FileLists()
         if written is not None or (wish.summarise and leaving.messages):
@@ -64,7 +64,7 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
         merging = self._request(leaf_id, log.leaf_id, wish)
         if not merging.messages:
             raise SummaryFailed("That branch holds nothing that is not in this one.")
-        opinion = await self._ask_hooks(merging, "The merge was stopped by an extension.")
+        opinion = await self._ask_hooks(merging, "An extension cancelled the merge.")
         wish = opinion.changed(wish)
         files = await self._files(merging.entries)
         written = _extension_summary(opinion) or await self._write(merging.entries, wish, files)

@@ -346,7 +346,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         if self.is_full:
             self._is_stuck = True
             await self._warn_stuck(
-                "After compaction the context is still nearly full, so it is not compacted again by itself."
+                "After compaction the context is still nearly full, so it is not compacted again automatically."
             )
 
     async def _warn_stuck(self, text: str, *, has_failed: bool = False) -> None:
@@ -356,8 +356,8 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             return
         self._has_warned_stuck = True
         helps = (
-            " What helps: /context shows what fills it and takes single messages out, /new begins another session, "
-            "and a model with a larger window (/model) takes more."
+            " What helps: /context drops large results, /new starts another session, "
+            "and /model chooses a model with a larger window."
             if not has_failed
             else ""
         )

@@ -15,7 +15,7 @@ from app.undo.session_undo import FilesMoved
 from app.values.unable import Unable
 
 
-@command("What this branch did to files", answer="files")
+@command("File changes on this branch", answer="files")
 async def get_file_changes(session: Session) -> Sequence[results.RestoreRow]:
     plan = await session.restoring.preview(ToEntry(entry_id=None))
     return await _preview_rows(plan, diffs=False)
@@ -56,17 +56,17 @@ async def get_diff(
     )
 
 
-@command("What an undo of files would do", "Of the last prompts that changed any. Nothing is changed.")
+@command("Preview an undo of file changes", "Of the last prompts that changed any. Nothing is changed.")
 async def preview_undo(session: Session, count: int = 1, diffs: bool = False) -> results.RestorePreview:
     return await _preview(session, _undo(count), diffs)
 
 
-@command("What taking the last restore back would do")
+@command("Preview a redo")
 async def preview_redo(session: Session, diffs: bool = False) -> results.RestorePreview:
     return await _preview(session, RedoRestore(), diffs)
 
 
-@command("What putting files back would do", "As they were at an entry; without one, before everything.")
+@command("Preview a restore of files", "As they were at an entry; without one, before everything.")
 async def preview_restore(
     session: Session, entry_id: str | None = None, diffs: bool = False
 ) -> results.RestorePreview:
@@ -91,7 +91,7 @@ async def redo_files(
 
 
 @command(
-    "Put files back as they were at an entry",
+    "Restore files to an entry",
     "Without one, before everything.",
 )
 async def restore_files(

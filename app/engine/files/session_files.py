@@ -298,7 +298,7 @@ class SessionFiles:
                     count, all_of_them = data.total, data.total + len(data.kept)
                     words.append(
                         f"A restore was interrupted after {count} of {all_of_them} files: /undo finishes it, "
-                        "/redo takes it back."
+                        "/redo reverts it."
                     )
             elif data.changes or data.uncovered:
                 self._record(FILES, data)
@@ -410,4 +410,4 @@ def _summary_of_changes(data: FilesData) -> str:
     if not count:
         return f"bayou ended while {who} ran. What it changed meanwhile is not known, and /undo cannot put it back."
     files = f"{count} file{'' if count == 1 else 's'}"
-    return f"bayou ended while {who} changed {files}. What was changed is in the session: /undo knows it."
+    return f"bayou ended while {who} changed {files}. The changes are in the session: /undo can undo them."

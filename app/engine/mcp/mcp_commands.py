@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @command(
-    "MCP servers, with their tools and how they stand",
+    "MCP servers with their tools and states",
     "As far as is known: none is contacted.",
     answer="servers",
 )
@@ -29,7 +29,7 @@ async def get_mcp_servers(session: Session) -> Sequence[ServerView]:
     return session.mcp.servers()
 
 
-@command("Connect to an MCP server anew and ask for everything that it offers", answer="server")
+@command("Reconnect to an MCP server and list everything it offers", answer="server")
 async def mcp_test(session: Session, name: str) -> ServerView:
     return await session.mcp.test(name)
 
@@ -199,7 +199,7 @@ async def run_mcp_command(servers: McpServers, text: str, ui: "SignInUi | None" 
             return servers.changes.enable(name, verb == "enable")
         case "restart":
             view = await servers.restart(name)
-            return f'Server "{view.name}" was restarted; it is connected when it is needed.'
+            return f'Server "{view.name}" was restarted; it connects on next use.'
         case "login":
             if ui is None:
                 raise Unable(f"Signing in needs a terminal. Run: bayou mcp login {name}")
@@ -211,7 +211,7 @@ async def run_mcp_command(servers: McpServers, text: str, ui: "SignInUi | None" 
             return servers.changes.remove(name)
         case _:
             view = servers.server(name)
-            said = "\n".join(view.stderr) or "It has written nothing."
+            said = "\n".join(view.stderr) or "It has no output."
             return f"{said}\n({view.log})" if view.log else said
 
 

@@ -22,14 +22,14 @@ async def set_plan_mode(session: Session, is_on: bool = True) -> None:
 
 
 @command(
-    "Say whether questions of the gate are answered",
+    "Say whether this client answers questions",
     "`ask`, or `deny`: what would be asked is refused at once.",
 )
 async def set_approvals(session: Session, answers: Literal["ask", "deny"]) -> None:
     session.permissions.answering.set_program(answers)
 
 
-@command("Mode, rules and the last verdicts")
+@command("Permission mode, rules and recent decisions")
 async def get_permissions(session: Session) -> results.Permissions:
     now = session.permissions.view()
     return {
@@ -51,7 +51,7 @@ async def get_permissions(session: Session) -> results.Permissions:
     }
 
 
-@command("What the agent's commands can write, see and reach")
+@command("What the agent's commands can read, write and reach")
 async def get_sandbox(session: Session) -> results.Sandbox:
     now = session.permissions.boxes.state()
     return {

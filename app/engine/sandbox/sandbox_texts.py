@@ -8,18 +8,18 @@ from tools.box.plan import Step
 STEP_WORDS: Final[dict[Step, str]] = {
     "namespaces": "all of it: own mounts and network, Landlock, filtered system calls",
     "namespaces without landlock": "own mounts and network, filtered system calls; signals reach other programs",
-    "landlock": "a part: places by Landlock, no sockets; nothing inside the workspace is protected",
+    "landlock": "partial sandbox: Landlock for files, no sockets; nothing inside the workspace is protected",
     "seatbelt": "a part: places and network by `sandbox-exec`; not tested yet",
     "none": "nothing",
 }
 SETTING_WORDS: Final = {
-    "auto": "the agent's commands run in it, as far as this system can, unless everything may run unasked",
-    "required": "in every mode, and nothing runs where not all of it can be had",
-    "off": "commands run as you would run them",
+    "auto": "the agent's commands run in the sandbox if the system supports it, except in mode full",
+    "required": "commands run only in a full sandbox, in every mode",
+    "off": "no sandbox",
 }
 NETWORK_WORDS: Final = {
-    "off": "only what the session itself started",
-    "listed": "what the session itself started, and hosts that you or rules allow",
+    "off": "only servers that the session started",
+    "listed": "servers that the session started, and hosts that you or rules allow",
     "open": "everything",
 }
 
@@ -32,7 +32,7 @@ def state_line(state: SandboxState) -> str:
         return "no sandbox: the setting sandbox.mode is off"
     if state.step == "none":
         return f"no sandbox: {state.why}"
-    return "no sandbox: in the mode full everything runs as you would run it"
+    return "no sandbox: mode full does not use it"
 
 
 def state_lines(state: SandboxState) -> list[str]:

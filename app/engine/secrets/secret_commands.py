@@ -8,7 +8,7 @@ from app.engine.prompts import Disposition
 from app.engine.session import Session
 
 
-@command("What was masked in this session", answer="secrets")
+@command("Secrets masked in this session", answer="secrets")
 async def get_secrets(session: Session) -> Sequence[results.SecretMasked]:
     return [
         {"mark": one.mark, "kind": one.kind, "digest": one.digest, "where": one.where, "count": one.count}
@@ -17,13 +17,13 @@ async def get_secrets(session: Session) -> Sequence[results.SecretMasked]:
 
 
 @command(
-    "Say that something masked is no secret",
+    "Mark a masked value as a false alarm",
     "It is shown from now on; `digest` is the last part of its mark.",
 )
 async def call_no_secret(session: Session, digest: str) -> None:
     session.secrets.call_no_secret(digest)
 
 
-@command("Send the last prompt that was masked as it is", answer="disposition")
+@command("Send the last masked prompt unmasked", answer="disposition")
 async def unmask(session: Session) -> Disposition:
     return await session.unmask()

@@ -260,12 +260,10 @@ def custom_patterns(patterns: Iterable[str]) -> tuple[tuple[Own, ...], tuple[str
         try:
             compiled = re.compile(pattern.strip())
         except re.error as problem:
-            problems.append(f"secrets.patterns: {text} is no expression: {problem}.")
+            problems.append(f"secrets.patterns: {text} is not a regular expression: {problem}.")
             continue
         if not colon or not kind.strip() or not pattern.strip() or compiled.match("") is not None:
-            problems.append(
-                f"secrets.patterns: {text} is not of the form KIND: EXPRESSION, or fits nothing at all."
-            )
+            problems.append(f"secrets.patterns: {text} must be KIND: EXPRESSION, and must match some text.")
             continue
         found.append(Own(kind.strip(), compiled))
     return tuple(found), tuple(problems)

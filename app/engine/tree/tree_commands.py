@@ -197,7 +197,7 @@ def _catch_stopped_navigation() -> Generator[None]:
         return
 
 
-@command("Label an entry, or take its label away")
+@command("Set or remove the label of an entry")
 async def set_label(session: Session, entry_id: str, label: str | None = None) -> None:
     require_entry(session, entry_id)
     session.log.set_label(entry_id, label)

@@ -42,7 +42,7 @@ async def abort_eval(session: Session) -> None:
 
 
 @command(
-    "Begin with an empty kernel",
+    "Restart the kernel with no names",
     "What cells defined is gone. False: none runs.",
     answer="restarted",
     stops=True,

@@ -71,7 +71,7 @@ class Call:
 
 Judge = Callable[[Call], "list[Finding]"]
 Table = dict[str, Judge]
-NOT_SURE: Final = contained("not every option of it is known")
+NOT_SURE: Final = contained("has unknown options")
 
 
 class ReadingProgram(msgspec.Struct, frozen=True, kw_only=True):

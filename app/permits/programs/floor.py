@@ -8,9 +8,9 @@ from app.permits.programs.calls import Call, Judge, Table, always, by_verb, tabl
 from app.permits.programs.options import row, take
 from app.permits.words import UNKNOWN, Word, names
 
-_RIGHTS: Final = always(forbidden("runs with other rights"))
-_LATER: Final = always(forbidden("changes what runs later"))
-_MACHINE: Final = always(forbidden("changes the machine"))
+_RIGHTS: Final = always(forbidden("runs as another user"))
+_LATER: Final = always(forbidden("changes files that run later"))
+_MACHINE: Final = always(forbidden("changes the system"))
 
 
 def acts(verbs: str, why: str, *, bare: bool = False) -> Judge:
@@ -68,7 +68,7 @@ def _hosting(call: Call) -> list[Finding]:
         changes = method != "GET" or (
             (fields or taken.has("input")) and not is_query and not taken.has("X", "method")
         )
-        return [forbidden("a request that changes something for others")] if changes else []
+        return [forbidden("a request that changes data on a server")] if changes else []
     if said[0] == "auth" and said[1:2] == ["status"]:
         return []
     if len(said) < 2 or said[1] in _HOSTING_READS:
@@ -88,18 +88,20 @@ def _container(call: Call) -> list[Finding]:
     if re.search(
         r"(?:^| )(?:--privileged|--cap-add|--device|--security-opt|--volumes-from|--push)\b", joined
     ):
-        found.append(forbidden("the container gets the machine, or an image is published"))
+        found.append(forbidden("gives a container access to the machine, or publishes an image"))
     if re.search(r"--(?:pid|ipc|uts|userns|cgroupns|network|net)[= ]host\b", joined):
-        found.append(forbidden("the container gets the machine"))
+        found.append(forbidden("gives a container access to the machine"))
     for path in re.findall(r"(?:^| )(?:-v|--volume|--mount)[ =](?:\S*?(?:src|source)=)?([^\s:,]+)", joined):
         if path.startswith(("/", ".", "~")) and ("docker.sock" in path or call.ground.is_outside(Word(path))):
-            found.append(forbidden(f"the container gets {call.ground.shown(path)}"))
+            found.append(forbidden(f"gives a container access to {call.ground.shown(path)}"))
     return found
 
 
 def _crontab(call: Call) -> list[Finding]:
     lists = [word.text for word in call.words] == ["-l"]
-    return [contained("lists what runs later") if lists else forbidden("changes what runs later")]
+    return [
+        contained("lists programs that run later") if lists else forbidden("changes files that run later")
+    ]
 
 
 _PUBLISHES: Final = "publishes, or acts for you on what others use"
@@ -137,8 +139,8 @@ FLOOR: Table = table(
     ),
     ("pre-commit lefthook", acts("install uninstall init-templatedir", "changes what git runs later")),
     ("direnv", acts("allow permit grant", "lets a folder run code later")),
-    ("mail mailx sendmail mutt msmtp wall", always(forbidden("writes to others"))),
-    ("ngrok localtunnel lt cloudflared tmate", always(forbidden("opens this machine to others"))),
+    ("mail mailx sendmail mutt msmtp wall", always(forbidden("sends a message to other people"))),
+    ("ngrok localtunnel lt cloudflared tmate", always(forbidden("opens this machine to the network"))),
     # Publishing, and services with credentials
     (
         "npm pnpm yarn bun",

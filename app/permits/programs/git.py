@@ -174,7 +174,7 @@ def _push(git: GitCall) -> list[Finding]:
         found.append(forbidden("a forced push overwrites history for others"))
     removes = any(word.text.startswith(":") and len(word.text) > 1 for word in taken.operands)
     if removes or taken.has("d", "delete", "mirror", "prune"):
-        found.append(forbidden("removes branches for others"))
+        found.append(forbidden("deletes branches on the server"))
     return found
 
 
@@ -192,34 +192,30 @@ def _asks_remote(git: GitCall) -> list[Finding]:
 def _branch(git: GitCall) -> list[Finding]:
     taken = git.take(_LIST + " D d delete f force m M move c C copy u= set-upstream-to= unset-upstream")
     if taken.has("D") or (taken.has("d", "delete") and taken.has("f", "force")):
-        return [forbidden("removes a branch with what only it holds")]
+        return [forbidden("deletes a branch and its unmerged commits")]
     return _lists(git)
 
 
 def _tag(git: GitCall) -> list[Finding]:
     if git.take(_LIST + " d delete f force").has("d", "delete", "f", "force"):
-        return [forbidden("removes or moves a tag, and what it named is forgotten")]
+        return [forbidden("deletes or moves a tag")]
     return _lists(git)
 
 
 def _lists(git: GitCall) -> list[Finding]:
     taken = git.take(_LIST)
     names_one = taken.operands and not taken.has("list", *("l",) * (git.verb == "tag"))
-    return (
-        [SAFE]
-        if taken.is_sure and not names_one
-        else [contained(f"git {git.verb} changes what names history")]
-    )
+    return [SAFE] if taken.is_sure and not names_one else [contained(f"git {git.verb} changes references")]
 
 
 def _stash(git: GitCall) -> list[Finding]:
     verb = git.words[0].text if git.words else "push"
     if verb in ("drop", "clear"):
-        return [forbidden("throws away what was put aside")]
+        return [forbidden("deletes stashed changes")]
     if verb in ("list", "show"):
         taken = take(git.words[1:], row(_LOG))
         return [SAFE] if taken.is_sure else [NOT_SURE]
-    return [contained("puts changes aside or back")]
+    return [contained("stashes or restores changes")]
 
 
 def _remote(git: GitCall) -> list[Finding]:
@@ -251,7 +247,7 @@ def _clean(git: GitCall) -> list[Finding]:
     taken = git.take("e= exclude= n dry-run f force d x X i interactive q quiet")
     if not taken.has("n", "dry-run"):
         git.loses(taken.operands, takes_ignored=taken.has("x", "X"))
-    return [contained("removes files that git does not know")]
+    return [contained("deletes untracked files")]
 
 
 def _reset(git: GitCall) -> list[Finding]:
@@ -275,19 +271,19 @@ def _checkout(git: GitCall) -> list[Finding]:
 def _reflog(git: GitCall) -> list[Finding]:
     verb = git.words[0].text if git.words else ""
     if verb in ("expire", "delete", "drop"):
-        return [forbidden("throws away history that nothing else holds")]
+        return [forbidden("deletes history that cannot be restored")]
     return _reads(git, row(_LOG))
 
 
 def _gc(git: GitCall) -> list[Finding]:
     if git.verb == "prune" or any(word.text.startswith("--pru") or word.is_unknown for word in git.words):
-        return [forbidden("throws away objects that nothing else holds")]
+        return [forbidden("deletes objects that cannot be restored")]
     return [contained("packs objects")]
 
 
 def _update_ref(git: GitCall) -> list[Finding]:
     if any(word.text.startswith(("-d", "--del", "--stdin")) or word.is_unknown for word in git.words):
-        return [forbidden("removes what names history")]
+        return [forbidden("deletes references")]
     return [contained("moves a branch")]
 
 
@@ -311,8 +307,8 @@ _VERBS: Final[dict[str, Callable[[GitCall], list[Finding]]]] = {
         ("gc prune", _gc),
         ("update-ref", _update_ref),
         ("filter-branch filter-repo", _always(forbidden("rewrites history"))),
-        ("credential credential-store credential-cache", _always(forbidden("says passwords"))),
-        ("send-email imap-send", _always(forbidden("writes to others"))),
+        ("credential credential-store credential-cache", _always(forbidden("prints passwords"))),
+        ("send-email imap-send", _always(forbidden("sends a message to other people"))),
     )
     for verb in verbs.split()
 }

@@ -24,7 +24,7 @@ def _echo(call: Call) -> list[Finding]:
         words.pop(0)
     if all(word.is_literal and not word.may_split for word in words):
         call.output = Feed(text=" ".join(word.text for word in words) + "\n")
-    return [safe("prints words")]
+    return [safe("prints text")]
 
 
 _PRINTED: Final = re.compile(r"(?:[^%\\]|\\.|%%|%[-+ #0]*\d*(?:\.\d+)?[sdiuxXofeEgGcqb])*", re.DOTALL)
@@ -34,7 +34,7 @@ def _printf(call: Call) -> list[Finding]:
     """`-v`, `%n` and conversions that are not listed here may set a variable."""
     form = call.words[0] if call.words else Word("")
     is_sure = not form.may_split and not form.text.startswith("-") and _PRINTED.fullmatch(form.text)
-    return [safe("prints words") if is_sure and form.is_literal else NOT_SURE]
+    return [safe("prints text") if is_sure and form.is_literal else NOT_SURE]
 
 
 _UNARY: Final = re.compile("-[bcdefghknprstuwxzLNOSG]")
@@ -52,7 +52,7 @@ def _test(call: Call) -> list[Finding]:
         or (len(texts) == 3 and _BINARY.fullmatch(texts[1]))
     )
     if not is_plain or any(word.may_split for word in call.words):
-        return [contained("what it tests may run as code")]
+        return [contained("its test may run code")]
     return [safe("only looks")]
 
 
@@ -61,7 +61,7 @@ def _variables(call: Call, words: list[Word]) -> list[Finding]:
     found = [safe("only sets a variable")]
     for word in words:
         if not (_IDENTIFIER.fullmatch(word.text) and is_harmless(word.text)):
-            found.append(contained("which variable is set may change what programs do"))
+            found.append(contained("sets a variable that may change programs"))
         call.scope.assign(word.text, UNKNOWN)
     return found
 
@@ -84,14 +84,14 @@ def _unset(call: Call) -> list[Finding]:
 def _set(call: Call) -> list[Finding]:
     text = " ".join(word.text for word in call.words)
     if re.fullmatch(r"(?:[-+][eux]+|[-+][eux]*o (?:pipefail|errexit|nounset|xtrace)| )+", text):
-        return [safe("sets how this shell runs")]
+        return [safe("sets shell options")]
     call.scope.arguments = None
-    return [contained("sets how this shell runs")]
+    return [contained("sets shell options")]
 
 
 def _environment(call: Call) -> list[Finding]:
     if any(word.text.startswith("-") or not word.is_literal for word in call.words):
-        return [contained("which variables it prints is not sure")]
+        return [contained("may print any variable")]
     if call.place.hides_secrets or not call.place.secret_variables:
         return [safe("prints variables")]
     return [contained("prints variables, which may be secrets")]
@@ -110,7 +110,7 @@ def _where(call: Call) -> list[Finding]:
     folders = call.scope.folders
     if len(folders) == 1 and not call.words and not WILD.search(folders[0]):
         call.output = Feed(text=folders[0] + "\n")
-    return [safe("says where it is")]
+    return [safe("prints the current folder")]
 
 
 _PROCESSES: Final = re.compile(
@@ -121,7 +121,7 @@ _PROCESSES: Final = re.compile(
 def _processes(call: Call) -> list[Finding]:
     """Without the forms that print each process's variables."""
     is_plain = _PROCESSES.fullmatch(" ".join(["", *(word.text for word in call.words)]).removeprefix(" "))
-    return [safe("lists processes") if is_plain else contained("which form of ps it is, is not sure")]
+    return [safe("lists processes") if is_plain else contained("unclear options of ps")]
 
 
 def _date(call: Call) -> list[Finding]:
@@ -129,7 +129,10 @@ def _date(call: Call) -> list[Finding]:
         call.words, row("u R I d= r=:read date= reference=:read utc iso-8601 rfc-3339= universal rfc-email")
     )
     is_shown = all(word.text.startswith("+") and word.is_literal for word in taken.operands)
-    return [*read_options(call, taken), safe("says the time") if is_shown else contained("may set the clock")]
+    return [
+        *read_options(call, taken),
+        safe("prints the time") if is_shown else contained("may set the clock"),
+    ]
 
 
 _RG: Final = (

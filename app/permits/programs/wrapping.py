@@ -8,7 +8,7 @@ from app.permits.programs.calls import NOT_SURE, Call, Judge, Table, always, tab
 from app.permits.programs.options import row, take
 from app.permits.variables import judge_variable
 
-_UNKNOWN_COMMAND: Final = contained("what it runs is only known when it runs")
+_UNKNOWN_COMMAND: Final = contained("computes the command it runs")
 
 
 def _wrapper(options: str, *, operands: int = 0, also: Finding | None = None) -> Judge:
@@ -53,11 +53,11 @@ def _sudo(call: Call) -> list[Finding]:
         call.words, row("n v l k S u= g= user= group= non-interactive validate list"), stops_early=True
     )
     if not taken.operands:
-        return [contained("asks which rights one has")]
+        return [contained("asks which privileges you have")]
     risk = call.run(taken.operands, call.feed)
     if risk == "safe" and taken.is_sure:
-        return [contained("only reads, with more rights")]
-    return [forbidden("runs with more rights")]
+        return [contained("only reads, with more privileges")]
+    return [forbidden("runs with more privileges")]
 
 
 def _shell(call: Call) -> list[Finding]:
@@ -82,12 +82,12 @@ def _eval(call: Call) -> list[Finding]:
     words = [word for word in call.words if word.text != "--"]
     words = words[:1] if call.name == "trap" else words
     if any(not word.is_literal or word.may_split for word in words):
-        return [contained("what eval runs is only known when it runs")]
+        return [contained("computes what eval runs")]
     call.script(" ".join(word.text for word in words), call.scope.arguments, stays=True)
-    return [contained("evaluates its words")]
+    return [contained("evaluates its arguments")]
 
 
-_IN_ITS_WAY: Final = contained("runs a command in a way of its own")
+_IN_ITS_WAY: Final = contained("runs a command in a special way")
 _EVALUATES: Final = always(contained("a shell builtin that may run its words, or change what names mean"))
 WRAPPERS: Table = table(
     ("env genv", _env),

@@ -48,7 +48,7 @@ def judge_command(text: str, place: CommandPlace) -> Judgement:
     try:
         return reading.whole(text)
     except RecursionError:
-        reading.doubt(text, "it is nested too deeply")
+        reading.doubt(text, "nested too deeply")
         return verdict_of(reading.parts.values())
 
 
@@ -121,30 +121,30 @@ class ShellReading:
         """Adds the parts of a script."""
         if _STRANGE.search(text):
             text = _STRANGE.sub("\ufffd", text)
-            self.doubt(text, "it holds characters that a shell reads otherwise than a person")
+            self.doubt(text, "has misleading characters")
         source = text.encode("utf-8", "replace")
         if len(source) > MAX_BYTES:
             self.doubt(text, f"it is longer than {MAX_BYTES // 1000} kB")
             source = source[:MAX_BYTES].decode("utf-8", "ignore").encode()
         if _is_nested_deeply(text):
-            self.doubt(text, "it is nested too deeply")
+            self.doubt(text, "nested too deeply")
         root = _parser().parse(source).root_node
         if root.has_error:
-            self.doubt(text, "it is not written as bash reads it")
+            self.doubt(text, "not valid bash")
         # Within backticks a backslash has a meaning of its own.
         if b"`" in source and b"\\" in source:
-            self.doubt(text, "it is not read as bash reads it")
+            self.doubt(text, "not parsed reliably")
         if any(
             one in source for one in (b"#", b"`", b"$(", b"$[", b"${", b"<(", b">(")
         ) and not _is_read_as_bash_does(root, source):
-            self.doubt(text, "it is not read as bash reads it")
+            self.doubt(text, "not parsed reliably")
         Statements(self, source).sequence(root.children, scope, feed)
 
     def step(self) -> bool:
         """False: enough work was spent on it."""
         self.steps -= 1
         if self.steps == 0:
-            self.doubt("…", "it is too long to be judged whole")
+            self.doubt("…", "too long to judge")
         return self.steps > 0
 
     def add(
@@ -197,7 +197,7 @@ class ShellReading:
         """A command that another one starts."""
         text = " ".join(word.source or word.text for word in words)
         if self.unwrapped >= MAX_UNWRAPPED + 1:
-            self.doubt(text, "it is wrapped too often")
+            self.doubt(text, "too many nested wrappers")
             return None
         self.unwrapped += 1
         try:
@@ -208,7 +208,7 @@ class ShellReading:
     def script(self, text: str, scope: ShellScope, feed: Feed | None = None) -> None:
         """A text that is given to a shell."""
         if self.unwrapped >= MAX_UNWRAPPED:
-            self.doubt(text, "it is wrapped too often")
+            self.doubt(text, "too many nested wrappers")
             return
         self.unwrapped += 1
         try:

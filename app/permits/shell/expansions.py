@@ -80,7 +80,7 @@ class Expansions(msgspec.Struct, frozen=True):
             return text.replace("\ue014", "")
         if text.startswith("~"):
             if text.startswith(("~+", "~-")):
-                self.doubt("which folder a word names is not sure")
+                self.doubt("an unclear folder")
             found = _USER.match(text)
             if found and (found[1] is None or found[1] == self.user):
                 return scope.variables.get("HOME", self.home) + text[found.end() :]
@@ -149,7 +149,7 @@ class Expansions(msgspec.Struct, frozen=True):
             return text
         text = text.replace("\\\n", "")
         if _NOT_A_WORD.search(text):
-            self.doubt("a word holds what a shell may read otherwise")
+            self.doubt("a word is ambiguous")
             return UNKNOWN
         out: list[str] = []
         special = {"*": STAR, "?": ONE, "{": OPEN, ",": COMMA, "}": CLOSE, "[": BRACKET}
@@ -223,7 +223,7 @@ class Expansions(msgspec.Struct, frozen=True):
             elif one.child_count:
                 waiting += one.children
                 continue
-            self.doubt("it calculates with what may run as code")
+            self.doubt("arithmetic that may run code")
             return
 
     def _known(self, name: str, scope: ShellScope) -> str | None:

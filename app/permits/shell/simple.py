@@ -85,7 +85,7 @@ def _covered(reading: "ShellReading", simple: Simple, findings: list[Finding]) -
 def _program(reading: "ShellReading", simple: Simple, findings: list[Finding]) -> Feed | None:
     name, *rest = simple.words
     if not name.is_literal or name.may_split or _NAME.fullmatch(name.text) is None:
-        why = "which program runs is only known when it runs"
+        why = "computes the program it runs"
         reading.add(simple.text, [contained(why), *findings], None)
         return Feed()
     short = _short_name(name.text)

@@ -61,7 +61,7 @@ class Statements:
         if not reading.step():
             return None
         if reading.depth > 40:
-            reading.doubt(self.text(node), "it is nested too deeply")
+            reading.doubt(self.text(node), "nested too deeply")
             return None
         deed = _DEEDS.get(node.type)
         reading.depth += 1
@@ -84,7 +84,7 @@ class Statements:
         reading = self._reading
         assert self._current is not None
         if reading.depth > 40:
-            reading.doubt(self.text(node), "it is nested too deeply")
+            reading.doubt(self.text(node), "nested too deeply")
             return Feed()
         scope = self._current.apart()
         for child in node.children:
@@ -126,7 +126,7 @@ class Statements:
                 words += self.expansions.word(child.children[0] if child.child_count == 1 else child, scope)
             elif child.type in STATEMENTS:  # `time ( … )`
                 if not words or words[0].text not in ("time", "coproc"):
-                    self._reading.doubt(text, "it is not written as bash reads it")
+                    self._reading.doubt(text, "not valid bash")
                 self.statement(child, scope.copy(), feed)
             elif child.type == "herestring_redirect":
                 feed = self.redirections.here_string(child, scope)
@@ -201,7 +201,7 @@ class Statements:
     def calculated(self, node: Node) -> None:
         """`(( … ))`"""
         self.expansions.judge_within(node)
-        self._reading.doubt(self.text(node), "it calculates with what may run as code")
+        self._reading.doubt(self.text(node), "arithmetic that may run code")
 
     # Definitions and variables
 
@@ -215,7 +215,7 @@ class Statements:
         if "&" in self.text(body).replace("&&", "") and calls > 1:
             said = Finding("forbidden", f"{name} starts itself in the background without end")
             self._reading.add(self.text(node), [said], None)
-        self._reading.doubt(f"{name}()", "what a name means is changed by a function")
+        self._reading.doubt(f"{name}()", "a function redefines a command")
         own = scope.copy()
         own.arguments = None
         found, _ = self.redirections.judge(node.children_by_field_name("redirect"), own, feed)

@@ -56,7 +56,7 @@ class BroughtItem(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def told(self) -> str:
         """What it is, with nothing hidden."""
-        what = f"{self.detail} ({self.too_much}: too much to vouch for)" if self.too_much else self.detail
+        what = f"{self.detail} ({self.too_much}: too large to check)" if self.too_much else self.detail
         return spelled_out(what)
 
     @property

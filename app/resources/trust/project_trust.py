@@ -140,7 +140,10 @@ def remember(paths: Paths, question: Question, *, is_trusted: bool) -> None:
     import filelock  # noqa: PLC0415  (most starts only read)
 
     if is_trusted and question.too_much:
-        raise FileFault(question.folder, "brings along more than anybody can vouch for; nothing was trusted")
+        raise FileFault(
+            question.folder,
+            "has more files than bayou can check; nothing was trusted. Start with --approve for a single run.",
+        )
     file = paths.trust_file
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

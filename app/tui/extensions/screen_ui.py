@@ -186,7 +186,7 @@ class ScreenUi(msgspec.Struct):
                 return listener(text)
             except Exception as problem:  # noqa: BLE001  (an extension's: it is told, and hears no more)
                 stop()
-                self.notify(f"An extension that hears the terminal failed: {problem}", "error")
+                self.notify(f"An extension that listens to the terminal failed: {problem}", "error")
                 return None
 
         stop = self.raw_input.listen(heard)

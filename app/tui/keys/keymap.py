@@ -83,7 +83,7 @@ def read_keymap(file: Path, places: Sequence[KeyPlace]) -> KeyMap:
             problems.append(f"{file}: {action}: give a key, a list of keys, or [] for none")
         elif action.startswith(_GUARDED) and (writing := _writing(chosen)):
             problems.append(
-                f"{file}: {action}: {writing} is a key that text consists of; give one with ctrl, alt, or an F key"
+                f"{file}: {action}: {writing} types text; use a key with ctrl or alt, or an F key"
             )
         else:
             keys[action] = chosen

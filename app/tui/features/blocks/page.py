@@ -24,7 +24,7 @@ class SymbolsScreen(PickerScreen):
     def __init__(self, title: str, block: MapBlock) -> None:
         rows = [_row(index, symbol) for index, symbol in enumerate(block.symbols)]
         super().__init__(
-            title, rows, order="given", choose="read it", empty="no symbol has that", is_full_height=True
+            title, rows, order="given", choose="read it", empty="no matching symbol", is_full_height=True
         )
 
 

@@ -130,7 +130,7 @@ class ContextScreen(PickerScreen):
             order="given",
             choose="read it",
             current=current,
-            empty="nothing is in the context yet",
+            empty="the context is empty",
             preview=preview,
             is_full_height=True,
         )

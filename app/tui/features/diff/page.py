@@ -142,7 +142,7 @@ class _OpenDiff:
             return
         text, lacking = await asyncio.to_thread(self._shown.patches)
         if not text:
-            screen.show_note("no patch: nothing here can be written as one")
+            screen.show_note("no patch: these changes cannot be written as one")
             return
         self._copy(text, "patch of all files")
         screen.show_note(f"copied without {len(lacking)}: {lacking[0]}" if lacking else "copied all")
@@ -176,7 +176,7 @@ def _block(file: FileDifference, patch: FilePatch) -> Block:
     words = " · ".join(word for word in (file.deed, file.why, file.by) if word)
     why = patch.why if patch.why != file.why else ""
     if "\n@@ " not in patch.text:
-        lacking = why or ("" if patch.text else "nothing is held of what it was")
+        lacking = why or ("" if patch.text else "its old content is not stored")
         return NoteBlock(
             id=file.path,
             text="\n".join(word for word in (f"{file.path} · {words}", lacking) if word),

@@ -28,9 +28,7 @@ class Extensions(Feature["ExtensionsPage"]):
 
 class Trust(Feature["TrustPage"]):
     slash: Sequence[SlashCommand["TrustPage"]] = (
-        SlashCommand(
-            name="trust", help="whether this folder's own parts are used", run=lambda page, _: page.open()
-        ),
+        SlashCommand(name="trust", help="trust this folder or not", run=lambda page, _: page.open()),
     )
 
     def page(self, screen: FullScreen) -> "TrustPage":

@@ -33,7 +33,7 @@ async def show_extensions(status: Sequence[Status], ask: AskPerson) -> None:
         ask,
         "Extensions",
         [_status_row(each) for each in status],
-        empty="none is loaded",
+        empty="no extensions are loaded",
         choose="",
         note="/reload reads them again",
         preview=lambda row: _status_text(by_path[row.id]),

@@ -31,8 +31,8 @@ _OTHERS = (
     ListRow(id="no", title="Do not trust it", detail="and do not ask again"),
 )
 _TOO_MUCH = (
-    "Some of it is too much to vouch for: nobody could say whether it has changed. Take what is not needed out of the "
-    "folder, or start with --approve for a single run."
+    "Some of it is too large to check for changes. Remove what is not needed from the folder, or start with --approve "
+    "for a single run."
 )
 
 
@@ -102,9 +102,9 @@ async def ask_trust(
         return
     word = "is trusted" if is_trusted else "is not trusted"
     if await apply(question, is_trusted):
-        say(f"This folder {word}. Its settings, prompts, skills and extensions follow that now.")
+        say(f"This folder {word}. Its settings, prompts, skills and extensions were reloaded.")
     else:
-        say(f"This folder {word}. That counts from the next start of bayou.")
+        say(f"This folder {word}. That applies from the next start of bayou.")
 
 
 def _parts(question: Question, before: Question, folder: str) -> list[PreviewPart]:

@@ -94,9 +94,9 @@ class TrustScreen(QuestionScreen):
         is_heard = self.listens
         self._wait()
         if self._yes is None:
-            self.query_one(RuleTitle).show(note="too much to vouch for")
+            self.query_one(RuleTitle).show(note="too large to check")
         elif not self.has_seen_end:
-            self.query_one(RuleTitle).show(note=self._by_key("read it to its end first"))
+            self.query_one(RuleTitle).show(note=self._by_key("scroll to the end first"))
         elif not is_heard:
             self.query_one(RuleTitle).show(
                 note=f"again, when you have read it: after {PAUSE:.0f} s without a key"

@@ -87,7 +87,7 @@ def rows_of(view: "KernelView") -> list[ListRow]:
     if view.names:
         rows.append(ListRow(id="names", title="Names", is_heading=True))
     elif view.state == "busy":
-        rows.append(ListRow(id="names", title="Names are told when the cell has ended", is_heading=True))
+        rows.append(ListRow(id="names", title="Names appear when the cell has ended", is_heading=True))
     rows += [
         ListRow(id=f"name:{one['name']}", title=one["name"], detail=one["value"], right=one["type"])
         for one in view.names[:_SHOWN]

@@ -15,7 +15,7 @@ class Keys(Feature["KeysPage"]):
     slash: Sequence[SlashCommand["KeysPage"]] = (
         SlashCommand(
             name="hotkeys",
-            help="all keys; {key} gives an action another",
+            help="all keys; {key} changes one",
             key=("tui.select.confirm", "Enter"),
             run=lambda page, _: page.open(),
         ),

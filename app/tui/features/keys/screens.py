@@ -42,7 +42,7 @@ SCREENS: tuple[KeyPlace, ...] = (
     place("MCP servers", ServersScreen.BINDINGS),
     place("forms", FormScreen.BINDINGS),
     place("the map of the repository", MapScreen.BINDINGS),
-    place("places of a name", PlacesScreen.BINDINGS),
+    place("definitions and uses", PlacesScreen.BINDINGS),
     place("questions", QuestionScreen.BINDINGS, ConfirmScreen.BINDINGS, TrustScreen.BINDINGS),
     place("pages to read", PageScreen.BINDINGS),
     place("a program's own terminal", TerminalScreen.BINDINGS),

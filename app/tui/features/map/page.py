@@ -185,7 +185,7 @@ class MapPage(msgspec.Struct):
         # What is written as only code is stands before what may be a word.
         known = sorted(await self.maps.known(names), key=lambda name: name.islower() and "_" not in name)
         if not known:
-            what = f"{names[0]} is no name" if len(names) == 1 else "No word of it is a name"
+            what = f"{names[0]} is no name" if len(names) == 1 else "No word in it is a name"
             yet = " yet: its index is being made." if self.maps.is_incomplete else "."
             self.say(
                 f"{what} that the map of the repository knows{yet}" if names else "There is no name in it."
@@ -314,7 +314,7 @@ class MapPage(msgspec.Struct):
         first = max(1, symbol.start_line - around)
         last = min(symbol.end_line + around, first + _LONGEST - 1)
         text = await self.maps.lines(path, first, last)
-        note = f"the first {_LONGEST} lines of it" if symbol.end_line > last and not around else ""
+        note = f"its first {_LONGEST} lines" if symbol.end_line > last and not around else ""
         card = Card(
             title=visible(symbol.name),
             subject=f"{visible(path)}:{symbol.start_line}",

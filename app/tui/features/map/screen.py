@@ -55,8 +55,8 @@ class MapScreen(PickerScreen):
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings_of(ACTIONS),
-        Binding("right", "fold(True)", "Show what is in it", show=False, priority=True, id="app.map.unfold"),
-        Binding("left", "fold(False)", "Hide what is in it", show=False, priority=True, id="app.map.fold"),
+        Binding("right", "fold(True)", "Unfold", show=False, priority=True, id="app.map.unfold"),
+        Binding("left", "fold(False)", "Fold", show=False, priority=True, id="app.map.fold"),
     ]
     IS_ALIGNED = False
 
@@ -94,7 +94,7 @@ class MapScreen(PickerScreen):
             order="given",
             current=current,
             note=note,
-            empty="nothing here has that",
+            empty="no match here",
             preview=preview,
             is_full_height=True,
             filters=False,
@@ -166,7 +166,7 @@ class PlacesScreen(PickerScreen):
             order="given",
             choose=choose,
             current=current,
-            empty="none has that",
+            empty="no match",
             preview=preview,
             is_full_height=True,
         )

@@ -65,7 +65,7 @@ class FormScreen(PickerScreen):
             order="given",
             choose="fill in",
             current=current,
-            empty="nothing is to be filled in",
+            empty="this form has no fields",
             below=(self._about,),
         )
         self.add_class("below")

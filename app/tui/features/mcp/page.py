@@ -143,7 +143,7 @@ class McpPage(msgspec.Struct, frozen=True):
 
     async def _open_file(self, name: str) -> None:
         file = self.verbs.changes.config(name).file
-        problem = self.edit(file) if file is not None else "It stands in no file."
+        problem = self.edit(file) if file is not None else "It is not in a config file."
         if problem:
             self.say(problem, NoteKind.ERROR)
         else:
@@ -151,7 +151,7 @@ class McpPage(msgspec.Struct, frozen=True):
 
     async def _remove(self, name: str) -> None:
         view = self.verbs.server(name)
-        text = f"Its entry is taken out of {view.origin}."
+        text = f"This removes its entry from {view.origin}."
         if await self.ask(ConfirmScreen(f"Remove {name}?", text, yes="remove", no="keep", is_dangerous=True)):
             await self._told(f"remove {name}")
 
@@ -251,7 +251,7 @@ def _from_home(path: str) -> str:
 
 def _tool_row(tool: ToolView) -> ListRow:
     says = ["says it only reads"] if tool.says_read_only else []
-    says += ["says it destroys"] if tool.says_destructive else []
+    says += ["declared destructive"] if tool.says_destructive else []
     return ListRow(
         id=tool.name,
         title=one_line(tool.name),
@@ -262,7 +262,7 @@ def _tool_row(tool: ToolView) -> ListRow:
 
 
 def _tool_told(tool: ToolView) -> PreviewText:
-    parts = [PreviewPart(text=visible(tool.description) or "It says nothing of itself.")]
+    parts = [PreviewPart(text=visible(tool.description) or "It has no description.")]
     parts.append(PreviewPart(text=f"For rules and the model: {tool.full_name}", tone="muted"))
     return PreviewText(title=one_line(tool.title or tool.name), parts=tuple(parts))
 

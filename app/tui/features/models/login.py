@@ -25,7 +25,7 @@ _SOURCES: dict[Source, str] = {
     "extension": "connected by an extension",
     "models.json": "connected by models.json",
     "environment": "connected by the environment",
-    "surroundings": "connected by what this machine is",
+    "surroundings": "connected by cloud credentials",
 }
 
 
@@ -116,7 +116,7 @@ class LoginPage(msgspec.Struct, frozen=True):
         if not key or not key.strip():
             return False
         title, key = title_of(provider), key.strip()
-        self.say(f"Asking {title} whether it takes the key.")
+        self.say(f"Checking the key with {title} …")
         checked = await self.check(provider, await self.credentials.of_key(provider, key))
         if checked.state == "refused":
             self.say(f"{title} does not take this key, and it was not stored. {checked.text}", NoteKind.ERROR)
@@ -124,7 +124,7 @@ class LoginPage(msgspec.Struct, frozen=True):
         await self.credentials.store_key(provider, key)
         if checked.state == "unknown":
             self.say(
-                f"The key for {title} is stored, but nobody could say whether it is good: {checked.text}",
+                f"The key for {title} is stored, but could not be checked: {checked.text}",
                 NoteKind.WARNING,
             )
             return False

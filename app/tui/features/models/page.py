@@ -132,7 +132,7 @@ class ModelPage(msgspec.Struct, frozen=True):
 
     def _tell_if_alone(self, changed: object) -> None:
         if changed is None:
-            self.say("There is nothing else to choose from.")
+            self.say("No other model is available.")
 
     async def scope(self) -> None:
         """Which models Ctrl+P goes through; kept in the settings."""

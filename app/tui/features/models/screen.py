@@ -31,7 +31,7 @@ class ModelScreen(PickerScreen):
         PickerAction(id="app.models.scope", keys="tab", label="all or scoped", closes=False, needs_row=False),
         PickerAction(id="app.models.login", keys="ctrl+y", label="connect its provider", importance=6),
         PickerAction(
-            id="app.models.refresh", keys="ctrl+r", label="ask the provider", closes=False, importance=3
+            id="app.models.refresh", keys="ctrl+r", label="refresh from provider", closes=False, importance=3
         ),
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
@@ -80,7 +80,7 @@ class ModelScreen(PickerScreen):
 
     def _show_scope(self, note: str = "") -> None:
         rows = [row for row in self._all if row.id in self._scoped] if self.is_scoped else self._all
-        self.show_rows(rows, title="Models of the scope" if self.is_scoped else "Model", note=note)
+        self.show_rows(rows, title="Models in the scope" if self.is_scoped else "Model", note=note)
 
 
 class LevelScreen(PickerScreen):
@@ -174,5 +174,5 @@ class ScopeScreen(PickerScreen):
     def _mark(self, keys: list[str]) -> None:
         self.chosen = keys
         self.show_rows(
-            self._ordered(), note=f"{len(keys)} marked" if keys else "none marked: all are gone through"
+            self._ordered(), note=f"{len(keys)} marked" if keys else "none marked: cycle through all"
         )

@@ -36,8 +36,8 @@ class PendingScreen(PickerScreen):
             "Staged changes",
             rows,
             order="given",
-            choose="see what would be written",
-            empty="nothing waits any more",
+            choose="preview",
+            empty="no staged changes",
             preview=files,
         )
 
@@ -102,7 +102,7 @@ class PendingPage(msgspec.Struct, frozen=True):
             f"{one_line(file.shown)}  +{file.diff.added} -{file.diff.removed}"
             for file in (staged.files if staged is not None else ())
         ]
-        text = "\n".join(files) or "no files: what applying does is its own"
+        text = "\n".join(files) or "no file changes; applying runs an action"
         return PreviewText(parts=(PreviewPart(text=text, tone="muted"),))
 
     def _waiting(self, staged_id: str) -> StagedAction | None:
@@ -120,7 +120,7 @@ def staged_card(staged: StagedAction) -> Card:
         )
         for file in staged.files[:_MOST_SHOWN]
     ]
-    nothing = TextBlock(text="It changes no files by itself; what applying does is up to who staged it.")
+    nothing = TextBlock(text="It changes no files; applying runs the action of the tool that staged it.")
     return Card(
         title=one_line(staged.source_tool),
         subject=one_line(staged.label),

@@ -243,7 +243,7 @@ class Approvals(msgspec.Struct):
             try:
                 changed = json.loads(text)
             except ValueError as problem:
-                self.say(f"These are no arguments: {problem}. The call is as it was.", NoteKind.WARNING)
+                self.say(f"Invalid arguments: {problem}. The call was not changed.", NoteKind.WARNING)
                 return
         if isinstance(changed, dict) and changed != approval.arguments and event in self._open:
             self._reply(event, ApprovalReply(allows=True, arguments=changed))

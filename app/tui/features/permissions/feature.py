@@ -81,13 +81,13 @@ class Permissions(Feature["PermissionsPage"]):
         SlashCommand(
             name="permissions",
             hint="[mode]",
-            help="what runs without a question, and why",
+            help="permission mode, rules and recent decisions",
             run=lambda page, text: page.open(text),
         ),
         SlashCommand(
             name="sandbox",
             hint="[auto|off|required]",
-            help="what commands can write and reach",
+            help="what commands can read, write and reach",
             run=lambda page, text: page.sandbox.open(text),
         ),
     )

@@ -39,9 +39,9 @@ class SandboxPage(msgspec.Struct, frozen=True):
 
 
 _SETTINGS = {
-    "auto": "in it, as far as this system can",
-    "required": "in it, and not where it cannot be had",
-    "off": "as you would run them",
+    "auto": "in the sandbox, as far as this system supports it",
+    "required": "required: refuse to run without a sandbox",
+    "off": "no sandbox",
 }
 
 

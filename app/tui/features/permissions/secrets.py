@@ -26,9 +26,7 @@ class SecretsPage(msgspec.Struct, frozen=True):
         if not found:
             self.say(_NOTHING)
             return
-        rows = [
-            ListRow(id="secrets", title="Masked (choosing one says that it is no secret)", is_heading=True)
-        ]
+        rows = [ListRow(id="secrets", title="Masked secrets (enter: not a secret)", is_heading=True)]
         rows += [
             ListRow(
                 id=one.digest,
@@ -41,7 +39,7 @@ class SecretsPage(msgspec.Struct, frozen=True):
         picked = await pick(self.ask, "Secrets", rows)
         if picked is not None:
             one = self.secrets.call_no_secret(picked.row.id)
-            self.say(f"{one.mark} is no secret: it is shown from now on (secrets.ignore).")
+            self.say(f"{one.mark} is not a secret: it is shown from now on (secrets.ignore).")
 
     async def unmask(self) -> None:
         """Sends the last masked prompt again, unmasked."""

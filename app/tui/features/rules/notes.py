@@ -39,7 +39,7 @@ class NotesPage(msgspec.Struct, frozen=True):
                 )
                 for number, file in enumerate(files)
             ),
-            ListRow(id=_SEND, title="send it to the model", detail="it is no note"),
+            ListRow(id=_SEND, title="send it to the model", detail="not a note"),
         ]
         answer = await self.ask(QuestionScreen("A note for every session", _shown(files, line, paths), rows))
         if answer is None:

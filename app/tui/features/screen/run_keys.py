@@ -35,7 +35,7 @@ class RunKeys(msgspec.Struct, frozen=True):
     async def retry(self) -> None:
         """Asks again after a failed or stopped answer, which leaves the context."""
         if not await self.session.retry():
-            self.presenter.note("There is nothing to try again.")
+            self.presenter.note("There is nothing to retry.")
 
     def to_background(self) -> None:
         """Moves running tools to the background."""
@@ -45,7 +45,7 @@ class RunKeys(msgspec.Struct, frozen=True):
         if not moved and self.session.state.is_shell_running:
             key = self.key_label("app.interrupt", "Escape")
             stops = f"; {key} stops it" if key else ""
-            self.presenter.note(f"Your own command cannot go into the background{stops}.")
+            self.presenter.note(f"Your own command cannot be sent to the background{stops}.")
         elif not moved:
             self.presenter.note("No tool is running.")
 

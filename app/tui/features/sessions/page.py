@@ -71,7 +71,7 @@ class SessionsPage(msgspec.Struct):
         is_whole = not rows
         rows = rows or await self._rows()
         if not rows:
-            self.say("There is no session to go on with yet.")
+            self.say("There is no session to resume yet.")
             return
         self._screen = screen = SessionsScreen(rows, preview=self._preview)
         screen.call_after_refresh(self._shown, screen, is_whole)
@@ -261,7 +261,7 @@ class SessionsPage(msgspec.Struct):
             await self.session.record.rename(name)
         else:
             await asyncio.to_thread(rename_session, path, name.strip() or None)
-        return "renamed" if name.strip() else "its name is gone"
+        return "renamed" if name.strip() else "name removed"
 
     def _preview(self, row: ListRow) -> PreviewText:
         """What is known from the index at once; what was said last is read beside the event loop."""
@@ -308,7 +308,7 @@ def _head(summary: SessionSummary, home: Path) -> PreviewText:
         parts=(
             *(PreviewPart(text=fact, tone="muted") for fact in facts),
             PreviewPart(text=""),
-            PreviewPart(text=one_line(summary.first_prompt or "Nothing was said yet.", 400)),
+            PreviewPart(text=one_line(summary.first_prompt or "No messages yet.", 400)),
         ),
     )
 

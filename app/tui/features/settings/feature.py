@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 class Settings(Feature["SettingsPage"]):
     slash: Sequence[SlashCommand["SettingsPage"]] = (
-        SlashCommand(name="settings", help="all settings, changed in place", run=lambda page, _: page.open()),
+        SlashCommand(name="settings", help="show and change settings", run=lambda page, _: page.open()),
     )
 
     def page(self, screen: FullScreen) -> "SettingsPage":

@@ -25,8 +25,8 @@ from widgets.screens.picker import Picked
 
 _HIDDEN = "the project or the command line says otherwise, so here it counts for this session only"
 _STILL: dict[Origin, str] = {
-    "project": "saved; the project's settings still say this",
-    "flags": "saved; the command line still says this",
+    "project": "saved; the project's settings override it",
+    "flags": "saved; the command line overrides it",
 }
 
 

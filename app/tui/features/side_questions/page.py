@@ -60,7 +60,7 @@ class SideQuestionsPage:
             self._say("Put behind /handoff what the new session is for.")
             return
         answer = _Answer(goal, self._session.side_questions.draft_handoff)
-        screen = BlockScreen("What is handed over", answer.block)
+        screen = BlockScreen("Handoff to a new session", answer.block)
         answer.work.add_done_callback(lambda _: screen.dismiss(None) if screen.is_current else None)
         try:
             await self._ask(screen)

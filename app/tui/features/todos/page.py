@@ -276,12 +276,10 @@ class PlansPage(msgspec.Struct, frozen=True):
             case "stay":
                 return PlanReply(accepts=False)
             case "edit":
-                text = await self.ask(
-                    TextScreen("The plan, as you want it", prefill=plan.plan, is_for_reading=True)
-                )
+                text = await self.ask(TextScreen("Edit the plan", prefill=plan.plan, is_for_reading=True))
                 return PlanReply(accepts=True, plan=text) if text and text.strip() else None
             case "remark":
-                words = await self.ask(InputScreen("What is to be different?"))
+                words = await self.ask(InputScreen("What should change?"))
                 return PlanReply(accepts=False, remark=words.strip()) if words and words.strip() else None
             case None:
                 return None

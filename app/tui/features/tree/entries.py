@@ -214,9 +214,9 @@ def text_of_entry(entry: Entry) -> str:
         case ThinkingLevelChangeEntry():
             return f"thinking: {entry.thinking_level}"
         case LabelEntry():
-            return f"label: {entry.label}" if entry.label else "label taken away"
+            return f"label: {entry.label}" if entry.label else "label removed"
         case SessionInfoEntry():
-            return f"name: {entry.name}" if entry.name else "name taken away"
+            return f"name: {entry.name}" if entry.name else "name removed"
         case MessageEntry(message=SystemMessage()):
             return "system prompt"
         case CustomEntry():

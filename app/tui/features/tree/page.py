@@ -32,12 +32,12 @@ _MEANS = {
         "Fork from here",
         "A new session ends before this prompt, whose text comes back into the editor:",
     ),
-    "clone": ("Clone this branch", "A new session is a copy of everything down to this entry:"),
+    "clone": ("Clone this branch", "A new session with a copy of everything up to this entry:"),
     "merge": ("Merge this branch", "A summary of the branch down to this entry goes into the present one:"),
 }
 T = TypeVar("T")
 
-KEEP, PUT_BACK = "Keep them as they are", "Put them back as they were there"
+KEEP, PUT_BACK = "Keep them as they are", "Restore them to that point"
 WITHOUT, WITH, WITH_WORDS = "Without a summary", "With a summary", "With a summary of what I ask for"
 
 
@@ -86,7 +86,7 @@ class TreePage(msgspec.Struct, frozen=True):
             case "go":
                 await self.go_to(entry_id, leave=screen.dismiss)
             case "fork" if (entry_id := self._prompt_above(entry_id)) == "":
-                screen.show_note("no prompt above: c copies all down to here")
+                screen.show_note("no prompt above; c clones up to here")
             case "fork" | "clone" | "merge" as action:
                 answer = await self._asked(action, entry_id)
                 if answer is not None and answer.id == "yes":

@@ -74,20 +74,22 @@ class TreeScreen(SheetScreen[None]):
         _key("tui.select.pageDown", "pagedown", "page(1)", "Page down"),
         _key("tui.select.first", "home", "edge(False)", "First"),
         _key("tui.select.last", "end", "edge(True)", "Last"),
-        _key("app.tree.foldOrUp", "left,ctrl+left,alt+left", "fold", "Fold, or to where the branch begins"),
-        _key("app.tree.unfoldOrDown", "right,ctrl+right,alt+right", "unfold", "Unfold, or down"),
+        _key(
+            "app.tree.foldOrUp", "left,ctrl+left,alt+left", "fold", "Fold, or go to the start of the branch"
+        ),
+        _key("app.tree.unfoldOrDown", "right,ctrl+right,alt+right", "unfold", "Unfold, or go down"),
         _key("app.tree.nextBranch", "right_square_bracket", "branch(1)", "Next branch"),
         _key("app.tree.previousBranch", "left_square_bracket", "branch(-1)", "Previous branch"),
         _key("app.tree.nextSibling", "shift+down,alt+down", "sibling(1)", "Next sibling"),
         _key("app.tree.previousSibling", "shift+up,alt+up", "sibling(-1)", "Previous sibling"),
         _key("app.tree.parent", "backspace", "parent", "Parent"),
-        _key("app.tree.here", "full_stop", "here", "Where the session stands"),
+        _key("app.tree.here", "full_stop", "here", "Go to the current place"),
         _key("app.tree.search", "slash", "search", "Search"),
         _key("app.tree.fork", "f", "ask('fork')", "Fork into a new session"),
         _key("app.tree.clone", "c", "ask('clone')", "Clone this branch"),
         _key("app.tree.merge", "m", "ask('merge')", "Merge a summary of this branch into the current one"),
         _key("app.tree.compare", "d", "compare", "Compare with another branch"),
-        _key("app.tree.files", "z", "ask('files')", "Put files back as they were there"),
+        _key("app.tree.files", "z", "ask('files')", "Restore files to this point"),
         _key("app.tree.editLabel", "L", "ask('label')", "Label"),
         _key("app.tree.copy", "y,ctrl+x", "ask('copy')", "Copy"),
         _key("app.tree.toggleLabelTimestamp", "T", "times", "Show times"),
@@ -152,7 +154,7 @@ class TreeScreen(SheetScreen[None]):
         self._fit()
         with Sheet(id="sheet"):
             yield RuleTitle("Session tree", id="title")
-            yield LineInput(placeholder="all words, or re:expression", mark="/ ", id="filter")
+            yield LineInput(placeholder="words, or re:expression", mark="/ ", id="filter")
             with Body(id="body"):
                 yield RowList(empty=_empty(keymap_of(self.app)), scatters=False, id="rows")
                 yield Preview(id="preview")

@@ -18,9 +18,7 @@ from widgets.screens.picker import Picked
 if TYPE_CHECKING:
     from app.undo.plan import Plan, Row
 
-_NO_NUMBER = (
-    "/undo takes a number of prompts: /undo 3 takes the files of the last three that changed any back."
-)
+_NO_NUMBER = "/undo takes a number of prompts: /undo 3 undoes the last three that changed files."
 
 
 class FilesPage(msgspec.Struct, frozen=True):
@@ -53,7 +51,7 @@ class FilesPage(msgspec.Struct, frozen=True):
     async def _put_back(self, asked: RestoreRequest) -> None:
         plan = await self.session.restoring.preview(asked)
         if not plan.rows:
-            self.say("The files are as they were there already: nothing to put back.")
+            self.say("The files already match that point: nothing to restore.")
             return
         choices = await self.choose(plan)
         if choices is None:
@@ -66,7 +64,7 @@ class FilesPage(msgspec.Struct, frozen=True):
         kept = [f"  {one.path}: {one.why}" for one in data.kept if one.why != "kept as it is"]
         lines = [in_words(data)] if not data.total else []
         if kept and data.total:
-            lines.append("It stayed as it is:" if len(kept) == 1 else "They stayed as they are:")
+            lines.append("Not changed:" if len(kept) == 1 else "They stayed as they are:")
         lines += kept[:20]
         if data.total:
             lines.append("/undo takes that back." if data.undoes else "/redo takes that back.")
@@ -113,7 +111,7 @@ _CHOICES: dict[str, Choice] = {"restore": "restore", "merge": "merge", "keep": "
 
 def _remarks(plan: "Plan") -> list[str]:
     return [
-        f"git's head went from {before} to {after}, and stays there: files only"
+        f"git's head moved from {before} to {after} and stays there: only files are restored"
         for before, after in plan.heads
     ]
 

@@ -22,7 +22,7 @@ _CHOICES: dict[str, tuple[str, Tone]] = {
     "merge": ("⋈ ", "text"),
     "keep": ("  ", "dim"),
 }
-_CANNOT = {"merge": "it cannot be merged", "keep": "it cannot be kept", "restore": "it cannot be put back"}
+_CANNOT = {"merge": "it cannot be merged", "keep": "it cannot be kept", "restore": "it cannot be restored"}
 _BECOMES = {"restore": "is put back", "merge": "is merged", "keep": "stays as it is"}
 _SHARE = 3
 """The list has at most this part of the height."""
@@ -48,13 +48,13 @@ class ChangesScreen(PickerScreen):
     IS_SEARCHED: ClassVar[bool] = False  # keys are letters
     IS_COUNTED: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "cycle(1)", "Put back or keep", show=False, id="app.files.choose"),
+        Binding("space", "cycle(1)", "Restore or skip", show=False, id="app.files.choose"),
         Binding("right", "cycle(1)", "Next choice", show=False, id="app.files.next"),
         Binding("left", "cycle(-1)", "Previous choice", show=False, id="app.files.previous"),
         Binding("a", "all", "All or none", show=False, id="app.files.all"),
         Binding("m", "choice('merge')", "Merge", show=False, id="app.files.merge"),
-        Binding("k", "choice('keep')", "Keep as it is", show=False, id="app.files.keep"),
-        Binding("t", "choice('restore')", "Take the old one", show=False, id="app.files.take"),
+        Binding("k", "choice('keep')", "Skip", show=False, id="app.files.keep"),
+        Binding("t", "choice('restore')", "Use the old version", show=False, id="app.files.take"),
     ]
 
     def __init__(
@@ -136,7 +136,7 @@ class ChangesScreen(PickerScreen):
         change = self._changes.get(self.row.id) if self.row else None
         if change is None or choice not in change.choices:
             self.show_note(
-                _CANNOT[choice] if change is not None and change.choices else "it stays in any case"
+                _CANNOT[choice] if change is not None and change.choices else "it cannot be restored"
             )
             return
         self.choices[change.path] = choice

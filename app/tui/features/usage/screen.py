@@ -127,7 +127,7 @@ class UsageScreen(PickerScreen):
         PickerAction(
             id="app.usage.previous",
             keys="shift+tab",
-            label="the same backwards",
+            label="previous grouping",
             closes=False,
             needs_row=False,
             importance=2,

@@ -22,7 +22,6 @@ class SettingsWatch:
             self._telling.notify(f"{name} holds for this session only: {problem}", "warning")
 
     def look(self) -> None:
-        for problem in self._in_force.follow():
-            self._telling.notify(str(problem), "warning")
+        self._telling.warn_of(self._in_force.follow())
         if self._servers.files.are_others():
             self._servers.follow()

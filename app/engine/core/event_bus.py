@@ -10,7 +10,7 @@ in succession or when its queue is full."""
 import asyncio
 import inspect
 from collections import deque
-from collections.abc import Awaitable, Callable, Container
+from collections.abc import Awaitable, Callable, Container, Iterable
 from typing import Any, Final, Literal
 
 import msgspec
@@ -62,6 +62,11 @@ class EventBus:
 
     def warn(self, text: str) -> None:
         self.notify(text, "warning")
+
+    def warn_of(self, problems: Iterable[object]) -> None:
+        """Publishes a warning for each problem, in the problem's own words."""
+        for problem in problems:
+            self.warn(str(problem))
 
     async def drain(self) -> None:
         await self._publisher.drain()

@@ -63,8 +63,7 @@ class RuleChanges:
 
     def _read_again(self) -> None:
         """Another program, or the person's editor, may have written a rule while the question stood."""
-        for problem in self._in_force.follow():
-            self._telling.notify(str(problem), "warning")
+        self._telling.warn_of(self._in_force.follow())
 
     async def answer(
         self,

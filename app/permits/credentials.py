@@ -9,7 +9,7 @@ DAEMONS: Final = frozenset({"docker", "podman"})
 """Programs whose work is done by a daemon outside of any box."""
 
 
-def shown_to(programs: Collection[str]) -> frozenset[str]:
+def credential_places_of(programs: Collection[str]) -> frozenset[str]:
     """Places in the home, where a command runs these and nothing that is not known."""
     wanted = frozenset(programs)
     return frozenset(one.name for one in (*KEY_PLACES, *KEY_NAMES) if not wanted.isdisjoint(one.programs))

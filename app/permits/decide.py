@@ -14,7 +14,7 @@ Mode = Literal["read-only", "ask", "auto-edit", "full"]
 Outcome = Literal["run", "ask", "refuse"]
 
 MODES: tuple[Mode, ...] = ("read-only", "ask", "auto-edit", "full")
-_TABLE: dict[Mode, dict[Risk, Outcome]] = {
+_OUTCOMES: dict[Mode, dict[Risk, Outcome]] = {
     "read-only": {"safe": "run", "contained": "refuse", "forbidden": "refuse"},
     "ask": {"safe": "run", "contained": "ask", "forbidden": "ask"},
     "auto-edit": {"safe": "run", "contained": "run", "forbidden": "ask"},
@@ -22,10 +22,10 @@ _TABLE: dict[Mode, dict[Risk, Outcome]] = {
 }
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 _SEVERITY: dict[Outcome, int] = {"run": 0, "ask": 1, "refuse": 2}
-_PLAN = "plan mode"
+_PLAN_MODE = "plan mode"
 
 
-class Policy(msgspec.Struct, frozen=True, kw_only=True):
+class PermissionPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """What counts at this moment."""
 
     mode: Mode
@@ -34,7 +34,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     rules: Sequence[PermitRule] = ()
     has_box: bool = False
     """Commands can run where they reach nothing but the workspace."""
-    has_own_network: bool = False
+    has_private_network: bool = False
     """In the box there is nothing of this machine's network but what the session started."""
     exceptions: Sequence[str] = ()
     """Exact commands that the person has taken out of the floor."""
@@ -46,7 +46,7 @@ class PartDecision(msgspec.Struct, frozen=True, kw_only=True):
     part: CallPart
     outcome: Outcome
     decided_by: str
-    is_floor: bool = False
+    needs_typed_word: bool = False
     """Only a typed word lets it run."""
 
 
@@ -63,7 +63,7 @@ class CallDecision(msgspec.Struct, frozen=True, kw_only=True):
     def decisive(self) -> PartDecision:
         """The first answer that made the outcome; of several that are asked about, one of the strictest class."""
         mine = [answer for answer in self.answers if answer.outcome == self.outcome]
-        floor = [answer for answer in mine if answer.is_floor]
+        floor = [answer for answer in mine if answer.needs_typed_word]
         risk = self.verdict.risk
         return next(iter(floor), next((one for one in mine if one.part.risk == risk), mine[0]))
 
@@ -72,11 +72,13 @@ class CallDecision(msgspec.Struct, frozen=True, kw_only=True):
         return self.decisive.decided_by
 
     @property
-    def is_floor(self) -> bool:
-        return self.outcome == "ask" and any(one.is_floor for one in self.answers if one.outcome == "ask")
+    def needs_typed_word(self) -> bool:
+        return self.outcome == "ask" and any(
+            one.needs_typed_word for one in self.answers if one.outcome == "ask"
+        )
 
 
-def decide(verdict: Judgement, tool: str, policy: Policy, place: CommandPlace) -> CallDecision:
+def decide(verdict: Judgement, tool: str, policy: PermissionPolicy, place: CommandPlace) -> CallDecision:
     answers = tuple(_answer(part, tool, policy, place) for part in verdict.parts)
     outcome: Outcome = "run"
     for answer in answers:
@@ -85,10 +87,10 @@ def decide(verdict: Judgement, tool: str, policy: Policy, place: CommandPlace) -
     return CallDecision(outcome=outcome, verdict=verdict, answers=answers)
 
 
-def _answer(part: CallPart, tool: str, policy: Policy, place: CommandPlace) -> PartDecision:
+def _answer(part: CallPart, tool: str, policy: PermissionPolicy, place: CommandPlace) -> PartDecision:
     def said(rule: PermitRule, outcome: Outcome) -> PartDecision:
         return PartDecision(
-            part=part, outcome=outcome, decided_by=rule.told, is_floor=part.risk == "forbidden"
+            part=part, outcome=outcome, decided_by=rule.told, needs_typed_word=part.risk == "forbidden"
         )
 
     fitting = [rule for rule in policy.rules if matches(rule, part, tool, place)]
@@ -98,7 +100,7 @@ def _answer(part: CallPart, tool: str, policy: Policy, place: CommandPlace) -> P
     if part.risk == "forbidden" and policy.mode != "read-only":
         if part.text in policy.exceptions:
             return PartDecision(part=part, outcome="run", decided_by="floorExceptions")
-        return PartDecision(part=part, outcome="ask", decided_by="the floor", is_floor=True)
+        return PartDecision(part=part, outcome="ask", decided_by="the floor", needs_typed_word=True)
     by_mode, reason = _by_mode(part, policy)
     asked = next((rule for rule in fitting if rule.deed == "ask"), None)
     if asked is not None and by_mode != "refuse":
@@ -109,25 +111,25 @@ def _answer(part: CallPart, tool: str, policy: Policy, place: CommandPlace) -> P
     return PartDecision(part=part, outcome=by_mode, decided_by=reason)
 
 
-def _by_mode(part: CallPart, policy: Policy) -> tuple[Outcome, str]:
-    outcome = _TABLE[policy.mode][part.risk]
+def _by_mode(part: CallPart, policy: PermissionPolicy) -> tuple[Outcome, str]:
+    outcome = _OUTCOMES[policy.mode][part.risk]
     if policy.mode == "auto-edit" and part.risk == "contained" and part.needs_sandbox:
         if part.network:
             hosts = [host.rpartition(":")[0].strip("[]") for host in part.hosts]
-            if hosts and LOCAL_HOSTS.issuperset(hosts) and policy.has_own_network:
+            if hosts and LOCAL_HOSTS.issuperset(hosts) and policy.has_private_network:
                 return "run", "mode auto-edit, in the sandbox's own network"
             return "ask", "mode auto-edit"
         if not policy.has_box:
             return "ask", "mode auto-edit without a sandbox"
-    return outcome, _PLAN if policy.is_planning and policy.mode == "read-only" else f"mode {policy.mode}"
+    return outcome, _PLAN_MODE if policy.is_planning and policy.mode == "read-only" else f"mode {policy.mode}"
 
 
-def is_by_mode(decided_by: str) -> bool:
+def is_decided_by_mode(decided_by: str) -> bool:
     """Neither a rule nor the floor nor a person has said it."""
-    return decided_by.startswith(("mode ", _PLAN))
+    return decided_by.startswith(("mode ", _PLAN_MODE))
 
 
-def would_answer(text: str, asked: Sequence[tuple[str, CallPart]], place: CommandPlace) -> int:
+def count_allowed_by(text: str, asked: Sequence[tuple[str, CallPart]], place: CommandPlace) -> int:
     """How many of these parts, each with its tool, a rule would have let run."""
     rule = parse(text, "allow", "session")
     if not isinstance(rule, PermitRule):
@@ -135,7 +137,7 @@ def would_answer(text: str, asked: Sequence[tuple[str, CallPart]], place: Comman
     return sum(1 for tool, part in asked if part.can_be_allowed and matches(rule, part, tool, place))
 
 
-def floor_word(part: CallPart) -> str:
+def confirmation_word(part: CallPart) -> str:
     """What has to be typed: the last name that the part speaks of, else what it runs."""
     words = [word for word in (part.words or tuple(part.text.split())) if word.strip("-./~*'\"$(){}|;&<>")]
     named = [word for word in words[1:] if not word.startswith("-")]

@@ -10,18 +10,18 @@ from collections.abc import Iterator
 from app.permits.findings import SAFE, Finding, contained, forbidden, network, worst
 from app.permits.place import CommandPlace
 from app.permits.scope import ShellScope
-from app.permits.secrets import Likelihood, plants, secrecy
+from app.permits.secrets import Likelihood, delayed_run_reason, secrecy
 from app.permits.verdicts import Removal
-from app.permits.words import DEEP, ONE, STAR, UNKNOWN, WILD, Word, readable
+from app.permits.words import ANY_CHARACTER, ANY_DEPTH, ANY_NAME, UNKNOWN, WILDCARD, Word, readable
 from tools.protected.later import VCS
 
-_ROOT_AGAIN = re.compile(r"/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/root(?=/|$)")
-_FOLDER_AGAIN = re.compile(r"/proc/(?:self|thread-self)(?:/task/\d+)?/cwd(?=/|$)")
-_NO_FILE = re.compile(r"/dev/(?:null|zero|full|stdin|stdout|stderr|fd/\d+)")
-_ELSEWHERE = re.compile(r"/dev/(?:tcp|udp)/([^/]*)/?(.*)")
+_PROC_ROOT = re.compile(r"/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/root(?=/|$)")
+_PROC_CWD = re.compile(r"/proc/(?:self|thread-self)(?:/task/\d+)?/cwd(?=/|$)")
+_HARMLESS_DEVICE = re.compile(r"/dev/(?:null|zero|full|stdin|stdout|stderr|fd/\d+)")
+_NETWORK_DEVICE = re.compile(r"/dev/(?:tcp|udp)/([^/]*)/?(.*)")
 
 
-class PathGround:
+class PathEffects:
     """Paths as a command at this point of its command line sees them."""
 
     def __init__(self, place: CommandPlace, scope: ShellScope) -> None:
@@ -35,16 +35,16 @@ class PathGround:
         if text.startswith(UNKNOWN):
             return [UNKNOWN]
         if text.startswith("/"):
-            return [self._mended(text)]
+            return [self._without_proc_links(text)]
         return [
-            UNKNOWN if folder == UNKNOWN else self._mended(f"{folder}/{text}")
+            UNKNOWN if folder == UNKNOWN else self._without_proc_links(f"{folder}/{text}")
             for folder in self.scope.folders
         ]
 
-    def _mended(self, path: str) -> str:
-        path = _ROOT_AGAIN.sub("", "/" + path.lstrip("/")) or "/"
+    def _without_proc_links(self, path: str) -> str:
+        path = _PROC_ROOT.sub("", "/" + path.lstrip("/")) or "/"
         if "cwd" in path:
-            path = _FOLDER_AGAIN.sub(self.scope.folders[0], path)
+            path = _PROC_CWD.sub(self.scope.folders[0], path)
         return path
 
     def forms(self, text: str) -> dict[str, bool]:
@@ -54,13 +54,13 @@ class PathGround:
             if path == UNKNOWN:
                 found[UNKNOWN] = True
                 continue
-            found[self._by_links(path)] = True
+            found[self._resolved(path)] = True
             found.setdefault(_normal(path), False)
         return found
 
-    def _by_links(self, path: str) -> str:
+    def _resolved(self, path: str) -> str:
         """As far as it is plain text; what a wildcard leaves open cannot be followed."""
-        wild = WILD.search(path)
+        wild = WILDCARD.search(path)
         if wild is None:
             return self.place.resolve(path)
         cut = path.rfind("/", 0, wild.start())
@@ -73,7 +73,7 @@ class PathGround:
         """Its content; `deeply`: everything below it too."""
         if word.is_pipe:
             return SAFE
-        return worst(self._read(form, deeply) for form, _ in self._with_others(word.text))
+        return worst(self._read(form, deeply) for form, _ in self._with_other_names(word.text))
 
     def _read(self, path: str, deeply: bool) -> Finding:
         place = self.place
@@ -83,7 +83,7 @@ class PathGround:
             if place.hides_secrets:
                 return SAFE
             return contained("reads a computed path")
-        elsewhere = _ELSEWHERE.fullmatch(path)
+        elsewhere = _NETWORK_DEVICE.fullmatch(path)
         if elsewhere:
             return network(f"connects to {readable(elsewhere[1])}")
         how = self._secrecy(path)
@@ -91,26 +91,26 @@ class PathGround:
             return forbidden(f"reads {self.shown(path)}, which holds secrets")
         if (how == "maybe" or deeply) and not place.hides_secrets:
             folder = path if deeply else path.rsplit("/", 1)[0]
-            if place.holds_secrets(_plain_head(folder)):
-                return contained(f"may read secrets below {self.shown(_plain_head(folder))}")
+            if place.holds_secrets(_literal_parent(folder)):
+                return contained(f"may read secrets below {self.shown(_literal_parent(folder))}")
         return SAFE
 
     def write(self, word: Word) -> Finding:
         """Makes it, or changes its content or its rights."""
         if word.is_pipe:
             return SAFE
-        why = self._plants(f"/{word.text}") if word.text.startswith(UNKNOWN) else None
+        why = self._delayed_run_reason(f"/{word.text}") if word.text.startswith(UNKNOWN) else None
         if why is not None:
             return forbidden(f"writes {self.shown(word.text)}: {why}")
-        return worst(self._write(form, is_real) for form, is_real in self._with_others(word.text))
+        return worst(self._write(form, is_real) for form, is_real in self._with_other_names(word.text))
 
     def _write(self, path: str, is_real: bool) -> Finding:
-        if _NO_FILE.fullmatch(path):
+        if _HARMLESS_DEVICE.fullmatch(path):
             return SAFE
-        elsewhere = _ELSEWHERE.fullmatch(path)
+        elsewhere = _NETWORK_DEVICE.fullmatch(path)
         if elsewhere:
             return network(f"connects to {readable(elsewhere[1])}")
-        why = self._plants(path)
+        why = self._delayed_run_reason(path)
         if why is not None:
             return forbidden(f"writes {self.shown(path)}: {why}")
         if UNKNOWN in path:
@@ -132,7 +132,8 @@ class PathGround:
         if word.is_pipe:
             return SAFE
         found = [
-            self._remove(form, is_real, deeply, deed) for form, is_real in self._unfollowed(word.text).items()
+            self._remove(form, is_real, deeply, deed)
+            for form, is_real in self._unresolved_forms(word.text).items()
         ]
         if moves:
             found.append(self.secret(word))
@@ -145,10 +146,10 @@ class PathGround:
 
     def removal(self, text: str, *, takes_ignored: bool = True) -> Iterator[Removal]:
         """What is gone behind a removal, for those who could bring it back."""
-        for path, is_real in self._unfollowed(text).items():
+        for path, is_real in self._unresolved_forms(text).items():
             if is_real and UNKNOWN not in path and self.is_inside(path):
                 yield Removal(
-                    path=path.replace(STAR, "*").replace(ONE, "?").replace(DEEP, "**"),
+                    path=path.replace(ANY_NAME, "*").replace(ANY_CHARACTER, "?").replace(ANY_DEPTH, "**"),
                     takes_ignored=takes_ignored,
                 )
 
@@ -163,52 +164,54 @@ class PathGround:
             return forbidden(f"{deed} {self.shown(path)}, which holds the workspace or all temporary files")
         if path.rsplit("/", 1)[-1].casefold() in VCS:
             return forbidden(f"{deed} {self.shown(path)}, the history of the project")
-        why = self._plants(path)
+        why = self._delayed_run_reason(path)
         if why is not None:
             return forbidden(f"{deed} {self.shown(path)}: {why}")
         if is_real and not self.is_inside(path):
             said = f"{deed} {self.shown(path)}, outside the workspace"
             return contained(said) if deed == "moves" else forbidden(said)
-        if deeply and self._is_sweeping(path):
+        if deeply and self._is_broad_pattern(path):
             return forbidden(f"{deed} everything in {self.shown(path.rsplit('/', 1)[0])}")
         return contained(f"{deed} {self.shown(path)}")
 
-    def _is_sweeping(self, path: str) -> bool:
+    def _is_broad_pattern(self, path: str) -> bool:
         """A pattern without a word of its own, right in the workspace or in the folder of all temporary files."""
         folder, _, name = path.rpartition("/")
         if folder not in (self.place.workspace, *self.place.temporary):
             return False
-        plain = WILD.sub("", name)
-        return (WILD.search(name) is not None and plain in ("", ".", "..")) or (STAR in name and plain == ".")
+        plain = WILDCARD.sub("", name)
+        return (WILDCARD.search(name) is not None and plain in ("", ".", "..")) or (
+            ANY_NAME in name and plain == "."
+        )
 
     def enter(self, word: Word) -> tuple[str, ...]:
         """Where a change of folder leads."""
         folders: list[str] = []
         for form in self.absolute(word.text):
-            folders.append(UNKNOWN if UNKNOWN in form else self._by_links(form))
+            folders.append(UNKNOWN if UNKNOWN in form else self._resolved(form))
         return tuple(dict.fromkeys(folders))
 
     def is_inside(self, path: str) -> bool:
         """In the workspace, or among temporary files; the person's home is neither, wherever it lies."""
         place = self.place
-        if _lies_in(path, place.workspace):
+        if _is_below(path, place.workspace):
             return True
-        if _lies_in(path, place.home) or (place.real_home and _lies_in(path, place.real_home)):
+        if _is_below(path, place.home) or (place.real_home and _is_below(path, place.real_home)):
             return False
-        return any(_lies_in(path, root) for root in place.temporary)
+        return any(_is_below(path, root) for root in place.temporary)
 
     def is_outside(self, word: Word) -> bool:
         """Whether it is, or may be, outside."""
         return any(is_real and not self.is_inside(form) for form, is_real in self.forms(word.text).items())
 
-    def _with_others(self, text: str) -> Iterator[tuple[str, bool]]:
+    def _with_other_names(self, text: str) -> Iterator[tuple[str, bool]]:
         for form, is_real in self.forms(text).items():
             yield form, is_real
-            if is_real and not WILD.search(form):
+            if is_real and not WILDCARD.search(form):
                 for other in self.place.other_names(form):
                     yield other, False
 
-    def _unfollowed(self, text: str) -> dict[str, bool]:
+    def _unresolved_forms(self, text: str) -> dict[str, bool]:
         """What is removed or moved is a link itself, never what it leads to; but the folders before it are "
         "followed."""
         found: dict[str, bool] = {}
@@ -219,9 +222,9 @@ class PathGround:
             bare = path.rstrip("/") or "/"
             folder, _, name = bare.rpartition("/")
             if name in ("", ".", "..") or bare != path:
-                found[self._by_links(bare)] = True
+                found[self._resolved(bare)] = True
             else:
-                found[_normal(self._by_links(folder or "/") + "/" + name)] = True
+                found[_normal(self._resolved(folder or "/") + "/" + name)] = True
             found.setdefault(_normal(bare), False)
         return found
 
@@ -232,11 +235,11 @@ class PathGround:
             return secrecy(path, place.real_home, place.own)
         return found
 
-    def _plants(self, path: str) -> str | None:
+    def _delayed_run_reason(self, path: str) -> str | None:
         place = self.place
-        found = plants(path, place.home, place.own)
+        found = delayed_run_reason(path, place.home, place.own)
         if found is None and place.real_home and place.real_home != place.home:
-            return plants(path, place.real_home, place.own)
+            return delayed_run_reason(path, place.real_home, place.own)
         return found
 
     def shown(self, path: str) -> str:
@@ -251,7 +254,7 @@ class PathGround:
         return readable(path)
 
 
-def _lies_in(path: str, root: str) -> bool:
+def _is_below(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
@@ -267,14 +270,14 @@ def _normal(path: str) -> str:
             kept.append(part)
         elif kept:
             last = kept.pop()
-            if UNKNOWN in last or DEEP in last:
+            if UNKNOWN in last or ANY_DEPTH in last:
                 return UNKNOWN
     return "/" + "/".join(kept)
 
 
-def _plain_head(path: str) -> str:
+def _literal_parent(path: str) -> str:
     """The folder before anything is open."""
-    wild = WILD.search(path)
+    wild = WILDCARD.search(path)
     if wild is None:
         return path
     return path[: path.rfind("/", 0, wild.start())] or "/"

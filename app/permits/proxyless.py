@@ -14,7 +14,7 @@ _PORTS: Final = frozenset({"0", "21", "22", "23", "873", "9418"})
 """Of ssh, rsync, git's own protocol and their like; 0 stands for no port at all."""
 
 
-def speaks_no_proxy(part: CallPart) -> bool:
+def bypasses_proxy(part: CallPart) -> bool:
     if not part.network:
         return False
     words = part.words or tuple(part.text.split())

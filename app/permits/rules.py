@@ -24,13 +24,13 @@ from app.permits.words import names
 from tools.box.host_groups import HOST_GROUPS, group_of_host, group_of_tool, holds, hosts_of_group
 from tools.patterns import late
 
-Deed = Literal["allow", "ask", "deny"]
+RuleAction = Literal["allow", "ask", "deny"]
 Origin = Literal["user", "folder", "project", "session"]
 """`folder`: the person's own for one folder."""
 Kind = Literal["bash", "edit", "write", "read", "net", "tool", "sandbox.write", "sandbox.read"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
-_LONGEST = 2_000
+_MAX_LENGTH = 2_000
 _RUNS_NOTHING = names(
     "touch mkdir rmdir echo printf cat head tail wc ls stat du df cut tr uniq cmp comm diff grep egrep fgrep basename "
     "dirname realpath readlink seq md5sum sha1sum sha256sum sha512sum getent ping host nslookup"
@@ -42,7 +42,7 @@ _WILDCARD = late(r"(\*\*/|\*\*|\*|\?)")
 
 
 class PermitRule(msgspec.Struct, frozen=True, kw_only=True):
-    deed: Deed
+    deed: RuleAction
     kind: Kind
     pattern: str
     origin: Origin
@@ -61,7 +61,7 @@ class PermitRule(msgspec.Struct, frozen=True, kw_only=True):
 class RuleProblem(msgspec.Struct, frozen=True, kw_only=True):
     """A rule that cannot be read."""
 
-    deed: Deed
+    deed: RuleAction
     text: str
     origin: Origin
     why: str
@@ -92,7 +92,7 @@ class WrittenRules(msgspec.Struct, frozen=True, kw_only=True):
     """False for a project whose text nobody has accepted."""
 
 
-def parse(text: str, deed: Deed, origin: Origin) -> PermitRule | RuleProblem:
+def parse(text: str, deed: RuleAction, origin: Origin) -> PermitRule | RuleProblem:
     kind, colon, pattern = text.partition(":")
     kind, pattern = kind.strip(), pattern.strip()
     known: Kind | None = next((one for one in KINDS if one == kind), None)
@@ -104,7 +104,7 @@ def parse(text: str, deed: Deed, origin: Origin) -> PermitRule | RuleProblem:
         return problem(f"does not begin with one of {', '.join(f'{one}:' for one in KINDS)}")
     if not pattern:
         return problem("says nothing behind its colon")
-    if len(pattern) > _LONGEST or "\n" in pattern:
+    if len(pattern) > _MAX_LENGTH or "\n" in pattern:
         return problem("is too long, or has more than one line")
     if known == "bash" and deed == "allow" and set(pattern.split()) <= {"*", "**"}:
         return problem("would allow every command; choose the mode full for that")
@@ -115,14 +115,14 @@ def parse(text: str, deed: Deed, origin: Origin) -> PermitRule | RuleProblem:
     return PermitRule(deed=deed, kind=known, pattern=pattern, origin=origin)
 
 
-def rules_of(written: Iterable[WrittenRules]) -> PermitRules:
+def merged_rules(written: Iterable[WrittenRules]) -> PermitRules:
     rules: list[PermitRule] = []
     problems: list[RuleProblem] = []
     left_out: list[Origin] = []
     for one in written:
         mine: list[PermitRule] = []
         wrong: list[RuleProblem] = []
-        lists: tuple[tuple[Deed, Sequence[str]], ...] = (
+        lists: tuple[tuple[RuleAction, Sequence[str]], ...] = (
             ("deny", one.deny),
             ("ask", one.ask),
             ("allow", one.allow),
@@ -166,11 +166,11 @@ def _matches_tool(pattern: str, tool: str) -> bool:
 def _matches_command(rule: PermitRule, part: CallPart) -> bool:
     if part.words is None:
         # What is not known to be another command is not let off a rule that forbids or asks.
-        return rule.deed != "allow" and _fit(rule.pattern.split(), part.text.split())
-    return _fit(rule.pattern.split(), list(part.words))
+        return rule.deed != "allow" and _words_match(rule.pattern.split(), part.text.split())
+    return _words_match(rule.pattern.split(), list(part.words))
 
 
-def _fit(pattern: Sequence[str], words: Sequence[str]) -> bool:
+def _words_match(pattern: Sequence[str], words: Sequence[str]) -> bool:
     """`*` is one word, `**` the rest, whatever it is; wildcards within a word stay within it."""
     if len(words) > 500:
         return False
@@ -250,14 +250,14 @@ def path_form(pattern: str, workspace: str, home: str) -> str:
     return "".join(_WILDCARDS.get(piece) or re.escape(piece) for piece in pieces)
 
 
-def offered(part: CallPart, tool: str, place: CommandPlace) -> tuple[str, ...]:
+def suggested_rules(part: CallPart, tool: str, place: CommandPlace) -> tuple[str, ...]:
     """Rules that would answer this very part, from narrow to wide; none for what no rule answers."""
     if not part.can_be_allowed:
         return ()
     if part.path is not None:
-        return _offered_paths("edit" if part.changes else "read", part.path, place)
+        return _suggested_path_rules("edit" if part.changes else "read", part.path, place)
     if part.kind == "host":
-        return _offered_hosts(part)
+        return _suggested_host_rules(part)
     if part.family:
         return f"tool: {tool}", f"tool: {part.family}*"
     if part.kind != "command":
@@ -275,12 +275,12 @@ def offered(part: CallPart, tool: str, place: CommandPlace) -> tuple[str, ...]:
     if part.hosts and part.network:
         found.append(f"net: {part.hosts[0]}")
     for size in (2, 1):
-        if len(words) > size and _can_be_wide(words[:size]):
+        if len(words) > size and _may_end_in_wildcard(words[:size]):
             found.append("bash: " + " ".join([*words[:size], "**"]))
     return tuple(dict.fromkeys(found))[:3]
 
 
-def _can_be_wide(words: Sequence[str]) -> bool:
+def _may_end_in_wildcard(words: Sequence[str]) -> bool:
     """Whether `**` may stand behind these words: only where the rest is known to run nothing else."""
     if words[0] == "git":
         return len(words) == 2 and words[1] in _GIT_RUNS_NOTHING
@@ -289,7 +289,7 @@ def _can_be_wide(words: Sequence[str]) -> bool:
     )
 
 
-def _offered_hosts(part: CallPart) -> tuple[str, ...]:
+def _suggested_host_rules(part: CallPart) -> tuple[str, ...]:
     """This one, the group that it belongs to, and its neighbours of the same name."""
     host, _, port = part.hosts[0].rpartition(":") if part.hosts else ("", "", "")
     labels, group = host.split("."), group_of_host(host)
@@ -299,7 +299,7 @@ def _offered_hosts(part: CallPart) -> tuple[str, ...]:
     return (f"net: {host}:{port}", *wide) if host and ":" not in host else ()
 
 
-def _offered_paths(tool: str, path: str, place: CommandPlace) -> tuple[str, ...]:
+def _suggested_path_rules(tool: str, path: str, place: CommandPlace) -> tuple[str, ...]:
     root = place.workspace + "/"
     if not path.startswith(root):
         return ()

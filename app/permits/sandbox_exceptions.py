@@ -8,26 +8,26 @@ from typing import Final
 
 import msgspec
 
-from app.permits.decide import CallDecision, Mode, Outcome, PartDecision, Policy, decide
+from app.permits.decide import CallDecision, Mode, Outcome, PartDecision, PermissionPolicy, decide
 from app.permits.place import CommandPlace
 from app.permits.verdicts import CallPart, verdict_of
 from tools.box.host_groups import HOST_GROUPS, group_of_host
 from tools.box.requests import BoxRequest
 
-LEAVING: Final = "the sandbox, which it wants to leave"
-REQUEST: Final = "the sandbox, which refused it"
+LEAVING_SANDBOX: Final = "the sandbox, which it wants to leave"
+SANDBOX_REQUEST: Final = "the sandbox, which refused it"
 _WRITE: Final = "sandbox.write: "
 _READ: Final = "sandbox.read: "
-_MOST_REASON: Final = 300
+_MAX_REASON: Final = 300
 
 
-def leaving(decision: CallDecision, command: str, reason: str, mode: Mode) -> CallDecision:
+def with_leave_request(decision: CallDecision, command: str, reason: str, mode: Mode) -> CallDecision:
     """The decision about the same command with that wish; what is refused, or of the floor, stays so."""
-    if decision.outcome == "refuse" or decision.is_floor:
+    if decision.outcome == "refuse" or decision.needs_typed_word:
         return decision
-    part = CallPart(text=command, risk="contained", why=f"outside the sandbox: {reason[:_MOST_REASON]}")
+    part = CallPart(text=command, risk="contained", why=f"outside the sandbox: {reason[:_MAX_REASON]}")
     outcome = "refuse" if mode == "read-only" else "ask"
-    answer = PartDecision(part=part, outcome=outcome, decided_by=LEAVING)
+    answer = PartDecision(part=part, outcome=outcome, decided_by=LEAVING_SANDBOX)
     return CallDecision(
         outcome=outcome,
         verdict=verdict_of([part, *decision.verdict.parts]),
@@ -35,7 +35,7 @@ def leaving(decision: CallDecision, command: str, reason: str, mode: Mode) -> Ca
     )
 
 
-class AskedLeave(msgspec.Struct, frozen=True):
+class CheckedRequest(msgspec.Struct, frozen=True):
     """One request of a call, as it was looked at."""
 
     request: BoxRequest
@@ -45,13 +45,17 @@ class AskedLeave(msgspec.Struct, frozen=True):
     """Why it cannot be allowed at all."""
 
 
-def requesting(
-    decision: CallDecision, asked: Sequence[AskedLeave], reason: str, policy: Policy, place: CommandPlace
+def with_sandbox_requests(
+    decision: CallDecision,
+    asked: Sequence[CheckedRequest],
+    reason: str,
+    policy: PermissionPolicy,
+    place: CommandPlace,
 ) -> CallDecision:
     """The decision about the same command, with these requests; what is refused, or of the floor, stays so."""
-    if decision.outcome == "refuse" or decision.is_floor or not asked:
+    if decision.outcome == "refuse" or decision.needs_typed_word or not asked:
         return decision
-    answers = [*(_answer(one, reason[:_MOST_REASON], policy, place) for one in asked), *decision.answers]
+    answers = [*(_answer(one, reason[:_MAX_REASON], policy, place) for one in asked), *decision.answers]
     outcomes = [one.outcome for one in answers]
     outcome: Outcome = "refuse" if "refuse" in outcomes else "ask" if "ask" in outcomes else "run"
     return CallDecision(
@@ -62,30 +66,37 @@ def requesting(
     )
 
 
-def _answer(one: AskedLeave, reason: str, policy: Policy, place: CommandPlace) -> PartDecision:
+def _answer(one: CheckedRequest, reason: str, policy: PermissionPolicy, place: CommandPlace) -> PartDecision:
     request = one.request
     if request.verb == "reach":
         part = CallPart(
             text=request.words, risk="contained", why=reason, hosts=(request.place,), network=True
         )
         by_rule = decide(verdict_of([part]), "network", policy, place).answers[0]
-        return msgspec.structs.replace(by_rule, decided_by=REQUEST) if by_rule.outcome == "ask" else by_rule
+        return (
+            msgspec.structs.replace(by_rule, decided_by=SANDBOX_REQUEST)
+            if by_rule.outcome == "ask"
+            else by_rule
+        )
     why = one.problem or (f"{one.danger}; {reason}" if one.danger else reason)
     part = CallPart(text=request.words, risk="forbidden" if one.danger else "contained", why=why)
     is_refused = one.problem or policy.mode == "read-only"
     return PartDecision(
-        part=part, outcome="refuse" if is_refused else "ask", decided_by=REQUEST, is_floor=bool(one.danger)
+        part=part,
+        outcome="refuse" if is_refused else "ask",
+        decided_by=SANDBOX_REQUEST,
+        needs_typed_word=bool(one.danger),
     )
 
 
 def is_request(decision: CallDecision) -> bool:
-    return any(one.decided_by == REQUEST and one.outcome == "ask" for one in decision.answers)
+    return any(one.decided_by == SANDBOX_REQUEST and one.outcome == "ask" for one in decision.answers)
 
 
 def rules_for(decision: CallDecision) -> tuple[str, ...]:
     """The rules that would answer its one request from now on."""
     asked = [one for one in decision.answers if one.outcome == "ask"]
-    if len(asked) != 1 or asked[0].is_floor:
+    if len(asked) != 1 or asked[0].needs_typed_word:
         return ()
     request = next((one for one in decision.requests if one.words == asked[0].part.text), None)
     if request is not None and request.verb in ("write", "read"):
@@ -96,8 +107,8 @@ def rules_for(decision: CallDecision) -> tuple[str, ...]:
     return ()
 
 
-def is_leaving(decision: CallDecision) -> bool:
-    return decision.answers[0].decided_by == LEAVING
+def asks_to_leave_sandbox(decision: CallDecision) -> bool:
+    return decision.answers[0].decided_by == LEAVING_SANDBOX
 
 
 def place_rule(place: str) -> str:
@@ -123,7 +134,7 @@ def place_of(rule: str) -> str | None:
     return rule.removeprefix(_WRITE) if rule.startswith(_WRITE) else None
 
 
-def staying(decision: CallDecision) -> CallDecision:
+def without_leave_request(decision: CallDecision) -> CallDecision:
     """The same without that wish."""
     parts = verdict_of(decision.verdict.parts[1:])
     return CallDecision(outcome="run", verdict=parts, answers=decision.answers[1:])

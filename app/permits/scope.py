@@ -19,7 +19,7 @@ class ShellScope(msgspec.Struct, kw_only=True):
     aliases: dict[str, str] = msgspec.field(default_factory=dict)
     pending: tuple["ShellScope", ...] = ()
     """What also may be, if a command before failed."""
-    has_left: bool = False
+    has_exited: bool = False
     """`exit` came: nothing follows here."""
 
     def copy(self) -> "ShellScope":
@@ -28,7 +28,7 @@ class ShellScope(msgspec.Struct, kw_only=True):
         twin.aliases = dict(self.aliases)
         return twin
 
-    def apart(self) -> "ShellScope":
+    def without_pending(self) -> "ShellScope":
         """A copy in which nothing that failed before is pending."""
         twin = self.copy()
         twin.pending = ()
@@ -39,12 +39,12 @@ class ShellScope(msgspec.Struct, kw_only=True):
         if self.variables.setdefault(name, value) != value:
             self.variables[name] = UNKNOWN
 
-    def move(self, folders: tuple[str, ...]) -> None:
+    def change_folder(self, folders: tuple[str, ...]) -> None:
         """A change of folder, which may fail."""
-        self.pending = (*self.pending, self.apart())
+        self.pending = (*self.pending, self.without_pending())
         self.folders = folders
 
-    def settle(self) -> None:
+    def include_pending(self) -> None:
         """From here on, what failed before counts too."""
         pending, self.pending = self.pending, ()
         for other in pending:
@@ -52,10 +52,10 @@ class ShellScope(msgspec.Struct, kw_only=True):
 
     def join(self, other: "ShellScope") -> None:
         """Either of the two: what they do not agree on is unknown."""
-        if other.has_left:
+        if other.has_exited:
             return
-        if self.has_left:
-            self.take_over(other)
+        if self.has_exited:
+            self.replace_with(other)
             return
         folders = tuple(dict.fromkeys(self.folders + other.folders))
         self.folders = folders if len(folders) <= _MAX_FOLDERS else (UNKNOWN,)
@@ -68,6 +68,6 @@ class ShellScope(msgspec.Struct, kw_only=True):
             self.arguments = None
         self.aliases = {**other.aliases, **self.aliases}
 
-    def take_over(self, other: "ShellScope") -> None:
+    def replace_with(self, other: "ShellScope") -> None:
         for name in self.__struct_fields__:
             setattr(self, name, getattr(other, name))

@@ -7,7 +7,7 @@ such a place, "maybe" that it can reach one among much else.
 from functools import lru_cache
 from typing import Literal
 
-from app.permits.words import DEEP, ONE, STAR, UNKNOWN, WILD, pattern_of
+from app.permits.words import ANY_CHARACTER, ANY_DEPTH, ANY_NAME, UNKNOWN, WILDCARD, pattern_of
 from tools.patterns import late
 from tools.protected.keys import KEY_NAMES, KEY_PLACES, SAMPLE_ENDINGS, SHOWN_OF_OWN
 from tools.protected.later import IN_HOME, IN_PROJECTS, LaterFile
@@ -18,12 +18,12 @@ _HOME_FILES = frozenset(place.name.casefold() for place in KEY_PLACES if not pla
 _HOME_FOLDERS = tuple(place.path.casefold() for place in KEY_PLACES if place.is_folder)
 _NAMES = frozenset(one.name.casefold() for one in KEY_NAMES if not one.name.startswith("*"))
 _SUFFIXES = tuple(one.name[1:].casefold() for one in KEY_NAMES if one.name.startswith("*"))
-_SHOWN_OF_OWN = frozenset(name.casefold() for name in SHOWN_OF_OWN)
+_VISIBLE_BAYOU_FILES = frozenset(name.casefold() for name in SHOWN_OF_OWN)
 _FILES = frozenset({"/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/dev/mem", "/dev/kmem", "/proc/kcore"})
 _PROCESS = late(r"/proc/[^/]+/(environ|mem)|/proc/[^/]+/task/[^/]+/environ")
 _DISK = late(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper/|dm-|md|loop)")
 
-_OF_DATA = frozenset({".json", ".db", ".sqlite"})
+_DATA_SUFFIXES = frozenset({".json", ".db", ".sqlite"})
 _SAMPLE_NAMES = tuple(f"server{suffix}" for suffix in _SUFFIXES)
 
 
@@ -35,17 +35,17 @@ def _by_first_part(rows: tuple[LaterFile, ...]) -> dict[str, list[tuple[tuple[st
     return found
 
 
-_LATER = _by_first_part(IN_PROJECTS)
-_LATER_IN_HOME = {row.name.casefold(): row for row in IN_HOME}
+_DELAYED_RUN_IN_PROJECT = _by_first_part(IN_PROJECTS)
+_DELAYED_RUN_IN_HOME = {row.name.casefold(): row for row in IN_HOME}
 
 
 @lru_cache(4096)
 def secrecy(path: str, home: str, own: tuple[str, ...] = ()) -> Likelihood:
     """Of the content of an absolute path, its case aside."""
     path, home = path.casefold(), home.casefold()
-    if any(_is_kept_by_bayou(path, folder.casefold()) for folder in own):
+    if any(_is_private_to_bayou(path, folder.casefold()) for folder in own):
         return "likely"
-    if WILD.search(path):
+    if WILDCARD.search(path):
         return _secrecy_of_pattern(path, home)
     if path in _FILES or _PROCESS.fullmatch(path) or _DISK.match(path):
         return "likely"
@@ -59,9 +59,11 @@ def secrecy(path: str, home: str, own: tuple[str, ...] = ()) -> Likelihood:
     return "no"
 
 
-def _is_kept_by_bayou(path: str, folder: str) -> bool:
+def _is_private_to_bayou(path: str, folder: str) -> bool:
     """Whether it lies in bayou's own folder and is not what its person put there to be read."""
-    return path.startswith(folder + "/") and path[len(folder) + 1 :].split("/", 1)[0] not in _SHOWN_OF_OWN
+    return (
+        path.startswith(folder + "/") and path[len(folder) + 1 :].split("/", 1)[0] not in _VISIBLE_BAYOU_FILES
+    )
 
 
 def _is_env(name: str) -> bool:
@@ -74,29 +76,31 @@ def _secrecy_of_pattern(path: str, home: str) -> Likelihood:
     if path.startswith("/proc/") and path.endswith(("environ", "mem")):
         return "likely"
     name = path.rsplit("/", 1)[-1]
-    if not WILD.search(name):
+    if not WILDCARD.search(name):
         return "likely" if name in _NAMES or name.endswith(_SUFFIXES) or _is_env(name) else "no"
-    if name[0] == STAR and name[1:] in _OF_DATA:
+    if name[0] == ANY_NAME and name[1:] in _DATA_SUFFIXES:
         return "maybe"  # a browser's file can be among them, but who writes this means a project's data
     form = pattern_of(name)
-    plain = WILD.sub("", name)
+    plain = WILDCARD.sub("", name)
     if plain:
-        meant = name.startswith(".") or len(plain) > 1 or name.startswith(ONE)
+        meant = name.startswith(".") or len(plain) > 1 or name.startswith(ANY_CHARACTER)
         if meant and any(form.fullmatch(one) and _hides_dot(name, one) for one in (*_NAMES, ".env.local")):
             return "likely"
-        if name[-1] not in (STAR, UNKNOWN, DEEP) and any(form.fullmatch(one) for one in _SAMPLE_NAMES):
+        if name[-1] not in (ANY_NAME, UNKNOWN, ANY_DEPTH) and any(
+            form.fullmatch(one) for one in _SAMPLE_NAMES
+        ):
             return "likely"
     return "maybe" if _is_open(name, plain) else "no"
 
 
 def _hides_dot(pattern: str, name: str) -> bool:
     """A wildcard at the beginning does not match a dot, unless somebody set `dotglob`."""
-    return not name.startswith(".") or pattern[0] in (".", ONE, UNKNOWN, DEEP)
+    return not name.startswith(".") or pattern[0] in (".", ANY_CHARACTER, UNKNOWN, ANY_DEPTH)
 
 
 def _is_open(name: str, plain: str) -> bool:
     """Whether it could be any name: at its end there is anything."""
-    return name[-1] in (STAR, UNKNOWN, DEEP, ONE) or not plain
+    return name[-1] in (ANY_NAME, UNKNOWN, ANY_DEPTH, ANY_CHARACTER) or not plain
 
 
 def _reaches_folder(path: str, home: str) -> bool:
@@ -111,7 +115,7 @@ def _reaches_folder(path: str, home: str) -> bool:
     for folder in (*_HOME_FOLDERS, *_HOME_FILES):
         names = folder.rstrip("/").split("/")
         if len(rest) >= len(names) and all(
-            _can_be(part, name) and WILD.sub("", part) for part, name in zip(rest, names, strict=False)
+            _can_be(part, name) and WILDCARD.sub("", part) for part, name in zip(rest, names, strict=False)
         ):
             return True
     return False
@@ -120,11 +124,11 @@ def _reaches_folder(path: str, home: str) -> bool:
 def _can_be(part: str, name: str) -> bool:
     if part == name:
         return True
-    return bool(WILD.search(part)) and pattern_of(part).fullmatch(name) is not None
+    return bool(WILDCARD.search(part)) and pattern_of(part).fullmatch(name) is not None
 
 
 @lru_cache(4096)
-def plants(path: str, home: str, own: tuple[str, ...] = ()) -> str | None:
+def delayed_run_reason(path: str, home: str, own: tuple[str, ...] = ()) -> str | None:
     """Why writing there is writing what runs later."""
     path, home = path.casefold(), home.casefold()
     for folder in own:
@@ -135,12 +139,12 @@ def plants(path: str, home: str, own: tuple[str, ...] = ()) -> str | None:
     if row is not None:
         return f"{row.name} runs later ({row.source})"
     folder, _, name = path.rpartition("/")
-    if name in _LATER_IN_HOME and UNKNOWN in folder:
-        return f"it can be ~/{name}, which runs later ({_LATER_IN_HOME[name].source})"
+    if name in _DELAYED_RUN_IN_HOME and UNKNOWN in folder:
+        return f"it can be ~/{name}, which runs later ({_DELAYED_RUN_IN_HOME[name].source})"
     if path.startswith(home + "/"):
         parts = path[len(home) + 1 :].split("/")
         for count in range(1, len(parts) + 1):
-            row = _LATER_IN_HOME.get("/".join(parts[:count]))
+            row = _DELAYED_RUN_IN_HOME.get("/".join(parts[:count]))
             if row is not None and (row.is_folder or count == len(parts)):
                 return f"~/{row.name} runs later ({row.source})"
     return None
@@ -148,19 +152,19 @@ def plants(path: str, home: str, own: tuple[str, ...] = ()) -> str | None:
 
 def _row_in_project(parts: list[str]) -> LaterFile | None:
     for start, part in enumerate(parts):
-        if part.startswith(".") and WILD.search(part):
-            rows = [row for first in _LATER.values() for row in first]
+        if part.startswith(".") and WILDCARD.search(part):
+            rows = [row for first in _DELAYED_RUN_IN_PROJECT.values() for row in first]
         else:
-            rows = [*_LATER.get(part, ()), *_LATER["*"]]
+            rows = [*_DELAYED_RUN_IN_PROJECT.get(part, ()), *_DELAYED_RUN_IN_PROJECT["*"]]
         for names, row in rows:
             rest = parts[start : start + len(names)]
             is_whole = row.is_folder or start + len(names) == len(parts)
-            if is_whole and len(rest) == len(names) and all(map(_is_meant, rest, names)):
+            if is_whole and len(rest) == len(names) and all(map(_matches_name, rest, names)):
                 return row
     return None
 
 
-def _is_meant(part: str, name: str) -> bool:
+def _matches_name(part: str, name: str) -> bool:
     if name.startswith("*"):
         return part.endswith(name[1:])
     return part == name or (part.startswith(".") and _can_be(part, name))

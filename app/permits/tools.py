@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from app.permits.findings import Finding, contained, worst
-from app.permits.paths import PathGround
+from app.permits.paths import PathEffects
 from app.permits.place import CommandPlace
 from app.permits.programs.finders import as_glob
 from app.permits.scope import ShellScope
@@ -20,7 +20,7 @@ from tools.effects import Effects, Program
 from tools.patterns import late
 
 _QUOTED = late(r"""(["'])(?P<path>[~/.\w][^"'\n]{1,400})\1""")
-_MOST_NAMED = 500
+_MAX_QUOTED_PATHS = 500
 """Texts of a cell that may be paths."""
 
 
@@ -43,11 +43,13 @@ def judge_call(request: CallRequest, place: CommandPlace) -> Judgement:
         parts += _run(effects.runs, place)
     if effects.opaque:
         parts.append(_unknown(request))
-    ground = PathGround(place, ShellScope(folders=(place.folder,)))
+    ground = PathEffects(place, ShellScope(folders=(place.folder,)))
     touched = dict.fromkeys((*effects.reads, *effects.writes))
-    parts += [_on_path(request.tool, path, effects, ground) for path in touched]
-    parts += [found for glob in effects.globs if (found := _on_glob(request.tool, glob, ground)) is not None]
-    parts += [_on_host(host) for host in effects.hosts]
+    parts += [_path_part(request.tool, path, effects, ground) for path in touched]
+    parts += [
+        found for glob in effects.globs if (found := _glob_part(request.tool, glob, ground)) is not None
+    ]
+    parts += [_host_part(host) for host in effects.hosts]
     return verdict_of(parts or [_harmless(request)])
 
 
@@ -70,14 +72,14 @@ def _run(program: Program, place: CommandPlace) -> Iterable[CallPart]:
 
 def _code(program: Program, place: CommandPlace) -> CallPart:
     """A cell can do what a command can, and its words do not tell what it does; the paths that it names are seen."""
-    ground = PathGround(place, ShellScope(folders=(place.folder,)))
-    named = [found["path"] for found in itertools.islice(_QUOTED.finditer(program.code), _MOST_NAMED)]
+    ground = PathEffects(place, ShellScope(folders=(place.folder,)))
+    named = [found["path"] for found in itertools.islice(_QUOTED.finditer(program.code), _MAX_QUOTED_PATHS)]
     secret = next((one for path in named if (one := ground.read(literal(path))).risk == "forbidden"), None)
     found = secret or contained("runs Python, which can do what a command can")
     return CallPart(text=program.code.strip(), risk=found.risk, why=found.why, words=(), kind="code")
 
 
-def _on_path(tool: str, path: str, effects: Effects, ground: PathGround) -> CallPart:
+def _path_part(tool: str, path: str, effects: Effects, ground: PathEffects) -> CallPart:
     changes = path in effects.writes
     found = [ground.change(literal(path))] if changes else []
     if path in effects.reads:
@@ -95,7 +97,7 @@ def _on_path(tool: str, path: str, effects: Effects, ground: PathGround) -> Call
     )
 
 
-def _on_glob(tool: str, glob: str, ground: PathGround) -> CallPart | None:
+def _glob_part(tool: str, glob: str, ground: PathEffects) -> CallPart | None:
     """What secret files below a folder hold is left to the sandbox; a pattern that names them means them."""
     found = ground.read(literal(as_glob(glob)))
     if found.risk != "forbidden":
@@ -111,7 +113,7 @@ def _on_glob(tool: str, glob: str, ground: PathGround) -> CallPart | None:
     )
 
 
-def _on_host(host: str) -> CallPart:
+def _host_part(host: str) -> CallPart:
     return CallPart(
         text=host, risk="contained", why="connects to it", words=(), hosts=(host,), network=True, kind="host"
     )

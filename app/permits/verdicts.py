@@ -12,12 +12,12 @@ import msgspec
 Risk = Literal["safe", "contained", "forbidden"]
 
 SEVERITY: Final[dict[Risk, int]] = {"safe": 0, "contained": 1, "forbidden": 2}
-MEANING: Final[dict[Risk, str]] = {
+RISK_MEANINGS: Final[dict[Risk, str]] = {
     "safe": "only reads",
     "contained": "may change files or run code",
     "forbidden": "dangerous command",
 }
-_OLD_LETTERS: Final[dict[str, Risk]] = {
+_RISKS_BY_OLD_LETTER: Final[dict[str, Risk]] = {
     "R": "safe",
     "E": "contained",
     "X": "contained",
@@ -70,7 +70,7 @@ class CallPart(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def does(self) -> str:
         """Its class in words."""
-        return "uses the network" if self.network and self.risk == "contained" else MEANING[self.risk]
+        return "uses the network" if self.network and self.risk == "contained" else RISK_MEANINGS[self.risk]
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,4 +100,4 @@ def verdict_of(parts: Iterable[CallPart]) -> Judgement:
 
 def risk_of(recorded: str) -> Risk | None:
     """The class that an entry of a session names; older sessions have one of six letters there."""
-    return next((one for one in SEVERITY if one == recorded), None) or _OLD_LETTERS.get(recorded)
+    return next((one for one in SEVERITY if one == recorded), None) or _RISKS_BY_OLD_LETTER.get(recorded)

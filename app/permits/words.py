@@ -13,20 +13,20 @@ from tools.patterns import late
 
 UNKNOWN = "\ue000"
 """Any text, also none, also with slashes."""
-STAR = "\ue001"
+ANY_NAME = "\ue001"
 """Any text without a slash (`*`)."""
-ONE = "\ue002"
+ANY_CHARACTER = "\ue002"
 """One character that is no slash (`?`, `[abc]`)."""
-DEEP = "\ue003"
+ANY_DEPTH = "\ue003"
 """Anything below a folder that was named."""
-OPEN, COMMA, CLOSE = "\ue010", "\ue011", "\ue012"
+OPEN_BRACE, COMMA, CLOSE_BRACE = "\ue010", "\ue011", "\ue012"
 """Braces that are not quoted."""
-BRACKET = "\ue013"
+OPEN_BRACKET = "\ue013"
 """`[` that is not quoted."""
 
-WILD = late("[\ue000-\ue003]")
+WILDCARD = late("[\ue000-\ue003]")
 _MAX_WORDS = 64
-_INNERMOST = late(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
+_INNERMOST = late(f"{OPEN_BRACE}([^{OPEN_BRACE}{CLOSE_BRACE}]*){CLOSE_BRACE}")
 
 
 class Word(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ class Word(msgspec.Struct, frozen=True):
 
     @property
     def is_literal(self) -> bool:
-        return WILD.search(self.text) is None
+        return WILDCARD.search(self.text) is None
 
     @property
     def is_unknown(self) -> bool:
@@ -53,7 +53,7 @@ class Word(msgspec.Struct, frozen=True):
     @property
     def may_be_option(self) -> bool:
         """It begins with something unknown or open, or may become several words."""
-        return self.text[:1] in (UNKNOWN, STAR, ONE) or self.may_be_several
+        return self.text[:1] in (UNKNOWN, ANY_NAME, ANY_CHARACTER) or self.may_be_several
 
 
 def names(text: str) -> frozenset[str]:
@@ -65,18 +65,20 @@ def literal(text: str) -> Word:
     return Word(text, source=text)
 
 
-def spread(text: str) -> Iterator[str]:
+def expand_braces(text: str) -> Iterator[str]:
     """Brace expansion: the texts that one word stands for, at most so many; more are one unknown."""
     done, waiting = 0, [text]
     while waiting:
         piece = waiting.pop(0)
-        found = _INNERMOST.search(piece) if OPEN in piece else None
+        found = _INNERMOST.search(piece) if OPEN_BRACE in piece else None
         if found is None:
             yield without_braces(piece)
             done += 1
             continue
         inside = found[1]
-        choices = inside.split(COMMA) if COMMA in inside else [STAR if ".." in inside else f"{{{inside}}}"]
+        choices = (
+            inside.split(COMMA) if COMMA in inside else [ANY_NAME if ".." in inside else f"{{{inside}}}"]
+        )
         waiting[:0] = [piece[: found.start()] + choice + piece[found.end() :] for choice in choices]
         if len(waiting) + done > _MAX_WORDS:
             yield UNKNOWN
@@ -84,17 +86,17 @@ def spread(text: str) -> Iterator[str]:
 
 
 def without_braces(text: str) -> str:
-    return text.replace(OPEN, "{").replace(COMMA, ",").replace(CLOSE, "}")
+    return text.replace(OPEN_BRACE, "{").replace(COMMA, ",").replace(CLOSE_BRACE, "}")
 
 
 def pattern_of(text: str) -> re.Pattern[str]:
     """What a word with marks can be."""
-    forms = {UNKNOWN: ".*", STAR: "[^/]*", ONE: "[^/]", DEEP: ".*"}
+    forms = {UNKNOWN: ".*", ANY_NAME: "[^/]*", ANY_CHARACTER: "[^/]", ANY_DEPTH: ".*"}
     return re.compile("".join(forms.get(char) or re.escape(char) for char in text), re.DOTALL)
 
 
 def readable(text: str) -> str:
     """For people: marks as what they stand for."""
-    for mark, shown in ((UNKNOWN, "…"), (STAR, "*"), (ONE, "?"), (DEEP, "…")):
+    for mark, shown in ((UNKNOWN, "…"), (ANY_NAME, "*"), (ANY_CHARACTER, "?"), (ANY_DEPTH, "…")):
         text = text.replace(mark, shown)
     return text

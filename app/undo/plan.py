@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from app.permits.secrets import plants
+from app.permits.secrets import delayed_run_reason
 from app.undo.blobs import BlobStore, Missing
 from app.undo.disk import FoundName, LeftAlone, folding, is_below, look, place_of, spelled_below
 from app.undo.history import FileHistory, HistorySegment, Target, TreePath
@@ -274,7 +274,7 @@ def why_guarded(root: Path, name: str) -> str:
     if name.startswith("/"):
         return "it lies outside of the session's folder"
     place = os.path.normpath(f"{root}/{name}")
-    return plants(place, os.path.expanduser("~")) or ""  # noqa: PTH111  (as above)
+    return delayed_run_reason(place, os.path.expanduser("~")) or ""  # noqa: PTH111  (as above)
 
 
 def _doubted(step: Step, why: str | None) -> Step:

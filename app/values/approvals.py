@@ -33,7 +33,7 @@ class Approval(Wire, frozen=True, kw_only=True, gc=True):
     why: str
     decided_by: str
     mode: str
-    floor_word: str | None = None
+    confirmation_word: str | None = None
     """What has to be typed; None: it is not the floor."""
     rules: tuple[OfferedRule, ...] = ()
     asked: int = 0

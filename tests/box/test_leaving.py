@@ -69,7 +69,7 @@ async def test_the_result_says_what_to_ask_for_and_exactly_that_is_asked(
     assert 'the same call with allow: ["write ~/notes"] and a reason' in first
     assert not (notes / "c.txt").exists() and "was refused" in third, "it counted for its call alone"
     assert (question.parts[0].text, question.why) == ("allow writing ~/notes", "the note")
-    assert question.floor_word is None
+    assert question.confirmation_word is None
     assert (notes / "b.txt").exists() and "writing ~/other/b.txt was refused" in second
 
 
@@ -101,7 +101,7 @@ async def test_what_is_hidden_or_runs_later_wants_a_typed_word(
     (notes.parent / ".bashrc").write_text("x")
     (play.session.cwd / ".envrc").write_text("")
     (question,) = await asked_for(play, ApprovalReply(allows=False))
-    assert question.floor_word == word and question.rules == ()
+    assert question.confirmation_word == word and question.rules == ()
 
 
 async def test_a_typed_word_shows_what_was_hidden_and_nothing_else(

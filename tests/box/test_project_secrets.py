@@ -42,7 +42,7 @@ async def test_a_yes_shows_the_file_and_always_keeps_that_for_the_project(tmp_pa
     place = "~/project/.env"
     reply = ApprovalReply(allows=True, rule=f"sandbox.read: {place}", keeps="project")
     (question,) = await answered(play, reply)
-    assert question.approval is not None and question.approval.floor_word is None
+    assert question.approval is not None and question.approval.confirmation_word is None
     assert question.approval.parts[0].text == f"allow reading {place}"
     assert [rule.text for rule in question.approval.rules] == [f"sandbox.read: {place}"]
     assert length(play) == "7" and not any("hidden" in text for text in results(play))

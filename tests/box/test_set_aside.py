@@ -41,7 +41,7 @@ async def test_a_person_can_let_a_command_make_it(tmp_path: Path) -> None:
         tmp_path, command=made_by(".envrc"), allow=["write .envrc"], reason="the project wants it"
     )
     (question,) = await answered(play, ApprovalReply(allows=True))
-    assert question.approval is not None and question.approval.floor_word == ".envrc"
+    assert question.approval is not None and question.approval.confirmation_word == ".envrc"
     assert (play.session.cwd / ".envrc").read_text() == "x"
     assert "moved to" not in results(play)[0]
 

@@ -49,7 +49,7 @@ def stage(folder: Path, *responses: Any, env: dict[str, str] | None = None, **mo
 def lets_it_run(event: Event) -> None:
     """Files of variables are the floor's: a person has let this one be read."""
     if isinstance(event, QuestionAsked) and event.approval is not None and event.answer is not None:
-        event.answer.set_result(event.approval.floor_word or "Allow once")
+        event.answer.set_result(event.approval.confirmation_word or "Allow once")
 
 
 async def test_threads_that_want_the_first_mask_at_once_make_the_same_marks(tmp_path: Path, monkeypatch):

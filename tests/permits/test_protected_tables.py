@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.permits.secrets import plants, secrecy
+from app.permits.secrets import delayed_run_reason, secrecy
 from app.providers.scripted import ScriptedAnswer, call, say
 from tests.permits.test_gate import decisions, results, stage
 from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OF_OWN, KeyName, PlaceOfKeys
@@ -62,7 +62,7 @@ def test_every_place_of_keys_is_secret_in_any_spelling_of_case() -> None:
 
 def test_every_start_up_file_of_the_home_runs_later() -> None:
     for row in IN_HOME:
-        assert plants(f"/home/me/{below(row)}", "/home/me") is not None, row
+        assert delayed_run_reason(f"/home/me/{below(row)}", "/home/me") is not None, row
 
 
 def test_every_row_has_a_source_and_stands_once() -> None:
@@ -87,7 +87,7 @@ def test_every_row_has_a_source_and_stands_once() -> None:
     ],
 )
 def test_ordinary_files_of_a_project_do_not_run_later(path: str) -> None:
-    assert plants(f"/work/project/{path}", "/home/me") is None
+    assert delayed_run_reason(f"/work/project/{path}", "/home/me") is None
 
 
 @pytest.mark.parametrize(

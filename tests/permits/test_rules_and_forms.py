@@ -3,8 +3,8 @@ are broken or contradict each other, which allow nothing."""
 
 import pytest
 
-from app.permits.decide import Policy, decide
-from app.permits.rules import PermitRule, WrittenRules, matches, offered, parse, rules_of
+from app.permits.decide import PermissionPolicy, decide
+from app.permits.rules import PermitRule, WrittenRules, matches, merged_rules, parse, suggested_rules
 from app.permits.shell.command_line import judge_command
 from app.permits.verdicts import CallPart
 from tests.permits.lists import PLACE
@@ -13,8 +13,8 @@ from tests.permits.lists import PLACE
 def _outcome(
     command: str, *, allow: tuple[str, ...] = (), ask: tuple[str, ...] = (), deny: tuple[str, ...] = ()
 ) -> str:
-    rules = rules_of([WrittenRules(origin="user", allow=allow, ask=ask, deny=deny)])
-    policy = Policy(mode="ask", rules=rules.rules, has_box=False)
+    rules = merged_rules([WrittenRules(origin="user", allow=allow, ask=ask, deny=deny)])
+    policy = PermissionPolicy(mode="ask", rules=rules.rules, has_box=False)
     return decide(judge_command(command, PLACE), "bash", policy, PLACE).outcome
 
 
@@ -72,7 +72,7 @@ def test_a_rule_for_a_server_does_not_cover_one_with_a_longer_name() -> None:
 )
 def test_no_interpreter_shell_or_wrapper_is_offered_with_any_words(command: str) -> None:
     for part in judge_command(command, PLACE).parts:
-        for rule in offered(part, "bash", PLACE):
+        for rule in suggested_rules(part, "bash", PLACE):
             words = rule.removeprefix("bash: ").split()
             assert words[-1] != "**" or (
                 words[0] in ("git", "npm", "uv", "docker", "cargo") and len(words) > 2
@@ -87,7 +87,7 @@ def test_no_interpreter_shell_or_wrapper_is_offered_with_any_words(command: str)
     "broken", ["nonsense", "bash:", "bash: **", "frob: x", "net: a b", "bash: a\nb", "sandbox.write: x"]
 )
 def test_a_broken_rule_is_told_and_nothing_of_its_file_is_allowed(broken: str) -> None:
-    rules = rules_of([WrittenRules(origin="user", allow=("bash: make all", broken))])
+    rules = merged_rules([WrittenRules(origin="user", allow=("bash: make all", broken))])
     assert rules.left_out == ("user",)
     assert [problem.text for problem in rules.problems] == [broken]
     assert _outcome("make all", allow=("bash: make all", broken)) == "ask"

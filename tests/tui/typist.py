@@ -63,7 +63,7 @@ class Flooded(BayouApp):
             why="makes a file",
             decided_by="mode ask",
             mode="ask",
-            floor_word="a" if floor else None,
+            confirmation_word="a" if floor else None,
         )
         self.session.events.publish_now(
             QuestionAsked(

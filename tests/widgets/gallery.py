@@ -144,7 +144,7 @@ def with_floor(theme: str) -> Host:
         does="never without a typed word",
         why="removes ~/old-site, outside the workspace (asked by the floor)",
         mode="full",
-        floor_word="old-site",
+        confirmation_word="old-site",
     )
 
     def start(app: Host) -> None:

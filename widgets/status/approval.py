@@ -73,7 +73,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
     mode: str = ""
     number: int = 1
     of: int = 1
-    floor_word: str | None = None
+    confirmation_word: str | None = None
     rules: tuple[ApprovalRule, ...] = ()
     asked: int = 0
     kind: Literal["call", "confirm", "select", "open", "staged"] = "call"
@@ -201,7 +201,7 @@ class ApprovalBar(Widget, can_focus=False):
         asked = self.asked
         if asked is None or (allows and not self.is_intended()) or not self.arming.was_armed:
             return False
-        if allows and asked.floor_word is not None:
+        if allows and asked.confirmation_word is not None:
             return False
         if allows and asked.kind == "select":
             self._open(chooses=True)
@@ -256,7 +256,7 @@ class ApprovalBar(Widget, can_focus=False):
         event.prevent_default()
         if event.key == "escape":
             self.leave()
-        elif asked.floor_word is not None and self._types(event, asked.floor_word):
+        elif asked.confirmation_word is not None and self._types(event, asked.confirmation_word):
             self._fit()
         elif self.arming.was_armed:
             self._do(event.key, asked)
@@ -292,7 +292,9 @@ class ApprovalBar(Widget, can_focus=False):
             self.post_message(self.Answered(asked.id, False))
         elif asked.kind == "select":
             pass  # by Enter, on one of them
-        elif (key in ("a", "enter") and asked.floor_word is None) or (key == "y" and asked.kind == "confirm"):
+        elif (key in ("a", "enter") and asked.confirmation_word is None) or (
+            key == "y" and asked.kind == "confirm"
+        ):
             self.post_message(self.Answered(asked.id, True))
 
     def _choices(self) -> list[tuple[str, RuleScope]]:
@@ -400,11 +402,11 @@ class ApprovalBar(Widget, can_focus=False):
         """What answers: the keys are in accent from when they are heard."""
         keys, name = self.keys, "key" if self._was_armed or self.has_focus else "muted"
         inside = (("x", "deny"), ("v", "details"), ("e", "edit"), ("esc", "back"))
-        if asked.floor_word is not None and self.has_focus:
-            typed = ((name, f"type {asked.floor_word}: "), ("text", self._typed), ("muted", "   "))
-            return (*typed, *_told(inside, name, width - len(asked.floor_word) - len(self._typed) - 9))
-        if asked.floor_word is not None:
-            first = (keys.enter, f'type "{asked.floor_word}" to allow it once')
+        if asked.confirmation_word is not None and self.has_focus:
+            typed = ((name, f"type {asked.confirmation_word}: "), ("text", self._typed), ("muted", "   "))
+            return (*typed, *_told(inside, name, width - len(asked.confirmation_word) - len(self._typed) - 9))
+        if asked.confirmation_word is not None:
+            first = (keys.enter, f'type "{asked.confirmation_word}" to allow it once')
             return _told((first, (keys.deny, "deny"), (keys.whole, "details")), name, width)
         if self._waits_for and not self.has_focus:
             again = ("the same key", "again, else it stops")
@@ -444,7 +446,7 @@ class ApprovalBar(Widget, can_focus=False):
         line = Line(self.size.width, self.rich_style, edge=1)
         if self.asked is None or y >= len(self._rows):
             return line.strip()
-        mark = "approval--mark-floor" if self.asked.floor_word is not None else "approval--mark"
+        mark = "approval--mark-floor" if self.asked.confirmation_word is not None else "approval--mark"
         line.add("▌ ", self._style(mark))
         current = self._style("approval--current") if self._rows[y][0][0] == "current" else None
         for name, text in self._rows[y]:

@@ -15,7 +15,7 @@ from app.cli.folder import current_folder
 from app.engine.permissions.permission_context import mode_of
 from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.sandboxes import is_sandbox_usable
-from app.permits.decide import CallDecision, Policy, decide
+from app.permits.decide import CallDecision, PermissionPolicy, decide
 from app.permits.tools import CallRequest, judge_call
 from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
@@ -107,7 +107,7 @@ def _judge(paths: Paths) -> Callable[[str], CallDecision]:
     has_box = is_sandbox_usable(in_force.settings) and (
         mode != "full" or in_force.settings.sandbox.mode == "required"
     )
-    policy = Policy(
+    policy = PermissionPolicy(
         mode=mode,
         rules=rules.rules,
         has_box=has_box,

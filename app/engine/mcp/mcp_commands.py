@@ -227,8 +227,8 @@ def list_servers(servers: McpServers) -> str:
 
 def server_line(view: ServerView, wide: int = 0) -> str:
     reason = f"  {one_line(view.reason)}" if view.reason else ""
-    offered = f"  {offered_text(view)}" if view.tools else ""
-    return f"{view.name:{wide}}  {view.state:9}{offered}{reason}  ({view.origin})"
+    suggested_rules = f"  {offered_text(view)}" if view.tools else ""
+    return f"{view.name:{wide}}  {view.state:9}{suggested_rules}{reason}  ({view.origin})"
 
 
 def offered_text(view: ServerView) -> str:

@@ -11,10 +11,10 @@ from app.engine.permissions.past_verdicts import MAX_TEXT, VerdictLog
 from app.engine.permissions.permission_context import PermissionContext
 from app.engine.permissions.sandbox_exceptions import place_rules
 from app.engine.permissions.session_rules import SessionRules
-from app.permits.decide import CallDecision, decide, floor_word, would_answer
+from app.permits.decide import CallDecision, confirmation_word, count_allowed_by, decide
 from app.permits.place import CommandPlace
-from app.permits.rules import RuleProblem, offered, parse
-from app.permits.sandbox_exceptions import is_leaving, is_request, rules_for
+from app.permits.rules import RuleProblem, parse, suggested_rules
+from app.permits.sandbox_exceptions import asks_to_leave_sandbox, is_request, rules_for
 from app.permits.verdicts import CallPart
 from app.values.approvals import Approval, JudgedPart, OfferedRule
 from app.values.content import ToolCall
@@ -53,7 +53,7 @@ class ApprovalRequests:
     ) -> Approval:
         """Returns the request for a call. `rule_name`: the tool's name in rules."""
         answer = decision.decisive
-        texts = () if decision.is_floor else self._rules_for(rule_name, decision, place)
+        texts = () if decision.needs_typed_word else self._rules_for(rule_name, decision, place)
         number, of = self._count(call)
         return Approval(
             tool_call_id=call.id,
@@ -67,9 +67,10 @@ class ApprovalRequests:
             why=answer.part.why,
             decided_by=answer.decided_by,
             mode=self._rules.mode,
-            floor_word=floor_word(answer.part) if decision.is_floor else None,
+            confirmation_word=confirmation_word(answer.part) if decision.needs_typed_word else None,
             rules=tuple(
-                OfferedRule(text=text, answers=would_answer(text, self._questions, place)) for text in texts
+                OfferedRule(text=text, answers=count_allowed_by(text, self._questions, place))
+                for text in texts
             ),
             asked=len(self._questions),
             number=number,
@@ -83,11 +84,11 @@ class ApprovalRequests:
             return ()
         if is_request(decision):
             return rules_for(decision)
-        if is_leaving(decision):
+        if asks_to_leave_sandbox(decision):
             return place_rules(self._conversation.messages, self._standing.home)
         found: list[str] = []
         policy = self._rules.policy()
-        for text in offered(asked[0].part, tool, place):
+        for text in suggested_rules(asked[0].part, tool, place):
             rule = parse(text, "allow", "session")
             if isinstance(rule, RuleProblem):
                 continue

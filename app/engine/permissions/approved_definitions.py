@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from app.agent.tool_pipeline import CallReading
-from app.permits.decide import CallDecision, PartDecision, is_by_mode
+from app.permits.decide import CallDecision, PartDecision, is_decided_by_mode
 from tools.base import Tool
 
 _MAX_DEFINITIONS = 5_000
@@ -99,7 +99,7 @@ def _without_rule(decision: CallDecision) -> CallDecision:
 
 
 def _is_decided_by_rule(reading: CallReading, decision: CallDecision) -> bool:
-    return bool(reading.effects.server) and not is_by_mode(decision.decided_by)
+    return bool(reading.effects.server) and not is_decided_by_mode(decision.decided_by)
 
 
 def _digest(tool: Tool) -> str:

@@ -30,7 +30,7 @@ from app.permits.decide import CallDecision, Mode
 from app.permits.kept_back import kept_back
 from app.permits.place import CommandPlace
 from app.permits.rules import PermitRules
-from app.permits.sandbox_exceptions import is_leaving, is_request, staying
+from app.permits.sandbox_exceptions import asks_to_leave_sandbox, is_request, without_leave_request
 from app.values.content import ToolCall
 from tools.effects import Effects
 from tools.running.user_shell.shell_snapshot import own_snapshot
@@ -165,7 +165,7 @@ class PermissionGate:
                 return self._refused(call, decision, f"This was refused by {looked_at.by}")
             program = reading.effects.runs
             has_reason = program is not None and (program.outside or program.reason).strip()
-            if (is_leaving(decision) or is_request(decision)) and not has_reason:
+            if (asks_to_leave_sandbox(decision) or is_request(decision)) and not has_reason:
                 return Verdict(is_blocked=True, reason=_WITHOUT_REASON)
             if self.standing.asks == "nobody" or self.answering.refuses_questions:
                 return self._refused(call, decision, "Needs approval and nobody can give it")
@@ -183,7 +183,7 @@ class PermissionGate:
                 continue
             if reply.rule is not None:
                 self.rules.keep(reply)
-                decision = staying(decision) if is_leaving(decision) else decision
+                decision = without_leave_request(decision) if asks_to_leave_sandbox(decision) else decision
             if not reply.allows:
                 return self._refused(call, decision, "The user said no", reply.reason, by="person")
             self._definitions.allowed(reading)

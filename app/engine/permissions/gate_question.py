@@ -41,14 +41,14 @@ class GateQuestions:
 
     async def ask(self, title: str, approval: Approval) -> ApprovalReply | None:
         """Asks about a call; None: there was no answer."""
-        is_floor = approval.floor_word is not None
-        options = (DENY, ONCE) if is_floor else (ONCE, DENY)
-        if not is_floor:
+        needs_typed_word = approval.confirmation_word is not None
+        options = (DENY, ONCE) if needs_typed_word else (ONCE, DENY)
+        if not needs_typed_word:
             options += tuple(word + rule.text for word in _ALWAYS.values() for rule in approval.rules)
         try:
             said = await self._ask_question("select", title, approval, options=options)
-            if is_floor and said == ONCE:
-                word = approval.floor_word
+            if needs_typed_word and said == ONCE:
+                word = approval.confirmation_word
                 said = await self._ask_question(
                     "input", f"Type {word} to let it run this once", approval, placeholder=word
                 )
@@ -74,8 +74,8 @@ def _parse_reply(said: Any, approval: Approval) -> ApprovalReply:
     """Reads an `ApprovalReply`, or one of the options by its text. Anything else is a no."""
     if isinstance(said, ApprovalReply):
         return said
-    if approval.floor_word is not None:
-        return ApprovalReply(allows=isinstance(said, str) and said.strip() == approval.floor_word)
+    if approval.confirmation_word is not None:
+        return ApprovalReply(allows=isinstance(said, str) and said.strip() == approval.confirmation_word)
     if said == ONCE:
         return ApprovalReply(allows=True)
     for keeps, word in _ALWAYS.items():

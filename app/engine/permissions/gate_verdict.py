@@ -11,10 +11,10 @@ from app.agent.tool_pipeline import CallReading
 from app.engine.permissions.approved_definitions import ApprovedDefinitions
 from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.sandboxes import Sandboxes
-from app.permits.decide import CallDecision, Mode, Policy, decide, is_by_mode
+from app.permits.decide import CallDecision, Mode, PermissionPolicy, decide, is_decided_by_mode
 from app.permits.place import CommandPlace
 from app.permits.rules import PermitRules
-from app.permits.sandbox_exceptions import leaving, requesting
+from app.permits.sandbox_exceptions import with_leave_request, with_sandbox_requests
 from tools.base import ToolError
 from tools.effects import Effects, Program
 from tools.running.shell import SpawnHook, SpawnPlan
@@ -44,7 +44,7 @@ class CallJudge(msgspec.Struct, frozen=True):
     boxes: Sandboxes
     definitions: ApprovedDefinitions
     rules: Callable[[], PermitRules]
-    policy: Callable[[PermitRules], Policy]
+    policy: Callable[[PermitRules], PermissionPolicy]
 
     def judged(self, reading: CallReading) -> JudgedCall:
         """Judges a call. For a thread."""
@@ -58,7 +58,7 @@ class CallJudge(msgspec.Struct, frozen=True):
             rules=rules,
             mode=mode,
             by=decision.decided_by,
-            is_by_mode_alone=all(is_by_mode(answer.decided_by) for answer in decision.answers),
+            is_by_mode_alone=all(is_decided_by_mode(answer.decided_by) for answer in decision.answers),
         )
 
     def is_asked(self, reading: CallReading) -> bool:
@@ -103,14 +103,14 @@ class CallJudge(msgspec.Struct, frozen=True):
         return place, decision, rules, policy.mode
 
     def _with_sandbox_request(
-        self, decision: CallDecision, program: Program, policy: Policy, place: CommandPlace
+        self, decision: CallDecision, program: Program, policy: PermissionPolicy, place: CommandPlace
     ) -> CallDecision:
         """Returns the decision with the call's request to leave the sandbox."""
         if program.outside is not None:
-            return leaving(decision, program.code, program.outside, policy.mode)
+            return with_leave_request(decision, program.code, program.outside, policy.mode)
         asked = [self.boxes.asked_leave(text) for text in program.requests[:_MAX_REQUESTS]]
         found = [one for one in asked if one is not None]
-        return requesting(decision, found, program.reason, policy, place)
+        return with_sandbox_requests(decision, found, program.reason, policy, place)
 
     def _place(self, program: Program | None) -> CommandPlace:
         """Returns where the command would run; by default the workspace."""

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from app.permits.decide import Mode
-from app.permits.rules import PermitRules, WrittenRules, rules_of
+from app.permits.rules import PermitRules, WrittenRules, merged_rules
 from app.resources.settings.in_force import InForce
 
 Approver = Literal["nobody", "program", "person"]
@@ -69,4 +69,4 @@ def rules_from_settings(in_force: InForce, standing: PermissionContext) -> Permi
         )
     here = in_force.settings.permissions.allow_in.get(str(standing.folder()), ())
     written.append(WrittenRules(origin="folder", allow=here))
-    return rules_of(written)
+    return merged_rules(written)

@@ -10,8 +10,8 @@ from app.engine.core.questions import ApprovalReply
 from app.engine.permissions.permission_context import PermissionContext, mode_of, rules_from_settings
 from app.engine.permissions.sandbox_exceptions import allow_place, keep_rule
 from app.engine.sandbox.sandboxes import Sandboxes
-from app.permits.decide import MODES, Mode, Policy
-from app.permits.rules import Deed, PermitRule, PermitRules, RuleProblem, parse
+from app.permits.decide import MODES, Mode, PermissionPolicy
+from app.permits.rules import PermitRule, PermitRules, RuleAction, RuleProblem, parse
 from app.sessions.log import SessionLog
 from app.values.entries import CustomEntry
 from app.values.unable import Unable
@@ -52,14 +52,14 @@ class SessionRules:
         found = rules_from_settings(self._options.in_force, self._standing)
         return msgspec.structs.replace(found, rules=(*self._given, *found.rules))
 
-    def policy(self, rules: PermitRules | None = None) -> Policy:
+    def policy(self, rules: PermitRules | None = None) -> PermissionPolicy:
         rules, mode = rules or self.all(), self.mode
-        return Policy(
+        return PermissionPolicy(
             mode=mode,
             is_planning=mode == "read-only" and is_planned(self._conversation.log),
             rules=rules.rules,
             has_box=self._boxes().are_in_force,
-            has_own_network=self._boxes().have_own_network,
+            has_private_network=self._boxes().have_own_network,
             exceptions=self._options.in_force.settings.permissions.floor_exceptions,
         )
 
@@ -70,7 +70,7 @@ class SessionRules:
             raise Unable(str(rule))
         self._given = (*self._given, rule)
 
-    def written(self, deed: Deed) -> tuple[str, ...]:
+    def written(self, deed: RuleAction) -> tuple[str, ...]:
         """Returns the rules in the user's settings."""
         return tuple(self._options.in_force.said(f"permissions.{deed}").get("global", ()))
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from app.permits.decide import CallDecision, PartDecision, is_by_mode
+from app.permits.decide import CallDecision, PartDecision, is_decided_by_mode
 from app.permits.verdicts import Removal
 from app.undo.images import Uncovered
 
@@ -27,7 +27,7 @@ async def ask_about_unheld(decision: CallDecision, unheld: Unheld, workspace: st
     answers: list[PartDecision] = []
     for answer in decision.answers:
         part, lost = answer.part, list[Uncovered]()
-        for ignored in (True, False) if is_by_mode(answer.decided_by) else ():
+        for ignored in (True, False) if is_decided_by_mode(answer.decided_by) else ():
             removals = [one for one in part.removals if one.takes_ignored is ignored]
             paths = await asyncio.to_thread(_paths, removals, workspace) if removals else ()
             if paths:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from app.permits.place import CommandPlace
-from app.permits.secrets import plants, secrecy
+from app.permits.secrets import delayed_run_reason, secrecy
 from app.permits.words import UNKNOWN
 from tools.git.repository import find_repository
 from tools.protected.later import IN_HOME, IN_PROJECTS
@@ -163,7 +163,7 @@ class CommandContext:
         return [
             one
             for one in dict.fromkeys(found)
-            if self._is_secret(one) or plants(one, self._home, self._own) is not None
+            if self._is_secret(one) or delayed_run_reason(one, self._home, self._own) is not None
         ]
 
 

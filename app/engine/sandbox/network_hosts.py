@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from app.engine.core.questions import ApprovalReply, RuleChanges
-from app.permits.decide import CallDecision, Policy, decide
+from app.permits.decide import CallDecision, PermissionPolicy, decide
 from app.permits.place import CommandPlace
 from app.permits.rules import is_host_named
 from app.permits.verdicts import CallPart, verdict_of
@@ -48,7 +48,7 @@ class HostCaller(msgspec.Struct, eq=False, kw_only=True):
 class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
     """The network hosts of one session."""
 
-    policy: Callable[[], Policy]
+    policy: Callable[[], PermissionPolicy]
     place: Callable[[], CommandPlace]
     can_ask: Callable[[], bool]
     ask: AskAboutHost

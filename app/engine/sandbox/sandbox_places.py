@@ -11,9 +11,9 @@ import msgspec
 
 from app.engine.core.options import SessionOptions
 from app.engine.sandbox.command_context import CommandContext, temporary_folders
-from app.permits.credentials import DAEMONS, shown_to
-from app.permits.sandbox_exceptions import AskedLeave
-from app.permits.secrets import plants
+from app.permits.credentials import DAEMONS, credential_places_of
+from app.permits.sandbox_exceptions import CheckedRequest
+from app.permits.secrets import delayed_run_reason
 from tools.box.git_places import above, git_places
 from tools.box.host_groups import group_of_tool
 from tools.box.linked import LinkedFiles, names_of
@@ -53,7 +53,7 @@ class SandboxGrant(msgspec.Struct, frozen=True, kw_only=True):
     writable: frozenset[str] = frozenset()
     """Additional places that the call may write."""
     shown: frozenset[str] = frozenset()
-    speaks_no_proxy: bool = False
+    bypasses_proxy: bool = False
     """The program connects without a proxy, as `ssh` does, and gets this machine's network."""
     repacks: bool = False
     """The call only runs git to repack objects and remove old packs."""
@@ -228,15 +228,15 @@ class SandboxPaths:
             box, guarded=(*box.guarded, *there), reserved=(), watched=(*box.watched, *rest)
         )
 
-    def asked_leave(self, request: BoxRequest) -> AskedLeave | None:
+    def asked_leave(self, request: BoxRequest) -> CheckedRequest | None:
         """Returns the grant that a request asks for; None if every command has it already. A place in a folder
         that is hidden or protected as a whole stands for that folder."""
         box = self.made("work", SandboxGrant())
         (place,) = self._places((request.place,))
         path = os.path.realpath(absolute(place, self._workspace.cwd))
 
-        def found(place: str, *, danger: str = "", problem: str = "") -> AskedLeave:
-            return AskedLeave(BoxRequest(request.verb, shown(place, self._home)), danger, problem)
+        def found(place: str, *, danger: str = "", problem: str = "") -> CheckedRequest:
+            return CheckedRequest(BoxRequest(request.verb, shown(place, self._home)), danger, problem)
 
         hidden = covering(path, box.hidden)
         if request.verb == "read" and path in self._secrets.get(box.searched, ()):
@@ -250,19 +250,21 @@ class SandboxPaths:
             if covering(path, box.allowed) is not None:
                 return None
             # It can be made, and is taken away again: see `tools.box.set_aside`.
-            later = plants(path, self._home, (self._own,))
+            later = delayed_run_reason(path, self._home, (self._own,))
             return found(path, danger=later) if later is not None else None
         if hidden is not None:
             return found(path, problem="it is hidden from commands")
         guard = covering(path, box.guarded)
         if guard is not None:
-            return found(guard, danger=plants(path, self._home, (self._own,)) or "it is protected")
+            return found(
+                guard, danger=delayed_run_reason(path, self._home, (self._own,)) or "it is protected"
+            )
         place = place_to_allow(path, self._home, os.path.exists)
         if place is None:
             return found(
                 path, problem="it is not there, and no narrower folder than your home could be allowed"
             )
-        why = plants(place, self._home, (self._own,))
+        why = delayed_run_reason(place, self._home, (self._own,))
         if why is None and covering(place, (self._home,)) is None:
             why = "it is outside your home"
         return found(place, danger=why or "")
@@ -282,7 +284,7 @@ class SandboxPaths:
 
     def _network(self, leave: SandboxGrant) -> BoxNetwork:
         setting = self._options.in_force.settings.sandbox.network
-        has_proxy = self.has_mounts and not leave.speaks_no_proxy
+        has_proxy = self.has_mounts and not leave.bypasses_proxy
         is_let_through = setting == "listed" and leave.uses_network and not has_proxy
         return "open" if setting == "open" or is_let_through else "own"
 
@@ -295,7 +297,7 @@ class SandboxPaths:
         """Returns hidden folders, hidden files and sockets, and the sockets that this call may reach."""
         settings = self._options.in_force.settings.sandbox
         more = self._places(settings.hide)
-        shown = shown_to(leave.programs) if leave.uses_network else frozenset[str]()
+        shown = credential_places_of(leave.programs) if leave.uses_network else frozenset[str]()
         named = [
             one.name
             for one in (*KEY_PLACES, *KEY_NAMES)

@@ -18,9 +18,9 @@ from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.network_hosts import NetworkHosts
 from app.engine.sandbox.sandbox_places import PlaceVerb, SandboxGrant, SandboxPaths
 from app.permits.decide import LOCAL_HOSTS, CallDecision, Mode
-from app.permits.proxyless import speaks_no_proxy
+from app.permits.proxyless import bypasses_proxy
 from app.permits.rules import reached_hosts
-from app.permits.sandbox_exceptions import LEAVING, AskedLeave
+from app.permits.sandbox_exceptions import LEAVING_SANDBOX, CheckedRequest
 from app.permits.verdicts import CallPart
 from app.resources.settings.settings import Settings
 from tools.base import ToolError
@@ -177,7 +177,7 @@ class Sandboxes:
 
     def _grant(self, decision: CallDecision, mode: Mode, command: str) -> SandboxGrant:
         risk = decision.verdict.risk
-        if any(answer.decided_by == LEAVING for answer in decision.answers):
+        if any(answer.decided_by == LEAVING_SANDBOX for answer in decision.answers):
             return SandboxGrant(kind="outside")
         if decision.requests:
             risk = "contained"
@@ -195,7 +195,7 @@ class Sandboxes:
             ),
             writable=frozenset(one.place for one in requested if one.verb == "write"),
             shown=frozenset(one.place for one in requested if one.verb in ("read", "use")),
-            speaks_no_proxy=any(map(speaks_no_proxy, parts)),
+            bypasses_proxy=any(map(bypasses_proxy, parts)),
             repacks=bool(known)
             and all(words is not None and words[:2] in _REPACK_COMMANDS for words in known),
             programs=frozenset(words[0].rpartition("/")[2] for words in known if words)
@@ -248,12 +248,12 @@ class Sandboxes:
             return None
         return Box(kind="read", writable=(folder,), environment=(("TMPDIR", folder),))
 
-    def asked_leave(self, text: str) -> AskedLeave | None:
+    def asked_leave(self, text: str) -> CheckedRequest | None:
         """Returns the grant that a call's request asks for, with objections. None if every command has it
         already, or if the request has an unknown form. For a thread."""
         request = parse_request(text)
         if request is None or request.verb == "reach":
-            return AskedLeave(request) if request is not None else None
+            return CheckedRequest(request) if request is not None else None
         return self._places.asked_leave(request)
 
     async def for_program(self) -> Box | None:

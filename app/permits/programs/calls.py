@@ -6,15 +6,15 @@ from typing import Final, NamedTuple
 import msgspec
 
 from app.permits.findings import SAFE, Finding, contained, safe
-from app.permits.paths import PathGround
+from app.permits.paths import PathEffects
 from app.permits.place import CommandPlace
-from app.permits.programs.options import Taken, row, take
+from app.permits.programs.options import ParsedOptions, option_row, parse_options
 from app.permits.scope import ShellScope
 from app.permits.verdicts import Removal, Risk
 from app.permits.words import Word, names
 
 
-class Feed(NamedTuple):
+class PipedInput(NamedTuple):
     """What flows into a program."""
 
     text: str | None = None
@@ -23,16 +23,16 @@ class Feed(NamedTuple):
     """Those of the commands that it comes from."""
 
 
-class Call:
+class ProgramCall:
     """One program that would run."""
 
     def __init__(
         self,
         name: str,
         words: Sequence[Word],
-        ground: PathGround,
-        feed: Feed | None,
-        run: Callable[[Sequence[Word], Feed | None], Risk],
+        ground: PathEffects,
+        feed: PipedInput | None,
+        run: Callable[[Sequence[Word], PipedInput | None], Risk],
         script: Callable[[str, tuple[str, ...] | None, bool], Risk],
     ) -> None:
         self.name = name
@@ -43,7 +43,7 @@ class Call:
         self._script = script
         self.has_inner = False
         """What it runs is judged as parts of its own."""
-        self.output: Feed | None = None
+        self.output: PipedInput | None = None
         """What it says, if that matters to the program behind it."""
         self.hosts: list[str] = []
         self.removals: list[Removal] = []
@@ -58,7 +58,7 @@ class Call:
     def place(self) -> CommandPlace:
         return self.ground.place
 
-    def run(self, words: Sequence[Word], feed: Feed | None = None) -> Risk:
+    def run(self, words: Sequence[Word], feed: PipedInput | None = None) -> Risk:
         """Judges another command that this one starts."""
         self.has_inner = True
         return self._run(words, feed)
@@ -69,9 +69,9 @@ class Call:
         return self._script(text, arguments, stays)
 
 
-Judge = Callable[[Call], "list[Finding]"]
-Table = dict[str, Judge]
-NOT_SURE: Final = contained("has unknown options")
+Judge = Callable[[ProgramCall], "list[Finding]"]
+ProgramTable = dict[str, Judge]
+UNKNOWN_OPTION: Final = contained("has unknown options")
 
 
 class ReadingProgram(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,8 +91,8 @@ class ReadingProgram(msgspec.Struct, frozen=True, kw_only=True):
     has_bundles: bool = True
     """It reads several letters behind one dash as getopt does."""
 
-    def __call__(self, call: Call) -> list[Finding]:
-        taken = take(call.words, row(self.options), has_bundles=self.has_bundles)
+    def __call__(self, call: ProgramCall) -> list[Finding]:
+        taken = parse_options(call.words, option_row(self.options), has_bundles=self.has_bundles)
         found = [SAFE, *read_options(call, taken)]
         operands = taken.operands
         if self.first and operands and not taken.has(*self.unless.split()):
@@ -108,9 +108,9 @@ class ReadingProgram(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
 
-def read_options(call: Call, taken: Taken) -> list[Finding]:
+def read_options(call: ProgramCall, taken: ParsedOptions) -> list[Finding]:
     """What its options do, where they are to be only such as read."""
-    found = [] if taken.is_sure else [NOT_SURE]
+    found = [] if taken.is_certain else [UNKNOWN_OPTION]
     for name, value, role in taken.options:
         if role == "read" and value is not None:
             found.append(call.ground.read(value))
@@ -119,12 +119,12 @@ def read_options(call: Call, taken: Taken) -> list[Finding]:
     return found
 
 
-def table(*rows: tuple[str, Judge]) -> Table:
+def table(*rows: tuple[str, Judge]) -> ProgramTable:
     """Rows of names and what judges them."""
     return {name: judge for names, judge in rows for name in names.split()}
 
 
-def said_words(call: Call) -> list[str]:
+def words_without_options(call: ProgramCall) -> list[str]:
     """The words that are no options: a verb, mostly, and what belongs to it."""
     return [word.text for word in call.words if not word.text.startswith(("-", "+"))]
 
@@ -133,8 +133,8 @@ def by_verb(verbs: str, deed: str, find: Callable[[str], Finding], *, bare: bool
     """A program that does this with one of these verbs, or two joined by a dash; `bare`: also without any word."""
     known = names(verbs)
 
-    def judge(call: Call) -> list[Finding]:
-        said = said_words(call)
+    def judge(call: ProgramCall) -> list[Finding]:
+        said = words_without_options(call)
         is_meant = (bare and not said) or "-".join(said[:2]) in known or bool(known & set(said[:3]))
         return [find(" ".join([call.name, *said[:2], deed]))] if is_meant else []
 
@@ -146,9 +146,9 @@ def always(found: Finding) -> Judge:
     return lambda call: [found]
 
 
-def asks_for_help(call: Call) -> bool:
+def is_help_request(call: ProgramCall) -> bool:
     """Nothing but a question for its version or help."""
     return len(call.words) == 1 and call.words[0].text in ("--version", "--help", "-V")
 
 
-SAYS_WHAT_IT_IS: Final = safe("says what it is")
+PRINTS_VERSION: Final = safe("says what it is")

@@ -5,28 +5,30 @@ from typing import Final
 
 from app.permits.findings import Finding, contained, forbidden
 from app.permits.paths import file_name
-from app.permits.programs.calls import Call, Feed, Table, table
-from app.permits.programs.options import row, take
+from app.permits.programs.calls import PipedInput, ProgramCall, ProgramTable, table
+from app.permits.programs.options import option_row, parse_options
 from app.permits.words import UNKNOWN, Word
 
-_COPY: Final = row(
+_COPY: Final = option_row(
     "t= target-directory= S= suffix= m= mode= o= g= owner= group= r R a recursive archive T d directory s symbolic"
 )
 
 
-def _remove(call: Call) -> list[Finding]:
+def _remove(call: ProgramCall) -> list[Finding]:
     call.is_read_whole = True
-    taken = take(call.words, row("interactive recursive force dir verbose r R f d v i I n= s= u z"))
+    taken = parse_options(
+        call.words, option_row("interactive recursive force dir verbose r R f d v i I n= s= u z")
+    )
     deeply = taken.has("r", "R", "recursive") or call.name == "rimraf"
     for word in taken.operands:
         call.removals += call.ground.removal(word.text)
     return [*(call.ground.remove(word, deeply=deeply) for word in taken.operands), contained("removes files")]
 
 
-def _transfer(call: Call) -> list[Finding]:
+def _copy_or_move(call: ProgramCall) -> list[Finding]:
     """`cp`, `mv`, `ln`, `install`: from the first to the last, or to the folder that is named."""
     call.is_read_whole = True
-    taken = take(call.words, _COPY)
+    taken = parse_options(call.words, _COPY)
     named, operands = taken.values("t", "target-directory"), taken.operands
     sources, targets = (operands, named) if named else (operands[:-1], operands[-1:])
     if call.name == "install" and taken.has("d", "directory"):
@@ -45,21 +47,23 @@ def _transfer(call: Call) -> list[Finding]:
     return [*found, contained("changes files")]
 
 
-def _write(call: Call) -> list[Finding]:
+def _write(call: ProgramCall) -> list[Finding]:
     call.is_read_whole = True
-    taken = take(call.words, row("s= size= r= reference= d= t= date= time= m= mode= l= o= length= a p v"))
+    taken = parse_options(
+        call.words, option_row("s= size= r= reference= d= t= date= time= m= mode= l= o= length= a p v")
+    )
     return [*(call.ground.write(word) for word in taken.operands), contained("changes files")]
 
 
-def _temporary(call: Call) -> list[Finding]:
+def _mktemp(call: ProgramCall) -> list[Finding]:
     """`mktemp`: a name that nobody knows, below a place that everybody does."""
-    taken = take(call.words, row("d q t u directory quiet"))
-    if taken.is_sure and not taken.operands:
-        call.output = Feed(text=f"{call.place.temporary[0]}/tmp.mktemp\n")
+    taken = parse_options(call.words, option_row("d q t u directory quiet"))
+    if taken.is_certain and not taken.operands:
+        call.output = PipedInput(text=f"{call.place.temporary[0]}/tmp.mktemp\n")
     return [contained("makes a temporary file")]
 
 
-def _rights(call: Call) -> list[Finding]:
+def _change_mode(call: ProgramCall) -> list[Finding]:
     call.is_read_whole = True
     words = [word for word in call.words if not re.fullmatch(r"--?(?:[A-Zcfvh]|[a-z-]{4,}).*", word.text)]
     mode = words[0].text if words else UNKNOWN
@@ -71,7 +75,7 @@ def _rights(call: Call) -> list[Finding]:
     return found
 
 
-def _dd(call: Call) -> list[Finding]:
+def _dd(call: ProgramCall) -> list[Finding]:
     found = [contained("copies bytes")]
     for word in call.words:
         name, _, value = word.text.partition("=")
@@ -82,11 +86,11 @@ def _dd(call: Call) -> list[Finding]:
     return found
 
 
-FILE_PROGRAMS: Table = table(
+FILE_PROGRAMS: ProgramTable = table(
     ("rm grm unlink rmdir shred rimraf", _remove),
-    ("cp gcp mv gmv ln link install", _transfer),
+    ("cp gcp mv gmv ln link install", _copy_or_move),
     ("tee touch mkdir mkfifo truncate fallocate", _write),
-    ("chmod chown chgrp chattr setfacl", _rights),
-    ("mktemp", _temporary),
+    ("chmod chown chgrp chattr setfacl", _change_mode),
+    ("mktemp", _mktemp),
     ("dd", _dd),
 )

@@ -4,9 +4,9 @@ import re
 from typing import Final
 
 from app.permits.findings import Finding, contained, safe
-from app.permits.programs.calls import NOT_SURE, Call, Table, table
-from app.permits.programs.options import row, take
-from app.permits.words import DEEP, ONE, STAR, UNKNOWN, Word, literal, names
+from app.permits.programs.calls import UNKNOWN_OPTION, ProgramCall, ProgramTable, table
+from app.permits.programs.options import option_row, parse_options
+from app.permits.words import ANY_CHARACTER, ANY_DEPTH, ANY_NAME, UNKNOWN, Word, literal, names
 
 _FLAGS: Final = names(
     "-print -print0 -ls -prune -empty -readable -writable -executable -not ! -o -or -a -and ( ) , -depth -mount "
@@ -22,17 +22,17 @@ _RUNS: Final = names("-exec -execdir -ok -okdir")
 
 def as_glob(text: str) -> str:
     """A quoted pattern that a program itself expands."""
-    return re.sub(r"\[[^\]]*\]", ONE, text).replace("*", STAR).replace("?", ONE)
+    return re.sub(r"\[[^\]]*\]", ANY_CHARACTER, text).replace("*", ANY_NAME).replace("?", ANY_CHARACTER)
 
 
-def _find(call: Call) -> list[Finding]:
+def _find(call: ProgramCall) -> list[Finding]:
     words = list(call.words)
     roots: list[Word] = []
     while words and not words[0].text.startswith(("-", "!", "(")):
         roots.append(words.pop(0))
     found = [safe("lists names")]
     if any(word.may_be_option for word in roots):
-        found.append(NOT_SURE)
+        found.append(UNKNOWN_OPTION)
     patterns: list[str] = []
     actions: list[list[Word]] = []
     is_negated = False
@@ -44,29 +44,29 @@ def _find(call: Call) -> list[Finding]:
             value = words.pop(0) if words else Word("")
             if word.text in _NAMES:
                 patterns.append(as_glob(value.text.rsplit("/", 1)[-1]))
-            found += [] if value.is_literal and not value.may_split else [NOT_SURE]
+            found += [] if value.is_literal and not value.may_split else [UNKNOWN_OPTION]
         elif word.text in _RUNS:
             end = next((at for at, one in enumerate(words) if one.text in (";", "+")), len(words))
             action = words[:end]
             is_ended = action and words[end:] and (words[end].text == ";" or action[-1].text == "{}")
             is_plain = all(one.is_literal and not one.may_split for one in action)
-            found += [] if word.text == "-exec" and is_ended and is_plain else [NOT_SURE]
+            found += [] if word.text == "-exec" and is_ended and is_plain else [UNKNOWN_OPTION]
             actions.append(action)
             words = words[end + 1 :]
         elif word.text == "-delete":
             actions.append([literal("rm"), literal("-r"), literal("{}")])
             found.append(contained("removes what it finds"))
         else:
-            found.append(NOT_SURE)
+            found.append(UNKNOWN_OPTION)
     name = next((one for one in patterns if re.search(r"\w", one) and UNKNOWN not in one), "")
-    below = f"{DEEP}/{name}" if name and not is_negated else DEEP
+    below = f"{ANY_DEPTH}/{name}" if name and not is_negated else ANY_DEPTH
     places = [f"{root.text.rstrip('/')}/{below}" for root in roots or [literal(".")]]
     for action in actions:
-        call.run(_filled(action, places))
+        call.run(_with_found_paths(action, places))
     return found
 
 
-def _filled(words: list[Word], places: list[str]) -> list[Word]:
+def _with_found_paths(words: list[Word], places: list[str]) -> list[Word]:
     """The command with what was found for `{}`; within a longer word nobody can tell what becomes of it."""
     inner: list[Word] = []
     for word in words:
@@ -79,12 +79,14 @@ def _filled(words: list[Word], places: list[str]) -> list[Word]:
     return inner
 
 
-_XARGS: Final = "0 r t n= L= P= d= I= null no-run-if-empty verbose max-args= max-procs= max-lines= delimiter="
+_XARGS_OPTIONS: Final = (
+    "0 r t n= L= P= d= I= null no-run-if-empty verbose max-args= max-procs= max-lines= delimiter="
+)
 
 
-def _xargs(call: Call) -> list[Finding]:
+def _xargs(call: ProgramCall) -> list[Finding]:
     """What it is fed with becomes words of a command, and may be options of it; with a slot, nothing is sure."""
-    taken = take(call.words, row(_XARGS), stops_early=True)
+    taken = parse_options(call.words, option_row(_XARGS_OPTIONS), stops_early=True)
     slot = next(reversed(taken.values("I")), None)
     fed = Word(UNKNOWN, may_split=slot is None, source="…")
     inner: list[Word] = []
@@ -96,9 +98,9 @@ def _xargs(call: Call) -> list[Finding]:
     call.run(inner if slot is not None else [*inner, fed])
     named = call.feed.words if call.feed is not None else ()
     is_plain = (
-        taken.is_sure and slot is None and all(call.ground.secret(word).risk == "safe" for word in named)
+        taken.is_certain and slot is None and all(call.ground.secret(word).risk == "safe" for word in named)
     )
-    return [] if is_plain else [NOT_SURE]
+    return [] if is_plain else [UNKNOWN_OPTION]
 
 
-FINDERS: Table = table(("find gfind", _find), ("xargs gxargs", _xargs))
+FINDERS: ProgramTable = table(("find gfind", _find), ("xargs gxargs", _xargs))

@@ -4,24 +4,24 @@ import re
 from typing import Final
 
 from app.permits.findings import Finding, contained, forbidden
-from app.permits.programs.calls import Call, Judge, Table, always, by_verb, table
-from app.permits.programs.options import row, take
+from app.permits.programs.calls import Judge, ProgramCall, ProgramTable, always, by_verb, table
+from app.permits.programs.options import option_row, parse_options
 from app.permits.words import UNKNOWN, Word, names
 
-_RIGHTS: Final = always(forbidden("runs as another user"))
-_LATER: Final = always(forbidden("changes files that run later"))
-_MACHINE: Final = always(forbidden("changes the system"))
+_GAINS_PRIVILEGES: Final = always(forbidden("runs as another user"))
+_CHANGES_DELAYED_RUN: Final = always(forbidden("changes files that run later"))
+_CHANGES_MACHINE: Final = always(forbidden("changes the system"))
 
 
-def acts(verbs: str, why: str, *, bare: bool = False) -> Judge:
+def forbidden_verbs(verbs: str, why: str, *, bare: bool = False) -> Judge:
     return by_verb(verbs, why, forbidden, bare=bare)
 
 
-def _unless(verbs: str, why: str) -> Judge:
+def _forbidden_except(verbs: str, why: str) -> Judge:
     """Every verb but these, and but a question for help."""
     known = names(verbs)
 
-    def judge(call: Call) -> list[Finding]:
+    def judge(call: ProgramCall) -> list[Finding]:
         said = [word.text for word in call.words if not word.text.startswith("-") or word.text in known]
         if not said or {said[0], "-".join(said[:2])} & known:
             return []
@@ -30,21 +30,21 @@ def _unless(verbs: str, why: str) -> Judge:
     return judge
 
 
-_OTHERS: Final = "acts for you on what others use"
+_ACTS_ON_SHARED_SERVICE: Final = "acts for you on what others use"
 _CLOUD_READS: Final = re.compile(
     r"(list|ls|get|describe|show|head|view|status|whoami|search|lookup|batch-get|scan|query|filter|tail|logs|info|version|help"
     r"|cp|sync|config|configure|sso|login)(-.*|s)?"
 )
 
 
-def _cloud(call: Call) -> list[Finding]:
+def _cloud(call: ProgramCall) -> list[Finding]:
     """`aws`, `gcloud`, `az`: what does not say that it only looks, acts."""
     said = [word.text for word in call.words if not word.text.startswith("-")]
     tells = any(
         word in ("get-secret-value", "print-access-token", "get-login-password", "secrets") for word in said
     )
     if tells or (len(said) > 1 and not any(_CLOUD_READS.fullmatch(word) for word in said[1:4])):
-        return [forbidden(f"{call.name} {' '.join(said[:3])} {_OTHERS}")]
+        return [forbidden(f"{call.name} {' '.join(said[:3])} {_ACTS_ON_SHARED_SERVICE}")]
     return []
 
 
@@ -53,10 +53,11 @@ _HOSTING_READS: Final = names(
 )
 
 
-def _hosting(call: Call) -> list[Finding]:
+def _hosting(call: ProgramCall) -> list[Finding]:
     """`gh`, `glab`: what others see is the floor."""
-    taken = take(
-        call.words, row("R= repo= q= jq= X= method= f= F= field= raw-field= input= H= t= L= limit= json=")
+    taken = parse_options(
+        call.words,
+        option_row("R= repo= q= jq= X= method= f= F= field= raw-field= input= H= t= L= limit= json="),
     )
     said = [word.text for word in taken.operands]
     if not said or said[0] in names("help version completion status search browse extension alias"):
@@ -73,17 +74,17 @@ def _hosting(call: Call) -> list[Finding]:
         return []
     if len(said) < 2 or said[1] in _HOSTING_READS:
         return []
-    return [forbidden(f"{call.name} {' '.join(said[:2])} {_OTHERS}")]
+    return [forbidden(f"{call.name} {' '.join(said[:2])} {_ACTS_ON_SHARED_SERVICE}")]
 
 
-def _container(call: Call) -> list[Finding]:
+def _container(call: ProgramCall) -> list[Finding]:
     """`docker`: images are published, volumes are gone, and a container may get the machine."""
     joined = " ".join(word.text for word in call.words)
-    found = acts(
+    found = forbidden_verbs(
         "push system-prune volume-prune volume-rm image-push compose-push manifest-push buildx-prune "
         "swarm secret stack "
         "service node context",
-        _OTHERS,
+        _ACTS_ON_SHARED_SERVICE,
     )(call)
     if re.search(
         r"(?:^| )(?:--privileged|--cap-add|--device|--security-opt|--volumes-from|--push)\b", joined
@@ -97,7 +98,7 @@ def _container(call: Call) -> list[Finding]:
     return found
 
 
-def _crontab(call: Call) -> list[Finding]:
+def _crontab(call: ProgramCall) -> list[Finding]:
     lists = [word.text for word in call.words] == ["-l"]
     return [
         contained("lists programs that run later") if lists else forbidden("changes files that run later")
@@ -105,80 +106,100 @@ def _crontab(call: Call) -> list[Finding]:
 
 
 _PUBLISHES: Final = "publishes, or acts for you on what others use"
-FLOOR: Table = table(
-    ("su pkexec runuser chroot nsenter setpriv sudoedit visudo gosu run0 newgrp sg machinectl", _RIGHTS),
+DANGEROUS_PROGRAMS: ProgramTable = table(
+    (
+        "su pkexec runuser chroot nsenter setpriv sudoedit visudo gosu run0 newgrp sg machinectl",
+        _GAINS_PRIVILEGES,
+    ),
     (
         "mkfs mkfs.ext4 mkfs.ext3 mkfs.xfs mkfs.btrfs mkfs.vfat mke2fs mkswap fdisk parted sfdisk gdisk wipefs hdparm "
         "cryptsetup lvremove vgremove pvremove mdadm zpool zfs diskutil losetup blkdiscard mknod",
         always(forbidden("changes disks")),
     ),
     ("reboot shutdown halt poweroff init telinit kexec", always(forbidden("stops the machine"))),
-    ("useradd userdel usermod groupadd groupdel adduser deluser passwd chpasswd chsh vipw gpasswd", _MACHINE),
+    (
+        "useradd userdel usermod groupadd groupdel adduser deluser passwd chpasswd chsh vipw gpasswd",
+        _CHANGES_MACHINE,
+    ),
     (
         "iptables ip6tables nft ufw firewall-cmd pfctl tc modprobe insmod rmmod setenforce update-alternatives",
-        _MACHINE,
+        _CHANGES_MACHINE,
     ),
-    ("launchctl at batch atrm systemd-run husky simple-git-hooks", _LATER),
+    ("launchctl at batch atrm systemd-run husky simple-git-hooks", _CHANGES_DELAYED_RUN),
     ("crontab", _crontab),
     (
         "systemctl",
-        _unless(
+        _forbidden_except(
             "status show cat is-active is-enabled is-failed list-units list-unit-files list-timers list-sockets",
             "changes services",
         ),
     ),
-    ("service rc-service", _unless("--status-all", "changes services")),
-    ("mount umount", _unless("", "changes disks")),
+    ("service rc-service", _forbidden_except("--status-all", "changes services")),
+    ("mount umount", _forbidden_except("", "changes disks")),
     (
         "dpkg rpm snap flatpak port",
-        _unless("-l -L -S -s -q -qa -ql -qi list info search", "changes the system"),
+        _forbidden_except("-l -L -S -s -q -qa -ql -qi list info search", "changes the system"),
     ),
     (
         "apt apt-get aptitude dnf yum apk pacman zypper",
-        _unless("list search show info policy download source changelog depends", "changes the system"),
+        _forbidden_except(
+            "list search show info policy download source changelog depends", "changes the system"
+        ),
     ),
-    ("pre-commit lefthook", acts("install uninstall init-templatedir", "changes what git runs later")),
-    ("direnv", acts("allow permit grant", "lets a folder run code later")),
+    (
+        "pre-commit lefthook",
+        forbidden_verbs("install uninstall init-templatedir", "changes what git runs later"),
+    ),
+    ("direnv", forbidden_verbs("allow permit grant", "lets a folder run code later")),
     ("mail mailx sendmail mutt msmtp wall", always(forbidden("sends a message to other people"))),
     ("ngrok localtunnel lt cloudflared tmate", always(forbidden("opens this machine to the network"))),
     # Publishing, and services with credentials
     (
         "npm pnpm yarn bun",
-        acts("publish unpublish deprecate dist-tag owner access token adduser", _PUBLISHES),
+        forbidden_verbs("publish unpublish deprecate dist-tag owner access token adduser", _PUBLISHES),
     ),
-    ("lerna changeset", acts("publish version", _PUBLISHES)),
-    ("twine", acts("upload register", _PUBLISHES)),
-    ("poetry pdm hatch flit uv", acts("publish", _PUBLISHES)),
-    ("cargo", acts("publish yank owner login", _PUBLISHES)),
-    ("gem", acts("push yank owner signin", _PUBLISHES)),
-    ("dotnet nuget", acts("nuget-push nuget-delete push delete", _PUBLISHES)),
-    ("mix", acts("hex.publish", _PUBLISHES)),
-    ("mvn mvnw gradle gradlew sbt", acts("deploy publish release:perform uploadArchives", _PUBLISHES)),
-    ("vsce ovsx", acts("publish unpublish login", _PUBLISHES)),
+    ("lerna changeset", forbidden_verbs("publish version", _PUBLISHES)),
+    ("twine", forbidden_verbs("upload register", _PUBLISHES)),
+    ("poetry pdm hatch flit uv", forbidden_verbs("publish", _PUBLISHES)),
+    ("cargo", forbidden_verbs("publish yank owner login", _PUBLISHES)),
+    ("gem", forbidden_verbs("push yank owner signin", _PUBLISHES)),
+    ("dotnet nuget", forbidden_verbs("nuget-push nuget-delete push delete", _PUBLISHES)),
+    ("mix", forbidden_verbs("hex.publish", _PUBLISHES)),
+    (
+        "mvn mvnw gradle gradlew sbt",
+        forbidden_verbs("deploy publish release:perform uploadArchives", _PUBLISHES),
+    ),
+    ("vsce ovsx", forbidden_verbs("publish unpublish login", _PUBLISHES)),
     ("docker podman", _container),
     ("gh glab", _hosting),
     ("aws gcloud az", _cloud),
     (
         "kubectl oc",
-        _unless(
+        _forbidden_except(
             "get describe logs top version api-resources api-versions cluster-info explain events diff auth wait "
             "config-view config-get-contexts config-current-context port-forward kustomize completion",
-            _OTHERS,
+            _ACTS_ON_SHARED_SERVICE,
         ),
     ),
     (
         "helm",
-        _unless(
+        _forbidden_except(
             "lint template version show search list ls status get history repo dependency create package env",
-            _OTHERS,
+            _ACTS_ON_SHARED_SERVICE,
         ),
     ),
-    ("terraform tofu pulumi cdk", acts("apply destroy up deploy import taint state-rm state-mv", _OTHERS)),
-    ("ansible-playbook ansible", _unless("", _OTHERS)),
+    (
+        "terraform tofu pulumi cdk",
+        forbidden_verbs("apply destroy up deploy import taint state-rm state-mv", _ACTS_ON_SHARED_SERVICE),
+    ),
+    ("ansible-playbook ansible", _forbidden_except("", _ACTS_ON_SHARED_SERVICE)),
     (
         "heroku flyctl fly railway render doctl",
-        _unless("apps logs ps status info list version whoami releases", _OTHERS),
+        _forbidden_except("apps logs ps status info list version whoami releases", _ACTS_ON_SHARED_SERVICE),
     ),
-    ("netlify wrangler firebase serverless sls", acts("deploy publish delete rm remove env secret", _OTHERS)),
-    ("vercel", acts("deploy remove rm env secrets domains", _OTHERS, bare=True)),
+    (
+        "netlify wrangler firebase serverless sls",
+        forbidden_verbs("deploy publish delete rm remove env secret", _ACTS_ON_SHARED_SERVICE),
+    ),
+    ("vercel", forbidden_verbs("deploy remove rm env secrets domains", _ACTS_ON_SHARED_SERVICE, bare=True)),
 )

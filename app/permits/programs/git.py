@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from app.permits.findings import SAFE, Finding, contained, forbidden, network
-from app.permits.programs.calls import NOT_SURE, Call, Table, read_options, table
+from app.permits.programs.calls import UNKNOWN_OPTION, ProgramCall, ProgramTable, read_options, table
 from app.permits.programs.network import host_of
-from app.permits.programs.options import OptionRow, Taken, row, take
-from app.permits.words import UNKNOWN, WILD, Word, names
+from app.permits.programs.options import OptionRow, ParsedOptions, option_row, parse_options
+from app.permits.words import UNKNOWN, WILDCARD, Word, names
 
-_GLOBAL: Final = row("C= c= P p no-pager no-optional-locks literal-pathspecs")
+_GLOBAL: Final = option_row("C= c= P p no-pager no-optional-locks literal-pathspecs")
 _HARMLESS_KEYS: Final = re.compile(
     r"user\.(name|email|signingkey)|color\..*|core\.(autocrlf|eol|filemode|ignorecase|quotepath|safecrlf|longpaths|abbrev|"
     r"precomposeunicode|symlinks)|commit\.(gpgsign|verbose)|pull\.(rebase|ff)|push\.(default|autosetupremote|followtags)|"
@@ -44,7 +44,7 @@ _LIST: Final = (
     "color n ignore-case i"
 )
 _READS: Final[dict[str, OptionRow]] = {
-    verb: row(options)
+    verb: option_row(options)
     for verbs, options in (
         ("log show", _LOG),
         ("rev-list", _LOG),
@@ -87,19 +87,19 @@ _NETWORK: Final = names(
 class GitCall:
     """One call of git: where it works, and which verb."""
 
-    def __init__(self, call: Call) -> None:
-        taken = take(call.words, _GLOBAL, stops_early=True)
+    def __init__(self, call: ProgramCall) -> None:
+        taken = parse_options(call.words, _GLOBAL, stops_early=True)
         self.call = call
         self.verb = taken.operands[0].text if taken.operands else ""
         self.words = taken.operands[1:]
         self.folders = taken.values("C")
-        self.findings = [] if taken.is_sure else [NOT_SURE]
+        self.findings = [] if taken.is_certain else [UNKNOWN_OPTION]
         for value in taken.values("c"):
             if not value.is_literal or not _HARMLESS_KEYS.fullmatch(value.text.partition("=")[0]):
                 self.findings.append(contained("its configuration may run other programs"))
 
-    def take(self, options: str) -> Taken:
-        return take(self.words, row(options))
+    def parse_options(self, options: str) -> ParsedOptions:
+        return parse_options(self.words, option_row(options))
 
     @property
     def is_own_repository(self) -> bool:
@@ -109,22 +109,26 @@ class GitCall:
             if folder != place.workspace and not folder.startswith(place.workspace + "/"):
                 return False
             while folder != place.workspace:
-                if WILD.search(folder) or place.exists(f"{folder}/.git") or place.exists(f"{folder}/HEAD"):
+                if (
+                    WILDCARD.search(folder)
+                    or place.exists(f"{folder}/.git")
+                    or place.exists(f"{folder}/HEAD")
+                ):
                     return False
                 folder = folder.rpartition("/")[0]
         return True
 
-    def loses(self, paths: Sequence[Word], *, takes_ignored: bool = False) -> None:
+    def record_lost_files(self, paths: Sequence[Word], *, takes_ignored: bool = False) -> None:
         for word in paths or [Word(".")]:
             self.call.removals += self.call.ground.removal(word.text, takes_ignored=takes_ignored)
 
 
-def _git(call: Call) -> list[Finding]:
+def _git(call: ProgramCall) -> list[Finding]:
     git = GitCall(call)
     if not git.verb:
         return [
             *git.findings,
-            SAFE if [w.text for w in call.words] in (["--version"], ["--help"]) else NOT_SURE,
+            SAFE if [w.text for w in call.words] in (["--version"], ["--help"]) else UNKNOWN_OPTION,
         ]
     before = call.scope.folders
     try:
@@ -148,12 +152,12 @@ def _judged(git: GitCall) -> list[Finding]:
     if judge is not None:
         return judge(git)
     if git.verb in _NETWORK:
-        return _asks_remote(git)
+        return _contacts_remote(git)
     return [contained(f"runs git {git.verb}")]
 
 
 def _reads(git: GitCall, known: OptionRow) -> list[Finding]:
-    taken = take(git.words, known)
+    taken = parse_options(git.words, known)
     found = [SAFE, *read_options(git.call, taken)]
     operands = taken.operands[1:] if git.verb == "grep" and not taken.has("e") else taken.operands
     for word in operands:
@@ -164,11 +168,11 @@ def _reads(git: GitCall, known: OptionRow) -> list[Finding]:
 
 
 def _push(git: GitCall) -> list[Finding]:
-    taken = git.take(
+    taken = git.parse_options(
         "f force force-with-lease force-if-includes d delete mirror prune o= push-option= receive-pack= exec= repo= u "
         "set-upstream tags all n dry-run"
     )
-    found = _asks_remote(git)
+    found = _contacts_remote(git)
     forces = taken.has("f", "force", "force-with-lease", "force-if-includes")
     if forces or any(word.text.startswith("+") for word in taken.operands):
         found.append(forbidden("a forced push overwrites history for others"))
@@ -178,7 +182,7 @@ def _push(git: GitCall) -> list[Finding]:
     return found
 
 
-def _asks_remote(git: GitCall) -> list[Finding]:
+def _contacts_remote(git: GitCall) -> list[Finding]:
     for word in git.words:
         at_host = re.match(r"(?:\w+@)?([\w.-]+\.[\w-]+):(?!//)", word.text)
         if at_host:
@@ -190,22 +194,24 @@ def _asks_remote(git: GitCall) -> list[Finding]:
 
 
 def _branch(git: GitCall) -> list[Finding]:
-    taken = git.take(_LIST + " D d delete f force m M move c C copy u= set-upstream-to= unset-upstream")
+    taken = git.parse_options(
+        _LIST + " D d delete f force m M move c C copy u= set-upstream-to= unset-upstream"
+    )
     if taken.has("D") or (taken.has("d", "delete") and taken.has("f", "force")):
         return [forbidden("deletes a branch and its unmerged commits")]
     return _lists(git)
 
 
 def _tag(git: GitCall) -> list[Finding]:
-    if git.take(_LIST + " d delete f force").has("d", "delete", "f", "force"):
+    if git.parse_options(_LIST + " d delete f force").has("d", "delete", "f", "force"):
         return [forbidden("deletes or moves a tag")]
     return _lists(git)
 
 
 def _lists(git: GitCall) -> list[Finding]:
-    taken = git.take(_LIST)
+    taken = git.parse_options(_LIST)
     names_one = taken.operands and not taken.has("list", *("l",) * (git.verb == "tag"))
-    return [SAFE] if taken.is_sure and not names_one else [contained(f"git {git.verb} changes references")]
+    return [SAFE] if taken.is_certain and not names_one else [contained(f"git {git.verb} changes references")]
 
 
 def _stash(git: GitCall) -> list[Finding]:
@@ -213,8 +219,8 @@ def _stash(git: GitCall) -> list[Finding]:
     if verb in ("drop", "clear"):
         return [forbidden("deletes stashed changes")]
     if verb in ("list", "show"):
-        taken = take(git.words[1:], row(_LOG))
-        return [SAFE] if taken.is_sure else [NOT_SURE]
+        taken = parse_options(git.words[1:], option_row(_LOG))
+        return [SAFE] if taken.is_certain else [UNKNOWN_OPTION]
     return [contained("stashes or restores changes")]
 
 
@@ -223,20 +229,20 @@ def _remote(git: GitCall) -> list[Finding]:
     if not words or (words[0] == "get-url" and len(words) == 2 and not words[1].startswith(("-", UNKNOWN))):
         return [SAFE]
     if words[0] in ("update", "show", "prune") or {"-f", "--auto", "-a"} & set(words[1:]):
-        return _asks_remote(git)
+        return _contacts_remote(git)
     return [contained("changes remotes")]
 
 
 def _config(git: GitCall) -> list[Finding]:
-    taken = git.take(
+    taken = git.parse_options(
         "get get-all get-regexp l list global system local worktree show-origin show-scope name-only z type="
     )
     words = taken.operands
     verb = words[0].text if words else ""
     reads = verb in ("list", "get") or taken.has("get", "get-all", "get-regexp", "l", "list")
-    if taken.is_sure and (reads or (len(words) == 1 and verb not in ("edit", "set", "unset"))):
+    if taken.is_certain and (reads or (len(words) == 1 and verb not in ("edit", "set", "unset"))):
         return [SAFE]
-    every = git.take("f= file= e edit global system unset unset-all add replace-all")
+    every = git.parse_options("f= file= e edit global system unset unset-all add replace-all")
     key = next((word.text for word in words if word.text not in ("set", "unset", "add")), "")
     if every.has("e", "edit", "global", "system", "f", "file") or not _HARMLESS_KEYS.fullmatch(key):
         return [forbidden(f"{key or 'this configuration'} can start programs later, or lead elsewhere")]
@@ -244,27 +250,27 @@ def _config(git: GitCall) -> list[Finding]:
 
 
 def _clean(git: GitCall) -> list[Finding]:
-    taken = git.take("e= exclude= n dry-run f force d x X i interactive q quiet")
+    taken = git.parse_options("e= exclude= n dry-run f force d x X i interactive q quiet")
     if not taken.has("n", "dry-run"):
-        git.loses(taken.operands, takes_ignored=taken.has("x", "X"))
+        git.record_lost_files(taken.operands, takes_ignored=taken.has("x", "X"))
     return [contained("deletes untracked files")]
 
 
 def _reset(git: GitCall) -> list[Finding]:
     if any(word.text in ("--hard", "--merge", "--keep") for word in git.words):
-        git.loses([])
+        git.record_lost_files([])
     return [contained("changes files or the index")]
 
 
 def _checkout(git: GitCall) -> list[Finding]:
-    taken = git.take("b= B= c= C= orphan= f force discard-changes staged S source= s=")
+    taken = git.parse_options("b= B= c= C= orphan= f force discard-changes staged S source= s=")
     at = next((place for place, word in enumerate(git.words) if word.text == "--"), None)
     if git.verb == "restore" and not taken.has("staged", "S"):
-        git.loses(taken.operands)
+        git.record_lost_files(taken.operands)
     elif at is not None:
-        git.loses(git.words[at + 1 :])
+        git.record_lost_files(git.words[at + 1 :])
     elif taken.has("f", "force", "discard-changes") or any(word.text == "." for word in taken.operands):
-        git.loses([])
+        git.record_lost_files([])
     return [contained("checks out")]
 
 
@@ -272,7 +278,7 @@ def _reflog(git: GitCall) -> list[Finding]:
     verb = git.words[0].text if git.words else ""
     if verb in ("expire", "delete", "drop"):
         return [forbidden("deletes history that cannot be restored")]
-    return _reads(git, row(_LOG))
+    return _reads(git, option_row(_LOG))
 
 
 def _gc(git: GitCall) -> list[Finding]:
@@ -312,4 +318,4 @@ _VERBS: Final[dict[str, Callable[[GitCall], list[Finding]]]] = {
     )
     for verb in verbs.split()
 }
-GIT: Table = table(("git", _git))
+GIT: ProgramTable = table(("git", _git))

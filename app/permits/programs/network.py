@@ -4,8 +4,8 @@ import re
 from typing import Final
 
 from app.permits.findings import Finding, contained, network
-from app.permits.programs.calls import Call, Judge, Table, by_verb, table
-from app.permits.programs.options import row, take
+from app.permits.programs.calls import Judge, ProgramCall, ProgramTable, by_verb, table
+from app.permits.programs.options import option_row, parse_options
 from app.permits.words import UNKNOWN, Word
 
 _PORTS: Final = {"http": "80", "ftp": "21", "ssh": "22", "git": "9418"}
@@ -35,9 +35,9 @@ _WGET: Final = (
 )
 
 
-def _fetches(call: Call) -> list[Finding]:
+def _fetch_url(call: ProgramCall) -> list[Finding]:
     options = _WGET if call.name.startswith("wget") else _FETCH.removesuffix(" O=")
-    taken = take(call.words, row(options))
+    taken = parse_options(call.words, option_row(options))
     found = [network(f"{call.name} uses the network")]
     for word in [*taken.operands, *taken.values("url")]:
         if word.text.casefold().startswith("file:"):
@@ -54,11 +54,11 @@ def _fetches(call: Call) -> list[Finding]:
     return found
 
 
-def _ssh(call: Call) -> list[Finding]:
+def _ssh(call: ProgramCall) -> list[Finding]:
     call.is_read_whole = True
-    taken = take(
+    taken = parse_options(
         call.words,
-        row("b= c= D= E= e= F= I= i= J= L= l= m= O= o= p= Q= R= S= W= w= t T N f v q A X Y"),
+        option_row("b= c= D= E= e= F= I= i= J= L= l= m= O= o= p= Q= R= S= W= w= t T N f v q A X Y"),
         stops_early=True,
     )
     if taken.operands and taken.operands[0].is_literal:
@@ -70,9 +70,11 @@ def _ssh(call: Call) -> list[Finding]:
 _REMOTE: Final = re.compile(r"(?:[^/]*@)?([A-Za-z0-9_.\[\]-]+):(?!//)|\w+://")
 
 
-def _copies(call: Call) -> list[Finding]:
+def _copies(call: ProgramCall) -> list[Finding]:
     """`scp`, `rsync`: with a path on another machine."""
-    operands = take(call.words, row("P= i= F= S= c= l= o= J= D= e= rsh= exclude= include= port=")).operands
+    operands = parse_options(
+        call.words, option_row("P= i= F= S= c= l= o= J= D= e= rsh= exclude= include= port=")
+    ).operands
     remote = [found for word in operands if (found := _REMOTE.match(word.text))]
     call.hosts += [f"{found[1].casefold()}:22" for found in remote if found[1]]
     if call.name == "rsync" and not remote and not any(word.is_unknown for word in operands):
@@ -80,7 +82,7 @@ def _copies(call: Call) -> list[Finding]:
     return [network("copies from or to another machine")]
 
 
-def _asks(call: Call) -> list[Finding]:
+def _names_hosts(call: ProgramCall) -> list[Finding]:
     for word in call.words:
         if (
             not word.text.startswith("-")
@@ -92,12 +94,12 @@ def _asks(call: Call) -> list[Finding]:
     return [network(f"{call.name} uses the network")]
 
 
-def _verbs(verbs: str, *, bare: bool = False) -> Judge:
+def _package_manager(verbs: str, *, bare: bool = False) -> Judge:
     """A package manager."""
     return by_verb(verbs, "uses the network", network, bare=bare)
 
 
-def _python(call: Call) -> list[Finding]:
+def _pip_module(call: ProgramCall) -> list[Finding]:
     """`python -m pip install`"""
     texts = [word.text for word in call.words]
     at = texts.index("-m") if "-m" in texts else len(texts)
@@ -111,37 +113,37 @@ _JS: Final = (
     "install i add ci update up upgrade outdated audit view info search exec dlx create init x "
     "publish login dedupe"
 )
-NETWORK_PROGRAMS: Table = table(
-    ("curl wget wget2", _fetches),
+NETWORK_PROGRAMS: ProgramTable = table(
+    ("curl wget wget2", _fetch_url),
     ("ssh mosh autossh sftp", _ssh),
     ("scp rsync", _copies),
-    ("nc ncat netcat socat telnet ftp lftp ping ping6 dig nslookup host traceroute whois", _asks),
-    ("http https xh aria2c yt-dlp", _asks),
-    ("pip pip3", _verbs("install download wheel search index")),
-    ("pipx", _verbs("install upgrade upgrade-all run inject")),
-    ("uv", _verbs("sync add lock pip-install pip-sync pip-compile tool python-install publish")),
-    ("uvx npx pnpx bunx", _asks),
-    ("poetry pdm pipenv hatch", _verbs("install add update lock sync self publish search")),
-    ("conda mamba micromamba", _verbs("install create update env upgrade search")),
-    ("npm", _verbs(_JS)),
-    ("pnpm", _verbs(_JS, bare=True)),
-    ("yarn bun", _verbs(_JS, bare=True)),
-    ("deno", _verbs("add install cache upgrade outdated update")),
-    ("cargo", _verbs("install add update fetch search publish login yank owner")),
-    ("rustup", _verbs("update install toolchain-install target-add component-add self-update")),
-    ("go", _verbs("get install mod-download mod-tidy")),
-    ("gem", _verbs("install update fetch search outdated push")),
-    ("bundle bundler", _verbs("install update add outdated", bare=True)),
-    ("composer", _verbs("install require update outdated create-project global search", bare=True)),
-    ("dotnet", _verbs("restore add tool workload nuget new-install")),
-    ("brew", _verbs("install upgrade update tap fetch search bundle reinstall")),
+    ("nc ncat netcat socat telnet ftp lftp ping ping6 dig nslookup host traceroute whois", _names_hosts),
+    ("http https xh aria2c yt-dlp", _names_hosts),
+    ("pip pip3", _package_manager("install download wheel search index")),
+    ("pipx", _package_manager("install upgrade upgrade-all run inject")),
+    ("uv", _package_manager("sync add lock pip-install pip-sync pip-compile tool python-install publish")),
+    ("uvx npx pnpx bunx", _names_hosts),
+    ("poetry pdm pipenv hatch", _package_manager("install add update lock sync self publish search")),
+    ("conda mamba micromamba", _package_manager("install create update env upgrade search")),
+    ("npm", _package_manager(_JS)),
+    ("pnpm", _package_manager(_JS, bare=True)),
+    ("yarn bun", _package_manager(_JS, bare=True)),
+    ("deno", _package_manager("add install cache upgrade outdated update")),
+    ("cargo", _package_manager("install add update fetch search publish login yank owner")),
+    ("rustup", _package_manager("update install toolchain-install target-add component-add self-update")),
+    ("go", _package_manager("get install mod-download mod-tidy")),
+    ("gem", _package_manager("install update fetch search outdated push")),
+    ("bundle bundler", _package_manager("install update add outdated", bare=True)),
+    ("composer", _package_manager("install require update outdated create-project global search", bare=True)),
+    ("dotnet", _package_manager("restore add tool workload nuget new-install")),
+    ("brew", _package_manager("install upgrade update tap fetch search bundle reinstall")),
     (
         "apt apt-get aptitude dnf yum apk pacman zypper",
-        _verbs("update upgrade install download search source add"),
+        _package_manager("update upgrade install download search source add"),
     ),
-    ("docker podman", _verbs("pull push login search compose-pull image-pull build buildx")),
-    ("gh glab", _asks),
-    ("aws gcloud az kubectl helm", _asks),
-    ("terraform tofu", _verbs("init plan apply destroy import refresh get")),
-    ("python python3", _python),
+    ("docker podman", _package_manager("pull push login search compose-pull image-pull build buildx")),
+    ("gh glab", _names_hosts),
+    ("aws gcloud az kubectl helm", _names_hosts),
+    ("terraform tofu", _package_manager("init plan apply destroy import refresh get")),
+    ("python python3", _pip_module),
 )

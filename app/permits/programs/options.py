@@ -19,10 +19,10 @@ class Option(NamedTuple):
     role: str
 
 
-class Taken(NamedTuple):
+class ParsedOptions(NamedTuple):
     options: list[Option]
     operands: list[Word]
-    is_sure: bool
+    is_certain: bool
     """Every option is known, and no word that is only known at run time can be an option."""
 
     def has(self, *names: str) -> bool:
@@ -35,11 +35,11 @@ class Taken(NamedTuple):
 class OptionRow(NamedTuple):
     short: dict[str, tuple[bool, str]]
     long: dict[str, tuple[bool, str]]
-    is_open: bool
+    allows_unknown: bool
 
 
 @lru_cache(512)
-def row(text: str) -> OptionRow:
+def option_row(text: str) -> OptionRow:
     short: dict[str, tuple[bool, str]] = {}
     long: dict[str, tuple[bool, str]] = {}
     for item in text.split():
@@ -50,13 +50,13 @@ def row(text: str) -> OptionRow:
     return OptionRow(short, long, "*" in short)
 
 
-def take(
+def parse_options(
     words: Sequence[Word], known: OptionRow, *, stops_early: bool = False, has_bundles: bool = True
-) -> Taken:
+) -> ParsedOptions:
     """`stops_early`: options end at the first operand (wrappers)."""
     options: list[Option] = []
     operands: list[Word] = []
-    is_sure, index = True, 0
+    is_certain, index = True, 0
     while index < len(words):
         word = words[index]
         text = word.text
@@ -65,7 +65,7 @@ def take(
             operands += words[index:]
             break
         if word.may_be_option or (not has_bundles and re.match("-[^-].", text)):
-            is_sure = False
+            is_certain = False
         if len(text) < 2 or text[0] != "-":
             operands.append(word)
             if stops_early:
@@ -73,18 +73,20 @@ def take(
                 break
             continue
         if text.startswith("--"):
-            used, is_known = _take_long(word, text.lstrip("-"), known, words[index : index + 1], options)
+            used, is_known = _parse_long_option(
+                word, text.lstrip("-"), known, words[index : index + 1], options
+            )
         else:
-            used, is_known = _take_bundle(word, known, words[index : index + 1], options)
+            used, is_known = _parse_short_options(word, known, words[index : index + 1], options)
         # A value that looks like an option may be one: of some options the value may be left out.
-        is_sure = is_sure and is_known and not (used and re.match("-.", words[index].text))
+        is_certain = is_certain and is_known and not (used and re.match("-.", words[index].text))
         index += used
     values = (option.value for option in options if option.value is not None)
-    is_sure = is_sure and not any(value.may_be_several for value in values)
-    return Taken(options, operands, is_sure or known.is_open)
+    is_certain = is_certain and not any(value.may_be_several for value in values)
+    return ParsedOptions(options, operands, is_certain or known.allows_unknown)
 
 
-def _take_long(
+def _parse_long_option(
     word: Word, text: str, known: OptionRow, following: Sequence[Word], options: list[Option]
 ) -> tuple[int, bool]:
     """How many words behind it belong to it, and whether it is known."""
@@ -106,7 +108,7 @@ def _take_long(
     return 0, is_known and not takes
 
 
-def _take_bundle(
+def _parse_short_options(
     word: Word, known: OptionRow, following: Sequence[Word], options: list[Option]
 ) -> tuple[int, bool]:
     text, is_known = word.text[1:], True

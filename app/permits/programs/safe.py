@@ -8,40 +8,48 @@ import re
 from typing import Final
 
 from app.permits.findings import Finding, contained, safe
-from app.permits.programs.calls import NOT_SURE, Call, Feed, ReadingProgram, Table, read_options, table
-from app.permits.programs.options import row, take
+from app.permits.programs.calls import (
+    UNKNOWN_OPTION,
+    PipedInput,
+    ProgramCall,
+    ProgramTable,
+    ReadingProgram,
+    read_options,
+    table,
+)
+from app.permits.programs.options import option_row, parse_options
 from app.permits.variables import is_harmless
-from app.permits.words import UNKNOWN, WILD, Word, names
+from app.permits.words import UNKNOWN, WILDCARD, Word, names
 
 _ANY = ReadingProgram()
 _TEXT = ReadingProgram(operands="text")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
-def _echo(call: Call) -> list[Finding]:
+def _echo(call: ProgramCall) -> list[Finding]:
     words = list(call.words)
     while words and words[0].text in ("-n", "-e", "-E", "-ne", "-en"):
         words.pop(0)
     if all(word.is_literal and not word.may_split for word in words):
-        call.output = Feed(text=" ".join(word.text for word in words) + "\n")
+        call.output = PipedInput(text=" ".join(word.text for word in words) + "\n")
     return [safe("prints text")]
 
 
 _PRINTED: Final = re.compile(r"(?:[^%\\]|\\.|%%|%[-+ #0]*\d*(?:\.\d+)?[sdiuxXofeEgGcqb])*", re.DOTALL)
 
 
-def _printf(call: Call) -> list[Finding]:
+def _printf(call: ProgramCall) -> list[Finding]:
     """`-v`, `%n` and conversions that are not listed here may set a variable."""
     form = call.words[0] if call.words else Word("")
-    is_sure = not form.may_split and not form.text.startswith("-") and _PRINTED.fullmatch(form.text)
-    return [safe("prints text") if is_sure and form.is_literal else NOT_SURE]
+    is_certain = not form.may_split and not form.text.startswith("-") and _PRINTED.fullmatch(form.text)
+    return [safe("prints text") if is_certain and form.is_literal else UNKNOWN_OPTION]
 
 
 _UNARY: Final = re.compile("-[bcdefghknprstuwxzLNOSG]")
 _BINARY: Final = re.compile("==?|!=|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef)")
 
 
-def _test(call: Call) -> list[Finding]:
+def _test(call: ProgramCall) -> list[Finding]:
     """`-v` and `-R` evaluate a variable's subscript: only with operators that are listed it is safe."""
     texts = [word.text for word in call.words]
     if texts[:1] == ["!"]:
@@ -56,7 +64,7 @@ def _test(call: Call) -> list[Finding]:
     return [safe("only looks")]
 
 
-def _variables(call: Call, words: list[Word]) -> list[Finding]:
+def _variables(call: ProgramCall, words: list[Word]) -> list[Finding]:
     """Variables get values that are only known at run time."""
     found = [safe("only sets a variable")]
     for word in words:
@@ -66,22 +74,25 @@ def _variables(call: Call, words: list[Word]) -> list[Finding]:
     return found
 
 
-def _read(call: Call) -> list[Finding]:
-    taken = take(call.words, row("r s d= n= N= p= t= a="))
-    return [*([] if taken.is_sure else [NOT_SURE]), *_variables(call, [*taken.operands, *taken.values("a")])]
+def _read(call: ProgramCall) -> list[Finding]:
+    taken = parse_options(call.words, option_row("r s d= n= N= p= t= a="))
+    return [
+        *([] if taken.is_certain else [UNKNOWN_OPTION]),
+        *_variables(call, [*taken.operands, *taken.values("a")]),
+    ]
 
 
-def _declare(call: Call) -> list[Finding]:
+def _declare(call: ProgramCall) -> list[Finding]:
     """`export` and kin: values with a name are judged as assignments; this is the rest."""
-    taken = take(call.words, row("" if call.name == "export" else "r g"))
-    return [*([] if taken.is_sure else [NOT_SURE]), *_variables(call, taken.operands)]
+    taken = parse_options(call.words, option_row("" if call.name == "export" else "r g"))
+    return [*([] if taken.is_certain else [UNKNOWN_OPTION]), *_variables(call, taken.operands)]
 
 
-def _unset(call: Call) -> list[Finding]:
+def _unset(call: ProgramCall) -> list[Finding]:
     return _variables(call, list(call.words))
 
 
-def _set(call: Call) -> list[Finding]:
+def _set(call: ProgramCall) -> list[Finding]:
     text = " ".join(word.text for word in call.words)
     if re.fullmatch(r"(?:[-+][eux]+|[-+][eux]*o (?:pipefail|errexit|nounset|xtrace)| )+", text):
         return [safe("sets shell options")]
@@ -89,7 +100,7 @@ def _set(call: Call) -> list[Finding]:
     return [contained("sets shell options")]
 
 
-def _environment(call: Call) -> list[Finding]:
+def _environment(call: ProgramCall) -> list[Finding]:
     if any(word.text.startswith("-") or not word.is_literal for word in call.words):
         return [contained("may print any variable")]
     if call.place.hides_secrets or not call.place.secret_variables:
@@ -97,19 +108,19 @@ def _environment(call: Call) -> list[Finding]:
     return [contained("prints variables, which may be secrets")]
 
 
-def _folder(call: Call) -> list[Finding]:
+def _change_folder(call: ProgramCall) -> list[Finding]:
     scope = call.scope
     words = [word for word in call.words if word.text not in ("-L", "-P", "-e", "--")]
     target = words[0] if words else Word(scope.variables.get("HOME", call.place.home))
     is_known = call.name == "cd" and target.text != "-" and not target.may_split and not target.is_unknown
-    scope.move(call.ground.enter(target) if is_known else (UNKNOWN,))
-    return [safe("changes the folder") if call.name == "cd" and len(words) < 2 else NOT_SURE]
+    scope.change_folder(call.ground.enter(target) if is_known else (UNKNOWN,))
+    return [safe("changes the folder") if call.name == "cd" and len(words) < 2 else UNKNOWN_OPTION]
 
 
-def _where(call: Call) -> list[Finding]:
+def _which(call: ProgramCall) -> list[Finding]:
     folders = call.scope.folders
-    if len(folders) == 1 and not call.words and not WILD.search(folders[0]):
-        call.output = Feed(text=folders[0] + "\n")
+    if len(folders) == 1 and not call.words and not WILDCARD.search(folders[0]):
+        call.output = PipedInput(text=folders[0] + "\n")
     return [safe("prints the current folder")]
 
 
@@ -118,15 +129,16 @@ _PROCESSES: Final = re.compile(
 )
 
 
-def _processes(call: Call) -> list[Finding]:
+def _processes(call: ProgramCall) -> list[Finding]:
     """Without the forms that print each process's variables."""
     is_plain = _PROCESSES.fullmatch(" ".join(["", *(word.text for word in call.words)]).removeprefix(" "))
     return [safe("lists processes") if is_plain else contained("unclear options of ps")]
 
 
-def _date(call: Call) -> list[Finding]:
-    taken = take(
-        call.words, row("u R I d= r=:read date= reference=:read utc iso-8601 rfc-3339= universal rfc-email")
+def _date(call: ProgramCall) -> list[Finding]:
+    taken = parse_options(
+        call.words,
+        option_row("u R I d= r=:read date= reference=:read utc iso-8601 rfc-3339= universal rfc-email"),
     )
     is_shown = all(word.text.startswith("+") and word.is_literal for word in taken.operands)
     return [
@@ -146,11 +158,11 @@ _RG: Final = (
 )
 
 
-def _rg(call: Call) -> list[Finding]:
+def _rg(call: ProgramCall) -> list[Finding]:
     lists = any(word.text in ("--files", "--type-list") for word in call.words)
     first = "" if lists else "text"
     operands = "text" if lists else "tree"
-    if not lists and call.feed is not None and len(take(call.words, row(_RG)).operands) < 2:
+    if not lists and call.feed is not None and len(parse_options(call.words, option_row(_RG)).operands) < 2:
         operands = "read"
     return ReadingProgram(options=_RG, operands=operands, first=first, unless="e f regexp")(call)
 
@@ -161,14 +173,14 @@ _GREP: Final = (
 )
 
 
-def _grep(call: Call) -> list[Finding]:
-    known = take(call.words, row(_GREP))
+def _grep(call: ProgramCall) -> list[Finding]:
+    known = parse_options(call.words, option_row(_GREP))
     reads_input = call.feed is not None and len(known.operands) < 2
     deep = "" if reads_input else "r R recursive dereference-recursive"
     return ReadingProgram(options=_GREP, first="text", unless="e f regexp file", deep=deep)(call)
 
 
-SAFE_PROGRAMS: Table = table(
+SAFE_PROGRAMS: ProgramTable = table(
     # Files: no option of these writes, runs or sends anything
     ("cat tac rev comm cmp", _ANY),
     ("nl", ReadingProgram(options="* b= d= f= h= i= l= n= s= v= w=")),
@@ -253,8 +265,8 @@ SAFE_PROGRAMS: Table = table(
     ("export readonly local declare typeset", _declare),
     ("unset", _unset),
     ("set", _set),
-    ("cd pushd popd", _folder),
-    ("pwd", _where),
+    ("cd pushd popd", _change_folder),
+    ("pwd", _which),
 )
 ANSWERS_VERSION: Final = names(
     "python python2 python3 node ruby perl php gcc g++ cc clang clang++ java javac make cmake git docker bash"

@@ -4,15 +4,15 @@ import re
 from typing import Final
 
 from app.permits.findings import SAFE, Finding, contained
-from app.permits.programs.calls import NOT_SURE, Call, Table, read_options, table
-from app.permits.programs.options import row, take
+from app.permits.programs.calls import UNKNOWN_OPTION, ProgramCall, ProgramTable, read_options, table
+from app.permits.programs.options import option_row, parse_options
 from app.permits.words import Word, literal
 
 _SED: Final = "n E r s u z e= expression= quiet silent regexp-extended separate null-data posix debug"
 
 
-def _sed(call: Call) -> list[Finding]:
-    taken = take(call.words, row(_SED))
+def _sed(call: ProgramCall) -> list[Finding]:
+    taken = parse_options(call.words, option_row(_SED))
     found = [SAFE, *read_options(call, taken)]
     scripts, operands = taken.values("e", "expression"), taken.operands
     if any(re.match(r"-[nErsuz]*i|--in-p", word.text) for word in call.words):
@@ -53,9 +53,9 @@ _AWK_OUT: Final = re.compile(
 )
 
 
-def _awk(call: Call) -> list[Finding]:
-    taken = take(call.words, row("F= v="), stops_early=True)
-    found = [SAFE, *([] if taken.is_sure else [NOT_SURE])]
+def _awk(call: ProgramCall) -> list[Finding]:
+    taken = parse_options(call.words, option_row("F= v="), stops_early=True)
+    found = [SAFE, *([] if taken.is_certain else [UNKNOWN_OPTION])]
     program, *operands = taken.operands or [Word("")]
     if not program.is_literal or program.may_split or _AWK_OUT.search(program.text):
         found.append(contained("this awk script is not understood"))
@@ -69,9 +69,9 @@ _JQ: Final = (
 )
 
 
-def _jq(call: Call) -> list[Finding]:
-    taken = take(call.words, row(_JQ))
-    found = [SAFE, *([] if taken.is_sure else [NOT_SURE])]
+def _jq(call: ProgramCall) -> list[Finding]:
+    taken = parse_options(call.words, option_row(_JQ))
+    found = [SAFE, *([] if taken.is_certain else [UNKNOWN_OPTION])]
     program, *files = taken.operands or [literal(".")]
     if not program.is_literal or re.search(
         r"\b(?:import|include|env|input_filename|get_search_list)\b|\$ENV", program.text
@@ -80,4 +80,4 @@ def _jq(call: Call) -> list[Finding]:
     return [*found, *(call.ground.read(word) for word in files)]
 
 
-TEXT_PROGRAMS: Table = table(("sed gsed", _sed), ("awk gawk mawk", _awk), ("jq", _jq))
+TEXT_PROGRAMS: ProgramTable = table(("sed gsed", _sed), ("awk gawk mawk", _awk), ("jq", _jq))

@@ -4,8 +4,8 @@ import re
 from typing import Final
 
 from app.permits.findings import Finding, contained, forbidden, safe
-from app.permits.programs.calls import NOT_SURE, Call, Judge, Table, always, table
-from app.permits.programs.options import row, take
+from app.permits.programs.calls import UNKNOWN_OPTION, Judge, ProgramCall, ProgramTable, always, table
+from app.permits.programs.options import option_row, parse_options
 from app.permits.variables import judge_variable
 
 _UNKNOWN_COMMAND: Final = contained("computes the command it runs")
@@ -14,9 +14,9 @@ _UNKNOWN_COMMAND: Final = contained("computes the command it runs")
 def _wrapper(options: str, *, operands: int = 0, also: Finding | None = None) -> Judge:
     """Options of its own, so many operands of its own, then the command."""
 
-    def judge(call: Call) -> list[Finding]:
-        taken = take(call.words, row(options), stops_early=True)
-        own = [*([also] if also is not None else []), *([] if taken.is_sure else [NOT_SURE])]
+    def judge(call: ProgramCall) -> list[Finding]:
+        taken = parse_options(call.words, option_row(options), stops_early=True)
+        own = [*([also] if also is not None else []), *([] if taken.is_certain else [UNKNOWN_OPTION])]
         rest = taken.operands[operands:]
         if not rest:
             return [*own, _UNKNOWN_COMMAND]
@@ -26,9 +26,9 @@ def _wrapper(options: str, *, operands: int = 0, also: Finding | None = None) ->
     return judge
 
 
-def _env(call: Call) -> list[Finding]:
-    taken = take(call.words, row("i u= unset= ignore-environment"), stops_early=True)
-    found = [] if taken.is_sure else [NOT_SURE]
+def _env(call: ProgramCall) -> list[Finding]:
+    taken = parse_options(call.words, option_row("i u= unset= ignore-environment"), stops_early=True)
+    found = [] if taken.is_certain else [UNKNOWN_OPTION]
     rest = taken.operands
     while rest and (named := re.match(r"([A-Za-z_]\w*)=", rest[0].text)):
         found += judge_variable(named[1])
@@ -41,28 +41,30 @@ def _env(call: Call) -> list[Finding]:
     return [*found, contained("prints variables, which may be secrets")]
 
 
-def _command(call: Call) -> list[Finding]:
+def _command(call: ProgramCall) -> list[Finding]:
     if call.words and call.words[0].text in ("-v", "-V"):
         return [safe("only looks")]
     return _wrapper("")(call)
 
 
-def _sudo(call: Call) -> list[Finding]:
+def _sudo(call: ProgramCall) -> list[Finding]:
     """A probe that cannot do harm is none of more rights."""
-    taken = take(
-        call.words, row("n v l k S u= g= user= group= non-interactive validate list"), stops_early=True
+    taken = parse_options(
+        call.words, option_row("n v l k S u= g= user= group= non-interactive validate list"), stops_early=True
     )
     if not taken.operands:
         return [contained("asks which privileges you have")]
     risk = call.run(taken.operands, call.feed)
-    if risk == "safe" and taken.is_sure:
+    if risk == "safe" and taken.is_certain:
         return [contained("only reads, with more privileges")]
     return [forbidden("runs with more privileges")]
 
 
-def _shell(call: Call) -> list[Finding]:
-    taken = take(
-        call.words, row("c e u o= O= x l i s rcfile= init-file= norc noprofile posix"), stops_early=True
+def _shell(call: ProgramCall) -> list[Finding]:
+    taken = parse_options(
+        call.words,
+        option_row("c e u o= O= x l i s rcfile= init-file= norc noprofile posix"),
+        stops_early=True,
     )
     operands = taken.operands
     if taken.has("c") and operands:
@@ -72,13 +74,13 @@ def _shell(call: Call) -> list[Finding]:
         arguments = tuple(word.text for word in operands[1:]) or (call.name,)
         call.script(operands[0].text, arguments if is_known else None)
         is_plain = all(option.name in "ceu" for option in taken.options)
-        return [] if is_plain and taken.is_sure else [NOT_SURE]
+        return [] if is_plain and taken.is_certain else [UNKNOWN_OPTION]
     if not operands and call.feed is not None and call.feed.text is not None:
         call.script(call.feed.text, None)
     return [contained(f"runs a script of {call.name}")]
 
 
-def _eval(call: Call) -> list[Finding]:
+def _eval(call: ProgramCall) -> list[Finding]:
     words = [word for word in call.words if word.text != "--"]
     words = words[:1] if call.name == "trap" else words
     if any(not word.is_literal or word.may_split for word in words):
@@ -87,9 +89,9 @@ def _eval(call: Call) -> list[Finding]:
     return [contained("evaluates its arguments")]
 
 
-_IN_ITS_WAY: Final = contained("runs a command in a special way")
+_RUNS_COMMAND_SPECIALLY: Final = contained("runs a command in a special way")
 _EVALUATES: Final = always(contained("a shell builtin that may run its words, or change what names mean"))
-WRAPPERS: Table = table(
+WRAPPERS: ProgramTable = table(
     ("env genv", _env),
     ("nice", _wrapper("n= adjustment=")),
     ("timeout gtimeout", _wrapper("k= s= kill-after= signal= foreground preserve-status", operands=1)),
@@ -99,13 +101,13 @@ WRAPPERS: Table = table(
     ("builtin", _wrapper("")),
     ("sudo doas", _sudo),
     ("bash sh dash", _shell),
-    ("exec coproc nohup setsid caffeinate unbuffer catchsegv", _wrapper("a=", also=_IN_ITS_WAY)),
-    ("ionice", _wrapper("c= n= class= classdata= t", also=_IN_ITS_WAY)),
-    ("flock", _wrapper("w= E= timeout= n s x", operands=1, also=_IN_ITS_WAY)),
-    ("chrt taskset", _wrapper("c", operands=1, also=_IN_ITS_WAY)),
-    ("strace ltrace", _wrapper("o= e= s= p= E= u= f c", also=_IN_ITS_WAY)),
-    ("busybox toybox fakeroot xvfb-run dbus-run-session", _wrapper("a", also=_IN_ITS_WAY)),
-    ("watch", _wrapper("n= interval= d differences x exec t", also=_IN_ITS_WAY)),
+    ("exec coproc nohup setsid caffeinate unbuffer catchsegv", _wrapper("a=", also=_RUNS_COMMAND_SPECIALLY)),
+    ("ionice", _wrapper("c= n= class= classdata= t", also=_RUNS_COMMAND_SPECIALLY)),
+    ("flock", _wrapper("w= E= timeout= n s x", operands=1, also=_RUNS_COMMAND_SPECIALLY)),
+    ("chrt taskset", _wrapper("c", operands=1, also=_RUNS_COMMAND_SPECIALLY)),
+    ("strace ltrace", _wrapper("o= e= s= p= E= u= f c", also=_RUNS_COMMAND_SPECIALLY)),
+    ("busybox toybox fakeroot xvfb-run dbus-run-session", _wrapper("a", also=_RUNS_COMMAND_SPECIALLY)),
+    ("watch", _wrapper("n= interval= d differences x exec t", also=_RUNS_COMMAND_SPECIALLY)),
     ("eval trap", _eval),
     (
         "source . mapfile readarray alias unalias let enable hash shopt bind complete compgen history fc getopts "

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from app.permits.programs.calls import Feed
+from app.permits.programs.calls import PipedInput
 from app.permits.scope import ShellScope
 from app.permits.variables import is_harmless
 from app.permits.words import UNKNOWN, names
@@ -23,13 +23,13 @@ STATEMENTS = names(
 )
 
 
-class Branches:
+class ControlFlow:
     """Those of one script."""
 
     def __init__(self, statements: "Statements") -> None:
         self._statements = statements
 
-    def branch(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
+    def branch(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         """Each condition runs behind those before it, each branch from where its condition has led."""
         has_else = False
         ends: list[ShellScope] = []
@@ -48,15 +48,15 @@ class Branches:
                 current = scope
             elif kind not in SKIPPED:
                 self._statements.statement(child, current, feed)
-                current.settle()
+                current.include_pending()
         if ends:
             first = ends[0]
             for other in ends[1:] if has_else else [*ends[1:], scope.copy()]:
                 first.join(other)
-            scope.take_over(first)
+            scope.replace_with(first)
         return None
 
-    def case(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
+    def case(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         value = node.child_by_field_name("value")
         if value is not None:
             self._statements.expansions.word(value, scope)
@@ -65,7 +65,7 @@ class Branches:
             if child.type != "case_item":
                 continue
             if any(one.type in (";&", ";;&") for one in child.children):
-                self._statements.doubt(node, "one case goes on in the next")
+                self._statements.add_doubtful(node, "one case goes on in the next")
             own = scope.copy()
             patterns = set(child.children_by_field_name("value"))
             for pattern in patterns:
@@ -74,10 +74,10 @@ class Branches:
                 [one for one in child.children if one not in patterns and one.type != "|"], own, feed
             )
             end.join(own)
-        scope.take_over(end)
+        scope.replace_with(end)
         return None
 
-    def loop(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
+    def loop(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         """As often as it likes: once, and once more from what the first turn left."""
         if node.type == "c_style_for_statement":
             self._statements.calculated(node)
@@ -91,17 +91,17 @@ class Branches:
                 self._statements.expansions.judge_all(child, scope)
         return self._turns(lambda own: self._statements.sequence(body, own, feed), scope)
 
-    def _turns(self, turn: Callable[[ShellScope], Feed | None], scope: ShellScope) -> Feed | None:
+    def _turns(self, turn: Callable[[ShellScope], PipedInput | None], scope: ShellScope) -> PipedInput | None:
         own = scope.copy()
         said = turn(own)
         if own.variables != scope.variables or own.folders != scope.folders:
             own.join(scope.copy())
             turn(own)
         own.join(scope.copy())
-        scope.take_over(own)
+        scope.replace_with(own)
         return said
 
-    def each(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
+    def each(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         variable = node.child_by_field_name("variable")
         body = node.child_by_field_name("body")
         name = self._statements.text(variable) if variable is not None else "_"
@@ -112,8 +112,8 @@ class Branches:
         if body is None:
             return None
         if not is_harmless(name) or node.children[0].type != "for":
-            self._statements.doubt(node, f"{name} may change what programs do")
-        said: Feed | None = None
+            self._statements.add_doubtful(node, f"{name} may change what programs do")
+        said: PipedInput | None = None
         end = scope.copy()
         for value in [word.text for word in words] if is_known else [UNKNOWN]:
             own = end.copy()
@@ -122,5 +122,5 @@ class Branches:
             if not is_known or own.folders != end.folders:
                 self._statements.statement(body, own, feed)
             end.join(own)
-        scope.take_over(end)
+        scope.replace_with(end)
         return said

@@ -11,12 +11,12 @@ from functools import lru_cache
 from tree_sitter import Node, Parser
 
 from app.permits.findings import Finding, contained, worst
-from app.permits.paths import PathGround
+from app.permits.paths import PathEffects
 from app.permits.place import CommandPlace
-from app.permits.programs.calls import Feed
+from app.permits.programs.calls import PipedInput
 from app.permits.scope import ShellScope
 from app.permits.shell.expansions import Expansions
-from app.permits.shell.simple import Simple, judge_words
+from app.permits.shell.simple import SimpleCommand, judge_simple_command
 from app.permits.shell.statements import Statements
 from app.permits.verdicts import SEVERITY, CallPart, Judgement, Removal, Risk, verdict_of
 from app.permits.words import Word
@@ -27,7 +27,7 @@ MAX_STEPS = 12_000
 MAX_UNWRAPPED = 3
 _MAX_NESTED = 60
 
-_STRANGE = re.compile(
+_CONFUSING_CHARACTERS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
     "\ud800-\udfff\ue000-\uf8ff]"
 )
@@ -44,11 +44,11 @@ def _parser() -> Parser:
 
 def judge_command(text: str, place: CommandPlace) -> Judgement:
     """The verdict on a command line that would run at this place."""
-    reading = ShellReading(place)
+    reading = ShellAnalysis(place)
     try:
-        return reading.whole(text)
+        return reading.judge_script(text)
     except RecursionError:
-        reading.doubt(text, "nested too deeply")
+        reading.add_doubtful(text, "nested too deeply")
         return verdict_of(reading.parts.values())
 
 
@@ -102,7 +102,7 @@ def _is_quoted(heredoc: Node, source: bytes) -> bool:
     return start is not None and source[start.start_byte : start.start_byte + 1] in (b"'", b'"', b"\\")
 
 
-class ShellReading:
+class ShellAnalysis:
     """One judgement: the parts that were found, and how much work is left for it."""
 
     def __init__(self, place: CommandPlace) -> None:
@@ -111,40 +111,40 @@ class ShellReading:
         self.steps = MAX_STEPS
         self.unwrapped = 0
         self.depth = 0
-        self._measured: list[Risk] = ["safe"]
+        self._strictest_risks: list[Risk] = ["safe"]
 
-    def whole(self, text: str) -> Judgement:
+    def judge_script(self, text: str) -> Judgement:
         self.read(text, ShellScope(folders=(self.place.folder,), aliases=dict(self.place.aliases)))
         return verdict_of(self.parts.values())
 
-    def read(self, text: str, scope: ShellScope, feed: Feed | None = None) -> None:
+    def read(self, text: str, scope: ShellScope, feed: PipedInput | None = None) -> None:
         """Adds the parts of a script."""
-        if _STRANGE.search(text):
-            text = _STRANGE.sub("\ufffd", text)
-            self.doubt(text, "has misleading characters")
+        if _CONFUSING_CHARACTERS.search(text):
+            text = _CONFUSING_CHARACTERS.sub("\ufffd", text)
+            self.add_doubtful(text, "has misleading characters")
         source = text.encode("utf-8", "replace")
         if len(source) > MAX_BYTES:
-            self.doubt(text, f"it is longer than {MAX_BYTES // 1000} kB")
+            self.add_doubtful(text, f"it is longer than {MAX_BYTES // 1000} kB")
             source = source[:MAX_BYTES].decode("utf-8", "ignore").encode()
         if _is_nested_deeply(text):
-            self.doubt(text, "nested too deeply")
+            self.add_doubtful(text, "nested too deeply")
         root = _parser().parse(source).root_node
         if root.has_error:
-            self.doubt(text, "not valid bash")
+            self.add_doubtful(text, "not valid bash")
         # Within backticks a backslash has a meaning of its own.
         if b"`" in source and b"\\" in source:
-            self.doubt(text, "not parsed reliably")
+            self.add_doubtful(text, "not parsed reliably")
         if any(
             one in source for one in (b"#", b"`", b"$(", b"$[", b"${", b"<(", b">(")
         ) and not _is_read_as_bash_does(root, source):
-            self.doubt(text, "not parsed reliably")
+            self.add_doubtful(text, "not parsed reliably")
         Statements(self, source).sequence(root.children, scope, feed)
 
-    def step(self) -> bool:
+    def spend_step(self) -> bool:
         """False: enough work was spent on it."""
         self.steps -= 1
         if self.steps == 0:
-            self.doubt("…", "too long to judge")
+            self.add_doubtful("…", "too long to judge")
         return self.steps > 0
 
     def add(
@@ -159,8 +159,8 @@ class ShellReading:
     ) -> None:
         """A part, with the strictest that was found of it."""
         found = worst(findings)
-        if SEVERITY[found.risk] > SEVERITY[self._measured[-1]]:
-            self._measured[-1] = found.risk
+        if SEVERITY[found.risk] > SEVERITY[self._strictest_risks[-1]]:
+            self._strictest_risks[-1] = found.risk
         plain = None
         if words is not None and all(word.is_literal and not word.may_split for word in words):
             plain = tuple(word.text for word in words)
@@ -178,37 +178,37 @@ class ShellReading:
             )
 
     @contextmanager
-    def measured(self) -> Iterator[Callable[[], Risk]]:
+    def strictest_risk(self) -> Iterator[Callable[[], Risk]]:
         """What is called in it says the strictest class of the parts that were added meanwhile."""
-        self._measured.append("safe")
+        self._strictest_risks.append("safe")
         own: list[Risk] = ["safe"]
         try:
             yield lambda: own[0]
         finally:
-            own[0] = self._measured.pop()
-            if SEVERITY[own[0]] > SEVERITY[self._measured[-1]]:
-                self._measured[-1] = own[0]
+            own[0] = self._strictest_risks.pop()
+            if SEVERITY[own[0]] > SEVERITY[self._strictest_risks[-1]]:
+                self._strictest_risks[-1] = own[0]
 
-    def doubt(self, text: str, why: str) -> None:
+    def add_doubtful(self, text: str, why: str) -> None:
         shown = text if len(text) <= 200 else text[:200] + "…"
         self.add(shown, [contained(why)], None)
 
-    def inner(self, words: Sequence[Word], scope: ShellScope, feed: Feed | None) -> Feed | None:
+    def inner(self, words: Sequence[Word], scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         """A command that another one starts."""
         text = " ".join(word.source or word.text for word in words)
         if self.unwrapped >= MAX_UNWRAPPED + 1:
-            self.doubt(text, "too many nested wrappers")
+            self.add_doubtful(text, "too many nested wrappers")
             return None
         self.unwrapped += 1
         try:
-            return judge_words(self, Simple(text, words, scope, feed, is_handed_on=True))
+            return judge_simple_command(self, SimpleCommand(text, words, scope, feed, is_wrapped=True))
         finally:
             self.unwrapped -= 1
 
-    def script(self, text: str, scope: ShellScope, feed: Feed | None = None) -> None:
+    def script(self, text: str, scope: ShellScope, feed: PipedInput | None = None) -> None:
         """A text that is given to a shell."""
         if self.unwrapped >= MAX_UNWRAPPED:
-            self.doubt(text, "too many nested wrappers")
+            self.add_doubtful(text, "too many nested wrappers")
             return
         self.unwrapped += 1
         try:
@@ -216,8 +216,8 @@ class ShellReading:
         finally:
             self.unwrapped -= 1
 
-    def ground(self, scope: ShellScope) -> PathGround:
-        return PathGround(self.place, scope)
+    def ground(self, scope: ShellScope) -> PathEffects:
+        return PathEffects(self.place, scope)
 
     def expansions(self, source: bytes, statements: "Statements") -> Expansions:
         return Expansions(
@@ -225,5 +225,5 @@ class ShellReading:
             self.place.home,
             self.place.user,
             statements.substituted,
-            lambda why: self.doubt(source[:200].decode("utf-8", "ignore"), why),
+            lambda why: self.add_doubtful(source[:200].decode("utf-8", "ignore"), why),
         )

@@ -6,21 +6,32 @@ from collections.abc import Callable, Iterable
 import msgspec
 from tree_sitter import Node
 
-from app.permits.programs.calls import Feed
+from app.permits.programs.calls import PipedInput
 from app.permits.scope import ShellScope
-from app.permits.words import BRACKET, CLOSE, COMMA, ONE, OPEN, STAR, UNKNOWN, Word, names, spread
+from app.permits.words import (
+    ANY_CHARACTER,
+    ANY_NAME,
+    CLOSE_BRACE,
+    COMMA,
+    OPEN_BRACE,
+    OPEN_BRACKET,
+    UNKNOWN,
+    Word,
+    expand_braces,
+    names,
+)
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./=:,@%+^-]+")
 _SIMPLE = re.compile(r"[A-Za-z0-9_./=:@%+^-]+")
 _NOT_A_WORD = re.compile(r"(?<!\\)[$`;|&<>\n()]")
 _QUOTED = {"$", "`", '"', "\\"}
-_BRACKETS = re.compile(f"{BRACKET}[!^]?\\]?[^/\\]]*\\]")
+_BRACKETS = re.compile(f"{OPEN_BRACKET}[!^]?\\]?[^/\\]]*\\]")
 _USER = re.compile(r"~([A-Za-z_][A-Za-z0-9_-]*)?(?=/|$)")
 _SPLITTING = re.compile(rf"[\s*?\[{UNKNOWN}]")
-_COUNTS = frozenset("?#$!")
-_CALCULATES = names("$(( )) ( ) + - * / % ** < > <= >= == != && || ! ~ ^ & | << >> ? : number")
+_COUNTER_VARIABLES = frozenset("?#$!")
+_ARITHMETIC_NODES = names("$(( )) ( ) + - * / % ** < > <= >= == != && || ! ~ ^ & | << >> ? : number")
 
-Inner = Callable[[Node], Feed]
+JudgeSubstitution = Callable[[Node], PipedInput]
 """Judges a command within a word, and says what comes out of it."""
 
 
@@ -30,8 +41,8 @@ class Expansions(msgspec.Struct, frozen=True):
     source: bytes
     home: str
     user: str
-    inner: Inner
-    doubt: Callable[[str], None]
+    inner: JudgeSubstitution
+    add_doubtful: Callable[[str], None]
 
     def text(self, node: Node) -> str:
         return self.source[node.start_byte : node.end_byte].decode()
@@ -49,8 +60,8 @@ class Expansions(msgspec.Struct, frozen=True):
             return [Word("/dev/fd/63", source=source, is_pipe=True)]
         text, splits = self._piece(node, scope)
         found: list[Word] = []
-        for one in spread(text):
-            found.append(Word(self._finished(one, scope), splits, source))
+        for one in expand_braces(text):
+            found.append(Word(self._with_marks(one, scope), splits, source))
         return found
 
     def value(self, node: Node, scope: ShellScope) -> str:
@@ -59,19 +70,28 @@ class Expansions(msgspec.Struct, frozen=True):
             for child in node.named_children:
                 self.word(child, scope)
                 if self.text(child).startswith("["):
-                    self.doubt("a subscript may run as code")
+                    self.add_doubtful("a subscript may run as code")
             return UNKNOWN
         text, _ = self._piece(node, scope)
-        text = text.replace(OPEN, "{").replace(COMMA, ",").replace(CLOSE, "}").replace(BRACKET, "[")
+        text = (
+            text.replace(OPEN_BRACE, "{")
+            .replace(COMMA, ",")
+            .replace(CLOSE_BRACE, "}")
+            .replace(OPEN_BRACKET, "[")
+        )
         if node.type in ("word", "concatenation"):
-            text = text.replace(STAR, "*").replace(ONE, "?") if self.text(node).find("$") < 0 else text
+            text = (
+                text.replace(ANY_NAME, "*").replace(ANY_CHARACTER, "?")
+                if self.text(node).find("$") < 0
+                else text
+            )
             text = self._tilde(text, scope)
             text = re.sub(r"(?<=:)~(?=/|:|$)", lambda _: self.home, text)
         return text
 
-    def _finished(self, text: str, scope: ShellScope) -> str:
-        if BRACKET in text:
-            text = _BRACKETS.sub(ONE, text).replace(BRACKET, "[")
+    def _with_marks(self, text: str, scope: ShellScope) -> str:
+        if OPEN_BRACKET in text:
+            text = _BRACKETS.sub(ANY_CHARACTER, text).replace(OPEN_BRACKET, "[")
         return self._tilde(text, scope)
 
     def _tilde(self, text: str, scope: ShellScope) -> str:
@@ -80,7 +100,7 @@ class Expansions(msgspec.Struct, frozen=True):
             return text.replace("\ue014", "")
         if text.startswith("~"):
             if text.startswith(("~+", "~-")):
-                self.doubt("an unclear folder")
+                self.add_doubtful("an unclear folder")
             found = _USER.match(text)
             if found and (found[1] is None or found[1] == self.user):
                 return scope.variables.get("HOME", self.home) + text[found.end() :]
@@ -96,43 +116,43 @@ class Expansions(msgspec.Struct, frozen=True):
         """Its text with marks, and whether it may be split."""
         kind = node.type
         if kind in ("word", "number", "variable_name", "regex", "extglob_pattern", "file_descriptor"):
-            return self._bare(self.text(node)), False
+            return self._unquoted_text(self.text(node)), False
         if kind == "raw_string":
             return "\ue014" + self.text(node)[1:-1], False
         if kind == "string":
-            text, splits = self._quoted(node, scope)
+            text, splits = self._quoted_text(node, scope)
             return "\ue014" + text, splits
         if kind == "ansi_c_string":
             return "\ue014" + _ansi(self.text(node)[2:-1]), False
         if kind == "concatenation":
-            return self._joined(node, scope)
+            return self._concatenated(node, scope)
         if kind == "command_name":
-            return self._joined(node, scope)
+            return self._concatenated(node, scope)
         if kind in ("simple_expansion", "expansion"):
             return self._variable(node, scope, is_quoted=False)
         if kind == "$":
             return UNKNOWN, True  # Of `$A:$B` the parser takes the second name for a word of its own.
         if kind == "command_substitution":
-            value = self._substituted(node, scope)
+            value = self._command_substitution(node, scope)
             return (UNKNOWN, True) if not value or _SPLITTING.search(value) else (value, False)
         if kind == "arithmetic_expansion":
-            self._calculate(node, scope)
-            return STAR, False
+            self._judge_arithmetic(node, scope)
+            return ANY_NAME, False
         if kind == "brace_expression":
-            return STAR, False
+            return ANY_NAME, False
         if kind == "process_substitution":
             self.inner(node)
             return UNKNOWN, False
         self.judge_all(node, scope)
-        self.doubt(f"a word could not be read: {kind.lower()}")
+        self.add_doubtful(f"a word could not be read: {kind.lower()}")
         return UNKNOWN, True
 
-    def _joined(self, node: Node, scope: ShellScope) -> tuple[str, bool]:
+    def _concatenated(self, node: Node, scope: ShellScope) -> tuple[str, bool]:
         texts: list[str] = []
         splits, at = False, node.start_byte
         for child in node.children:
             if child.start_byte > at:
-                texts.append(self._bare(self.source[at : child.start_byte].decode()))
+                texts.append(self._unquoted_text(self.source[at : child.start_byte].decode()))
             text, may_split = self._piece(child, scope)
             if texts and text.startswith("\ue014"):
                 text = text[1:]
@@ -140,19 +160,26 @@ class Expansions(msgspec.Struct, frozen=True):
             splits = splits or may_split
             at = child.end_byte
         if at < node.end_byte:
-            texts.append(self._bare(self.source[at : node.end_byte].decode()))
+            texts.append(self._unquoted_text(self.source[at : node.end_byte].decode()))
         return "".join(texts), splits
 
-    def _bare(self, text: str) -> str:
+    def _unquoted_text(self, text: str) -> str:
         """Text outside quotes."""
         if _SIMPLE.fullmatch(text):
             return text
         text = text.replace("\\\n", "")
         if _NOT_A_WORD.search(text):
-            self.doubt("a word is ambiguous")
+            self.add_doubtful("a word is ambiguous")
             return UNKNOWN
         out: list[str] = []
-        special = {"*": STAR, "?": ONE, "{": OPEN, ",": COMMA, "}": CLOSE, "[": BRACKET}
+        special = {
+            "*": ANY_NAME,
+            "?": ANY_CHARACTER,
+            "{": OPEN_BRACE,
+            ",": COMMA,
+            "}": CLOSE_BRACE,
+            "[": OPEN_BRACKET,
+        }
         chars = iter(text)
         for char in chars:
             if char == "\\":
@@ -162,7 +189,7 @@ class Expansions(msgspec.Struct, frozen=True):
                 out.append(special.get(char, char))
         return "".join(out)
 
-    def _quoted(self, node: Node, scope: ShellScope) -> tuple[str, bool]:
+    def _quoted_text(self, node: Node, scope: ShellScope) -> tuple[str, bool]:
         texts: list[str] = []
         splits = False
         at, end = node.start_byte + 1, node.end_byte - 1
@@ -176,10 +203,10 @@ class Expansions(msgspec.Struct, frozen=True):
                 texts.append(text)
                 splits = splits or may_split
             elif child.type == "command_substitution":
-                texts.append(self._substituted(child, scope))
+                texts.append(self._command_substitution(child, scope))
             elif child.type == "arithmetic_expansion":
-                self._calculate(child, scope)
-                texts.append(STAR)
+                self._judge_arithmetic(child, scope)
+                texts.append(ANY_NAME)
             else:
                 texts.append(self.text(child))
         texts.append(_unescaped(self.source[at:end].decode()))
@@ -189,11 +216,11 @@ class Expansions(msgspec.Struct, frozen=True):
         text = self.text(node)
         name = text[2:-1] if node.type == "expansion" else text[1:]
         if not re.fullmatch(r"\w+|[@*?#$!-]", name):
-            self._read_form(node, scope)
+            self._judge_parameter_expansion(node, scope)
             return UNKNOWN, not is_quoted or "@" in name
-        if name in _COUNTS:
-            return STAR, False
-        value = self._known(name, scope)
+        if name in _COUNTER_VARIABLES:
+            return ANY_NAME, False
+        value = self._known_value(name, scope)
         if value is None:
             return UNKNOWN, not is_quoted or name == "@"
         if is_quoted:
@@ -202,31 +229,31 @@ class Expansions(msgspec.Struct, frozen=True):
             return UNKNOWN, True
         return value, False
 
-    def _read_form(self, node: Node, scope: ShellScope) -> None:
+    def _judge_parameter_expansion(self, node: Node, scope: ShellScope) -> None:
         """`${name…}`: judges what is in it."""
         self.judge_all(node, scope)
         assigned = re.match(r"\$\{(\w+):?=", self.text(node))
         if assigned:
             scope.assign(assigned[1], UNKNOWN)
 
-    def _calculate(self, node: Node, scope: ShellScope) -> None:
+    def _judge_arithmetic(self, node: Node, scope: ShellScope) -> None:
         """`$(( … ))`: a variable is read as a formula, which may run as code."""
         self.judge_within(node)
         waiting = [node]
         while waiting:
             one = waiting.pop()
-            if (one.type == "number" and one.child_count == 0) or one.type in _CALCULATES:
+            if (one.type == "number" and one.child_count == 0) or one.type in _ARITHMETIC_NODES:
                 continue
             if one.type in ("variable_name", "simple_expansion"):
-                if self.text(one).removeprefix("$") in _COUNTS:
+                if self.text(one).removeprefix("$") in _COUNTER_VARIABLES:
                     continue
             elif one.child_count:
                 waiting += one.children
                 continue
-            self.doubt("arithmetic that may run code")
+            self.add_doubtful("arithmetic that may run code")
             return
 
-    def _known(self, name: str, scope: ShellScope) -> str | None:
+    def _known_value(self, name: str, scope: ShellScope) -> str | None:
         value = scope.variables.get(name)
         if value is not None:
             return value
@@ -241,7 +268,7 @@ class Expansions(msgspec.Struct, frozen=True):
             return scope.arguments[1]
         return None
 
-    def _substituted(self, node: Node, scope: ShellScope) -> str:
+    def _command_substitution(self, node: Node, scope: ShellScope) -> str:
         feed = self.inner(node)
         return feed.text.rstrip("\n") if feed.text is not None else UNKNOWN
 
@@ -259,11 +286,11 @@ class Expansions(msgspec.Struct, frozen=True):
             elif scope is not None and child.type == "expansion":
                 self._variable(child, scope, is_quoted=True)
             elif scope is not None and child.type == "arithmetic_expansion":
-                self._calculate(child, scope)
+                self._judge_arithmetic(child, scope)
             elif scope is not None and child.type == "subscript" and "$" in self.text(child):
-                self.doubt("a subscript may run as code")
+                self.add_doubtful("a subscript may run as code")
             elif scope is not None and child.type == "translated_string":
-                self.doubt("a text is translated when it runs")
+                self.add_doubtful("a text is translated when it runs")
             elif child.child_count:
                 waiting += reversed(child.children)
 

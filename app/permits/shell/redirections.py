@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from app.permits.findings import Finding, contained
-from app.permits.programs.calls import Feed
+from app.permits.programs.calls import PipedInput
 from app.permits.scope import ShellScope
 from app.permits.shell.branches import STATEMENTS
 from app.permits.shell.expansions import Expansions
 from app.permits.words import UNKNOWN, Word
 
 if TYPE_CHECKING:
-    from app.permits.shell.command_line import ShellReading
+    from app.permits.shell.command_line import ShellAnalysis
     from app.permits.shell.statements import Statements
 
 _WRITES = frozenset({">", ">>", "&>", "&>>", ">|", ">&", "<>"})
@@ -22,14 +22,14 @@ _DELIMITER = re.compile(r"(['\"]?)([A-Za-z_]\w*)\1")
 
 
 class Redirections:
-    def __init__(self, reading: "ShellReading", expansions: Expansions, statements: "Statements") -> None:
+    def __init__(self, reading: "ShellAnalysis", expansions: Expansions, statements: "Statements") -> None:
         self._reading = reading
         self._expansions = expansions
         self._statements = statements
 
     def judge(
-        self, nodes: Sequence[Node], scope: ShellScope, feed: Feed | None
-    ) -> tuple[list[Finding], Feed | None]:
+        self, nodes: Sequence[Node], scope: ShellScope, feed: PipedInput | None
+    ) -> tuple[list[Finding], PipedInput | None]:
         """What they mean, and what flows into the command."""
         findings: list[Finding] = []
         waiting = list(nodes)
@@ -40,16 +40,18 @@ class Redirections:
             if node.type == "file_redirect":
                 found, writes = self._file(node, scope)
                 findings += found
-                feed = feed if writes else Feed()
+                feed = feed if writes else PipedInput()
             elif node.type == "herestring_redirect":
                 feed = self.here_string(node, scope)
             elif node.type == "heredoc_redirect":
-                feed = Feed(text=self._document(node, scope))
+                feed = PipedInput(text=self._document(node, scope))
                 waiting += [child for child in node.children if child.type == "file_redirect"]
                 if node.children_by_field_name("argument"):
                     findings.append(contained("words stand behind a here-document's beginning"))
             elif node.is_named:
-                self._reading.doubt(self._expansions.text(node), "a redirection that is not known here")
+                self._reading.add_doubtful(
+                    self._expansions.text(node), "a redirection that is not known here"
+                )
                 self._expansions.judge_within(node)
         return findings, feed
 
@@ -77,21 +79,23 @@ class Redirections:
                 findings.append(ground.write(word) if operator in _WRITES else ground.read(word))
         return findings, operator in _WRITES
 
-    def here_string(self, node: Node, scope: ShellScope) -> Feed:
+    def here_string(self, node: Node, scope: ShellScope) -> PipedInput:
         texts = [
             self._expansions.value(child, scope)
             for child in node.named_children
             if child.type != "file_descriptor"
         ]
         text = " ".join(texts)
-        return Feed(None if UNKNOWN in text else text, (Word(text),))
+        return PipedInput(None if UNKNOWN in text else text, (Word(text),))
 
     def _document(self, node: Node, scope: ShellScope) -> str | None:
         """The text of a here-document; None if the run will fill something in."""
         start = next((child for child in node.children if child.type == "heredoc_start"), None)
         body = next((child for child in node.children if child.type == "heredoc_body"), None)
-        if start is None or not self._ends_where_bash_ends_it(node, start):
-            self._reading.doubt(self._expansions.text(node), "where its here-document ends is not sure")
+        if start is None or not self._heredoc_end_matches_bash(node, start):
+            self._reading.add_doubtful(
+                self._expansions.text(node), "where its here-document ends is not sure"
+            )
         if start is None:
             return None
         if body is None:
@@ -101,11 +105,11 @@ class Redirections:
             return text
         self._expansions.judge_all(body, scope)
         if "`" in text or "\\" in text:
-            self._reading.doubt(text, "a command in a here-document could not be read")
+            self._reading.add_doubtful(text, "a command in a here-document could not be read")
         has_more = any(child.type not in ("heredoc_content",) for child in body.named_children)
         return None if has_more or "\\" in text or "$" in text or "`" in text else text
 
-    def _ends_where_bash_ends_it(self, node: Node, start: Node) -> bool:
+    def _heredoc_end_matches_bash(self, node: Node, start: Node) -> bool:
         """At the first line that is its word and nothing else; the parser takes one with blanks around it, too."""
         delimiter = _DELIMITER.fullmatch(self._expansions.text(start))
         end = next((child for child in node.children if child.type == "heredoc_end"), None)
@@ -119,13 +123,15 @@ class Redirections:
                 return row == end.start_point.row
         return False
 
-    def tails(self, nodes: Sequence[Node], scope: ShellScope, said: Feed | None) -> None:
+    def judge_rest_of_heredoc_line(
+        self, nodes: Sequence[Node], scope: ShellScope, said: PipedInput | None
+    ) -> None:
         """What stands behind `<<EOF` on its line: more of the pipeline, or the next of the list."""
         for node in nodes:
             for child in node.children if node.type == "heredoc_redirect" else ():
                 if child.type == "pipeline":
                     for stage in child.children:
                         if stage.type not in ("|", "|&"):
-                            self._statements.statement(stage, scope.apart(), said or Feed())
+                            self._statements.statement(stage, scope.without_pending(), said or PipedInput())
                 elif child.type in STATEMENTS:
                     self._statements.statement(child, scope, None)

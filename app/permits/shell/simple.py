@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.permits.findings import SAFE, Finding, contained, safe, worst
-from app.permits.programs.calls import SAYS_WHAT_IT_IS, Call, Feed, asks_for_help
+from app.permits.programs.calls import PRINTS_VERSION, PipedInput, ProgramCall, is_help_request
 from app.permits.programs.files import FILE_PROGRAMS
 from app.permits.programs.finders import FINDERS
-from app.permits.programs.floor import FLOOR
+from app.permits.programs.floor import DANGEROUS_PROGRAMS
 from app.permits.programs.git import GIT
 from app.permits.programs.network import NETWORK_PROGRAMS
 from app.permits.programs.safe import ANSWERS_VERSION, SAFE_PROGRAMS
@@ -21,34 +21,34 @@ from app.permits.verdicts import Risk
 from app.permits.words import UNKNOWN, Word, literal, names
 
 if TYPE_CHECKING:
-    from app.permits.shell.command_line import ShellReading
+    from app.permits.shell.command_line import ShellAnalysis
 
 _PROGRAMS = {**SAFE_PROGRAMS, **TEXT_PROGRAMS, **FINDERS, **GIT, **FILE_PROGRAMS, **WRAPPERS}
 _MAX_WORDS = 50
 _NAME = re.compile(r"[A-Za-z0-9_./+:@\[%-]+")
 _BIN = frozenset({"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin"})
-_DECLARES = names("export declare typeset local readonly")
-_SHOWN_SECRETS = names("git rg fd")
+_DECLARING_BUILTINS = names("export declare typeset local readonly")
+_HANDLES_SECRETS_ITSELF = names("git rg fd")
 """They are asked about secret files by themselves, or name them only."""
 
 
-class Simple(NamedTuple):
+class SimpleCommand(NamedTuple):
     text: str
     words: Sequence[Word]
     scope: ShellScope
-    feed: Feed | None
+    feed: PipedInput | None
     redirected: Sequence[Finding] = ()
     assigned: tuple[tuple[str, str], ...] = ()
-    is_handed_on: bool = False
+    is_wrapped: bool = False
     """Another program (`command`, `env`, `xargs`) starts it, and most of these know no aliases and functions."""
 
 
-def judge_words(reading: "ShellReading", simple: Simple) -> Feed | None:
+def judge_simple_command(reading: "ShellAnalysis", simple: SimpleCommand) -> PipedInput | None:
     """Adds the parts that it is, and says what comes out of it."""
-    if not reading.step():
+    if not reading.spend_step():
         return None
     findings = [*simple.redirected]
-    is_kept = not simple.words or simple.words[0].text in _DECLARES
+    is_kept = not simple.words or simple.words[0].text in _DECLARING_BUILTINS
     for name, value in simple.assigned:
         is_split = name == "IFS" and not is_kept and simple.words[0].text == "read"
         findings += [] if is_split else judge_variable(name)
@@ -58,11 +58,13 @@ def judge_words(reading: "ShellReading", simple: Simple) -> Feed | None:
         if findings or simple.assigned:
             reading.add(simple.text, [*findings, safe("only sets a variable")], [])
         return None
-    found = _covered(reading, simple, findings)
+    found = _alias_or_function(reading, simple, findings)
     return found if found is not None else _program(reading, simple, findings)
 
 
-def _covered(reading: "ShellReading", simple: Simple, findings: list[Finding]) -> Feed | None:
+def _alias_or_function(
+    reading: "ShellAnalysis", simple: SimpleCommand, findings: list[Finding]
+) -> PipedInput | None:
     """An alias or function of the person's shell stands for the name; the program of that name is judged too where it
     may run."""
     name, *rest = simple.words
@@ -78,16 +80,16 @@ def _covered(reading: "ShellReading", simple: Simple, findings: list[Finding]) -
         reading.add(simple.text, [*findings, contained(f"runs {name.text}, a function of your shell")], None)
     else:
         return None
-    is_program = simple.is_handed_on or name.source != name.text or _short_name(name.text) in _PROGRAMS
-    return None if is_program else Feed()
+    is_program = simple.is_wrapped or name.source != name.text or _short_name(name.text) in _PROGRAMS
+    return None if is_program else PipedInput()
 
 
-def _program(reading: "ShellReading", simple: Simple, findings: list[Finding]) -> Feed | None:
+def _program(reading: "ShellAnalysis", simple: SimpleCommand, findings: list[Finding]) -> PipedInput | None:
     name, *rest = simple.words
     if not name.is_literal or name.may_split or _NAME.fullmatch(name.text) is None:
         why = "computes the program it runs"
         reading.add(simple.text, [contained(why), *findings], None)
-        return Feed()
+        return PipedInput()
     short = _short_name(name.text)
     # A rule for `./run` means the one in the workspace's own folder; no rule is meant for other folders.
     place, folders = reading.place, simple.scope.folders
@@ -100,7 +102,7 @@ def _program(reading: "ShellReading", simple: Simple, findings: list[Finding]) -
     findings += _judged(call, short)
     if (
         worst([SAFE, *findings]).risk == "contained"
-        and call.name not in _SHOWN_SECRETS
+        and call.name not in _HANDLES_SECRETS_ITSELF
         and not call.is_read_whole
     ):
         findings += _named_secrets(call)
@@ -108,21 +110,23 @@ def _program(reading: "ShellReading", simple: Simple, findings: list[Finding]) -
     if findings or not call.has_inner:
         reading.add(simple.text, findings or [SAFE], words, call.hosts, call.removals, is_plain=is_plain)
     before = call.feed.words if call.feed is not None else ()
-    return Feed(call.output.text if call.output is not None else None, (*before, *call.words)[:_MAX_WORDS])
+    return PipedInput(
+        call.output.text if call.output is not None else None, (*before, *call.words)[:_MAX_WORDS]
+    )
 
 
-def _judged(call: Call, short: str | None) -> list[Finding]:
+def _judged(call: ProgramCall, short: str | None) -> list[Finding]:
     if short is None:
         return [contained(f"runs {call.name}")]
     found_first = [call.ground.absolute(f"{folder}/{short}") for folder in call.place.search_folders]
     if any(path == UNKNOWN or call.place.exists(path) for paths in found_first for path in paths):
         return [contained(f"runs {short}, which may be a file of the workspace")]
-    if short in ANSWERS_VERSION and asks_for_help(call):
-        return [SAYS_WHAT_IT_IS]
+    if short in ANSWERS_VERSION and is_help_request(call):
+        return [PRINTS_VERSION]
     judge = _PROGRAMS.get(short)
     found = judge(call) if judge is not None else [contained(f"runs {short}")]
-    for other in (FLOOR.get(short), NETWORK_PROGRAMS.get(short)):
-        if other is not None and not asks_for_help(call):
+    for other in (DANGEROUS_PROGRAMS.get(short), NETWORK_PROGRAMS.get(short)):
+        if other is not None and not is_help_request(call):
             found += other(call)
     return found
 
@@ -132,7 +136,7 @@ _WRITES = names("-out -keyout")
 _VALUE = re.compile(r"^-{0,2}[\w.-]+=(.*)|^@(.*)", re.DOTALL)
 
 
-def _named_secrets(call: Call) -> list[Finding]:
+def _named_secrets(call: ProgramCall) -> list[Finding]:
     """A secret file that a contained command is given: the sandbox would hide it, and without one it would be read."""
     found: list[Finding] = []
     is_list = False
@@ -158,22 +162,22 @@ def _short_name(text: str) -> str | None:
     return name if folder in _BIN else None
 
 
-def _call(reading: "ShellReading", simple: Simple, name: str, rest: Sequence[Word]) -> Call:
-    call: Call
+def _call(reading: "ShellAnalysis", simple: SimpleCommand, name: str, rest: Sequence[Word]) -> ProgramCall:
+    call: ProgramCall
 
-    def run(words: Sequence[Word], feed: Feed | None) -> Risk:
-        with reading.measured() as risk:
+    def run(words: Sequence[Word], feed: PipedInput | None) -> Risk:
+        with reading.strictest_risk() as risk:
             call.output = reading.inner(words, simple.scope, feed)
         return risk()
 
     def script(text: str, arguments: tuple[str, ...] | None, stays: bool) -> Risk:
         # A shell of its own leaves nothing but files; `eval` leaves everything.
-        own = simple.scope if stays else simple.scope.apart()
+        own = simple.scope if stays else simple.scope.without_pending()
         if not stays:
             own.arguments, own.aliases = arguments, {}
-        with reading.measured() as risk:
+        with reading.strictest_risk() as risk:
             reading.script(text, own, simple.feed)
         return risk()
 
-    call = Call(name, rest, reading.ground(simple.scope), simple.feed, run, script)
+    call = ProgramCall(name, rest, reading.ground(simple.scope), simple.feed, run, script)
     return call

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from app.permits.findings import Finding, safe
-from app.permits.programs.calls import Feed
+from app.permits.programs.calls import PipedInput
 from app.permits.scope import ShellScope
-from app.permits.shell.branches import SKIPPED, STATEMENTS, Branches
+from app.permits.shell.branches import SKIPPED, STATEMENTS, ControlFlow
 from app.permits.shell.redirections import Redirections
-from app.permits.shell.simple import Simple, judge_words
+from app.permits.shell.simple import SimpleCommand, judge_simple_command
 from app.permits.words import UNKNOWN, Word, literal
 
 if TYPE_CHECKING:
-    from app.permits.shell.command_line import ShellReading
+    from app.permits.shell.command_line import ShellAnalysis
 
 _SEQUENCES = frozenset({"ERROR", "do_group", "else_clause", "elif_clause", "negated_command", "program"})
-_NUMBER = re.compile(r"-?\d+|\$\{#\w+(?:\[@\])?\}|\$[#?]")
+_NUMERIC = re.compile(r"-?\d+|\$\{#\w+(?:\[@\])?\}|\$[#?]")
 _COMPARES = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _BY_NAME = frozenset({"-v", "-R"})
 """Tests of a variable by its name: a subscript in it runs as code."""
@@ -28,42 +28,44 @@ _BY_NAME = frozenset({"-v", "-R"})
 class Statements:
     """Those of one script, over its parsed nodes."""
 
-    def __init__(self, reading: "ShellReading", source: bytes) -> None:
+    def __init__(self, reading: "ShellAnalysis", source: bytes) -> None:
         self._reading = reading
         self._source = source
         self.expansions = reading.expansions(source, self)
         self.redirections = Redirections(reading, self.expansions, self)
         self._current: ShellScope | None = None
-        self._branches = Branches(self)
+        self._branches = ControlFlow(self)
 
     def text(self, node: Node) -> str:
         return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
-    def doubt(self, node: Node, why: str) -> None:
-        self._reading.doubt(_first_line(self.text(node), [node]), why)
+    def add_doubtful(self, node: Node, why: str) -> None:
+        self._reading.add_doubtful(_first_line(self.text(node), [node]), why)
 
     # One after the other
 
-    def sequence(self, nodes: Sequence[Node], scope: ShellScope, feed: Feed | None) -> Feed | None:
+    def sequence(
+        self, nodes: Sequence[Node], scope: ShellScope, feed: PipedInput | None
+    ) -> PipedInput | None:
         """Statements one behind the other; what comes out of them is what comes out of the last one."""
-        said: Feed | None = None
+        said: PipedInput | None = None
         for place, node in enumerate(nodes):
             kind = node.type
             if kind in SKIPPED or kind == "&":
                 continue
             is_background = place + 1 < len(nodes) and nodes[place + 1].type == "&"
             said = self.statement(node, scope.copy() if is_background else scope, feed)
-            scope.settle()
+            scope.include_pending()
         return said
 
-    def statement(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
+    def statement(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         reading = self._reading
-        if not reading.step():
+        if not reading.spend_step():
             return None
         if reading.depth > 40:
-            reading.doubt(self.text(node), "nested too deeply")
+            reading.add_doubtful(self.text(node), "nested too deeply")
             return None
-        deed = _DEEDS.get(node.type)
+        deed = _NODE_JUDGES.get(node.type)
         reading.depth += 1
         self._current, before = scope, self._current
         try:
@@ -72,21 +74,21 @@ class Statements:
             if node.type in _SEQUENCES:
                 return self.sequence(node.children, scope, feed)
             if node.child_count or node.is_named:
-                reading.doubt(self.text(node), "it is written in a way that is not known here")
+                reading.add_doubtful(self.text(node), "it is written in a way that is not known here")
                 self.expansions.judge_within(node)
             return None
         finally:
             reading.depth -= 1
             self._current = before
 
-    def substituted(self, node: Node) -> Feed:
+    def substituted(self, node: Node) -> PipedInput:
         """A command within a word: it runs in a shell of its own."""
         reading = self._reading
         assert self._current is not None
         if reading.depth > 40:
-            reading.doubt(self.text(node), "nested too deeply")
-            return Feed()
-        scope = self._current.apart()
+            reading.add_doubtful(self.text(node), "nested too deeply")
+            return PipedInput()
+        scope = self._current.without_pending()
         for child in node.children:
             if child.type == "file_redirect":
                 found, _ = self.redirections.judge([child], scope, None)
@@ -99,26 +101,26 @@ class Statements:
             # What stands in `>(…)` is fed by somebody.
             is_fed = node.children and node.children[0].type == ">("
             inside = [child for child in node.children[1:-1] if child.type != "file_redirect"]
-            said = self.sequence(inside, scope, Feed() if is_fed else None)
+            said = self.sequence(inside, scope, PipedInput() if is_fed else None)
         finally:
             reading.depth -= 1
             self._current = before
-        return said or Feed()
+        return said or PipedInput()
 
     # Simple commands
 
-    def _command(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
+    def _command(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         return self.command(node, scope, feed, (), self.text(node))
 
     def command(
-        self, node: Node, scope: ShellScope, feed: Feed | None, redirected: Sequence[Finding], text: str
-    ) -> Feed | None:
+        self, node: Node, scope: ShellScope, feed: PipedInput | None, redirected: Sequence[Finding], text: str
+    ) -> PipedInput | None:
         words: list[Word] = []
         assigned: list[tuple[str, str]] = []
         for child in node.children:
             if child.type == "variable_assignment":
                 if assigned and re.search("[$`]", self.text(child)):
-                    self._reading.doubt(text, "a value goes by the assignment before it")
+                    self._reading.add_doubtful(text, "a value goes by the assignment before it")
                 assigned.append(self._assigned(child, scope))
             elif child.type == "command_name":
                 if child.children and child.children[0].type == "arithmetic_expansion":
@@ -126,7 +128,7 @@ class Statements:
                 words += self.expansions.word(child.children[0] if child.child_count == 1 else child, scope)
             elif child.type in STATEMENTS:  # `time ( … )`
                 if not words or words[0].text not in ("time", "coproc"):
-                    self._reading.doubt(text, "not valid bash")
+                    self._reading.add_doubtful(text, "not valid bash")
                 self.statement(child, scope.copy(), feed)
             elif child.type == "herestring_redirect":
                 feed = self.redirections.here_string(child, scope)
@@ -135,12 +137,12 @@ class Statements:
                 redirected = [*redirected, *found]
             else:
                 words += self.expansions.word(child, scope)
-        simple = Simple(text, words, scope, feed, redirected, tuple(assigned))
-        said = judge_words(self._reading, simple)
-        scope.has_left = re.fullmatch(r"exit(?: \d+)?", text) is not None
+        simple = SimpleCommand(text, words, scope, feed, redirected, tuple(assigned))
+        said = judge_simple_command(self._reading, simple)
+        scope.has_exited = re.fullmatch(r"exit(?: \d+)?", text) is not None
         return said
 
-    def _redirected(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
+    def _redirected(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         body = node.child_by_field_name("body")
         redirects = [child for child in node.children if child != body]
         text = _first_line(self.text(node), redirects)
@@ -152,18 +154,18 @@ class Statements:
             found, _ = self.redirections.judge(redirects, scope, feed)
             if found:
                 self._reading.add(text, found, None)
-        self.redirections.tails(redirects, scope, said)
+        self.redirections.judge_rest_of_heredoc_line(redirects, scope, said)
         return said
 
     # Several commands
 
-    def _pipeline(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
+    def _pipeline(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         for stage in node.children:
             if stage.type not in ("|", "|&"):
-                feed = self.statement(stage, scope.apart(), feed) or Feed()
+                feed = self.statement(stage, scope.without_pending(), feed) or PipedInput()
         return feed
 
-    def _list(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
+    def _list(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         links = _chain(node)
         if links is None:
             return self.sequence(node.children, scope, feed)
@@ -172,28 +174,30 @@ class Statements:
             said = self.follow(operator, scope, partial(self.statement, right, feed=feed))
         return said
 
-    def follow(self, operator: str, scope: ShellScope, then: Callable[..., Feed | None]) -> Feed | None:
+    def follow(
+        self, operator: str, scope: ShellScope, then: Callable[..., PipedInput | None]
+    ) -> PipedInput | None:
         """What comes behind `&&` or `||`."""
         if operator == "&&":
-            before = scope.apart()
+            before = scope.without_pending()
             said = then(scope)
             scope.pending = (*scope.pending, before)
             return said
-        went_well = scope.apart()
-        scope.settle()
+        went_well = scope.without_pending()
+        scope.include_pending()
         said = then(scope)
-        scope.settle()
-        if scope.has_left:
+        scope.include_pending()
+        if scope.has_exited:
             scope.join(went_well)
         else:
             went_well.join(scope)
-            scope.take_over(went_well)
+            scope.replace_with(went_well)
         return said
 
-    def _subshell(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
-        return self.sequence(node.children, scope.apart(), feed)
+    def _subshell(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
+        return self.sequence(node.children, scope.without_pending(), feed)
 
-    def _compound(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
+    def _compound(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         if node.children and node.children[0].type == "((":
             return self.calculated(node)
         return self.sequence(node.children, scope, feed)
@@ -201,11 +205,11 @@ class Statements:
     def calculated(self, node: Node) -> None:
         """`(( … ))`"""
         self.expansions.judge_within(node)
-        self._reading.doubt(self.text(node), "arithmetic that may run code")
+        self._reading.add_doubtful(self.text(node), "arithmetic that may run code")
 
     # Definitions and variables
 
-    def _function(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
+    def _function(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         """Makes the line contained; its body is judged once, as if it ran here, for what is forbidden."""
         name_node, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name_node is None or body is None:
@@ -215,13 +219,13 @@ class Statements:
         if "&" in self.text(body).replace("&&", "") and calls > 1:
             said = Finding("forbidden", f"{name} starts itself in the background without end")
             self._reading.add(self.text(node), [said], None)
-        self._reading.doubt(f"{name}()", "a function redefines a command")
+        self._reading.add_doubtful(f"{name}()", "a function redefines a command")
         own = scope.copy()
         own.arguments = None
         found, _ = self.redirections.judge(node.children_by_field_name("redirect"), own, feed)
         if found:
             self._reading.add(self.text(node), found, None)
-        self.statement(body, own, Feed())
+        self.statement(body, own, PipedInput())
         scope.join(own)
         return None
 
@@ -233,24 +237,26 @@ class Statements:
         if not (name.isidentifier() and name.isascii()):
             if name_node is not None:
                 self.expansions.judge_within(name_node)
-            self._reading.doubt(self.text(node), "its name may run as code")
+            self._reading.add_doubtful(self.text(node), "its name may run as code")
             name, value = name.partition("[")[0], UNKNOWN
         if "+=" in self.text(node)[: len(name) + 2]:
             before = scope.variables.get(name)
             value = UNKNOWN if before is None else before + value
         return name, value
 
-    def _assignment(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
+    def _assignment(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         name, value = self._assigned(node, scope)
-        judge_words(self._reading, Simple(self.text(node), [], scope, feed, (), ((name, value),)))
+        judge_simple_command(
+            self._reading, SimpleCommand(self.text(node), [], scope, feed, (), ((name, value),))
+        )
         return None
 
-    def _assignments(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
+    def _assignments(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         for child in node.named_children:
             self._assignment(child, scope, feed)
         return None
 
-    def _declaration(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
+    def _declaration(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         words: list[Word] = []
         assigned: list[tuple[str, str]] = []
         for child in node.children[1:]:
@@ -259,15 +265,17 @@ class Statements:
             else:
                 words += self.expansions.word(child, scope)
         name = literal(self.text(node.children[0]))
-        judge_words(self._reading, Simple(self.text(node), [name, *words], scope, feed, (), tuple(assigned)))
+        judge_simple_command(
+            self._reading, SimpleCommand(self.text(node), [name, *words], scope, feed, (), tuple(assigned))
+        )
         return None
 
-    def _unset(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
+    def _unset(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         words = [literal("unset"), *self.expansions.words(node.named_children, scope)]
-        judge_words(self._reading, Simple(self.text(node), words, scope, feed))
+        judge_simple_command(self._reading, SimpleCommand(self.text(node), words, scope, feed))
         return None
 
-    def _test(self, node: Node, scope: ShellScope, feed: Feed | None) -> Feed | None:
+    def _test(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
         """`[ … ]` is `test …`; `[[ … ]]` calculates what it compares as numbers, which may run as code."""
         if node.children[0].type == "[":
             self._reading.read("test " + self.text(node)[1:-1], scope)
@@ -282,16 +290,16 @@ class Statements:
                 if operators & _COMPARES:
                     sides = [child for child in one.children if child.type != "test_operator"]
                     is_plain = is_plain and all(
-                        _NUMBER.fullmatch(self.text(side).strip('"')) for side in sides
+                        _NUMERIC.fullmatch(self.text(side).strip('"')) for side in sides
                     )
         if node.children[0].type != "[[" or not is_plain:
-            self._reading.doubt(self.text(node), "what it compares may run as code")
+            self._reading.add_doubtful(self.text(node), "what it compares may run as code")
         else:
             self._reading.add(self.text(node), [safe("only looks")], None)
         return None
 
 
-_DEEDS: dict[str, Callable[[Statements, Node, ShellScope, Feed | None], Feed | None]] = {
+_NODE_JUDGES: dict[str, Callable[[Statements, Node, ShellScope, PipedInput | None], PipedInput | None]] = {
     "command": Statements._command,
     "redirected_statement": Statements._redirected,
     "pipeline": Statements._pipeline,

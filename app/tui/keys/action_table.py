@@ -89,7 +89,7 @@ class ActionTable:
         """What can be done from the page: its own actions, slash commands, the editor's and the transcript's."""
         page, *around = self.places[:3]
         own = {binding.id for binding in page.bindings}
-        offered = {binding.id for one in around for binding in one.bindings}
+        suggested_rules = {binding.id for one in around for binding in one.bindings}
         actions: list[ActionRow] = []
         others: list[ActionRow] = []
         for row in self.key_rows():
@@ -97,7 +97,7 @@ class ActionTable:
                 continue
             if row.id in own:
                 actions.append(ActionRow(id=row.id, title=row.title, keys=row.keys))
-            elif row.id in offered or row.group == _EXTENSIONS:
+            elif row.id in suggested_rules or row.group == _EXTENSIONS:
                 others.append(ActionRow(id=row.id, title=row.title, keys=row.keys, detail=row.group.lower()))
         commands = [
             ActionRow(id=f"/{name}", title=f"/{name}", detail=text) for name, text in self.command_names()

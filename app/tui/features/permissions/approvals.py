@@ -11,8 +11,8 @@ import msgspec
 from app.engine.core.questions import ApprovalReply
 from app.engine.permissions.gate import PermissionGate
 from app.permits.decide import MODES
-from app.permits.sandbox_exceptions import REQUEST, rule_words
-from app.permits.verdicts import MEANING
+from app.permits.sandbox_exceptions import SANDBOX_REQUEST, rule_words
+from app.permits.verdicts import RISK_MEANINGS
 from app.tui.page_protocols import AskPerson, KeyLabel, NotifyWaiting, ShowMessage
 from app.values.approvals import Approval
 from app.values.events import Event, QuestionAsked
@@ -133,7 +133,7 @@ class Approvals(msgspec.Struct):
             return _other(event)
         command = approval.arguments.get("command")
         text = command if isinstance(command, str) else approval.parts[0].text
-        if approval.decided_by == REQUEST:
+        if approval.decided_by == SANDBOX_REQUEST:
             text = "\n".join([*(one.text for one in approval.parts if one.text.startswith("allow ")), text])
         return ApprovalRequest(
             id=event.id,
@@ -148,7 +148,7 @@ class Approvals(msgspec.Struct):
             mode=approval.mode,
             number=approval.number,
             of=approval.of,
-            floor_word=approval.floor_word,
+            confirmation_word=approval.confirmation_word,
             rules=tuple(
                 ApprovalRule(text=rule.text, answers=rule.answers, words=words, hosts=hosts)
                 for rule in approval.rules
@@ -282,9 +282,9 @@ def _whole(approval: Approval, changes: ToolResult | None) -> Card:
 
 
 def _why(approval: Approval) -> str:
-    is_by_mode = approval.decided_by.startswith("mode ")
-    return approval.why if is_by_mode else f"{approval.why} · asked by {approval.decided_by}"
+    is_decided_by_mode = approval.decided_by.startswith("mode ")
+    return approval.why if is_decided_by_mode else f"{approval.why} · asked by {approval.decided_by}"
 
 
 def _does(risk: str) -> str:
-    return MEANING.get(risk, risk)  # type: ignore[call-overload]
+    return RISK_MEANINGS.get(risk, risk)  # type: ignore[call-overload]

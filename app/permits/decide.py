@@ -1,4 +1,4 @@
-"""From a verdict, the mode and the rules to what happens: it runs, somebody is asked, or it is refused."""
+"""Turns a verdict, the mode and the rules into an outcome: run, ask or refuse."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -26,42 +26,42 @@ _PLAN_MODE = "plan mode"
 
 
 class PermissionPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """What counts at this moment."""
+    """The permission settings that apply to a call."""
 
     mode: Mode
     is_planning: bool = False
-    """The mode is read-only because a plan is being made."""
+    """Whether the mode is read-only because plan mode is on."""
     rules: Sequence[PermitRule] = ()
     has_box: bool = False
-    """Commands can run where they reach nothing but the workspace."""
+    """Whether commands can run in a sandbox that limits them to the workspace."""
     has_private_network: bool = False
-    """In the box there is nothing of this machine's network but what the session started."""
+    """Whether the sandbox has its own network, in which only servers of this session can be reached."""
     exceptions: Sequence[str] = ()
-    """Exact commands that the person has taken out of the floor."""
+    """Exact dangerous commands that the person allows without confirmation."""
 
 
 class PartDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to happen with one part."""
+    """The outcome for one part of a call."""
 
     part: CallPart
     outcome: Outcome
     decided_by: str
     needs_typed_word: bool = False
-    """Only a typed word lets it run."""
+    """Whether the person must type a word to allow the part (a dangerous command)."""
 
 
 class CallDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to happen with a call."""
+    """The outcome for a whole call."""
 
     outcome: Outcome
     verdict: Judgement
     answers: tuple[PartDecision, ...]
     requests: tuple[BoxRequest, ...] = ()
-    """What its box is to let it do beyond what is usual."""
+    """Exceptions from the sandbox that the call asks for."""
 
     @property
     def decisive(self) -> PartDecision:
-        """The first answer that made the outcome; of several that are asked about, one of the strictest class."""
+        """The part decision that explains the outcome: a dangerous part first, then one of the strictest class."""
         mine = [answer for answer in self.answers if answer.outcome == self.outcome]
         floor = [answer for answer in mine if answer.needs_typed_word]
         risk = self.verdict.risk
@@ -79,6 +79,7 @@ class CallDecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decide(verdict: Judgement, tool: str, policy: PermissionPolicy, place: CommandPlace) -> CallDecision:
+    """Decides each part of a call; the strictest outcome counts for the call."""
     answers = tuple(_answer(part, tool, policy, place) for part in verdict.parts)
     outcome: Outcome = "run"
     for answer in answers:
@@ -125,12 +126,12 @@ def _by_mode(part: CallPart, policy: PermissionPolicy) -> tuple[Outcome, str]:
 
 
 def is_decided_by_mode(decided_by: str) -> bool:
-    """Neither a rule nor the floor nor a person has said it."""
+    """Whether the mode decided, and not a rule, a safety rule or the person."""
     return decided_by.startswith(("mode ", _PLAN_MODE))
 
 
 def count_allowed_by(text: str, asked: Sequence[tuple[str, CallPart]], place: CommandPlace) -> int:
-    """How many of these parts, each with its tool, a rule would have let run."""
+    """Counts how many earlier questions (tool and part) an allow rule would have answered."""
     rule = parse(text, "allow", "session")
     if not isinstance(rule, PermitRule):
         return 0
@@ -138,7 +139,7 @@ def count_allowed_by(text: str, asked: Sequence[tuple[str, CallPart]], place: Co
 
 
 def confirmation_word(part: CallPart) -> str:
-    """What has to be typed: the last name that the part speaks of, else what it runs."""
+    """The word that the person must type to allow a dangerous command: its last argument, else the program."""
     words = [word for word in (part.words or tuple(part.text.split())) if word.strip("-./~*'\"$(){}|;&<>")]
     named = [word for word in words[1:] if not word.startswith("-")]
     word = (named or words or ["yes"])[-1].rstrip("/").rpartition("/")[2].strip("'\"$(){}|;&<>*")

@@ -1,4 +1,4 @@
-"""One thing that a command does, as far as its words say it."""
+"""Findings: one effect of a command, with its risk and the reason."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -7,10 +7,12 @@ from app.permits.verdicts import SEVERITY, Risk
 
 
 class Finding(NamedTuple):
+    """One effect that a command has or may have."""
+
     risk: Risk
     why: str
     network: bool = False
-    """It is a known way to reach another machine."""
+    """Whether this is a known way to reach another machine."""
 
 
 SAFE: Final = Finding("safe", "only reads")
@@ -33,5 +35,5 @@ def network(why: str) -> Finding:
 
 
 def worst(findings: Iterable[Finding]) -> Finding:
-    """The first of the strictest, of equals one that uses the network; there has to be one."""
+    """The finding with the highest risk; among equals one that uses the network. The list must not be empty."""
     return max(findings, key=lambda one: (SEVERITY[one.risk], one.network))

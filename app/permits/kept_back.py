@@ -1,7 +1,6 @@
-"""Files whose lines no search shows: those that a rule keeps from `read`, and those with secrets.
+"""Files that searches skip: those that a rule denies to `read`, and those with secrets.
 
-Whoever means one of them names it, and is judged by that; a search through a folder passes them over.
-"""
+A call that names such a file is judged for that file; a search through its folder passes over it."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -12,7 +11,7 @@ from app.permits.secrets import secrecy
 
 
 def kept_back(rules: Iterable[PermitRule], place: CommandPlace) -> Callable[[str], bool]:
-    """Whether a file, by its path without links, is one of them."""
+    """Returns a test for absolute paths (links resolved): whether searches skip that file."""
     homes = tuple(dict.fromkeys(filter(None, (place.home, place.real_home))))
     forms = dict.fromkeys(
         path_form(rule.pattern, place.workspace, home)

@@ -1,7 +1,6 @@
-"""What reading, writing and removing a path means, seen from where the command stands.
+"""What reading, writing and removing a path means for a command at its place in the script.
 
-A path is judged by its own name and by what it is after its links are followed; the stricter counts.
-"""
+A path is judged by its own name and by the file that its links lead to; the stricter result counts."""
 
 import posixpath
 import re
@@ -22,7 +21,7 @@ _NETWORK_DEVICE = re.compile(r"/dev/(?:tcp|udp)/([^/]*)/?(.*)")
 
 
 class PathEffects:
-    """Paths as a command at this point of its command line sees them."""
+    """Judges what a command does with paths, from the folder in which it runs."""
 
     def __init__(self, place: CommandPlace, scope: ShellScope) -> None:
         self.place = place
@@ -31,7 +30,7 @@ class PathEffects:
     # Which path is meant
 
     def absolute(self, text: str) -> list[str]:
-        """Where it may be, one path for each folder one may be in; UNKNOWN for what cannot be told."""
+        """All absolute paths that the text may mean, one for each possible folder; UNKNOWN if that is not known."""
         if text.startswith(UNKNOWN):
             return [UNKNOWN]
         if text.startswith("/"):
@@ -48,7 +47,7 @@ class PathEffects:
         return path
 
     def forms(self, text: str) -> dict[str, bool]:
-        """What its links lead to (True), and its own name if that is another (False)."""
+        """The resolved path (True), and the path as it is written where that differs (False)."""
         found: dict[str, bool] = {}
         for path in self.absolute(text):
             if path == UNKNOWN:
@@ -59,7 +58,7 @@ class PathEffects:
         return found
 
     def _resolved(self, path: str) -> str:
-        """As far as it is plain text; what a wildcard leaves open cannot be followed."""
+        """Resolves links as far as the path is literal text; the part with wildcards stays."""
         wild = WILDCARD.search(path)
         if wild is None:
             return self.place.resolve(path)
@@ -70,7 +69,7 @@ class PathEffects:
     # What is done with it
 
     def read(self, word: Word, *, deeply: bool = False) -> Finding:
-        """Its content; `deeply`: everything below it too."""
+        """Judges reading a file; `deeply`: recursively."""
         if word.is_pipe:
             return SAFE
         return worst(self._read(form, deeply) for form, _ in self._with_other_names(word.text))
@@ -96,7 +95,7 @@ class PathEffects:
         return SAFE
 
     def write(self, word: Word) -> Finding:
-        """Makes it, or changes its content or its rights."""
+        """Judges creating a file or changing its content or mode."""
         if word.is_pipe:
             return SAFE
         why = self._delayed_run_reason(f"/{word.text}") if word.text.startswith(UNKNOWN) else None
@@ -121,7 +120,7 @@ class PathEffects:
         return contained(f"writes {self.shown(path)}{where}")
 
     def change(self, word: Word) -> Finding:
-        """What a tool of bayou's own writes, which no sandbox holds outside the workspace."""
+        """Judges a write by bayou's own tools, which no sandbox limits to the workspace."""
         found = self.write(word)
         if found.risk == "contained" and self.is_outside(word):
             return forbidden(found.why)
@@ -140,12 +139,12 @@ class PathEffects:
         return worst(found)
 
     def secret(self, word: Word) -> Finding:
-        """Whether it names a file with secrets."""
+        """Judges only whether the path is a file with secrets."""
         found = self.read(word)
         return found if found.risk == "forbidden" else SAFE
 
     def removal(self, text: str, *, takes_ignored: bool = True) -> Iterator[Removal]:
-        """What is gone behind a removal, for those who could bring it back."""
+        """The files that a removal deletes, so that undo can save them first."""
         for path, is_real in self._unresolved_forms(text).items():
             if is_real and UNKNOWN not in path and self.is_inside(path):
                 yield Removal(
@@ -175,7 +174,7 @@ class PathEffects:
         return contained(f"{deed} {self.shown(path)}")
 
     def _is_broad_pattern(self, path: str) -> bool:
-        """A pattern without a word of its own, right in the workspace or in the folder of all temporary files."""
+        """Whether the pattern has no literal name and stands in the workspace or in the folder of temporary files."""
         folder, _, name = path.rpartition("/")
         if folder not in (self.place.workspace, *self.place.temporary):
             return False
@@ -185,14 +184,14 @@ class PathEffects:
         )
 
     def enter(self, word: Word) -> tuple[str, ...]:
-        """Where a change of folder leads."""
+        """The folders in which the script may be after `cd` with this word."""
         folders: list[str] = []
         for form in self.absolute(word.text):
             folders.append(UNKNOWN if UNKNOWN in form else self._resolved(form))
         return tuple(dict.fromkeys(folders))
 
     def is_inside(self, path: str) -> bool:
-        """In the workspace, or among temporary files; the person's home is neither, wherever it lies."""
+        """Whether the path is in the workspace or among temporary files; the home folder itself never is."""
         place = self.place
         if _is_below(path, place.workspace):
             return True
@@ -201,7 +200,7 @@ class PathEffects:
         return any(_is_below(path, root) for root in place.temporary)
 
     def is_outside(self, word: Word) -> bool:
-        """Whether it is, or may be, outside."""
+        """Whether the word names, or may name, a path outside."""
         return any(is_real and not self.is_inside(form) for form, is_real in self.forms(word.text).items())
 
     def _with_other_names(self, text: str) -> Iterator[tuple[str, bool]]:
@@ -243,7 +242,7 @@ class PathEffects:
         return found
 
     def shown(self, path: str) -> str:
-        """A path as a person would write it here."""
+        """The path as a person would write it here."""
         place = self.place
         if path == place.workspace:
             return "the workspace"
@@ -259,7 +258,7 @@ def _is_below(path: str, root: str) -> bool:
 
 
 def _normal(path: str) -> str:
-    """By text alone. A `..` behind something open cannot be taken back."""
+    """Normalises a path by its text alone. A `..` behind a wildcard cannot be removed."""
     if path.startswith("/") and "//" not in path and "/." not in path:
         return path.rstrip("/") or "/"
     kept: list[str] = []
@@ -276,7 +275,7 @@ def _normal(path: str) -> str:
 
 
 def _literal_parent(path: str) -> str:
-    """The folder before anything is open."""
+    """The folder before the first wildcard."""
     wild = WILDCARD.search(path)
     if wild is None:
         return path

@@ -1,7 +1,6 @@
-"""Where a command would run: facts that are handed in, and ways to ask the file system about a path.
+"""Where a command would run: facts about the session's folder, and functions that ask the file system about a path.
 
-Nothing here looks anywhere by itself: the gate hands the ways over, tests hand over their own.
-"""
+Nothing here reads the disk itself: the gate passes the functions in, tests pass their own."""
 
 import posixpath
 from collections.abc import Callable, Mapping
@@ -10,34 +9,36 @@ import msgspec
 
 
 class CommandPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """The folder, home and user of a command, and how to look at paths."""
+
     workspace: str
-    """Absolute, without links: what may be changed."""
+    """The folder that may be changed: absolute, links resolved."""
     folder: str
-    """Where the command begins."""
+    """The folder in which the command starts."""
     home: str
     real_home: str = ""
-    """The same without links, if that is another."""
+    """The home folder with links resolved, if that differs."""
     user: str = ""
     temporary: tuple[str, ...] = ("/tmp", "/var/tmp")
-    """Folders for temporary files, without links."""
+    """Folders for temporary files, links resolved."""
     own: tuple[str, ...] = ()
-    """Folders of bayou's own settings and credentials."""
+    """Folders of bayou's settings and credentials."""
     aliases: Mapping[str, str] = {}
-    """Of the person's own shell, where commands have them."""
+    """Aliases of the person's shell, where commands run in it."""
     functions: frozenset[str] = frozenset()
-    """The same: what they do is not looked into."""
+    """Functions of the person's shell, whose bodies are not judged."""
     hides_secrets: bool = False
-    """A command that reads runs where secret files and variables cannot be seen."""
+    """Whether commands that only read run where secret files and variables are hidden."""
     secret_variables: bool = True
-    """The environment that commands get may hold secrets."""
+    """Whether the environment of commands may hold secrets."""
     search_folders: tuple[str, ...] = ()
-    """Folders in which commands look for programs and that lie in the workspace, or where the command stands."""
+    """Folders of PATH that are in the workspace or relative."""
     resolve: Callable[[str], str] = posixpath.normpath
-    """An absolute path with its links followed, as far as it exists."""
+    """Follows the links of an absolute path, as far as the path exists."""
     exists: Callable[[str], bool] = lambda path: False
     git_runs_programs: Callable[[str], bool] = lambda folder: False
-    """Whether git, asked only to read in this folder, may start programs that a repository names."""
+    """Whether git, called only to read in this folder, may start programs that a repository configures."""
     other_names: Callable[[str], tuple[str, ...]] = lambda path: ()
-    """Protected files that are the same file under another name."""
+    """Protected files that are the same file under another name (hard links)."""
     holds_secrets: Callable[[str], bool] = lambda path: True
     """Whether there may be secret files below a folder."""

@@ -1,4 +1,4 @@
-"""Which network commands reach their host by themselves, and not by the proxy of the sandbox."""
+"""Which network commands connect to their host directly instead of through the sandbox's proxy."""
 
 from typing import Final
 
@@ -11,10 +11,11 @@ _PROGRAMS: Final = frozenset(
     )
 )  # fmt: skip
 _PORTS: Final = frozenset({"0", "21", "22", "23", "873", "9418"})
-"""Of ssh, rsync, git's own protocol and their like; 0 stands for no port at all."""
+"""Ports of ssh, rsync, the git protocol and similar; 0 means no port."""
 
 
 def bypasses_proxy(part: CallPart) -> bool:
+    """Whether the command of this part connects without the proxy."""
     if not part.network:
         return False
     words = part.words or tuple(part.text.split())

@@ -26,7 +26,7 @@ from tools.patterns import late
 
 RuleAction = Literal["allow", "ask", "deny"]
 Origin = Literal["user", "folder", "project", "session"]
-"""`folder`: the person's own for one folder."""
+"""Where a rule was written; `folder` is the person's own setting for one folder."""
 Kind = Literal["bash", "edit", "write", "read", "net", "tool", "sandbox.write", "sandbox.read"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -35,13 +35,15 @@ _RUNS_NOTHING = names(
     "touch mkdir rmdir echo printf cat head tail wc ls stat du df cut tr uniq cmp comm diff grep egrep fgrep basename "
     "dirname realpath readlink seq md5sum sha1sum sha256sum sha512sum getent ping host nslookup"
 )
-"""No word behind these runs another program. Of a program that is not here that is not known."""
+"""Programs none of whose words starts another program, so that a rule may end in `**`."""
 _GIT_RUNS_NOTHING = names("add commit status switch tag branch stash")
 _WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _WILDCARD = late(r"(\*\*/|\*\*|\*|\?)")
 
 
 class PermitRule(msgspec.Struct, frozen=True, kw_only=True):
+    """One allow, ask or deny rule."""
+
     deed: RuleAction
     kind: Kind
     pattern: str
@@ -49,17 +51,17 @@ class PermitRule(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """As it is written."""
+        """The rule as it is written in a settings file."""
         return f"{self.kind}: {self.pattern}"
 
     @property
     def told(self) -> str:
-        """For those who ask what decided."""
+        """The rule with its origin, as shown for a decision."""
         return f"{self.deed} “{self.text}” ({self.origin})"
 
 
 class RuleProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule that cannot be read."""
+    """A rule that cannot be parsed, with the reason."""
 
     deed: RuleAction
     text: str
@@ -71,28 +73,29 @@ class RuleProblem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PermitRules(msgspec.Struct, frozen=True, kw_only=True):
-    """All that count, and what is wrong with others."""
+    """All rules that apply, and the problems found while reading them."""
 
     rules: tuple[PermitRule, ...] = ()
     problems: tuple[RuleProblem, ...] = ()
     left_out: tuple[Origin, ...] = ()
-    """Whose `allow` does not count, for something in the same file cannot be read."""
+    """Origins whose allow rules are ignored because their file has an error."""
 
 
 class WrittenRules(msgspec.Struct, frozen=True, kw_only=True):
-    """The rules of one origin as they are written."""
+    """The unparsed rules of one origin."""
 
     origin: Origin
     allow: Sequence[str] = ()
     ask: Sequence[str] = ()
     deny: Sequence[str] = ()
     is_broken: bool = False
-    """Something of their file could not be read."""
+    """Whether part of their file could not be read."""
     may_allow: bool = True
-    """False for a project whose text nobody has accepted."""
+    """False for a project that the person has not trusted."""
 
 
 def parse(text: str, deed: RuleAction, origin: Origin) -> PermitRule | RuleProblem:
+    """Parses a rule; returns the problem if it is invalid."""
     kind, colon, pattern = text.partition(":")
     kind, pattern = kind.strip(), pattern.strip()
     known: Kind | None = next((one for one in KINDS if one == kind), None)
@@ -116,6 +119,7 @@ def parse(text: str, deed: RuleAction, origin: Origin) -> PermitRule | RuleProbl
 
 
 def merged_rules(written: Iterable[WrittenRules]) -> PermitRules:
+    """Parses and merges the rules of all origins."""
     rules: list[PermitRule] = []
     problems: list[RuleProblem] = []
     left_out: list[Origin] = []
@@ -141,7 +145,7 @@ def merged_rules(written: Iterable[WrittenRules]) -> PermitRules:
 
 
 def matches(rule: PermitRule, part: CallPart, tool: str, place: CommandPlace) -> bool:
-    """Whether it speaks of this part of a call."""
+    """Whether a rule applies to this part of a call."""
     if rule.kind.startswith("sandbox."):
         return False  # it says what a box can do, and lets no call run
     if rule.kind == "tool":
@@ -156,7 +160,7 @@ def matches(rule: PermitRule, part: CallPart, tool: str, place: CommandPlace) ->
 
 
 def _matches_tool(pattern: str, tool: str) -> bool:
-    """`mcp__e__*` means the tools of the server `e` and not those of one that is called `e__evil`."""
+    """Matches a tool name; `mcp__e__*` covers the tools of server `e` but not those of `e__evil`."""
     server = re.fullmatch(r"(mcp__.+__)\*", pattern)
     if server is not None and not set("*?[") & set(server[1]):
         return tool.startswith(server[1]) and "__" not in tool.removeprefix(server[1])
@@ -171,7 +175,7 @@ def _matches_command(rule: PermitRule, part: CallPart) -> bool:
 
 
 def _words_match(pattern: Sequence[str], words: Sequence[str]) -> bool:
-    """`*` is one word, `**` the rest, whatever it is; wildcards within a word stay within it."""
+    """Matches words with a pattern: `*` is one word, `**` all remaining ones, other wildcards stay within a word."""
     if len(words) > 500:
         return False
     reached = {0}
@@ -189,7 +193,7 @@ def _words_match(pattern: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def _matches_hosts(rule: PermitRule, part: CallPart) -> bool:
-    """Allowed are only all of them; one is enough to be denied or asked about."""
+    """Allow rules must match every host; one host is enough for ask and deny rules."""
     hosts = reached_hosts(part)
     if not hosts:
         return False
@@ -198,7 +202,7 @@ def _matches_hosts(rule: PermitRule, part: CallPart) -> bool:
 
 
 def reached_hosts(part: CallPart) -> tuple[str, ...]:
-    """Each `host:port` that its words name, or that its package manager reaches when nothing else is said."""
+    """Each `host:port` that the command names, or that its package manager uses by default."""
     group = _group_of(part)
     return part.hosts or (hosts_of_group(group) if group is not None else ())
 
@@ -225,7 +229,7 @@ def _fits_host(pattern: str, host: str) -> bool:
 
 
 def is_host_named(rule: PermitRule, host: str, port: int) -> bool:
-    """Without a wildcard: whoever wrote it means this very host, wherever its name leads."""
+    """Whether the rule names this host without a wildcard; then it also holds for a private address."""
     is_plain = (
         rule.kind == "net"
         and rule.pattern not in HOST_GROUPS
@@ -235,13 +239,13 @@ def is_host_named(rule: PermitRule, host: str, port: int) -> bool:
 
 
 def matches_path(pattern: str, path: str, place: CommandPlace) -> bool:
-    """A path pattern: `**` also goes through folders, `*` does not."""
+    """Matches a path with a pattern; `**` crosses folders, `*` does not."""
     form = re.compile(path_form(pattern, place.workspace, place.home), re.DOTALL)
     return form.fullmatch(place.resolve(path)) is not None
 
 
 def path_form(pattern: str, workspace: str, home: str) -> str:
-    """The regular expression of whole paths that a pattern stands for."""
+    """The regular expression of absolute paths for a pattern."""
     if pattern.startswith("~/"):
         pattern = home + pattern[1:]
     elif not pattern.startswith("/"):
@@ -251,7 +255,7 @@ def path_form(pattern: str, workspace: str, home: str) -> str:
 
 
 def suggested_rules(part: CallPart, tool: str, place: CommandPlace) -> tuple[str, ...]:
-    """Rules that would answer this very part, from narrow to wide; none for what no rule answers."""
+    """Allow rules that would answer this part, from narrow to wide; empty if no rule can."""
     if not part.can_be_allowed:
         return ()
     if part.path is not None:
@@ -281,7 +285,7 @@ def suggested_rules(part: CallPart, tool: str, place: CommandPlace) -> tuple[str
 
 
 def _may_end_in_wildcard(words: Sequence[str]) -> bool:
-    """Whether `**` may stand behind these words: only where the rest is known to run nothing else."""
+    """Whether a rule may end in `**` after these words: only if the remaining words cannot start another program."""
     if words[0] == "git":
         return len(words) == 2 and words[1] in _GIT_RUNS_NOTHING
     return words[0] in _RUNS_NOTHING and (
@@ -290,7 +294,7 @@ def _may_end_in_wildcard(words: Sequence[str]) -> bool:
 
 
 def _suggested_host_rules(part: CallPart) -> tuple[str, ...]:
-    """This one, the group that it belongs to, and its neighbours of the same name."""
+    """Suggested rules for this host, its group, and hosts of the same domain."""
     host, _, port = part.hosts[0].rpartition(":") if part.hosts else ("", "", "")
     labels, group = host.split("."), group_of_host(host)
     if group is not None:

@@ -1,7 +1,6 @@
-"""Questions about more than the sandbox lets a command do: exactly one place or host, or running outside of it. Pure.
+"""Decisions about exceptions from the sandbox: one place or host, or running outside the sandbox. Pure.
 
-Both are questions in every mode, whatever rules of `bash:` say.
-"""
+Both are asked about in every mode, even if a `bash:` rule allows the command."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -22,7 +21,7 @@ _MAX_REASON: Final = 300
 
 
 def with_leave_request(decision: CallDecision, command: str, reason: str, mode: Mode) -> CallDecision:
-    """The decision about the same command with that wish; what is refused, or of the floor, stays so."""
+    """Adds the request to run outside the sandbox; refused and dangerous commands stay as decided."""
     if decision.outcome == "refuse" or decision.needs_typed_word:
         return decision
     part = CallPart(text=command, risk="contained", why=f"outside the sandbox: {reason[:_MAX_REASON]}")
@@ -36,11 +35,11 @@ def with_leave_request(decision: CallDecision, command: str, reason: str, mode: 
 
 
 class CheckedRequest(msgspec.Struct, frozen=True):
-    """One request of a call, as it was looked at."""
+    """One requested exception after it was checked."""
 
     request: BoxRequest
     danger: str = ""
-    """Why only a typed word allows it; empty if a yes does."""
+    """Why the person must type a word to allow it; empty if a yes is enough."""
     problem: str = ""
     """Why it cannot be allowed at all."""
 
@@ -52,7 +51,7 @@ def with_sandbox_requests(
     policy: PermissionPolicy,
     place: CommandPlace,
 ) -> CallDecision:
-    """The decision about the same command, with these requests; what is refused, or of the floor, stays so."""
+    """Adds requested exceptions to a decision; refused and dangerous commands stay as decided."""
     if decision.outcome == "refuse" or decision.needs_typed_word or not asked:
         return decision
     answers = [*(_answer(one, reason[:_MAX_REASON], policy, place) for one in asked), *decision.answers]
@@ -90,11 +89,12 @@ def _answer(one: CheckedRequest, reason: str, policy: PermissionPolicy, place: C
 
 
 def is_request(decision: CallDecision) -> bool:
+    """Whether the decision asks for an exception from the sandbox."""
     return any(one.decided_by == SANDBOX_REQUEST and one.outcome == "ask" for one in decision.answers)
 
 
 def rules_for(decision: CallDecision) -> tuple[str, ...]:
-    """The rules that would answer its one request from now on."""
+    """Rules that would answer the requested exception in future."""
     asked = [one for one in decision.answers if one.outcome == "ask"]
     if len(asked) != 1 or asked[0].needs_typed_word:
         return ()
@@ -108,16 +108,17 @@ def rules_for(decision: CallDecision) -> tuple[str, ...]:
 
 
 def asks_to_leave_sandbox(decision: CallDecision) -> bool:
+    """Whether the decision asks to run outside the sandbox."""
     return decision.answers[0].decided_by == LEAVING_SANDBOX
 
 
 def place_rule(place: str) -> str:
-    """What is offered in its stead: that commands in the sandbox may write there."""
+    """The rule that lets commands in the sandbox write to a place."""
     return _WRITE + place
 
 
 def rule_words(rule: str) -> tuple[str, tuple[str, ...]]:
-    """What it lets the sandbox do, for a person to choose, and the hosts of its group; empty for other rules."""
+    """Describes what a rule lets the sandbox do, and lists the hosts of its group; empty for other rules."""
     place = place_of(rule)
     if place is not None:
         return f"allow writing {place}", ()
@@ -135,6 +136,6 @@ def place_of(rule: str) -> str | None:
 
 
 def without_leave_request(decision: CallDecision) -> CallDecision:
-    """The same without that wish."""
+    """The decision without the request to leave the sandbox."""
     parts = verdict_of(decision.verdict.parts[1:])
     return CallDecision(outcome="run", verdict=parts, answers=decision.answers[1:])

@@ -1,7 +1,6 @@
-"""What one command leaves for the next: variables, the folder, aliases.
+"""Shell state that one command leaves for the next: variables, folder, aliases.
 
-A command may fail, so that there can be several folders in which the next one runs. What is not known is not guessed.
-"""
+A command may fail, so the next one may run in one of several folders. Unknown values stay unknown."""
 
 import msgspec
 
@@ -11,16 +10,18 @@ _MAX_FOLDERS = 6
 
 
 class ShellScope(msgspec.Struct, kw_only=True):
+    """The shell's state at one point of a script."""
+
     folders: tuple[str, ...]
-    """Where it may be; UNKNOWN among them if one cannot tell."""
+    """The possible current folders; contains UNKNOWN if they are not all known."""
     variables: dict[str, str] = msgspec.field(default_factory=dict)
     arguments: tuple[str, ...] | None = None
-    """`$1` and the others; None if not known."""
+    """The values of `$1` and following; None if unknown."""
     aliases: dict[str, str] = msgspec.field(default_factory=dict)
     pending: tuple["ShellScope", ...] = ()
-    """What also may be, if a command before failed."""
+    """States that also apply if an earlier command failed."""
     has_exited: bool = False
-    """`exit` came: nothing follows here."""
+    """Whether `exit` was reached, so that nothing follows."""
 
     def copy(self) -> "ShellScope":
         twin = msgspec.structs.replace(self)
@@ -29,29 +30,29 @@ class ShellScope(msgspec.Struct, kw_only=True):
         return twin
 
     def without_pending(self) -> "ShellScope":
-        """A copy in which nothing that failed before is pending."""
+        """A copy without the pending states."""
         twin = self.copy()
         twin.pending = ()
         return twin
 
     def assign(self, name: str, value: str) -> None:
-        """A name that gets two different values is not known any more, whichever of them ran last."""
+        """Sets a variable; a second, different value makes it unknown, since either assignment may have run."""
         if self.variables.setdefault(name, value) != value:
             self.variables[name] = UNKNOWN
 
     def change_folder(self, folders: tuple[str, ...]) -> None:
-        """A change of folder, which may fail."""
+        """Changes the folder; the old state stays pending because `cd` may fail."""
         self.pending = (*self.pending, self.without_pending())
         self.folders = folders
 
     def include_pending(self) -> None:
-        """From here on, what failed before counts too."""
+        """Merges the pending states: from here on both outcomes count."""
         pending, self.pending = self.pending, ()
         for other in pending:
             self.join(other)
 
     def join(self, other: "ShellScope") -> None:
-        """Either of the two: what they do not agree on is unknown."""
+        """Merges another possible state; values that differ become unknown."""
         if other.has_exited:
             return
         if self.has_exited:
@@ -69,5 +70,6 @@ class ShellScope(msgspec.Struct, kw_only=True):
         self.aliases = {**other.aliases, **self.aliases}
 
     def replace_with(self, other: "ShellScope") -> None:
+        """Takes all values of another state."""
         for name in self.__struct_fields__:
             setattr(self, name, getattr(other, name))

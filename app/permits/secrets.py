@@ -1,8 +1,7 @@
-"""Secret places, and places whose files run later: by the path alone.
+"""Secret files, and files that are run later, recognised by path alone.
 
-A path may have marks (`words`), for what a glob or a variable leaves open. Then "likely" means that it is meant to name
-such a place, "maybe" that it can reach one among much else.
-"""
+A path may hold marks (`words`) for globs and variables. Then "likely" means that the pattern is meant for such a file,
+"maybe" that it can match one among many others."""
 
 from functools import lru_cache
 from typing import Literal
@@ -41,7 +40,7 @@ _DELAYED_RUN_IN_HOME = {row.name.casefold(): row for row in IN_HOME}
 
 @lru_cache(4096)
 def secrecy(path: str, home: str, own: tuple[str, ...] = ()) -> Likelihood:
-    """Of the content of an absolute path, its case aside."""
+    """How likely an absolute path holds secrets; upper and lower case are the same."""
     path, home = path.casefold(), home.casefold()
     if any(_is_private_to_bayou(path, folder.casefold()) for folder in own):
         return "likely"
@@ -60,7 +59,7 @@ def secrecy(path: str, home: str, own: tuple[str, ...] = ()) -> Likelihood:
 
 
 def _is_private_to_bayou(path: str, folder: str) -> bool:
-    """Whether it lies in bayou's own folder and is not what its person put there to be read."""
+    """Whether the file is in bayou's folder and is not one that people put there to be read."""
     return (
         path.startswith(folder + "/") and path[len(folder) + 1 :].split("/", 1)[0] not in _VISIBLE_BAYOU_FILES
     )
@@ -94,17 +93,17 @@ def _secrecy_of_pattern(path: str, home: str) -> Likelihood:
 
 
 def _hides_dot(pattern: str, name: str) -> bool:
-    """A wildcard at the beginning does not match a dot, unless somebody set `dotglob`."""
+    """Whether a leading wildcard cannot match the dot of a name (without `dotglob`)."""
     return not name.startswith(".") or pattern[0] in (".", ANY_CHARACTER, UNKNOWN, ANY_DEPTH)
 
 
 def _is_open(name: str, plain: str) -> bool:
-    """Whether it could be any name: at its end there is anything."""
+    """Whether a pattern could match any name: it ends in a wildcard."""
     return name[-1] in (ANY_NAME, UNKNOWN, ANY_DEPTH, ANY_CHARACTER) or not plain
 
 
 def _reaches_folder(path: str, home: str) -> bool:
-    """Whether its folders are, or can be by a pattern that says something, one of the secret ones."""
+    """Whether its folders are secret ones, or a specific pattern can match one."""
     parts = path.split("/")
     base = home.split("/")
     if len(parts) <= len(base):
@@ -129,7 +128,7 @@ def _can_be(part: str, name: str) -> bool:
 
 @lru_cache(4096)
 def delayed_run_reason(path: str, home: str, own: tuple[str, ...] = ()) -> str | None:
-    """Why writing there is writing what runs later."""
+    """Why a file written there would be run later; None if it is not."""
     path, home = path.casefold(), home.casefold()
     for folder in own:
         folder = folder.casefold()

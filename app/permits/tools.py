@@ -1,4 +1,4 @@
-"""What a call of a tool does: its command is judged as a shell reads it, its paths as the tool means them."""
+"""What a tool call does: its command is judged as shell, its paths as the tool uses them."""
 
 import itertools
 import json
@@ -21,22 +21,23 @@ from tools.patterns import late
 
 _QUOTED = late(r"""(["'])(?P<path>[~/.\w][^"'\n]{1,400})\1""")
 _MAX_QUOTED_PATHS = 500
-"""Texts of a cell that may be paths."""
+"""Quoted texts of a cell that are looked at as paths."""
 
 
 class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A call as the gate sees it."""
+    """A tool call as the gate judges it."""
 
     tool: str
-    """By the name that rules have for it."""
+    """The tool's name in rules."""
     effects: Effects
     arguments: Mapping[str, Any] = {}
-    """Shown to the person who is asked about a tool that may do anything."""
+    """Shown in the question about a tool that may do anything."""
     claim: str = ""
-    """What the tool says of itself, shown to that person too."""
+    """The tool's own description, shown in the same question."""
 
 
 def judge_call(request: CallRequest, place: CommandPlace) -> Judgement:
+    """Judges a tool call by its effects."""
     effects = request.effects
     parts: list[CallPart] = []
     if effects.runs is not None:
@@ -71,7 +72,7 @@ def _run(program: Program, place: CommandPlace) -> Iterable[CallPart]:
 
 
 def _code(program: Program, place: CommandPlace) -> CallPart:
-    """A cell can do what a command can, and its words do not tell what it does; the paths that it names are seen."""
+    """Judges a code cell: it can do anything, and only the paths in its string literals are visible."""
     ground = PathEffects(place, ShellScope(folders=(place.folder,)))
     named = [found["path"] for found in itertools.islice(_QUOTED.finditer(program.code), _MAX_QUOTED_PATHS)]
     secret = next((one for path in named if (one := ground.read(literal(path))).risk == "forbidden"), None)
@@ -98,7 +99,7 @@ def _path_part(tool: str, path: str, effects: Effects, ground: PathEffects) -> C
 
 
 def _glob_part(tool: str, glob: str, ground: PathEffects) -> CallPart | None:
-    """What secret files below a folder hold is left to the sandbox; a pattern that names them means them."""
+    """Judges a search pattern: only one that names secret files counts; the sandbox hides the others."""
     found = ground.read(literal(as_glob(glob)))
     if found.risk != "forbidden":
         return None

@@ -1,4 +1,4 @@
-"""Variables: which assignments can change what a program does."""
+"""Environment variables: which assignments can change what a program does."""
 
 import re
 from typing import Final
@@ -10,9 +10,9 @@ HARMLESS: Final = names(
     "LANG LANGUAGE TZ TERM COLORTERM NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE COLUMNS LINES "
     "LS_COLORS GREP_COLORS TIME_STYLE BLOCK_SIZE CI"
 )
-"""Language, time zone, colour, width."""
+"""Variables for language, time zone, colour and width."""
 _OWN: Final = re.compile(r"(?!.*_proxy$|npm_config_|dyld_|ld_)[a-z_][a-z0-9_]*")
-"""Small letters, as scripts write names of their own; no program takes its settings from these."""
+"""Lower-case names, which scripts use for themselves; no program is configured by them."""
 
 
 def is_harmless(name: str) -> bool:
@@ -20,5 +20,5 @@ def is_harmless(name: str) -> bool:
 
 
 def judge_variable(name: str) -> list[Finding]:
-    """An assignment, for one command or for all behind it."""
+    """Judges an assignment, for one command or for all that follow."""
     return [] if is_harmless(name) else [contained(f"{name} may change what programs do")]

@@ -1,8 +1,7 @@
-"""What a call may do, in three classes, and the verdict on a whole call with all of its parts.
+"""The three risk classes of a call, and the verdict on a call with all its parts.
 
 `safe` only reads, in a form that is fully understood. `contained` is everything else: it runs in the sandbox, or the
-person is asked. `forbidden` is what a sandbox cannot hold: it never runs without a typed word.
-"""
+person is asked. `forbidden` is what a sandbox cannot limit: it runs only after the person types a word."""
 
 from collections.abc import Iterable
 from typing import Final, Literal
@@ -28,12 +27,12 @@ _RISKS_BY_OLD_LETTER: Final[dict[str, Risk]] = {
 
 
 class Removal(msgspec.Struct, frozen=True, kw_only=True):
-    """Files that a command deletes or overwrites, which undo has to hold."""
+    """Files that a command deletes or overwrites, which undo must save first."""
 
     path: str
-    """Absolute; `*` and `?` stand for what a pattern leaves open, `**` for all that is below."""
+    """An absolute path; `*` and `?` are wildcards, `**` means everything below."""
     takes_ignored: bool = True
-    """Files that git ignores go too."""
+    """Whether files that git ignores are removed too."""
 
 
 class CallPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,38 +42,38 @@ class CallPart(msgspec.Struct, frozen=True, kw_only=True):
     risk: Risk
     why: str
     words: tuple[str, ...] | None = None
-    """Its words without wrappers, assignments and redirections; None if not all of them are known."""
+    """The words without wrappers, assignments and redirections; None if some are unknown."""
     hosts: tuple[str, ...] = ()
-    """Each `host:port` that its words name."""
+    """Each `host:port` that the words name."""
     network: bool = False
-    """It is a known network command, or another tool that acts where no sandbox of bayou's reaches."""
+    """Whether it is a known network command, or another tool that acts outside bayou's sandbox."""
     removals: tuple[Removal, ...] = ()
     is_plain: bool = True
-    """It runs in the workspace, no assignment changes what it does, no redirection writes: a rule can allow it."""
+    """Whether an allow rule can match: it runs in the workspace, unchanged by assignments or redirections."""
     kind: Literal["command", "file", "code", "tool", "host"] = "command"
-    """What it is about: a command of the shell, a file, code in another language, a whole call, or a host."""
+    """What the part is: a shell command, a file, code in another language, a whole call or a host."""
     path: str | None = None
-    """Of a part about a file whose content is read or changed."""
+    """The file that is read or changed."""
     changes: bool = False
-    """It changes that file."""
+    """Whether that file is changed."""
     family: str = ""
-    """What the names of the tools of its server begin with."""
+    """The prefix of the tool names of its MCP server."""
     needs_sandbox: bool = True
-    """False where bayou itself does the work, and so holds it in the workspace without a sandbox."""
+    """False where bayou does the work itself and keeps it in the workspace."""
 
     @property
     def can_be_allowed(self) -> bool:
-        """Whether an allow rule can answer it."""
+        """Whether an allow rule can match this part."""
         return self.risk != "forbidden" and self.is_plain
 
     @property
     def does(self) -> str:
-        """Its class in words."""
+        """The risk class in words."""
         return "uses the network" if self.network and self.risk == "contained" else RISK_MEANINGS[self.risk]
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdict on a call: the strictest class among its parts."""
+    """The verdict on a call: the highest risk among its parts."""
 
     risk: Risk
     parts: tuple[CallPart, ...]
@@ -89,15 +88,16 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def decisive(self) -> CallPart:
-        """The first part that has the class of the whole."""
+        """The first part with the risk of the whole call."""
         return next(part for part in self.parts if part.risk == self.risk)
 
 
 def verdict_of(parts: Iterable[CallPart]) -> Judgement:
+    """Combines parts into a verdict."""
     parts = tuple(parts) or (CallPart(text="", risk="safe", why="there is nothing to run", words=()),)
     return Judgement(risk=max((part.risk for part in parts), key=SEVERITY.__getitem__), parts=parts)
 
 
 def risk_of(recorded: str) -> Risk | None:
-    """The class that an entry of a session names; older sessions have one of six letters there."""
+    """The risk class recorded in a session entry; older sessions have one of six letters."""
     return next((one for one in SEVERITY if one == recorded), None) or _RISKS_BY_OLD_LETTER.get(recorded)

@@ -1,8 +1,7 @@
-"""Words of a command as they will be when it runs, as far as one can tell.
+"""Words of a command as the shell will expand them, as far as that can be known.
 
-A word is its text with the quotes gone. What is not told by the text stands in it as a mark: a private character that
-no command may contain. So `build/*.o` is known but for one piece, and `$X/bin` begins with something unknown.
-"""
+A word is its text without quotes. Unknown pieces are marks: private-use characters that no command may contain. So
+`build/*.o` is known except for one piece, and `$X/bin` starts with an unknown piece."""
 
 import re
 from collections.abc import Iterator
@@ -12,17 +11,17 @@ import msgspec
 from tools.patterns import late
 
 UNKNOWN = "\ue000"
-"""Any text, also none, also with slashes."""
+"""Matches any text, also empty, also with slashes."""
 ANY_NAME = "\ue001"
-"""Any text without a slash (`*`)."""
+"""Matches any text without a slash (`*`)."""
 ANY_CHARACTER = "\ue002"
-"""One character that is no slash (`?`, `[abc]`)."""
+"""Matches one character that is no slash (`?`, `[abc]`)."""
 ANY_DEPTH = "\ue003"
-"""Anything below a folder that was named."""
+"""Matches anything below the folder before it."""
 OPEN_BRACE, COMMA, CLOSE_BRACE = "\ue010", "\ue011", "\ue012"
 """Braces that are not quoted."""
 OPEN_BRACKET = "\ue013"
-"""`[` that is not quoted."""
+"""An unquoted `[`."""
 
 WILDCARD = late("[\ue000-\ue003]")
 _MAX_WORDS = 64
@@ -30,12 +29,14 @@ _INNERMOST = late(f"{OPEN_BRACE}([^{OPEN_BRACE}{CLOSE_BRACE}]*){CLOSE_BRACE}")
 
 
 class Word(msgspec.Struct, frozen=True):
+    """One expanded word."""
+
     text: str
     may_split: bool = False
-    """It holds something unknown that is not quoted: it may become several words, or none."""
+    """Whether it holds an unquoted unknown piece, so that it may become several words or none."""
     source: str = ""
     is_pipe: bool = False
-    """It names a pipe to or from a command of its own."""
+    """Whether it is a process substitution: the name of a pipe."""
 
     @property
     def is_literal(self) -> bool:
@@ -47,17 +48,17 @@ class Word(msgspec.Struct, frozen=True):
 
     @property
     def may_be_several(self) -> bool:
-        """What is not known of it may become several words, options too."""
+        """Whether it may expand to several words, options included."""
         return self.may_split and self.is_unknown
 
     @property
     def may_be_option(self) -> bool:
-        """It begins with something unknown or open, or may become several words."""
+        """Whether it starts with a mark or may expand to several words."""
         return self.text[:1] in (UNKNOWN, ANY_NAME, ANY_CHARACTER) or self.may_be_several
 
 
 def names(text: str) -> frozenset[str]:
-    """A table of names, written as people read it."""
+    """Parses a table of names separated by blanks."""
     return frozenset(text.split())
 
 
@@ -66,7 +67,7 @@ def literal(text: str) -> Word:
 
 
 def expand_braces(text: str) -> Iterator[str]:
-    """Brace expansion: the texts that one word stands for, at most so many; more are one unknown."""
+    """Expands braces into at most a fixed number of texts; beyond that the result is UNKNOWN."""
     done, waiting = 0, [text]
     while waiting:
         piece = waiting.pop(0)
@@ -90,13 +91,13 @@ def without_braces(text: str) -> str:
 
 
 def pattern_of(text: str) -> re.Pattern[str]:
-    """What a word with marks can be."""
+    """The regular expression of all texts that a word with marks can be."""
     forms = {UNKNOWN: ".*", ANY_NAME: "[^/]*", ANY_CHARACTER: "[^/]", ANY_DEPTH: ".*"}
     return re.compile("".join(forms.get(char) or re.escape(char) for char in text), re.DOTALL)
 
 
 def readable(text: str) -> str:
-    """For people: marks as what they stand for."""
+    """Replaces marks with the characters they stand for, to show the text."""
     for mark, shown in ((UNKNOWN, "…"), (ANY_NAME, "*"), (ANY_CHARACTER, "?"), (ANY_DEPTH, "…")):
         text = text.replace(mark, shown)
     return text

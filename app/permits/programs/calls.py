@@ -1,4 +1,4 @@
-"""One program with its arguments, as the tables of programs are asked about it, and what many of them share."""
+"""A program call as the program tables judge it, and helpers that many of these tables share."""
 
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
@@ -15,16 +15,16 @@ from app.permits.words import Word, names
 
 
 class PipedInput(NamedTuple):
-    """What flows into a program."""
+    """What a program receives on standard input."""
 
     text: str | None = None
-    """All of it, if it is known."""
+    """The whole input, if it is known."""
     words: tuple[Word, ...] = ()
-    """Those of the commands that it comes from."""
+    """Words of the commands that produce the input."""
 
 
 class ProgramCall:
-    """One program that would run."""
+    """One program call of a command line, with what the judgement has found out about it."""
 
     def __init__(
         self,
@@ -59,12 +59,12 @@ class ProgramCall:
         return self.ground.place
 
     def run(self, words: Sequence[Word], feed: PipedInput | None = None) -> Risk:
-        """Judges another command that this one starts."""
+        """Judges another command that this program starts."""
         self.has_inner = True
         return self._run(words, feed)
 
     def script(self, text: str, arguments: tuple[str, ...] | None = None, *, stays: bool = False) -> Risk:
-        """Judges a text that this one gives to a shell; `stays`: to this very shell."""
+        """Judges a script that this program passes to a shell; `stays`: the current shell evaluates it."""
         self.has_inner = True
         return self._script(text, arguments, stays)
 
@@ -75,21 +75,21 @@ UNKNOWN_OPTION: Final = contained("has unknown options")
 
 
 class ReadingProgram(msgspec.Struct, frozen=True, kw_only=True):
-    """A program that only reads, as long as its options are known ones."""
+    """A program that only reads as long as it is called with known options."""
 
     options: str = "*"
-    """A row as `app.permits.programs.options` reads it."""
+    """The known options, in the notation of `app.permits.programs.options`."""
     operands: str = "read"
-    """What the operands are: read, tree (read with all that is below), text (also names, which are not read)."""
+    """What the operands are: `read` (files), `tree` (folders, read recursively) or `text` (not read as files)."""
     first: str = ""
-    """What the first one is instead,"""
+    """What the first operand is instead (for example a pattern),"""
     unless: str = ""
-    """if none of these options is there."""
+    """unless one of these options is given."""
     deep: str = ""
-    """Options with which folders are read with all that is below."""
+    """Options with which folders are read recursively."""
     max_operands: int = 10_000
     has_bundles: bool = True
-    """It reads several letters behind one dash as getopt does."""
+    """Whether several letters may follow one dash, as in getopt."""
 
     def __call__(self, call: ProgramCall) -> list[Finding]:
         taken = parse_options(call.words, option_row(self.options), has_bundles=self.has_bundles)
@@ -109,7 +109,7 @@ class ReadingProgram(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_options(call: ProgramCall, taken: ParsedOptions) -> list[Finding]:
-    """What its options do, where they are to be only such as read."""
+    """Judges the options of a call that should only read."""
     found = [] if taken.is_certain else [UNKNOWN_OPTION]
     for name, value, role in taken.options:
         if role == "read" and value is not None:
@@ -120,17 +120,19 @@ def read_options(call: ProgramCall, taken: ParsedOptions) -> list[Finding]:
 
 
 def table(*rows: tuple[str, Judge]) -> ProgramTable:
-    """Rows of names and what judges them."""
+    """Builds a program table from rows of names and their judge."""
     return {name: judge for names, judge in rows for name in names.split()}
 
 
 def words_without_options(call: ProgramCall) -> list[str]:
-    """The words that are no options: a verb, mostly, and what belongs to it."""
+    """The words that are no options: usually a verb and its arguments."""
     return [word.text for word in call.words if not word.text.startswith(("-", "+"))]
 
 
 def by_verb(verbs: str, deed: str, find: Callable[[str], Finding], *, bare: bool = False) -> Judge:
-    """A program that does this with one of these verbs, or two joined by a dash; `bare`: also without any word."""
+    """Makes a judge for a program whose risk depends on its verb (or two, joined by a dash).
+
+    `bare`: also without a verb."""
     known = names(verbs)
 
     def judge(call: ProgramCall) -> list[Finding]:
@@ -142,12 +144,12 @@ def by_verb(verbs: str, deed: str, find: Callable[[str], Finding], *, bare: bool
 
 
 def always(found: Finding) -> Judge:
-    """A program that does this, whatever its words are."""
+    """Makes a judge that returns the same finding for every call."""
     return lambda call: [found]
 
 
 def is_help_request(call: ProgramCall) -> bool:
-    """Nothing but a question for its version or help."""
+    """Whether the call only asks for the version or the help text."""
     return len(call.words) == 1 and call.words[0].text in ("--version", "--help", "-V")
 
 

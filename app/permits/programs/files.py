@@ -1,4 +1,4 @@
-"""Programs that change files: which are gone behind them, and which run later or hold secrets."""
+"""Programs that change files: what they delete, and whether they touch secrets or files that run later."""
 
 import re
 from typing import Final
@@ -26,7 +26,7 @@ def _remove(call: ProgramCall) -> list[Finding]:
 
 
 def _copy_or_move(call: ProgramCall) -> list[Finding]:
-    """`cp`, `mv`, `ln`, `install`: from the first to the last, or to the folder that is named."""
+    """Judges `cp`, `mv`, `ln`, `install`: sources, and a target that is the last operand or the named folder."""
     call.is_read_whole = True
     taken = parse_options(call.words, _COPY)
     named, operands = taken.values("t", "target-directory"), taken.operands
@@ -56,7 +56,7 @@ def _write(call: ProgramCall) -> list[Finding]:
 
 
 def _mktemp(call: ProgramCall) -> list[Finding]:
-    """`mktemp`: a name that nobody knows, below a place that everybody does."""
+    """Judges `mktemp`: an unpredictable name below the folder of temporary files."""
     taken = parse_options(call.words, option_row("d q t u directory quiet"))
     if taken.is_certain and not taken.operands:
         call.output = PipedInput(text=f"{call.place.temporary[0]}/tmp.mktemp\n")

@@ -1,4 +1,4 @@
-"""Programs that find files, and those that hand what they find to another program: find, xargs."""
+"""Programs that find files or pass found files to another program: find, xargs."""
 
 import re
 from typing import Final
@@ -21,7 +21,7 @@ _RUNS: Final = names("-exec -execdir -ok -okdir")
 
 
 def as_glob(text: str) -> str:
-    """A quoted pattern that a program itself expands."""
+    """Converts a quoted pattern that the program itself expands."""
     return re.sub(r"\[[^\]]*\]", ANY_CHARACTER, text).replace("*", ANY_NAME).replace("?", ANY_CHARACTER)
 
 
@@ -67,7 +67,7 @@ def _find(call: ProgramCall) -> list[Finding]:
 
 
 def _with_found_paths(words: list[Word], places: list[str]) -> list[Word]:
-    """The command with what was found for `{}`; within a longer word nobody can tell what becomes of it."""
+    """Replaces `{}` with the found paths; inside a longer word the result is unknown."""
     inner: list[Word] = []
     for word in words:
         if word.text == "{}":
@@ -85,7 +85,7 @@ _XARGS_OPTIONS: Final = (
 
 
 def _xargs(call: ProgramCall) -> list[Finding]:
-    """What it is fed with becomes words of a command, and may be options of it; with a slot, nothing is sure."""
+    """Judges xargs: its input becomes words of the command, options included; with a placeholder nothing is known."""
     taken = parse_options(call.words, option_row(_XARGS_OPTIONS), stops_early=True)
     slot = next(reversed(taken.values("I")), None)
     fed = Word(UNKNOWN, may_split=slot is None, source="…")

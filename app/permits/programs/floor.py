@@ -1,4 +1,4 @@
-"""The floor: what a sandbox cannot hold. More rights, what runs later outside, other people's systems, what is gone."""
+"""Dangerous programs, which a sandbox cannot limit: privileges, code that runs later, shared services, data loss."""
 
 import re
 from typing import Final
@@ -14,11 +14,12 @@ _CHANGES_MACHINE: Final = always(forbidden("changes the system"))
 
 
 def forbidden_verbs(verbs: str, why: str, *, bare: bool = False) -> Judge:
+    """Makes a judge that forbids these verbs."""
     return by_verb(verbs, why, forbidden, bare=bare)
 
 
 def _forbidden_except(verbs: str, why: str) -> Judge:
-    """Every verb but these, and but a question for help."""
+    """Makes a judge that forbids every verb except these; asking for help is allowed."""
     known = names(verbs)
 
     def judge(call: ProgramCall) -> list[Finding]:
@@ -38,7 +39,7 @@ _CLOUD_READS: Final = re.compile(
 
 
 def _cloud(call: ProgramCall) -> list[Finding]:
-    """`aws`, `gcloud`, `az`: what does not say that it only looks, acts."""
+    """Judges `aws`, `gcloud`, `az`: every verb that does not clearly read is treated as a change."""
     said = [word.text for word in call.words if not word.text.startswith("-")]
     tells = any(
         word in ("get-secret-value", "print-access-token", "get-login-password", "secrets") for word in said
@@ -54,7 +55,7 @@ _HOSTING_READS: Final = names(
 
 
 def _hosting(call: ProgramCall) -> list[Finding]:
-    """`gh`, `glab`: what others see is the floor."""
+    """Judges `gh`, `glab`: what other people will see is dangerous."""
     taken = parse_options(
         call.words,
         option_row("R= repo= q= jq= X= method= f= F= field= raw-field= input= H= t= L= limit= json="),
@@ -78,7 +79,7 @@ def _hosting(call: ProgramCall) -> list[Finding]:
 
 
 def _container(call: ProgramCall) -> list[Finding]:
-    """`docker`: images are published, volumes are gone, and a container may get the machine."""
+    """Judges `docker`: pushing images, deleting volumes and giving containers access to the machine are dangerous."""
     joined = " ".join(word.text for word in call.words)
     found = forbidden_verbs(
         "push system-prune volume-prune volume-rm image-push compose-push manifest-push buildx-prune "

@@ -1,4 +1,4 @@
-"""git: its verbs that only read, those that nothing can take back, and those that reach another machine."""
+"""Judges git: verbs that only read, verbs that lose work, and verbs that contact another machine."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -85,7 +85,7 @@ _NETWORK: Final = names(
 
 
 class GitCall:
-    """One call of git: where it works, and which verb."""
+    """One git call: the repository it works in, its verb and the words behind it."""
 
     def __init__(self, call: ProgramCall) -> None:
         taken = parse_options(call.words, _GLOBAL, stops_early=True)
@@ -103,7 +103,7 @@ class GitCall:
 
     @property
     def is_own_repository(self) -> bool:
-        """It works in the workspace's repository: what another one's configuration runs is not known."""
+        """Whether the call works in the workspace's repository; the configuration of another one may run programs."""
         place = self.call.place
         for folder in self.call.scope.folders:
             if folder != place.workspace and not folder.startswith(place.workspace + "/"):

@@ -1,4 +1,4 @@
-"""Known network commands: that they reach another machine, and which hosts their words name."""
+"""Network commands: that they reach another machine, and which hosts their words name."""
 
 import re
 from typing import Final
@@ -12,7 +12,7 @@ _PORTS: Final = {"http": "80", "ftp": "21", "ssh": "22", "git": "9418"}
 
 
 def host_of(text: str) -> str | None:
-    """`host:port` of an address."""
+    """Extracts `host:port` from a URL or an address."""
     found = re.match(
         r"(?:([a-z][a-z0-9+.-]*)://)?(?:[^/@]*@)?(\[[0-9a-f:]+\]|[^/:?#]+)(?::(\d+))?", text, re.IGNORECASE
     )
@@ -71,7 +71,7 @@ _REMOTE: Final = re.compile(r"(?:[^/]*@)?([A-Za-z0-9_.\[\]-]+):(?!//)|\w+://")
 
 
 def _copies(call: ProgramCall) -> list[Finding]:
-    """`scp`, `rsync`: with a path on another machine."""
+    """Judges `scp`, `rsync`: a path on another machine uses the network."""
     operands = parse_options(
         call.words, option_row("P= i= F= S= c= l= o= J= D= e= rsh= exclude= include= port=")
     ).operands
@@ -95,12 +95,12 @@ def _names_hosts(call: ProgramCall) -> list[Finding]:
 
 
 def _package_manager(verbs: str, *, bare: bool = False) -> Judge:
-    """A package manager."""
+    """Makes a judge for a package manager: these verbs use the network."""
     return by_verb(verbs, "uses the network", network, bare=bare)
 
 
 def _pip_module(call: ProgramCall) -> list[Finding]:
-    """`python -m pip install`"""
+    """Judges `python -m pip install`."""
     texts = [word.text for word in call.words]
     at = texts.index("-m") if "-m" in texts else len(texts)
     fetches = texts[at + 1 : at + 2] == ["pip"] and {"install", "download", "wheel", "search", "index"} & set(

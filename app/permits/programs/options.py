@@ -1,9 +1,7 @@
-"""Options of a program: which are known, which of them take a value, and what that value is.
+"""Parses a program's options: which are known, which take a value, and what that value is.
 
-A row of words lists the known ones: `k=` takes a value that does not matter, `f=:read` one that names a file to be
-read. One letter is a short option, more are a long one; short ones stand in bundles. `*` means that every other option
-is harmless too.
-"""
+An option row lists the known ones: `k=` takes any value, `f=:read` a file that is read. One letter is a short option,
+several are a long one; short ones may be bundled. `*` means that all other options are harmless."""
 
 import re
 from collections.abc import Sequence
@@ -14,16 +12,20 @@ from app.permits.words import Word
 
 
 class Option(NamedTuple):
+    """One option of a call: its name, its value, and the role of that value (`read`, or empty)."""
+
     name: str
     value: Word | None
     role: str
 
 
 class ParsedOptions(NamedTuple):
+    """The parsed options and operands of a call."""
+
     options: list[Option]
     operands: list[Word]
     is_certain: bool
-    """Every option is known, and no word that is only known at run time can be an option."""
+    """Whether every option is known and no word that is only known at run time may be an option."""
 
     def has(self, *names: str) -> bool:
         return any(option.name in names for option in self.options)
@@ -33,6 +35,8 @@ class ParsedOptions(NamedTuple):
 
 
 class OptionRow(NamedTuple):
+    """The known short and long options of a program: whether each takes a value, and the role of the value."""
+
     short: dict[str, tuple[bool, str]]
     long: dict[str, tuple[bool, str]]
     allows_unknown: bool
@@ -40,6 +44,7 @@ class OptionRow(NamedTuple):
 
 @lru_cache(512)
 def option_row(text: str) -> OptionRow:
+    """Parses a row of option names."""
     short: dict[str, tuple[bool, str]] = {}
     long: dict[str, tuple[bool, str]] = {}
     for item in text.split():
@@ -53,7 +58,7 @@ def option_row(text: str) -> OptionRow:
 def parse_options(
     words: Sequence[Word], known: OptionRow, *, stops_early: bool = False, has_bundles: bool = True
 ) -> ParsedOptions:
-    """`stops_early`: options end at the first operand (wrappers)."""
+    """Separates options from operands; `stops_early`: the first operand ends the options (wrapper programs)."""
     options: list[Option] = []
     operands: list[Word] = []
     is_certain, index = True, 0
@@ -89,7 +94,7 @@ def parse_options(
 def _parse_long_option(
     word: Word, text: str, known: OptionRow, following: Sequence[Word], options: list[Option]
 ) -> tuple[int, bool]:
-    """How many words behind it belong to it, and whether it is known."""
+    """Parses a long option; returns how many following words it uses, and whether it is known."""
     name, equals, value = text.partition("=")
     full = name
     if name not in known.long:

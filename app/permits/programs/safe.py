@@ -1,8 +1,6 @@
-"""The safe list: programs that only read, each with the options that are known to do no more.
+"""The safe list: programs that only read, each with the options that are known to be harmless.
 
-A program that is not here, or an option that is not in its row, is contained. Whatever only *may* write, run or send
-something is left out rather than understood.
-"""
+A program or option that is not listed is contained. What only *may* write, run or send something is not listed."""
 
 import re
 from typing import Final
@@ -39,7 +37,7 @@ _PRINTED: Final = re.compile(r"(?:[^%\\]|\\.|%%|%[-+ #0]*\d*(?:\.\d+)?[sdiuxXofe
 
 
 def _printf(call: ProgramCall) -> list[Finding]:
-    """`-v`, `%n` and conversions that are not listed here may set a variable."""
+    """Judges `printf`: `-v`, `%n` and unlisted conversions may set a variable."""
     form = call.words[0] if call.words else Word("")
     is_certain = not form.may_split and not form.text.startswith("-") and _PRINTED.fullmatch(form.text)
     return [safe("prints text") if is_certain and form.is_literal else UNKNOWN_OPTION]
@@ -50,7 +48,7 @@ _BINARY: Final = re.compile("==?|!=|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef)")
 
 
 def _test(call: ProgramCall) -> list[Finding]:
-    """`-v` and `-R` evaluate a variable's subscript: only with operators that are listed it is safe."""
+    """Judges `test`: `-v` and `-R` evaluate a subscript, so only listed operators are safe."""
     texts = [word.text for word in call.words]
     if texts[:1] == ["!"]:
         texts.pop(0)
@@ -65,7 +63,7 @@ def _test(call: ProgramCall) -> list[Finding]:
 
 
 def _variables(call: ProgramCall, words: list[Word]) -> list[Finding]:
-    """Variables get values that are only known at run time."""
+    """Marks these variables as unknown until run time."""
     found = [safe("only sets a variable")]
     for word in words:
         if not (_IDENTIFIER.fullmatch(word.text) and is_harmless(word.text)):
@@ -83,7 +81,7 @@ def _read(call: ProgramCall) -> list[Finding]:
 
 
 def _declare(call: ProgramCall) -> list[Finding]:
-    """`export` and kin: values with a name are judged as assignments; this is the rest."""
+    """Judges `export`, `declare` and similar builtins; assignments among their words are judged separately."""
     taken = parse_options(call.words, option_row("" if call.name == "export" else "r g"))
     return [*([] if taken.is_certain else [UNKNOWN_OPTION]), *_variables(call, taken.operands)]
 
@@ -130,7 +128,7 @@ _PROCESSES: Final = re.compile(
 
 
 def _processes(call: ProgramCall) -> list[Finding]:
-    """Without the forms that print each process's variables."""
+    """Judges `ps`, except for the forms that print the variables of processes."""
     is_plain = _PROCESSES.fullmatch(" ".join(["", *(word.text for word in call.words)]).removeprefix(" "))
     return [safe("lists processes") if is_plain else contained("unclear options of ps")]
 
@@ -271,4 +269,4 @@ SAFE_PROGRAMS: ProgramTable = table(
 ANSWERS_VERSION: Final = names(
     "python python2 python3 node ruby perl php gcc g++ cc clang clang++ java javac make cmake git docker bash"
 )
-"""Asked for nothing but their version they say it, without reading what a project configures."""
+"""Programs that print their version without reading a project's configuration."""

@@ -1,4 +1,4 @@
-"""sed, awk and jq: small languages, of which only what is understood is safe."""
+"""Judges sed, awk and jq scripts: only constructs that are fully understood are safe."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""Programs that run another one in some way, shells, and what a shell evaluates by itself."""
+"""Programs that start another program, shells, and builtins that evaluate their words."""
 
 import re
 from typing import Final
@@ -12,7 +12,7 @@ _UNKNOWN_COMMAND: Final = contained("computes the command it runs")
 
 
 def _wrapper(options: str, *, operands: int = 0, also: Finding | None = None) -> Judge:
-    """Options of its own, so many operands of its own, then the command."""
+    """Makes a judge for a program with these options and operands, followed by the command that it runs."""
 
     def judge(call: ProgramCall) -> list[Finding]:
         taken = parse_options(call.words, option_row(options), stops_early=True)
@@ -48,7 +48,7 @@ def _command(call: ProgramCall) -> list[Finding]:
 
 
 def _sudo(call: ProgramCall) -> list[Finding]:
-    """A probe that cannot do harm is none of more rights."""
+    """Judges sudo; a call that only checks or lists privileges is not dangerous."""
     taken = parse_options(
         call.words, option_row("n v l k S u= g= user= group= non-interactive validate list"), stops_early=True
     )

@@ -1,4 +1,4 @@
-"""Branches and loops: what may run, and may run again, and what is known behind it."""
+"""Judges branches and loops of a script: which commands may run, may run again, and what is known after them."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from app.permits.shell.statements import Statements
 
 _MAX_TURNS = 24
+"""Words of a `for` loop that are judged one by one."""
 SKIPPED = names("; ;; comment then do done fi { } ( ) if else elif while until esac ! && || ;& ;;&") | {"\n"}
 STATEMENTS = names(
     "command redirected_statement pipeline list subshell compound_statement for_statement "
@@ -24,13 +25,13 @@ STATEMENTS = names(
 
 
 class ControlFlow:
-    """Those of one script."""
+    """Judges the `if`, `case` and loop statements of one script."""
 
     def __init__(self, statements: "Statements") -> None:
         self._statements = statements
 
     def branch(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
-        """Each condition runs behind those before it, each branch from where its condition has led."""
+        """Judges an `if`: each condition runs after the earlier ones, each branch after its own condition."""
         has_else = False
         ends: list[ShellScope] = []
         current = scope
@@ -57,6 +58,7 @@ class ControlFlow:
         return None
 
     def case(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
+        """Judges a `case`: every clause may run, or none."""
         value = node.child_by_field_name("value")
         if value is not None:
             self._statements.expansions.word(value, scope)
@@ -78,7 +80,7 @@ class ControlFlow:
         return None
 
     def loop(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
-        """As often as it likes: once, and once more from what the first turn left."""
+        """Judges a loop body twice, the second time from what the first turn left; a loop may also run zero times."""
         if node.type == "c_style_for_statement":
             self._statements.calculated(node)
         body = [
@@ -102,6 +104,7 @@ class ControlFlow:
         return said
 
     def each(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
+        """Judges a `for` or `select`, whose variable takes the listed words."""
         variable = node.child_by_field_name("variable")
         body = node.child_by_field_name("body")
         name = self._statements.text(variable) if variable is not None else "_"

@@ -1,7 +1,6 @@
-"""A command line, read as a shell would read it: every command anywhere in it becomes a part.
+"""Reads a command line as a shell would: every command anywhere in it becomes a part.
 
-What cannot be read, or would take too long, is a contained part.
-"""
+What cannot be parsed, or would take too long, becomes a contained part."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +21,7 @@ from app.permits.verdicts import SEVERITY, CallPart, Judgement, Removal, Risk, v
 from app.permits.words import Word
 
 MAX_BYTES = 200_000
-"""A longer one is judged by its beginning, and is contained at least."""
+"""Only this much of a longer command line is judged; the rest makes it at least contained."""
 MAX_STEPS = 12_000
 MAX_UNWRAPPED = 3
 _MAX_NESTED = 60
@@ -36,14 +35,14 @@ _BRACES = re.compile(r"\$[({]|[(){}]")
 
 @lru_cache(1)
 def _parser() -> Parser:
-    """Loading it takes a few dozen milliseconds, so it is loaded when the first command is judged."""
+    """Loads the parser with the first judgement, since that takes a few dozen milliseconds."""
     import tree_sitter_language_pack  # noqa: PLC0415  (a large library; needed at the first command)
 
     return Parser(tree_sitter_language_pack.get_language("bash"))
 
 
 def judge_command(text: str, place: CommandPlace) -> Judgement:
-    """The verdict on a command line that would run at this place."""
+    """Judges a command line that would run at this place."""
     reading = ShellAnalysis(place)
     try:
         return reading.judge_script(text)
@@ -72,9 +71,8 @@ _HIDDEN = re.compile(rb"(?<!\\)(?:\\\\)*(?:`|\$\(|\$\[|[<>]\()")
 
 
 def _is_read_as_bash_does(root: Node, source: bytes) -> bool:
-    """Whether each comment stands where a word could begin, no command is left in what was taken for plain text, and
-    each `${…}` only reads a variable: none assigns, calculates, goes by another's name, or holds quotes, which mean
-    something else within double quotes."""
+    """Whether the parse agrees with bash: each comment starts where a word could start, no command hides in
+    plain text, and each `${…}` only reads a variable, without assignment, arithmetic, indirection or quotes."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -103,7 +101,7 @@ def _is_quoted(heredoc: Node, source: bytes) -> bool:
 
 
 class ShellAnalysis:
-    """One judgement: the parts that were found, and how much work is left for it."""
+    """One judgement of a command line: the parts found so far, and the remaining work budget."""
 
     def __init__(self, place: CommandPlace) -> None:
         self.place = place
@@ -114,6 +112,7 @@ class ShellAnalysis:
         self._strictest_risks: list[Risk] = ["safe"]
 
     def judge_script(self, text: str) -> Judgement:
+        """Judges a whole command line."""
         self.read(text, ShellScope(folders=(self.place.folder,), aliases=dict(self.place.aliases)))
         return verdict_of(self.parts.values())
 
@@ -141,7 +140,7 @@ class ShellAnalysis:
         Statements(self, source).sequence(root.children, scope, feed)
 
     def spend_step(self) -> bool:
-        """False: enough work was spent on it."""
+        """Uses one step of the work budget; False when it is used up."""
         self.steps -= 1
         if self.steps == 0:
             self.add_doubtful("…", "too long to judge")
@@ -157,7 +156,7 @@ class ShellAnalysis:
         *,
         is_plain: bool = True,
     ) -> None:
-        """A part, with the strictest that was found of it."""
+        """Adds a part with its strictest finding."""
         found = worst(findings)
         if SEVERITY[found.risk] > SEVERITY[self._strictest_risks[-1]]:
             self._strictest_risks[-1] = found.risk
@@ -179,7 +178,7 @@ class ShellAnalysis:
 
     @contextmanager
     def strictest_risk(self) -> Iterator[Callable[[], Risk]]:
-        """What is called in it says the strictest class of the parts that were added meanwhile."""
+        """Yields a function that returns the strictest risk among the parts added inside the `with` block."""
         self._strictest_risks.append("safe")
         own: list[Risk] = ["safe"]
         try:
@@ -190,11 +189,12 @@ class ShellAnalysis:
                 self._strictest_risks[-1] = own[0]
 
     def add_doubtful(self, text: str, why: str) -> None:
+        """Adds a contained part for text that cannot be judged, with the reason."""
         shown = text if len(text) <= 200 else text[:200] + "…"
         self.add(shown, [contained(why)], None)
 
     def inner(self, words: Sequence[Word], scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
-        """A command that another one starts."""
+        """Judges a command that another program starts."""
         text = " ".join(word.source or word.text for word in words)
         if self.unwrapped >= MAX_UNWRAPPED + 1:
             self.add_doubtful(text, "too many nested wrappers")
@@ -206,7 +206,7 @@ class ShellAnalysis:
             self.unwrapped -= 1
 
     def script(self, text: str, scope: ShellScope, feed: PipedInput | None = None) -> None:
-        """A text that is given to a shell."""
+        """Judges a script that is passed to a shell."""
         if self.unwrapped >= MAX_UNWRAPPED:
             self.add_doubtful(text, "too many nested wrappers")
             return

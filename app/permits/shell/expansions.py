@@ -1,4 +1,4 @@
-"""From the nodes of a parsed command to its words."""
+"""Expands the nodes of a parsed command into words, as the shell would."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -32,11 +32,11 @@ _COUNTER_VARIABLES = frozenset("?#$!")
 _ARITHMETIC_NODES = names("$(( )) ( ) + - * / % ** < > <= >= == != && || ! ~ ^ & | << >> ? : number")
 
 JudgeSubstitution = Callable[[Node], PipedInput]
-"""Judges a command within a word, and says what comes out of it."""
+"""Judges a command substitution and returns its output, as far as it is known."""
 
 
 class Expansions(msgspec.Struct, frozen=True):
-    """Words of one command line."""
+    """Expands the words of one command line."""
 
     source: bytes
     home: str
@@ -51,7 +51,7 @@ class Expansions(msgspec.Struct, frozen=True):
         return [word for node in nodes for word in self.word(node, scope)]
 
     def word(self, node: Node, scope: ShellScope) -> list[Word]:
-        """More than one by braces."""
+        """Expands one node; brace expansion may give several words."""
         source = self.text(node)
         if node.type == "word" and _PLAIN.fullmatch(source):
             return [Word(source, source=source)]
@@ -65,7 +65,7 @@ class Expansions(msgspec.Struct, frozen=True):
         return found
 
     def value(self, node: Node, scope: ShellScope) -> str:
-        """What an assignment gives: neither split nor globbed."""
+        """Expands the value of an assignment, which the shell neither splits nor globs."""
         if node.type == "array":
             for child in node.named_children:
                 self.word(child, scope)
@@ -95,7 +95,7 @@ class Expansions(msgspec.Struct, frozen=True):
         return self._tilde(text, scope)
 
     def _tilde(self, text: str, scope: ShellScope) -> str:
-        """`~` as it stands at the beginning of a word; quoted ones have a mark before them."""
+        """Expands an unquoted `~` at the start of a word; a quoted one carries a mark."""
         if text.startswith("\ue014"):
             return text.replace("\ue014", "")
         if text.startswith("~"):
@@ -113,7 +113,7 @@ class Expansions(msgspec.Struct, frozen=True):
     # Pieces of a word
 
     def _piece(self, node: Node, scope: ShellScope) -> tuple[str, bool]:
-        """Its text with marks, and whether it may be split."""
+        """Returns the text of one piece of a word, with marks, and whether the shell may split it."""
         kind = node.type
         if kind in ("word", "number", "variable_name", "regex", "extglob_pattern", "file_descriptor"):
             return self._unquoted_text(self.text(node)), False
@@ -164,7 +164,7 @@ class Expansions(msgspec.Struct, frozen=True):
         return "".join(texts), splits
 
     def _unquoted_text(self, text: str) -> str:
-        """Text outside quotes."""
+        """Returns unquoted text with its escapes removed."""
         if _SIMPLE.fullmatch(text):
             return text
         text = text.replace("\\\n", "")
@@ -230,14 +230,14 @@ class Expansions(msgspec.Struct, frozen=True):
         return value, False
 
     def _judge_parameter_expansion(self, node: Node, scope: ShellScope) -> None:
-        """`${name…}`: judges what is in it."""
+        """Judges the words inside `${name…}`."""
         self.judge_all(node, scope)
         assigned = re.match(r"\$\{(\w+):?=", self.text(node))
         if assigned:
             scope.assign(assigned[1], UNKNOWN)
 
     def _judge_arithmetic(self, node: Node, scope: ShellScope) -> None:
-        """`$(( … ))`: a variable is read as a formula, which may run as code."""
+        """Judges `$(( … ))`: bash evaluates a variable in it as an expression, which may run code."""
         self.judge_within(node)
         waiting = [node]
         while waiting:
@@ -273,11 +273,11 @@ class Expansions(msgspec.Struct, frozen=True):
         return feed.text.rstrip("\n") if feed.text is not None else UNKNOWN
 
     def judge_within(self, node: Node) -> None:
-        """Commands somewhere inside."""
+        """Judges all command substitutions inside a node."""
         self.judge_all(node, None)
 
     def judge_all(self, node: Node, scope: ShellScope | None) -> None:
-        """Commands somewhere inside; with a scope also how variables are read there."""
+        """Judges all command substitutions inside a node; with a scope also how variables are read there."""
         waiting = list(reversed(node.children))
         while waiting:
             child = waiting.pop()
@@ -296,7 +296,7 @@ class Expansions(msgspec.Struct, frozen=True):
 
 
 def _unescaped(text: str) -> str:
-    """Text in double quotes."""
+    """Removes the escapes of text in double quotes."""
     if "\\" not in text:
         return text
     text = text.replace("\\\n", "")
@@ -304,4 +304,5 @@ def _unescaped(text: str) -> str:
 
 
 def _ansi(text: str) -> str:
+    """Removes the escapes of `$'…'`."""
     return UNKNOWN if "\\" in text else text

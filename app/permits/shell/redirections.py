@@ -1,4 +1,4 @@
-"""Where a command reads from and writes to: files, here-documents, and what goes on behind them."""
+"""Judges redirections and here-documents, and the commands that follow a here-document on its line."""
 
 import re
 from collections.abc import Sequence
@@ -22,6 +22,8 @@ _DELIMITER = re.compile(r"(['\"]?)([A-Za-z_]\w*)\1")
 
 
 class Redirections:
+    """Judges the redirections of one script."""
+
     def __init__(self, reading: "ShellAnalysis", expansions: Expansions, statements: "Statements") -> None:
         self._reading = reading
         self._expansions = expansions
@@ -30,7 +32,7 @@ class Redirections:
     def judge(
         self, nodes: Sequence[Node], scope: ShellScope, feed: PipedInput | None
     ) -> tuple[list[Finding], PipedInput | None]:
-        """What they mean, and what flows into the command."""
+        """Judges redirections; returns the findings and the input that the command gets."""
         findings: list[Finding] = []
         waiting = list(nodes)
         if sum(node.type == "heredoc_redirect" for node in nodes) > 1:
@@ -56,7 +58,7 @@ class Redirections:
         return findings, feed
 
     def _file(self, node: Node, scope: ShellScope) -> tuple[list[Finding], bool]:
-        """What it means, and whether something is written."""
+        """Judges a redirection to or from a file; returns the findings, and whether the file is written."""
         expansions = self._expansions
         operator = next((one.type for one in node.children if one.type[0] in "<>&"), ">")
         ground = self._reading.ground(scope)
@@ -89,7 +91,7 @@ class Redirections:
         return PipedInput(None if UNKNOWN in text else text, (Word(text),))
 
     def _document(self, node: Node, scope: ShellScope) -> str | None:
-        """The text of a here-document; None if the run will fill something in."""
+        """The text of a here-document; None if part of it is only known at run time."""
         start = next((child for child in node.children if child.type == "heredoc_start"), None)
         body = next((child for child in node.children if child.type == "heredoc_body"), None)
         if start is None or not self._heredoc_end_matches_bash(node, start):
@@ -110,7 +112,7 @@ class Redirections:
         return None if has_more or "\\" in text or "$" in text or "`" in text else text
 
     def _heredoc_end_matches_bash(self, node: Node, start: Node) -> bool:
-        """At the first line that is its word and nothing else; the parser takes one with blanks around it, too."""
+        """Whether bash ends the here-document at the same line; the parser also accepts blanks around the delimiter."""
         delimiter = _DELIMITER.fullmatch(self._expansions.text(start))
         end = next((child for child in node.children if child.type == "heredoc_end"), None)
         if delimiter is None or end is None:
@@ -126,7 +128,7 @@ class Redirections:
     def judge_rest_of_heredoc_line(
         self, nodes: Sequence[Node], scope: ShellScope, said: PipedInput | None
     ) -> None:
-        """What stands behind `<<EOF` on its line: more of the pipeline, or the next of the list."""
+        """Judges what follows `<<EOF` on its line: the rest of a pipeline or list."""
         for node in nodes:
             for child in node.children if node.type == "heredoc_redirect" else ():
                 if child.type == "pipeline":

@@ -1,4 +1,4 @@
-"""A simple command: its assignments, which program it is, and what that program does with its words."""
+"""Judges a simple command: its assignments, its program, and what the program does with its words."""
 
 import posixpath
 import re
@@ -29,10 +29,12 @@ _NAME = re.compile(r"[A-Za-z0-9_./+:@\[%-]+")
 _BIN = frozenset({"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin"})
 _DECLARING_BUILTINS = names("export declare typeset local readonly")
 _HANDLES_SECRETS_ITSELF = names("git rg fd")
-"""They are asked about secret files by themselves, or name them only."""
+"""Programs whose own judges deal with secret files, or that only list names."""
 
 
 class SimpleCommand(NamedTuple):
+    """A simple command after expansion."""
+
     text: str
     words: Sequence[Word]
     scope: ShellScope
@@ -40,11 +42,11 @@ class SimpleCommand(NamedTuple):
     redirected: Sequence[Finding] = ()
     assigned: tuple[tuple[str, str], ...] = ()
     is_wrapped: bool = False
-    """Another program (`command`, `env`, `xargs`) starts it, and most of these know no aliases and functions."""
+    """Whether a wrapper (`command`, `env`, `xargs`) starts it; most wrappers know no aliases and functions."""
 
 
 def judge_simple_command(reading: "ShellAnalysis", simple: SimpleCommand) -> PipedInput | None:
-    """Adds the parts that it is, and says what comes out of it."""
+    """Adds the parts of a simple command; returns its output as far as it is known."""
     if not reading.spend_step():
         return None
     findings = [*simple.redirected]
@@ -65,8 +67,7 @@ def judge_simple_command(reading: "ShellAnalysis", simple: SimpleCommand) -> Pip
 def _alias_or_function(
     reading: "ShellAnalysis", simple: SimpleCommand, findings: list[Finding]
 ) -> PipedInput | None:
-    """An alias or function of the person's shell stands for the name; the program of that name is judged too where it
-    may run."""
+    """Judges an alias or shell function that replaces the program; None if the program itself may run."""
     name, *rest = simple.words
     scope = simple.scope
     if name.text in scope.aliases and name.is_literal:
@@ -132,12 +133,12 @@ def _judged(call: ProgramCall, short: str | None) -> list[Finding]:
 
 
 _WRITES = names("-out -keyout")
-"""What stands behind one of these is written."""
+"""Options whose value is a file that is written."""
 _VALUE = re.compile(r"^-{0,2}[\w.-]+=(.*)|^@(.*)", re.DOTALL)
 
 
 def _named_secrets(call: ProgramCall) -> list[Finding]:
-    """A secret file that a contained command is given: the sandbox would hide it, and without one it would be read."""
+    """Finds secret files among the words of a contained command, which only a sandbox would hide from it."""
     found: list[Finding] = []
     is_list = False
     for before, word in zip((call.name, *(one.text for one in call.words)), call.words, strict=False):
@@ -154,7 +155,7 @@ def _named_secrets(call: ProgramCall) -> list[Finding]:
 
 
 def _short_name(text: str) -> str | None:
-    """The program's name if it is one of the system's; None for a path to a file."""
+    """The program's name if it is a system program; None for a path to another file."""
     text = text.removesuffix(".exe")
     if "/" not in text:
         return text

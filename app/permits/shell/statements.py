@@ -1,4 +1,4 @@
-"""Statements of a script: lists, pipelines, branches, loops, functions, and what each leaves for the next."""
+"""Judges the statements of a script: lists, pipelines, branches, loops, functions, and the state each leaves."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -22,11 +22,11 @@ _SEQUENCES = frozenset({"ERROR", "do_group", "else_clause", "elif_clause", "nega
 _NUMERIC = re.compile(r"-?\d+|\$\{#\w+(?:\[@\])?\}|\$[#?]")
 _COMPARES = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _BY_NAME = frozenset({"-v", "-R"})
-"""Tests of a variable by its name: a subscript in it runs as code."""
+"""Tests that take a variable's name: a subscript in it runs as code."""
 
 
 class Statements:
-    """Those of one script, over its parsed nodes."""
+    """Judges the statements of one parsed script."""
 
     def __init__(self, reading: "ShellAnalysis", source: bytes) -> None:
         self._reading = reading
@@ -47,7 +47,7 @@ class Statements:
     def sequence(
         self, nodes: Sequence[Node], scope: ShellScope, feed: PipedInput | None
     ) -> PipedInput | None:
-        """Statements one behind the other; what comes out of them is what comes out of the last one."""
+        """Judges statements in order; the output is that of the last one."""
         said: PipedInput | None = None
         for place, node in enumerate(nodes):
             kind = node.type
@@ -82,7 +82,7 @@ class Statements:
             self._current = before
 
     def substituted(self, node: Node) -> PipedInput:
-        """A command within a word: it runs in a shell of its own."""
+        """Judges a command substitution, which runs in a subshell."""
         reading = self._reading
         assert self._current is not None
         if reading.depth > 40:
@@ -177,7 +177,7 @@ class Statements:
     def follow(
         self, operator: str, scope: ShellScope, then: Callable[..., PipedInput | None]
     ) -> PipedInput | None:
-        """What comes behind `&&` or `||`."""
+        """Judges the command after `&&` or `||`."""
         if operator == "&&":
             before = scope.without_pending()
             said = then(scope)
@@ -203,14 +203,14 @@ class Statements:
         return self.sequence(node.children, scope, feed)
 
     def calculated(self, node: Node) -> None:
-        """`(( … ))`"""
+        """Judges `(( … ))`."""
         self.expansions.judge_within(node)
         self._reading.add_doubtful(self.text(node), "arithmetic that may run code")
 
     # Definitions and variables
 
     def _function(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
-        """Makes the line contained; its body is judged once, as if it ran here, for what is forbidden."""
+        """Judges a function definition: the line is contained, the body is judged once for forbidden commands."""
         name_node, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name_node is None or body is None:
             return None
@@ -230,7 +230,7 @@ class Statements:
         return None
 
     def _assigned(self, node: Node, scope: ShellScope) -> tuple[str, str]:
-        """Name and value of an assignment, which is not yet made."""
+        """Name and value of an assignment, before it takes effect."""
         name_node, value_node = node.child_by_field_name("name"), node.child_by_field_name("value")
         name = self.text(name_node) if name_node is not None else "_"
         value = "" if value_node is None else self.expansions.value(value_node, scope)
@@ -276,7 +276,7 @@ class Statements:
         return None
 
     def _test(self, node: Node, scope: ShellScope, feed: PipedInput | None) -> PipedInput | None:
-        """`[ … ]` is `test …`; `[[ … ]]` calculates what it compares as numbers, which may run as code."""
+        """Judges `[ … ]` as `test`; `[[ … ]]` evaluates numeric operands, which may run code."""
         if node.children[0].type == "[":
             self._reading.read("test " + self.text(node)[1:-1], scope)
             return None
@@ -321,7 +321,7 @@ _NODE_JUDGES: dict[str, Callable[[Statements, Node, ShellScope, PipedInput | Non
 
 
 def _chain(node: Node) -> list[tuple[str, Node]] | None:
-    """`a && b || c` as its commands, each with the operator before it; None if it is not whole."""
+    """The commands of `a && b || c`, each with the operator before it; None if the node is incomplete."""
     links: list[tuple[str, Node]] = []
     while node.type == "list":
         children = [child for child in node.children if child.type != "comment"]
@@ -333,7 +333,7 @@ def _chain(node: Node) -> list[tuple[str, Node]] | None:
 
 
 def _flat(node: Node) -> list[Node]:
-    """The node and all below it."""
+    """The node and all its descendants."""
     found, waiting = [], [node]
     while waiting:
         one = waiting.pop()
@@ -343,7 +343,7 @@ def _flat(node: Node) -> list[Node]:
 
 
 def _first_line(text: str, redirects: Sequence[Node]) -> str:
-    """A here-document's text is no part of what is told of its command."""
+    """The command without the text of its here-documents."""
     if any(redirect.type == "heredoc_redirect" for redirect in redirects):
         return text.split("\n", 1)[0]
     return text

@@ -209,7 +209,7 @@ def is_light(env: Mapping[str, str]) -> bool:
 def _load(themes: Themes, name: str) -> tuple[ThemeFile | None, Theme | None, str, str | None]:
     file = themes.named(name)
     if file is None:
-        return None, None, "", f"There is no theme '{name}'. Themes: {', '.join(themes.names)}."
+        return None, None, "", f"Unknown theme '{name}'. Themes: {', '.join(themes.names)}."
     return file, *_read(file)
 
 

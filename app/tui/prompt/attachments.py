@@ -21,10 +21,12 @@ def _image_of(attachment: Attachment, *, resizes: bool) -> Image:
     try:
         data = attachment.data or (read_regular(attachment.path) if attachment.path else b"")
     except OSError as problem:
-        raise Unable(f"{attachment.path}: {problem.strerror or problem}. Take the image out.") from None
+        raise Unable(
+            f"{attachment.path}: {problem.strerror or problem}. Remove the image from the prompt."
+        ) from None
     info = identify(data)
     if info is None:
-        raise Unable(f"{attachment.name} is no image any more. Take it out.")
+        raise Unable(f"{attachment.name} is no longer an image. Remove it from the prompt.")
     ready = prepare(data, info, resizes=resizes)
     if ready.problem:
         raise Unable(f"{attachment.name}: {ready.problem}")

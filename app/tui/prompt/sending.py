@@ -85,7 +85,9 @@ class Sending(msgspec.Struct, frozen=True):
         settings = self.settings().images
         try:
             if attachments and settings.block_images:
-                raise Unable("Images are not sent: images.blockImages is on. Take them out, or change it.")
+                raise Unable(
+                    "Images are blocked (images.blockImages). Remove them, or change it in /settings."
+                )
             images = (
                 await asyncio.to_thread(images_of, attachments, resizes=settings.auto_resize)
                 if attachments

@@ -34,8 +34,8 @@ async def test_without_words_it_is_told_what_they_are_for(tmp_path: Path) -> Non
         await page.ask("")
         await page.hand_over("")
         assert person.heard == [
-            "Put a question behind /btw: it is answered beside the work, and enters nothing.",
-            "Put behind /handoff what the new session is for.",
+            "Usage: /btw QUESTION. It is answered without interrupting the run.",
+            "Usage: /handoff GOAL of the new session.",
         ]
 
 

@@ -62,7 +62,7 @@ async def test_jobs_are_named(play: Play) -> None:
         await page.pin("job1")
         await page.kill("job1")
         assert person.heard == [
-            "job1 goes on when this session is left.",
+            "job1 keeps running when you leave this session.",
             "job1 ends with this session.",
             "job1 is being ended.",
         ]

@@ -23,11 +23,11 @@ async def test_what_there_is_to_know_and_a_restart(tmp_path: Path) -> None:
             await person.sees_soon("idle, 1 cell", "memory", "fathoms", "[1, 2]", "Restart")
             await person.press("r", "e", "s", "t")
             await person.press("enter")
-        assert person.heard[-1] == "The kernel has ended; the next cell begins with nothing."
+        assert person.heard[-1] == "The kernel has stopped; the next cell starts with an empty namespace."
         await page.open("restart")
         assert person.heard[-1] == "No kernel runs."
         await page.open("fly")
-        assert person.warned == ["Say /kernel, /kernel restart, or /kernel run FILE.ipynb [2-5]."]
+        assert person.warned == ["Use /kernel, /kernel restart, or /kernel run FILE.ipynb [2-5]."]
     await scene.session.close()
 
 

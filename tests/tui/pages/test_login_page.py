@@ -67,7 +67,7 @@ async def test_a_key_that_nobody_could_ask_about_is_stored_and_not_called_connec
     credentials: Credentials,
 ) -> None:
     heard = await given_key(credentials, KeyCheck(state="unknown", text="bayou is offline."))
-    assert heard[-1].endswith("nobody could say whether it is good: bayou is offline.")
+    assert heard[-1].endswith("could not be checked: bayou is offline.")
     assert not any("is connected" in text for text in heard)
     assert tuple(credentials.stored()) == ("deepseek",)
 
@@ -75,7 +75,7 @@ async def test_a_key_that_nobody_could_ask_about_is_stored_and_not_called_connec
 async def test_what_a_taken_key_lacks_is_said(credentials: Credentials) -> None:
     heard = await given_key(credentials, KeyCheck(state="accepted", text="Insufficient balance."))
     assert heard[-2:] == [
-        "DeepSeek takes the key, and says: Insufficient balance.",
+        "DeepSeek accepts the key, but reports: Insufficient balance.",
         "DeepSeek is connected. /model chooses one of its models.",
     ]
 

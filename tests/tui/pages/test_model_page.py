@@ -131,7 +131,7 @@ async def test_a_level_is_chosen_for_this_session_or_for_all(tmp_path: Path) -> 
         async with person.asked(models.page.level()):
             await person.press("end", "ctrl+s")
         assert person.kept == {"defaultThinkingLevel": models.choice.levels[-1]}
-        with pytest.raises(Unable, match="/thinking takes one of off, "):
+        with pytest.raises(Unable, match="Levels for /thinking: off, "):
             await models.page.level_named("lots")
 
 

@@ -32,7 +32,7 @@ async def test_it_shows_what_was_taken_and_takes_it_anew(verbs: SessionShell, tm
     )
     async with at_the_keyboard() as person:
         page = _page(verbs, person)
-        assert page.in_a_line() == "Nothing is taken yet: the first command does it."
+        assert page.in_a_line() == "Not read yet: the first command reads it."
         async with person.asked(page.open()):
             await person.sees_soon(
                 "Aliases (1)", "ls -l", "Functions (1)", "greet", "extglob", "1 of its definitions"
@@ -56,7 +56,7 @@ async def test_its_setting_leads_there(verbs: SessionShell, tmp_path: Path) -> N
         page = SettingsPage(in_force, person.ask, {"bash.ownShell": _page(verbs, person)})
         async with person.asked(page.open()):
             await person.press(*"ownShell")
-            await person.sees_soon("Nothing is taken yet")
+            await person.sees_soon("Not read yet")
             await person.press("ctrl+o")
             await person.sees_soon("Your shell, as commands have it", "ls -l")
             await person.press("escape")

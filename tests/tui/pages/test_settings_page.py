@@ -61,7 +61,7 @@ async def test_what_the_project_says_otherwise_counts_for_this_session(paths: Pa
     own.write_text('{"interruptMode": "wait"}')
     in_force = InForce(paths)
     in_force.trust(True)
-    await changed(in_force, "interruptMode", "enter", sees="the project or the command line says otherwise")
+    await changed(in_force, "interruptMode", "enter", sees="the project or the command line overrides it")
     assert said(paths) == {"interruptMode": "immediate"}
 
 
@@ -76,7 +76,7 @@ async def test_what_of_a_value_does_not_count_stands_beside_it(paths: Paths) -> 
         person.asked(SettingsPage(in_force, person.ask).open()),
     ):
         await person.press(*"interceptor.rules")
-        await person.sees_soon("a fault in its file")
+        await person.sees_soon("an error in its file")
         told = "the pattern of rule 1 cannot be read: missing ) at position 1."
         await person.until(lambda: told in " ".join(person.sees.split()))  # behind a place of any length
         await person.press("escape")

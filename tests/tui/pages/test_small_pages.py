@@ -75,7 +75,7 @@ async def test_a_symbol_of_a_map_becomes_a_request_or_a_place() -> None:
         assert person.written == ["read boats/fleet.py:12-13"]
         async with person.asked(page.choose_symbol(MAP)):
             await person.press("ctrl+y")
-        assert person.copied == [("boats/fleet.py:5-9", "the place of the symbol")]
+        assert person.copied == [("boats/fleet.py:5-9", "the symbol's location")]
 
 
 class Keys:

@@ -63,7 +63,7 @@ class BlockPage(msgspec.Struct, frozen=True):
         if picked.action == "choose":
             self.ask_for_lines(block.path, symbol.first_line, symbol.last_line)
         else:
-            self.copy(f"{path}:{symbol.first_line}-{symbol.last_line}", "the place of the symbol")
+            self.copy(f"{path}:{symbol.first_line}-{symbol.last_line}", "the symbol's location")
 
     def ask_for_lines(self, path: str, first: int, last: int) -> None:
         """Writes a request for these lines into the editor."""

@@ -76,7 +76,7 @@ class ContextPage:
         if not isinstance(screen, ContextScreen) or row is None:
             return
         if not row.id.startswith(_LARGE):
-            screen.show_note("only a single large result can be dropped")
+            screen.show_note("only large results can be dropped")
             return
         is_out = await drop_or_restore(self._session, row.id.removeprefix(_LARGE))
         self._contents = context_breakdown(self._session)

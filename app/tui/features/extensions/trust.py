@@ -93,7 +93,7 @@ async def ask_trust(
         return
     is_trusted = chosen.id == "yes"
     if is_trusted and question_for(paths).fingerprint != question.fingerprint:
-        say("It has changed while you read it, so it is not trusted: /trust asks again.")
+        say("It changed while you were reading, so it is not trusted. /trust asks again.")
         return
     try:
         remember(paths, question, is_trusted=is_trusted)

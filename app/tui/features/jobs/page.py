@@ -108,7 +108,7 @@ class JobsPage(msgspec.Struct, frozen=True):
         """`/pin JOB`: pins the job, or unpins it."""
         job = self.session.jobs.get(job_id)
         self.session.jobs.pin(job.id, not job.is_pinned)
-        goes_on = "goes on when this session is left" if job.is_pinned else "ends with this session"
+        goes_on = "keeps running when you leave this session" if job.is_pinned else "ends with this session"
         self.say(f"{job.id} {goes_on}.")
 
     def _rows(self) -> list[ListRow]:

@@ -36,7 +36,7 @@ class KernelPage(msgspec.Struct, frozen=True):
         elif deed == "run" and rest.strip():
             await self._run(rest.strip())
         elif deed:
-            self.say("Say /kernel, /kernel restart, or /kernel run FILE.ipynb [2-5].", NoteKind.WARNING)
+            self.say("Use /kernel, /kernel restart, or /kernel run FILE.ipynb [2-5].", NoteKind.WARNING)
         else:
             await self._show()
 
@@ -52,7 +52,9 @@ class KernelPage(msgspec.Struct, frozen=True):
     async def _restart(self) -> None:
         was_there = await self.cells.restart()
         self.say(
-            "The kernel has ended; the next cell begins with nothing." if was_there else "No kernel runs."
+            "The kernel has stopped; the next cell starts with an empty namespace."
+            if was_there
+            else "No kernel runs."
         )
 
     async def _run(self, words: str) -> None:

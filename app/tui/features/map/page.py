@@ -243,7 +243,7 @@ class MapPage(msgspec.Struct):
             for place, (_, one) in zip(places, found, strict=True)
         ]
         if not rows:
-            self.say(f"{name} is defined nowhere in this repository.")
+            self.say(f"{name} has no definition in this repository.")
         elif len(rows) == 1:
             await self._see(places[0].path, found[0][1].symbol)
         else:
@@ -253,7 +253,7 @@ class MapPage(msgspec.Struct):
     async def uses(self, name: str) -> None:
         found = await self.maps.uses(name)
         if not found:
-            self.say(f"{name} is used nowhere in this repository.")
+            self.say(f"{name} has no uses in this repository.")
             return
         places: dict[str, MapPlace] = {}
         rows: list[ListRow] = []

@@ -54,7 +54,7 @@ class FormPage(msgspec.Struct, frozen=True):
         return await self._filled(form)
 
     async def _page(self, form: AskedForm) -> Answers:
-        host = urlsplit(form.url).hostname or "an address without a host"
+        host = urlsplit(form.url).hostname or "an unknown address"
         text = f"{form.message}\n\nIt wants to open a page at {host}:\n{form.url}"
         said = await self._said(form, text, yes="Open it", no="Do not open it")
         if said != {}:

@@ -129,7 +129,7 @@ class LoginPage(msgspec.Struct, frozen=True):
             )
             return False
         if checked.text:
-            self.say(f"{title} takes the key, and says: {checked.text}", NoteKind.WARNING)
+            self.say(f"{title} accepts the key, but reports: {checked.text}", NoteKind.WARNING)
         return True
 
     async def _wants_account(self, account: SignIn) -> bool | None:

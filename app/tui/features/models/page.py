@@ -28,8 +28,8 @@ LEVEL_WORDS = {
     "low": "a little",
     "medium": "some",
     "high": "much",
-    "xhigh": "very much",
-    "max": "as much as there is",
+    "xhigh": "very high",
+    "max": "maximum",
 }
 
 
@@ -120,7 +120,7 @@ class ModelPage(msgspec.Struct, frozen=True):
         """`/thinking LEVEL`."""
         level = thinking_level(name)
         if level is None:
-            raise Unable(f"/thinking takes one of {', '.join(THINKING_LEVELS)}.")
+            raise Unable(f"Levels for /thinking: {', '.join(THINKING_LEVELS)}.")
         await self.session.models.use_thinking(level)
         self.say(f"Thinking: {self.models.thinking}")
 
@@ -146,7 +146,7 @@ class ModelPage(msgspec.Struct, frozen=True):
         choice.scope = select_scope(chosen, choice.catalogue, choice.credentials) if chosen else ()
         self.keep("enabledModels", chosen or None)
         told = ", ".join(chosen) if chosen else "all that have credentials"
-        self.say(f"The cycle keys go through {told}.")
+        self.say(f"Models to cycle through: {told}.")
 
     def _preview(self, row: ListRow) -> PreviewText:
         provider, _, model_id = row.id.partition("/")

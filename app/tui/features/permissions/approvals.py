@@ -195,7 +195,7 @@ class Approvals(msgspec.Struct):
         """The next mode, for this session. At work, a chord that may have been an Escape loosens nothing."""
         if self.is_busy() and not self.bar.is_intended():
             if self.bar.asked is None:
-                self.say("The same key again takes the next mode.")
+                self.say("Press the same key again for the next mode.")
             return
         now = self.permits.rules.mode
         self.permits.rules.set_mode(MODES[(MODES.index(now) + 1) % len(MODES)])

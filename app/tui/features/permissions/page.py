@@ -111,7 +111,7 @@ class PermissionsPage:
         elif rule.origin == "folder":
             self._permits.rules.forget_here(rule.text)
         else:
-            self._say(f"{rule.text} is the project's: it stands in .bayou/settings.json.", NoteKind.WARNING)
+            self._say(f"{rule.text} is a project rule: change it in .bayou/settings.json.", NoteKind.WARNING)
             return
         self._say(f"Removed: {rule.deed} {rule.text}.")
 

@@ -32,7 +32,7 @@ class SandboxPage(msgspec.Struct, frozen=True):
     def _set(self, setting: str) -> None:
         if setting not in SETTING_WORDS:
             known = ", ".join(SETTING_WORDS)
-            self.say(f"There is no sandbox.mode {setting}. There are: {known}.", NoteKind.WARNING)
+            self.say(f"Unknown sandbox.mode {setting}. Modes: {known}.", NoteKind.WARNING)
             return
         self.keep("sandbox.mode", setting)
         self.say(f"Sandbox {setting}: now {state_line(self.state())}.")

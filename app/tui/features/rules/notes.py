@@ -53,7 +53,7 @@ class NotesPage(msgspec.Struct, frozen=True):
             self.say(str(problem), NoteKind.ERROR)
             return "kept"
         self.reload()
-        self.say(f"Noted in {short_path(file.path, paths.home)}; it counts from the next request on.")
+        self.say(f"Noted in {short_path(file.path, paths.home)}; it applies from the next request on.")
         return "noted"
 
 

@@ -98,7 +98,7 @@ class SessionsPage(msgspec.Struct):
 
     async def clone(self) -> None:
         if await clone_from(self.session, self.session.state.leaf_id):
-            self.say(f"This is a copy now: {self.session.state.file}")
+            self.say(f"Now working in a copy: {self.session.state.file}")
 
     async def rename(self, name: str) -> None:
         """`/name NAME`; without one it is told."""

@@ -45,7 +45,7 @@ class OwnShellPage(msgspec.Struct, frozen=True):
         if not self.verbs.is_wanted:
             return ""
         found = self.verbs.view()
-        return "Nothing is taken yet: the first command does it." if found is None else self._told(found)
+        return "Not read yet: the first command reads it." if found is None else self._told(found)
 
     def _told(self, found: ShellSnapshot) -> str:
         has = [

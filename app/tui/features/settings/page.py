@@ -23,7 +23,7 @@ from widgets.lists.rows import ListRow
 from widgets.screens.common_pickers import ThemeScreen
 from widgets.screens.picker import Picked
 
-_HIDDEN = "the project or the command line says otherwise, so here it counts for this session only"
+_HIDDEN = "the project or the command line overrides it, so it applies to this session only"
 _STILL: dict[Origin, str] = {
     "project": "saved; the project's settings override it",
     "flags": "saved; the command line overrides it",

@@ -50,7 +50,7 @@ class SettingsScreen(PickerScreen):
         Binding("right", "cycle(1)", "Next value", show=False, id="app.settings.next"),
         Binding("left", "cycle(-1)", "Previous value", show=False, id="app.settings.previous"),
         Binding("delete,ctrl+backspace", "reset", "Default", show=False, id="app.settings.reset"),
-        Binding("ctrl+o", "look", "What came of it", show=False, id="app.settings.look", priority=True),
+        Binding("ctrl+o", "look", "Show details", show=False, id="app.settings.look", priority=True),
     ]
 
     class Changed(ScreenRequest["SettingsScreen"]):
@@ -201,7 +201,7 @@ def label_of(key: str) -> str:
 
 def _told_source(setting: SettingRow) -> str:
     if setting.problems:
-        return "a fault in its file"
+        return "an error in its file"
     return setting.source if setting.source != "default" else ""
 
 

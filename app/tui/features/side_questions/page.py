@@ -46,7 +46,7 @@ class SideQuestionsPage:
     async def ask(self, question: str) -> None:
         """Shows the answer while it streams; closing it cancels the request."""
         if not question:
-            self._say("Put a question behind /btw: it is answered beside the work, and enters nothing.")
+            self._say("Usage: /btw QUESTION. It is answered without interrupting the run.")
             return
         answer = _Answer(question, self._session.side_questions.ask)
         try:
@@ -57,7 +57,7 @@ class SideQuestionsPage:
     async def hand_over(self, goal: str) -> None:
         """Written, read and changed, and only then begun."""
         if not goal:
-            self._say("Put behind /handoff what the new session is for.")
+            self._say("Usage: /handoff GOAL of the new session.")
             return
         answer = _Answer(goal, self._session.side_questions.draft_handoff)
         screen = BlockScreen("Handoff to a new session", answer.block)

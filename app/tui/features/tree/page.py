@@ -124,7 +124,7 @@ class TreePage(msgspec.Struct, frozen=True):
                 self.write(data.get("text") or "")
             case "clone":
                 if await clone_from(session, entry_id):
-                    self.say(f"This is a copy now: {session.state.file}")
+                    self.say(f"Now working in a copy: {session.state.file}")
             case "merge":
                 await self._summarised(session.branches.merge(entry_id))
 

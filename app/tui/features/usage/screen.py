@@ -144,7 +144,7 @@ class UsageScreen(PickerScreen):
             choose="look inside",
             current=current,
             note=view.note,
-            empty="nothing was used",
+            empty="no usage yet",
             is_full_height=True,
         )
 

@@ -15,7 +15,7 @@ from bench.table import Row, lines_of
 NOT_SUBJECTS = {"__main__", "table"}
 
 
-_TAKE_FOLDERS = ("first_question", "repository_frames", "repository_index", "repository_maps")
+_SUBJECTS_WITH_FOLDERS = ("first_question", "repository_frames", "repository_index", "repository_maps")
 
 
 def subjects() -> list[str]:
@@ -23,7 +23,7 @@ def subjects() -> list[str]:
     names = sorted(
         module.name for module in pkgutil.iter_modules(bench.__path__) if module.name not in NOT_SUBJECTS
     )
-    return [name for name in names if "def rows(" in _source(name)]
+    return [name for name in names if "def rows(" in _module_text(name)]
 
 
 def main(words: list[str]) -> int:
@@ -48,10 +48,10 @@ def main(words: list[str]) -> int:
 
 def _rows(name: str, clones: list[str]) -> Iterable[Row]:
     module = importlib.import_module(f"bench.{name}")
-    return module.rows(clones) if name in _TAKE_FOLDERS else module.rows()
+    return module.rows(clones) if name in _SUBJECTS_WITH_FOLDERS else module.rows()
 
 
-def _source(name: str) -> str:
+def _module_text(name: str) -> str:
     return (Path(__file__).parent / f"{name}.py").read_text(encoding="utf-8")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench.processes import Terminal, bayou, cpu_seconds, world
+from bench.processes import Terminal, bayou_command, cpu_seconds, temporary_home
 from bench.table import Row
 
 SECONDS = 30
@@ -19,27 +19,29 @@ CHATTY = "while sleep 0.5; do date; done"
 
 def rows() -> Iterator[Row]:
     for size in SIZES:
-        yield from _at_work("that is silent", SILENT, size, "on", "1 %")
-    yield from _at_work("that is silent, nothing moves", SILENT, SIZES[0], "off", "0.5 %")
-    yield from _at_work("that tells two lines a second", CHATTY, SIZES[0], "on", "2 %")
+        yield from _measure_running("that is silent", SILENT, size, "on", "1 %")
+    yield from _measure_running("that is silent, nothing moves", SILENT, SIZES[0], "off", "0.5 %")
+    yield from _measure_running("that tells two lines a second", CHATTY, SIZES[0], "on", "2 %")
 
 
-def _at_work(name: str, command: str, size: tuple[int, int], animations: str, limit: str) -> Iterator[Row]:
-    used, drawn = _measured(command, size, animations)
+def _measure_running(
+    name: str, command: str, size: tuple[int, int], animations: str, limit: str
+) -> Iterator[Row]:
+    used, drawn = _cpu_and_bytes(command, size, animations)
     told = f"a command {name}, {size[0]}x{size[1]}"
     yield Row(name=told, figure=100 * used, unit="% of a core", limit=limit)
     yield Row(name=f"drawn for {told}", figure=drawn, unit="bytes/s")
 
 
-def _measured(command: str, size: tuple[int, int], animations: str) -> tuple[float, float]:
+def _cpu_and_bytes(command: str, size: tuple[int, int], animations: str) -> tuple[float, float]:
     """The share of a core, and bytes for each second."""
-    with world() as (cwd, env):
+    with temporary_home() as (cwd, env):
         own = Path(env["HOME"], ".bayou", "agent")
         own.mkdir(parents=True)
         (own / "settings.json").write_bytes(msgspec.json.encode({"animations": animations}))
-        terminal = Terminal(bayou("--permissions", "full"), cwd, env, size)
+        terminal = Terminal(bayou_command("--permissions", "full"), cwd, env, size)
         try:
-            _rest(terminal)
+            _wait_for_rest(terminal)
             terminal.write(f"run {command}\r".encode())
             terminal.wait_for("◐".encode() if animations == "on" else "●".encode())
             terminal.read_for(4)
@@ -50,7 +52,7 @@ def _measured(command: str, size: tuple[int, int], animations: str) -> tuple[flo
             terminal.close()
 
 
-def _rest(terminal: Terminal) -> None:
+def _wait_for_rest(terminal: Terminal) -> None:
     """Until what is read after the start has been read."""
     terminal.wait_until_quiet(2)
     before = 0.0

@@ -14,7 +14,7 @@ import msgspec
 
 from app.values.entries import CompactionEntry
 from app.values.messages import user_message
-from bench.loop import MODEL, Stage
+from bench.loop import MODEL, BenchSession
 from bench.table import Row
 
 SHORT, LONG = 100, 5_000
@@ -28,7 +28,7 @@ def rows() -> Iterator[Row]:
     figures: dict[int, list[float]] = {SHORT: [], LONG: []}
     for _ in range(REPEAT):
         for entries, found in figures.items():
-            found.append(_seconds(entries))
+            found.append(_seconds_per_event(entries))
     short, long = (min(found) * 1e6 for found in figures.values())
     name = "deciding whether to compact, an event"
     yield Row(name=f"{name}, {SHORT} entries", figure=short, unit="µs CPU", limit="< 1,000 µs")
@@ -40,7 +40,7 @@ def rows() -> Iterator[Row]:
         reference=f"{SHORT} entries",
         limit="< 1,000 µs, <= 1.2x",
     )
-    early, late = (1000 * seconds for seconds in asyncio.run(_turns()))
+    early, late = (1000 * seconds for seconds in asyncio.run(_turn_costs()))
     name = "a turn of a session that is summarised every other turn"
     yield Row(name=f"{name}, turn {EARLY}", figure=early, unit="ms CPU")
     yield Row(
@@ -53,11 +53,11 @@ def rows() -> Iterator[Row]:
     )
 
 
-async def _turns() -> tuple[float, float]:
+async def _turn_costs() -> tuple[float, float]:
     """CPU seconds of a turn early and late, each the median of some."""
     taken: list[float] = []
     with tempfile.TemporaryDirectory() as name:
-        stage = Stage(Path(name), 0)
+        stage = BenchSession(Path(name), 0)
         session = stage.session
         stage.choice.set(msgspec.structs.replace(MODEL, context_window=5_000))
         stage.in_force.set("compaction.reserveTokens", 1_500)
@@ -74,10 +74,10 @@ async def _turns() -> tuple[float, float]:
     return sum(sorted(early)[5:-5]) / (TURNS - 10), sum(sorted(late)[5:-5]) / (TURNS - 10)
 
 
-def _seconds(entries: int) -> float:
+def _seconds_per_event(entries: int) -> float:
     """CPU seconds an event."""
     with tempfile.TemporaryDirectory() as name:
-        parts = Stage(Path(name), entries).parts
+        parts = BenchSession(Path(name), entries).parts
         message = user_message("a word or two")
         gc.collect()
         began = time.process_time()

@@ -11,13 +11,13 @@ from tree_sitter import Node
 
 from tools.edits.dialects.matching import Span
 from tools.edits.syntax import SyntaxChecks, grammar_for
-from tools.filemap.detection import language_of
-from tools.filemap.parsing import grammar_of, parse
+from tools.filemap.detection import detect_language
+from tools.filemap.parsing import load_grammar, parse
 from tools.filemap.watch import Deadline
 
 TESTS = Path(__file__).parent.parent / "tests" / "filemap"
 _CLOSERS = re.compile(r"^[ \t]*(?:[\])}]+[;,]?|end)[ \t]*$", re.MULTILINE)
-_MOST = 120_000
+_MAX_FILE_BYTES = 120_000
 
 
 class CorpusFile:
@@ -40,15 +40,15 @@ def corpus() -> list[CorpusFile]:
         with tarfile.open(TESTS / "evaluation" / f"{archive}.tar.xz") as packed:
             for member in packed.getmembers():
                 file = packed.extractfile(member) if member.isfile() else None
-                if file is not None and member.size < _MOST:
-                    found += _file(member.name, file.read())
+                if file is not None and member.size < _MAX_FILE_BYTES:
+                    found += _corpus_files(member.name, file.read())
     for path in sorted(filter(Path.is_file, (TESTS / "samples").rglob("*"))):
-        found += _file(path.name, path.read_bytes())
+        found += _corpus_files(path.name, path.read_bytes())
     return found
 
 
-def _file(name: str, data: bytes) -> list[CorpusFile]:
-    grammar = grammar_for(language_of(PurePath(name), data[:2000]) or "")
+def _corpus_files(name: str, data: bytes) -> list[CorpusFile]:
+    grammar = grammar_for(detect_language(PurePath(name), data[:2000]) or "")
     try:
         text = data.decode().replace("\r\n", "\n")
     except UnicodeDecodeError:
@@ -56,7 +56,7 @@ def _file(name: str, data: bytes) -> list[CorpusFile]:
     return [CorpusFile(name, text, grammar)] if grammar else []
 
 
-def harmless(file: CorpusFile, count: int, luck: random.Random) -> Iterator[Span]:
+def harmless_edits(file: CorpusFile, count: int, luck: random.Random) -> Iterator[Span]:
     """Statements taken out of blocks that have others, and blank lines between statements."""
     places = _statements(file)
     for _ in range(count if places else 0):
@@ -73,7 +73,7 @@ def harmless(file: CorpusFile, count: int, luck: random.Random) -> Iterator[Span
 def _statements(file: CorpusFile) -> list[tuple[int, int]]:
     """Whole lines of statements that stand beside at least two others of their kind, without errors in them."""
     source = file.text.encode()
-    root = parse(grammar_of(file.grammar), source, Deadline(10)).root_node
+    root = parse(load_grammar(file.grammar), source, Deadline(10)).root_node
     found: list[tuple[int, int]] = []
     waiting = [root]
     while waiting:
@@ -99,9 +99,9 @@ def _is_statement(node: Node) -> bool:
     return node.type.endswith(("_statement", "statement", "_declaration", "_definition", "_item", "rule_set"))
 
 
-def lost_closers(file: CorpusFile, count: int, luck: random.Random) -> Iterator[Span]:
+def closer_removals(file: CorpusFile, count: int, luck: random.Random) -> Iterator[Span]:
     """Lines with nothing but what closes, taken out; not those in texts and comments, which close nothing."""
-    root = parse(grammar_of(file.grammar), file.text.encode(), Deadline(10)).root_node
+    root = parse(load_grammar(file.grammar), file.text.encode(), Deadline(10)).root_node
     places = [match.span() for match in _CLOSERS.finditer(file.text) if _is_code(root, file.text, match)]
     for start, end in luck.sample(places, min(count, len(places))):
         yield Span(start=start, end=min(len(file.text), end + 1), new_text="", strategy="exact")
@@ -113,5 +113,5 @@ def _is_code(root: Node, text: str, closer: re.Match[str]) -> bool:
     return node is None or not any(word in node.type for word in ("string", "comment", "heredoc", "literal"))
 
 
-def languages(files: Sequence[CorpusFile]) -> int:
+def count_languages(files: Sequence[CorpusFile]) -> int:
     return len({file.grammar for file in files})

@@ -10,36 +10,36 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from bench.edit_corpus import CorpusFile, corpus, harmless, languages, lost_closers
+from bench.edit_corpus import CorpusFile, closer_removals, corpus, count_languages, harmless_edits
 from bench.table import Row
 from tools.base import ToolContext, ToolError
 from tools.builtin.structure import ast_edit_tool
-from tools.edits.boundaries import linted
-from tools.edits.dialects.anchors import rows as anchored_rows
+from tools.edits.boundaries import check_edits
+from tools.edits.dialects.anchors import anchored_rows as anchored_rows
 from tools.edits.dialects.matching import Document, Span
 from tools.edits.dialects.replacing import Edit
 from tools.edits.editing import apply_edits
 from tools.edits.shown import NOTHING_SHOWN
-from tools.edits.syntax import NewFlaw, SyntaxChecks, SyntaxOf
+from tools.edits.syntax import FileSyntax, NewFlaw, SyntaxChecks
 from tools.schema import validate_arguments
 from tools.workspace import Workspace
 
-_CLOSED = ("javascript", "typescript", "go", "rust", "java", "python")
+_LANGUAGES_WITH_CLOSERS = ("javascript", "typescript", "go", "rust", "java", "python")
 _LINES = 440_000
 
 
 def rows() -> Iterable[Row]:
-    yield _price_of_the_check()
-    yield from _sureness_of_the_check()
-    yield _price_of_anchors()
+    yield _syntax_check_cost()
+    yield from _syntax_check_accuracy()
+    yield _anchor_cost()
     yield from asyncio.run(_rewrite())
 
 
-def _checked(name: str, text: str) -> SyntaxOf:
+def _syntax_of(name: str, text: str) -> FileSyntax:
     return SyntaxChecks().of(name, text)
 
 
-def _price_of_the_check() -> Row:
+def _syntax_check_cost() -> Row:
     dearer: list[float] = []
     plain: list[float] = []
     for file in [file for file in corpus() if 24_000 < len(file.text) < 40_000]:
@@ -51,7 +51,7 @@ def _price_of_the_check() -> Row:
         without, with_it = (
             _seconds(
                 partial(
-                    apply_edits, file.text.encode(), edit, file.name, NOTHING_SHOWN, partial(_checked, name)
+                    apply_edits, file.text.encode(), edit, file.name, NOTHING_SHOWN, partial(_syntax_of, name)
                 )
             )
             for name in ("", file.name)
@@ -68,22 +68,22 @@ def _price_of_the_check() -> Row:
     )
 
 
-def _sureness_of_the_check() -> Iterable[Row]:
+def _syntax_check_accuracy() -> Iterable[Row]:
     files, luck = corpus(), random.Random(7)
-    found = [file.problems(span) for file in files for span in harmless(file, 34, luck)]
+    found = [file.problems(span) for file in files for span in harmless_edits(file, 34, luck)]
     looked_at = [one for one in found if one is not None]
     yield Row(
-        name=f"false alarms in {len(looked_at):,} harmless edits, {languages(files)} languages",
+        name=f"false alarms in {len(looked_at):,} harmless edits, {count_languages(files)} languages",
         figure=sum(map(bool, looked_at)) / len(looked_at) * 100,
         unit="%",
         limit="0.5 %",
     )
-    yield _doubted(files, luck)
-    for name in _CLOSED:
-        yield _found(name, [file for file in files if file.grammar == name], luck)
+    yield _false_framing_alarms(files, luck)
+    for name in _LANGUAGES_WITH_CLOSERS:
+        yield _accuracy_row(name, [file for file in files if file.grammar == name], luck)
 
 
-def _doubted(files: Sequence[CorpusFile], luck: random.Random) -> Row:
+def _false_framing_alarms(files: Sequence[CorpusFile], luck: random.Random) -> Row:
     """Lines of real files that are put in where they are from: none is framing of a result or a wrong escape."""
     told = count = 0
     for file in files:
@@ -101,7 +101,7 @@ def _doubted(files: Sequence[CorpusFile], luck: random.Random) -> Row:
             try:
                 told += any(
                     "was meant" in note
-                    for note in linted(Document(rest), (span,), Unchecked(), file.name).notes
+                    for note in check_edits(Document(rest), (span,), NoSyntaxCheck(), file.name).notes
                 )
             except ToolError as problem:
                 told += "result" in str(problem) or "their numbers" in str(problem)
@@ -113,18 +113,18 @@ def _doubted(files: Sequence[CorpusFile], luck: random.Random) -> Row:
     )
 
 
-class Unchecked:
+class NoSyntaxCheck:
     """No syntax is looked at."""
 
     is_known = True
-    reads_fences = False
+    accepts_code_fences = False
 
     def new_problems(self, text: str, spans: Sequence[Span]) -> tuple[NewFlaw, ...]:
         return ()
 
 
-def _found(name: str, files: Sequence[CorpusFile], luck: random.Random) -> Row:
-    problems = [file.problems(span) for file in files for span in lost_closers(file, 20, luck)]
+def _accuracy_row(name: str, files: Sequence[CorpusFile], luck: random.Random) -> Row:
+    problems = [file.problems(span) for file in files for span in closer_removals(file, 20, luck)]
     found = [
         one for one in problems if one is not None
     ]  # on a machine that does much else some take too long
@@ -136,7 +136,7 @@ def _found(name: str, files: Sequence[CorpusFile], luck: random.Random) -> Row:
     )
 
 
-def _price_of_anchors() -> Row:
+def _anchor_cost() -> Row:
     texts = [file.text for file in corpus()]
     plain = sum(map(len, texts))
     anchored = sum(len(anchored_rows(text.split("\n"), 1)) for text in texts)

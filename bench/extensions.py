@@ -15,7 +15,7 @@ COUNT = 20
 RUNS = 7
 EVENTS = 20_000
 
-_SMALL = """
+_SMALL_EXTENSION = """
 def extension(api):
     @api.on("tool_call")
     async def check(event, context):
@@ -26,7 +26,7 @@ def extension(api):
         context.ui.notify("hello")
 """
 
-_LOAD = """
+_LOAD_PROGRAM = """
 import asyncio, sys, time
 import app.engine.session, app.resources.settings.settings  # what a session has loaded before its extensions
 from pathlib import Path
@@ -55,10 +55,10 @@ def _loading() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for number in range(COUNT):
-            (folder / f"small_{number}.py").write_text(_SMALL.replace("{n}", str(number)))
+            (folder / f"small_{number}.py").write_text(_SMALL_EXTENSION.replace("{n}", str(number)))
         samples = []
         for _ in range(RUNS):
-            command = [sys.executable, "-P", "-c", _LOAD, str(folder), str(COUNT)]
+            command = [sys.executable, "-P", "-c", _LOAD_PROGRAM, str(folder), str(COUNT)]
             done = subprocess.run(
                 command, capture_output=True, text=True, check=True, cwd=root, env={"PYTHONPATH": str(root)}
             )

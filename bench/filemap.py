@@ -19,14 +19,14 @@ from tree_sitter import Parser
 
 from bench.table import Row
 from tools.filemap.cache import MapCache
-from tools.filemap.detection import language_of
+from tools.filemap.detection import detect_language
 from tools.filemap.languages.registry import is_described, language_named
 from tools.filemap.map import map_file
-from tools.filemap.parsing import grammar_of
+from tools.filemap.parsing import load_grammar
 from tools.filemap.rendering.render import render_map
 
 REPEAT = 5
-_WEIGHINGS = 3
+_MEMORY_RUNS = 3
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 DEADLINE = 60.0
 _GRAMMARS = {"json": "json", "yaml": "yaml", "sql": "sql", "markdown": "markdown", "xml": "xml"}
@@ -152,10 +152,10 @@ def rows() -> Iterator[Row]:
         for path in paths:
             yield from _speed(path)
         for path in paths:
-            yield _longest_hold(path)
+            yield _longest_wait_row(path)
         for path in paths:
             yield from _memory(path)
-        yield from _cached(Path(folder) / "checker.ts", Path(folder) / "cache")
+        yield from _cache_speed(Path(folder) / "checker.ts", Path(folder) / "cache")
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -165,19 +165,19 @@ def _files(folder: Path) -> Iterator[Path]:
         path.write_text(text, encoding="utf-8")
         yield path
     path = folder / "events.json"
-    groups = {f"group{k}": [_event(n) for n in range(600)] for k in range(75)}
+    groups = {f"group{k}": [_sample_event(n) for n in range(600)] for k in range(75)}
     path.write_text(json.dumps(groups, indent=2), encoding="utf-8")
     yield path
 
 
-def _event(number: int) -> dict[str, object]:
+def _sample_event(number: int) -> dict[str, object]:
     return {"id": number, "name": f"event {number}", "tags": ["a", "b"], "size": number / 7}
 
 
 def _speed(path: Path) -> Iterator[Row]:
     source = path.read_bytes()
-    name = language_of(path, source) or ""
-    grammar = grammar_of(language_named(name).grammar if is_described(name) else _GRAMMARS[name])
+    name = detect_language(path, source) or ""
+    grammar = load_grammar(language_named(name).grammar if is_described(name) else _GRAMMARS[name])
     bare = _fastest(lambda: Parser(grammar).parse(source))
     whole = _fastest(lambda: render_map(map_file(path, deadline_seconds=DEADLINE)))
     yield Row(
@@ -190,18 +190,18 @@ def _speed(path: Path) -> Iterator[Row]:
     )
 
 
-def _longest_hold(path: Path) -> Row:
+def _longest_wait_row(path: Path) -> Row:
     """How long another thread waits at most for its turn while a map is made: in time of this process's own, so that
     other programs do not count. The least of several runs."""
     return Row(
         name=f"{path.name}: longest wait of another thread meanwhile",
-        figure=min(_hold(path) for _ in range(REPEAT)) * 1000,
+        figure=min(_longest_wait(path) for _ in range(REPEAT)) * 1000,
         unit="ms",
         limit="25 ms",
     )
 
 
-def _hold(path: Path) -> float:
+def _longest_wait(path: Path) -> float:
     work = threading.Thread(target=lambda: map_file(path, deadline_seconds=DEADLINE))
     longest, before = 0.0, time.process_time()
     work.start()
@@ -220,7 +220,7 @@ def _memory(path: Path) -> Iterator[Row]:
     size = path.stat().st_size
     small = path.with_name("small" + path.suffix)
     small.write_bytes(path.read_bytes()[:20_000])
-    weighed = [_weighed(path, small) for _ in range(_WEIGHINGS)]
+    weighed = [_measure_memory(path, small) for _ in range(_MEMORY_RUNS)]
     yield Row(
         name=f"{path.name}: memory while its map is made and rendered, over its size",
         figure=median(peak for peak, _ in weighed) / size,
@@ -234,11 +234,11 @@ def _memory(path: Path) -> Iterator[Row]:
     )
 
 
-_CHILD = """
+_CHILD_PROGRAM = """
 import sys
 from pathlib import Path
 from tools.filemap.map import map_file
-from tools.memory import give_back_memory
+from tools.memory import trim_heap
 from tools.filemap.rendering.render import render_map
 
 def tell():
@@ -246,34 +246,34 @@ def tell():
     sys.stdin.readline()
 
 render_map(map_file(Path(sys.argv[2])))
-give_back_memory()
+trim_heap()
 tell()
 made = render_map(map_file(Path(sys.argv[1]), deadline_seconds=60))
 tell()
 del made
-give_back_memory()
+trim_heap()
 tell()
 """
 
 
-def _weighed(path: Path, small: Path) -> tuple[int, int]:
+def _measure_memory(path: Path, small: Path) -> tuple[int, int]:
     """The most that was taken, and what was left."""
     here = Path(__file__).resolve().parent.parent
     with subprocess.Popen(
-        [sys.executable, "-P", "-c", _CHILD, str(path), str(small)],
+        [sys.executable, "-P", "-c", _CHILD_PROGRAM, str(path), str(small)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={"PYTHONPATH": str(here)},
     ) as child:  # fmt: skip
         assert child.stdin is not None and child.stdout is not None
         figures = []
         for _ in range(3):
-            figures.append(_most_until_told(child.pid, child.stdout.fileno()))
+            figures.append(_peak_until_done(child.pid, child.stdout.fileno()))
             child.stdin.write(b"\n")
             child.stdin.flush()
     (_, before), (peak, _), (_, left) = figures
     return max(0, peak - before), max(0, left - before)
 
 
-def _most_until_told(pid: int, told: int) -> tuple[int, int]:
+def _peak_until_done(pid: int, told: int) -> tuple[int, int]:
     """The most, and what it is at last."""
     most = 0
     while True:
@@ -286,7 +286,7 @@ def _most_until_told(pid: int, told: int) -> tuple[int, int]:
             return most, now
 
 
-def _cached(path: Path, folder: Path) -> Iterator[Row]:
+def _cache_speed(path: Path, folder: Path) -> Iterator[Row]:
     cache = MapCache(folder)
     made = _fastest(lambda: map_file(path, deadline_seconds=DEADLINE), 1)
     map_file(path, deadline_seconds=DEADLINE, cache=cache)

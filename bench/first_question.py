@@ -21,10 +21,10 @@ from bench.repository_maps import Case, cases_of
 from bench.table import Row
 
 TASKS = int(os.environ.get("BENCH_QUESTIONS", "20"))
-_LOOKS = frozenset(("read", "grep", "find", "ls", "locate", "bash"))
-_EDITS = frozenset(("edit", "write", "ast_edit"))
-_SECONDS = 900
-Way = Literal["off", "auto"]
+_LOOKING_TOOLS = frozenset(("read", "grep", "find", "ls", "locate", "bash"))
+_EDITING_TOOLS = frozenset(("edit", "write", "ast_edit"))
+_TIMEOUT = 900
+FirstQuestionSetting = Literal["off", "auto"]
 
 
 class TaskRun(msgspec.Struct, frozen=True):
@@ -41,14 +41,14 @@ def rows(clones: Sequence[str] = ()) -> Iterator[Row]:
     model = os.environ.get("BENCH_MODEL")
     if not clones or not model:
         return
-    runs: dict[Way, list[tuple[Case, TaskRun]]] = {"off": [], "auto": []}
+    runs: dict[FirstQuestionSetting, list[tuple[Case, TaskRun]]] = {"off": [], "auto": []}
     for clone in clones:
         for case in cases_of(Path(clone), max(1, TASKS // len(clones))):
             for way, done in runs.items():
-                done.append((case, _run(Path(clone), case, way, model)))
+                done.append((case, _run_task(Path(clone), case, way, model)))
     off, auto = ([run for _, run in runs[way]] for way in ("off", "auto"))
-    yield _compared("calls before the first edit", off, auto, lambda run: run.looks, "0.80x")
-    yield _compared("input tokens", off, auto, lambda run: run.input_tokens, "1.00x")
+    yield _comparison_row("calls before the first edit", off, auto, lambda run: run.looks, "0.80x")
+    yield _comparison_row("input tokens", off, auto, lambda run: run.input_tokens, "1.00x")
     right = {way: sum(is_right(case, run) for case, run in done) for way, done in runs.items()}
     yield Row(
         name=f"{len(auto)} tasks: a touched file is edited",
@@ -60,7 +60,7 @@ def rows(clones: Sequence[str] = ()) -> Iterator[Row]:
     )
 
 
-def _compared(name: str, off: Sequence[TaskRun], auto: Sequence[TaskRun], of: Any, limit: str) -> Row:
+def _comparison_row(name: str, off: Sequence[TaskRun], auto: Sequence[TaskRun], of: Any, limit: str) -> Row:
     before, after = sum(map(of, off)), sum(map(of, auto))
     return Row(
         name=f"{len(auto)} tasks: {name}",
@@ -76,7 +76,7 @@ def is_right(case: Case, run: TaskRun) -> bool:
     return any(Path(path).as_posix().endswith(touched) for path in run.edited for touched in case.touched)
 
 
-def _run(clone: Path, case: Case, way: Way, model: str) -> TaskRun:
+def _run_task(clone: Path, case: Case, way: FirstQuestionSetting, model: str) -> TaskRun:
     with tempfile.TemporaryDirectory() as folder:
         tree, home = Path(folder, "tree"), Path(folder, "home")
         subprocess.run(["git", "clone", "-q", "-n", "-s", str(clone), str(tree)], check=True)
@@ -96,13 +96,13 @@ def _run(clone: Path, case: Case, way: Way, model: str) -> TaskRun:
             env={**env, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)},
             capture_output=True,
             text=True,
-            timeout=_SECONDS,
+            timeout=_TIMEOUT,
             check=False,
         )
-        return told_in(done.stdout.splitlines())
+        return parse_run(done.stdout.splitlines())
 
 
-def told_in(lines: Iterable[str]) -> TaskRun:
+def parse_run(lines: Iterable[str]) -> TaskRun:
     """What JSON mode's lines say of a run."""
     looks = tokens = 0
     edited: set[str] = set()
@@ -114,9 +114,9 @@ def told_in(lines: Iterable[str]) -> TaskRun:
         match event.get("type"):
             case "tool_execution_start" if event.get("parentToolCallId") is None:
                 name = event.get("toolName")
-                if name in _EDITS:
+                if name in _EDITING_TOOLS:
                     edited.add(str((event.get("args") or {}).get("path", "")))
-                elif name in _LOOKS and not edited:
+                elif name in _LOOKING_TOOLS and not edited:
                     looks += 1
             case "message_end" if (event.get("message") or {}).get("role") == "assistant":
                 usage = event["message"].get("usage") or {}

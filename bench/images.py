@@ -14,7 +14,7 @@ from PIL import Image
 
 from bench.table import Row
 from bench.transcript_corpus import markdown
-from bench.transcript_stage import Stage, best, cpu, stream_deltas
+from bench.transcript_stage import TranscriptApp, best, cpu, stream_deltas
 from tools.results import ImageBlock
 from widgets.graphics.image_overlay import REST_SECONDS
 from widgets.graphics.image_support import ImageSetting, ImageSupport
@@ -22,13 +22,13 @@ from widgets.graphics.terminal_images import TerminalImages
 from widgets.terminal.terminal_output import OutputDiff
 from widgets.transcript.blocks import Block, UserBlock
 
-WAYS: tuple[ImageSetting, ...] = ("blocks", "kitty", "sixel")
+DRAWING_METHODS: tuple[ImageSetting, ...] = ("blocks", "kitty", "sixel")
 TURNS = 3
 ROWS = 120
 DELTAS = 400
 
 
-class PictureStage(Stage):
+class PictureApp(TranscriptApp):
     def __init__(self, setting: ImageSetting) -> None:
         super().__init__()
         self.written: list[str] = []
@@ -37,7 +37,7 @@ class PictureStage(Stage):
         )
         self.output = OutputDiff(self, self.images.over)
 
-    async def come_to_rest(self) -> None:
+    async def wait_until_drawn(self) -> None:
         """All that is in sight is drawn."""
         self.paint(everything=True)
         await asyncio.gather(*self.transcript.painter.thumbnails.tasks.values())
@@ -57,12 +57,12 @@ def pictures(count: int) -> list[Block]:
 
 
 async def _measured(setting: ImageSetting) -> dict[str, float]:
-    app = PictureStage(setting)
+    app = PictureApp(setting)
     source = markdown(random.Random(3), 200)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         app.transcript.replace_all(pictures(6))
-        await app.come_to_rest()
+        await app.wait_until_drawn()
         app.written.clear()
         before = app.output.bytes_sent
 
@@ -73,12 +73,12 @@ async def _measured(setting: ImageSetting) -> dict[str, float]:
 
         scrolled = cpu(scroll)
         sent = app.output.bytes_sent - before
-        await app.come_to_rest()
+        await app.wait_until_drawn()
         app.transcript.begin_reply("r")
         before, drawn = app.output.bytes_sent, len("".join(app.written))
         streamed = stream_deltas(app, "r", source, DELTAS)
         stream_sent = app.output.bytes_sent - before + len("".join(app.written)) - drawn
-        await app.come_to_rest()
+        await app.wait_until_drawn()
         before, drawn = app.output.bytes_sent, len("".join(app.written))
         await asyncio.sleep(1.0)
         idle = app.output.bytes_sent - before + len("".join(app.written)) - drawn
@@ -92,15 +92,15 @@ async def _measured(setting: ImageSetting) -> dict[str, float]:
 
 
 def rows() -> Iterator[Row]:
-    got: dict[ImageSetting, list[dict[str, float]]] = {way: [] for way in WAYS}
+    got: dict[ImageSetting, list[dict[str, float]]] = {way: [] for way in DRAWING_METHODS}
     for _ in range(TURNS):
-        for way in WAYS:
+        for way in DRAWING_METHODS:
             got[way].append(asyncio.run(_measured(way)))
     figures = {
         way: {name: best([one[name] for one in many]) for name in many[0]} for way, many in got.items()
     }
     blocks = figures["blocks"]
-    for way in WAYS[1:]:
+    for way in DRAWING_METHODS[1:]:
         now = figures[way]
         for name, words, limit in (
             ("scroll", "a row scrolled over images", "≤ 1.5"),

@@ -17,8 +17,10 @@ from tools.kernel.settings import KernelSettings
 from tools.results import ToolResult
 from tools.workspace import Workspace
 
-_HELD = "import threading, queue, socket, asyncio, subprocess, time, re\na, b = socket.socketpair()\n"
-_KINDS = {
+_BLOCKING_SETUP = (
+    "import threading, queue, socket, asyncio, subprocess, time, re\na, b = socket.socketpair()\n"
+)
+_CELL_KINDS = {
     "a loop": "while True: pass",
     "sleep": "time.sleep(99)",
     "a subprocess": "subprocess.run(['sleep', '99'])",
@@ -29,7 +31,7 @@ _KINDS = {
     "a queue": "queue.Queue().get()",
     "an event": "threading.Event().wait()",
 }
-_STUBBORN = {
+_STUBBORN_CELLS = {
     "a sum in C": "sum(range(10 ** 11))",
     "what catches everything": "while True:\n    try: time.sleep(1)\n    except BaseException: pass",
 }
@@ -41,7 +43,7 @@ def rows() -> Iterable[Row]:
         subprocess.run([sys.executable, "-c", "pass"], check=True)
         bare = (time.perf_counter() - started) * 1000
         yield from asyncio.run(_rows(Path(folder), bare))
-        behind = _left_behind(Path(folder))
+        behind = _count_left_processes(Path(folder))
         yield Row(name="kernel: left a second after bayou was killed", figure=behind, unit="", limit="none")
 
 
@@ -49,7 +51,7 @@ def _workspace(folder: Path) -> Workspace:
     async def counting() -> tuple[str | None, bool]:
         return sys.executable, True
 
-    return Workspace(folder, kernel_settings=lambda: KernelSettings(counting=counting))
+    return Workspace(folder, kernel_settings=lambda: KernelSettings(interpreter_choice=counting))
 
 
 async def _cell(workspace: Workspace, code: str) -> ToolResult:
@@ -84,37 +86,42 @@ async def _rows(folder: Path, bare: float) -> list[Row]:
     row("kernel: a cell after that", (time.perf_counter() - started) * 10, "ms", "5 ms")
     view = await workspace.kernel().view()
     row("kernel: memory", (view.memory or 0) / 2**20, "MiB", "15 MiB")
-    before = _ticks(view.pid)
+    before = _cpu_ticks(view.pid)
     await asyncio.sleep(2)
-    row("kernel: CPU while nothing runs", (_ticks(view.pid) - before) / 2 * 100, "%", "0 %")
+    row("kernel: CPU while nothing runs", (_cpu_ticks(view.pid) - before) / 2 * 100, "%", "0 %")
     started = time.perf_counter()
     await _cell(workspace, "for n in range(1_000_000): print('line', n)")
     row("kernel: a million lines", time.perf_counter() - started, "s", "6 s")
-    await _cell(workspace, _HELD)
+    await _cell(workspace, _BLOCKING_SETUP)
     worst = 0.0
-    for code in _KINDS.values():
-        result, seconds = await _interrupted(workspace, folder, code)
+    for code in _CELL_KINDS.values():
+        result, seconds = await _interrupt_cell(workspace, folder, code)
         assert result.text.endswith("state kept."), (code, result.text)
         worst = max(worst, seconds)
-    row(f"kernel: the slowest of {len(_KINDS)} kinds of interrupt, state kept", worst * 1000, "ms", "50 ms")
-    for name, code in _STUBBORN.items():
-        await _cell(workspace, _HELD)
-        result, seconds = await _interrupted(workspace, folder, code)
+    row(
+        f"kernel: the slowest of {len(_CELL_KINDS)} kinds of interrupt, state kept",
+        worst * 1000,
+        "ms",
+        "50 ms",
+    )
+    for name, code in _STUBBORN_CELLS.items():
+        await _cell(workspace, _BLOCKING_SETUP)
+        result, seconds = await _interrupt_cell(workspace, folder, code)
         assert result.text.endswith("state lost."), (code, result.text)
         row(f"kernel: until {name} has ended", seconds, "s", "3.5 s")
     workspace.close()
     return found
 
 
-def _ticks(pid: int | None) -> float:
+def _cpu_ticks(pid: int | None) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def _interrupted(workspace: Workspace, folder: Path, code: str) -> tuple[ToolResult, float]:
+async def _interrupt_cell(workspace: Workspace, folder: Path, code: str) -> tuple[ToolResult, float]:
     flag = folder / "runs"
     running = asyncio.ensure_future(_cell(workspace, f"open({str(flag)!r}, 'w').close()\n{code}"))
-    await asyncio.to_thread(_taken, flag)
+    await asyncio.to_thread(_wait_for_flag, flag)
     await asyncio.sleep(0.2)
     started = time.perf_counter()
     running.cancel()
@@ -122,13 +129,13 @@ async def _interrupted(workspace: Workspace, folder: Path, code: str) -> tuple[T
     return result, time.perf_counter() - started
 
 
-def _taken(flag: Path) -> None:
+def _wait_for_flag(flag: Path) -> None:
     while not flag.exists():
         time.sleep(0.01)
     flag.unlink()
 
 
-_VICTIM = """
+_VICTIM_PROGRAM = """
 import asyncio, sys
 from pathlib import Path
 from bench.kernel import _cell, _workspace
@@ -142,9 +149,11 @@ asyncio.run(main())
 """
 
 
-def _left_behind(folder: Path) -> int:
+def _count_left_processes(folder: Path) -> int:
     victim = subprocess.Popen(
-        [sys.executable, "-c", _VICTIM, str(folder)], stdout=subprocess.PIPE, cwd=Path(__file__).parents[1]
+        [sys.executable, "-c", _VICTIM_PROGRAM, str(folder)],
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[1],
     )
     assert victim.stdout is not None
     pid = int(victim.stdout.readline())

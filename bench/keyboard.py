@@ -28,7 +28,7 @@ STYLES = Path(__file__).parents[1] / "styles"
 FILES = 150_000
 
 
-class Stage(App[None]):
+class BenchApp(App[None]):
     """Nothing but what is measured, in the real styles."""
 
     ENABLE_COMMAND_PALETTE = False
@@ -96,7 +96,7 @@ async def _screens() -> list[Row]:
         ("open the settings", lambda: SettingsScreen(settings), "60 ms"),
     ]
     found = []
-    app = Stage()
+    app = BenchApp()
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         for name, make, limit in cases:
@@ -118,7 +118,7 @@ async def _screens() -> list[Row]:
 async def _keys() -> list[Row]:
     """From a key's command to the painted strips, 99th percentile."""
     found = []
-    app = Stage()
+    app = BenchApp()
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         Garbage().begin()  # as the application does once it stands
@@ -172,13 +172,13 @@ def _percentile(name: str, figures: list[float]) -> Row:
 async def _files() -> list[Row]:
     """A project of 150,000 files as `rg` lists it. How long the event loop is held is what one turn of it costs."""
     with tempfile.TemporaryDirectory() as folder:
-        index = FileIndex(Path(folder), rg=_lister(Path(folder)))
+        index = FileIndex(Path(folder), rg=_listing_program(Path(folder)))
         Garbage().begin()  # as the application does when it has started
-        with _Holds() as reading:
+        with _LoopTurns() as reading:
             await index.refresh()
         assert len(index) >= FILES
         firsts, totals = [], []
-        with _Holds() as searching:
+        with _LoopTurns() as searching:
             for query in ("m", "module_0123", "pkg1h", "view", "zzz", "p200view"):
                 first, total = await _search(index, query)
                 firsts.append(first)
@@ -196,7 +196,7 @@ async def _files() -> list[Row]:
     ]
 
 
-def _lister(folder: Path) -> str:
+def _listing_program(folder: Path) -> str:
     """A program that names as many files as a large project has."""
     listing, program = folder / "listing", folder / "rg"
     with listing.open("w") as file:
@@ -217,14 +217,14 @@ async def _search(index: FileIndex, query: str) -> tuple[float, float]:
     return first * 1000, (time.perf_counter() - begun) * 1000
 
 
-class _Holds:
+class _LoopTurns:
     """What each turn of the event loop costs its thread, whatever else the machine does meanwhile."""
 
     def __init__(self) -> None:
         self._longest = 0.0
         self._run = asyncio.Handle._run
 
-    def __enter__(self) -> "_Holds":
+    def __enter__(self) -> "_LoopTurns":
         run = self._run
 
         def measured(handle: Any) -> None:

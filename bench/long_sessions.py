@@ -19,13 +19,13 @@ from app.values.codec import encode
 from app.values.entries import CompactionEntry, MessageEntry, SessionHeader
 from app.values.messages import AssistantMessage, Message, user_message
 from app.values.usage import Usage
-from bench.oneshot import APIS, MODEL, _card
-from bench.processes import Cost, Terminal, bayou, cpu_seconds, resident_bytes, world
+from bench.oneshot import APIS, MODEL, _model_entry
+from bench.processes import Cost, Terminal, bayou_command, cpu_seconds, resident_bytes, temporary_home
 from bench.processes import median as middle
-from bench.sessions import turn
+from bench.sessions import random_turn
 from bench.table import Row
 from bench.transcript_corpus import conversation, markdown
-from bench.transcript_stage import Stage, cpu, stage, stream_deltas
+from bench.transcript_stage import TranscriptApp, cpu, stream_deltas, transcript_app
 from widgets.transcript.blocks import Prose, ReplyBlock
 from widgets.transcript.searching.finder import Finder
 from widgets.transcript.searching.text_search import Search
@@ -33,27 +33,27 @@ from widgets.transcript.searching.text_search import Search
 SMALL, LARGE = 10, 50_000
 MEGABYTES = (6, 200)
 REPEAT = 3
-_LAST = "the very last words of all"
-_COMPACTED_EVERY = 400
-_POOL = 40
+_LAST_TEXT = "the very last words of all"
+_COMPACTION_INTERVAL = 400
+_MESSAGE_POOL = 40
 
 
 def rows() -> Iterator[Row]:
-    yield from asyncio.run(_in_the_page())
+    yield from asyncio.run(_page_costs())
     yield from asyncio.run(_one_message())
-    with world() as (cwd, env):
+    with temporary_home() as (cwd, env):
         env = {**env, "PI_OFFLINE": "1"}
-        _know_the_model(Path(env["HOME"]))
-        yield from _starts(cwd, env)
+        _write_model_file(Path(env["HOME"]))
+        yield from _start_rows(cwd, env)
         for megabytes in MEGABYTES:
-            yield from _opening(megabytes, cwd, env)
+            yield from _opening_rows(megabytes, cwd, env)
 
 
-async def _in_the_page() -> list[Row]:
+async def _page_costs() -> list[Row]:
     source = markdown(random.Random(3), 1_200)
     found: dict[int, dict[str, float]] = {}
     for count in (SMALL, LARGE):
-        async with stage(0) as app:
+        async with transcript_app(0) as app:
             found[count] = await _measured(app, count, source)
     small, large = found[SMALL], found[LARGE]
     limits = {"stream": "≤ 1.2", "page": "", "resize": ""}
@@ -76,7 +76,7 @@ async def _in_the_page() -> list[Row]:
     return [*rows, found_all, held]
 
 
-async def _measured(app: Stage, count: int, source: str) -> dict[str, float]:
+async def _measured(app: TranscriptApp, count: int, source: str) -> dict[str, float]:
     transcript, got = app.transcript, dict[str, float]()
     transcript.replace_all(conversation(count))
     app.paint()
@@ -86,11 +86,11 @@ async def _measured(app: Stage, count: int, source: str) -> dict[str, float]:
     got["page"] = median(cpu(lambda: (transcript.keyboard.page(-1), app.paint())) for _ in range(30))
     got["resize"] = min(cpu(lambda width=width: transcript.column.resize(width)) for width in (100, 90, 80))
     transcript.column.resize(transcript.viewport.width)
-    got["search"], got["held"] = await _searched(transcript.finder, transcript.overlay.search)
+    got["search"], got["held"] = await _search_cost(transcript.finder, transcript.overlay.search)
     return got
 
 
-async def _searched(finder: Finder, search: Search) -> tuple[float, float]:
+async def _search_cost(finder: Finder, search: Search) -> tuple[float, float]:
     """CPU of all of it, and of the longest turn of the loop meanwhile."""
     longest, began = 0.0, time.process_time()
     finder.begin()
@@ -105,7 +105,7 @@ async def _searched(finder: Finder, search: Search) -> tuple[float, float]:
 async def _one_message() -> list[Row]:
     piece = markdown(random.Random(4), 200)
     text = (piece + "\n\n") * (100_000_000 // len(piece))
-    async with stage(0) as app:
+    async with transcript_app(0) as app:
         transcript = app.transcript
 
         def show() -> None:
@@ -125,23 +125,28 @@ async def _one_message() -> list[Row]:
     ]
 
 
-def _know_the_model(home: Path) -> None:
-    card = {**_card(APIS[0], "http://127.0.0.1:9"), "models": [{"id": MODEL, "contextWindow": 200_000}]}
+def _write_model_file(home: Path) -> None:
+    card = {
+        **_model_entry(APIS[0], "http://127.0.0.1:9"),
+        "models": [{"id": MODEL, "contextWindow": 200_000}],
+    }
     for folder in (".bayou", ".pi"):
         place = home / folder / "agent"
         place.mkdir(parents=True)
         (place / "models.json").write_text(json.dumps({"providers": {"local": card}}))
 
 
-def _starts(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
+def _start_rows(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
     """From disk to the last words, for few and for many messages that were compacted now and then."""
     costs: dict[int, list[Cost]] = {}
     for count in (SMALL, LARGE):
         _write(cwd / f"{count}.jsonl", cwd, count=count)
     for number in range(REPEAT + 1):
         for count in (SMALL, LARGE):
-            cost = _opened(
-                [*bayou(), "--session", str(cwd / f"{count}.jsonl"), "--model", f"local/{MODEL}"], cwd, env
+            cost = _opening_cost(
+                [*bayou_command(), "--session", str(cwd / f"{count}.jsonl"), "--model", f"local/{MODEL}"],
+                cwd,
+                env,
             )
             if number:
                 costs.setdefault(count, []).append(cost)
@@ -156,18 +161,18 @@ def _starts(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
     )
 
 
-def _opening(megabytes: int, cwd: Path, env: dict[str, str]) -> Iterator[Row]:
+def _opening_rows(megabytes: int, cwd: Path, env: dict[str, str]) -> Iterator[Row]:
     path = cwd / f"{megabytes}mb.jsonl"
     _write(path, cwd, megabytes=megabytes)
-    commands = {"bayou": [*bayou(), "--session", str(path), "--model", f"local/{MODEL}"]}
+    commands = {"bayou": [*bayou_command(), "--session", str(path), "--model", f"local/{MODEL}"]}
     if pi := os.environ.get("BENCH_PI"):
         words = ("--session", str(path), "--provider", "local", "--model", MODEL)
         commands["pi"] = [*shlex.split(pi), *words]
     costs: dict[str, list[Cost]] = {program: [] for program in commands}
     for _ in range(REPEAT):
         for program, command in commands.items():
-            costs[program].append(_opened(command, cwd, env))
-    ours = middle(costs["bayou"])
+            costs[program].append(_opening_cost(command, cwd, env))
+    ours = middle(costs["bayou_command"])
     theirs = middle(costs["pi"]) if "pi" in costs else None
     for title, field, unit, scale in (("wall", "wall", "ms", 1000), ("memory", "peak", "MiB", 1 / 2**20)):
         yield Row(
@@ -180,10 +185,10 @@ def _opening(megabytes: int, cwd: Path, env: dict[str, str]) -> Iterator[Row]:
         )
 
 
-def _opened(command: list[str], cwd: Path, env: dict[str, str]) -> Cost:
+def _opening_cost(command: list[str], cwd: Path, env: dict[str, str]) -> Cost:
     terminal = Terminal(command, cwd, env, (100, 30))
     try:
-        wall = terminal.wait_for(_LAST.encode(), timeout=120)
+        wall = terminal.wait_for(_LAST_TEXT.encode(), timeout=120)
         return Cost(wall=wall, cpu=cpu_seconds(terminal.pid), peak=resident_bytes(terminal.pid))
     finally:
         terminal.close()
@@ -191,7 +196,7 @@ def _opened(command: list[str], cwd: Path, env: dict[str, str]) -> Cost:
 
 def _write(path: Path, cwd: Path, *, count: int = 0, megabytes: int = 0) -> None:
     """So many short messages, or so many megabytes of long ones."""
-    pool = [turn(random.Random(number), number) for number in range(_POOL)]
+    pool = [random_turn(random.Random(number), number) for number in range(_MESSAGE_POOL)]
     parent: str | None = None
     size = written = 0
     with path.open("wb") as file:
@@ -207,21 +212,23 @@ def _write(path: Path, cwd: Path, *, count: int = 0, megabytes: int = 0) -> None
         )
         while written < count or size < megabytes * 1_000_000:
             first = None
-            for message in pool[written // 4 % _POOL]:
-                parent = put(MessageEntry(parent_id=parent, message=_fitting(message, short=bool(count))))
+            for message in pool[written // 4 % _MESSAGE_POOL]:
+                parent = put(
+                    MessageEntry(parent_id=parent, message=_resized_message(message, short=bool(count)))
+                )
                 first = first or parent
                 written += 1
-            if count and written % _COMPACTED_EVERY == 0:
+            if count and written % _COMPACTION_INTERVAL == 0:
                 kept = first or ""
                 parent = put(
                     CompactionEntry(
                         parent_id=parent, summary="So far.", first_kept_entry_id=kept, tokens_before=1
                     )
                 )
-        put(MessageEntry(parent_id=parent, message=user_message(_LAST)))
+        put(MessageEntry(parent_id=parent, message=user_message(_LAST_TEXT)))
 
 
-def _fitting(message: Message, *, short: bool) -> Message:
+def _resized_message(message: Message, *, short: bool) -> Message:
     """Answers whose tokens were counted; long texts are ten times as long, or a tenth."""
     if isinstance(message, AssistantMessage):
         message = msgspec.structs.replace(message, usage=Usage(input=1_000, output=100, total_tokens=1_100))

@@ -43,17 +43,17 @@ CALLS = 200
 MANY_CALLS = 10_000
 SHORT, LONG = 10, 5_000
 REPEAT = 7
-MODEL = Model(id="script", name="Script", api="scripted", provider="scripted", context_window=10**9)
-NOTHING = Tool(
-    name="nothing", description="Does nothing.", schema={"type": "object"}, run=lambda *_: _nothing()
+MODEL = Model(id="script", name="ScriptedModel", api="scripted", provider="scripted", context_window=10**9)
+NOOP_TOOL = Tool(
+    name="nothing", description="Does nothing.", schema={"type": "object"}, run=lambda *_: _noop()
 )
 
 
-async def _nothing() -> ToolResult:
+async def _noop() -> ToolResult:
     return text_result("done")
 
 
-class Script:
+class ScriptedModel:
     """A model whose answers cost next to nothing: `calls` turns with one call each, then a text in deltas."""
 
     def __init__(self) -> None:
@@ -77,12 +77,12 @@ class Script:
         stream.emit(TextEnd(content_index=0, content=text))
 
 
-class Stage:
+class BenchSession:
     """A session in a folder, with a conversation of `messages` behind it."""
 
     def __init__(self, folder: Path, messages: int, *, path: Path | None = None) -> None:
         places = SessionPaths(own=folder, cwd=folder)
-        self.script = Script()
+        self.script = ScriptedModel()
         registry = Registry()
         self.in_force = InForce()
         self.choice = ModelChoice(
@@ -93,7 +93,7 @@ class Stage:
         log = SessionLog.open(path) if path else places.new()
         for number in range(messages // 2):
             log.append(MessageEntry(parent_id=None, message=user_message(f"question {number}")))
-            answer = AssistantMessage(content=(Text(text="answer"),), stop_reason="stop", **_MADE_BY)
+            answer = AssistantMessage(content=(Text(text="answer"),), stop_reason="stop", **_MESSAGE_ORIGIN)
             log.append(MessageEntry(parent_id=None, message=answer))
         self.session = Session(
             Dependencies(
@@ -101,7 +101,7 @@ class Stage:
                 places=places,
                 registry=registry,
                 choice=self.choice,
-                toolbox=Toolbox(lambda toolbox: [NOTHING], Workspace(folder)),
+                toolbox=Toolbox(lambda toolbox: [NOOP_TOOL], Workspace(folder)),
                 sections=lambda tools: {"preamble": "A benchmark."},
                 classify=lambda message, model: Failure(is_retryable=False),
                 options=SessionOptions(self.in_force, merges_deltas=False),
@@ -128,7 +128,7 @@ class Stage:
         return time.process_time() - began
 
 
-_MADE_BY: dict[str, Any] = {"api": "scripted", "provider": "scripted", "model": "script"}
+_MESSAGE_ORIGIN: dict[str, Any] = {"api": "scripted", "provider": "scripted", "model": "script"}
 
 
 def rows() -> Iterator[Row]:
@@ -157,7 +157,7 @@ async def _figures(messages: int) -> dict[str, float]:
     found: dict[str, list[float]] = {"delta": [], "call": []}
     for _ in range(REPEAT):
         with tempfile.TemporaryDirectory() as name:
-            stage = Stage(Path(name), messages)
+            stage = BenchSession(Path(name), messages)
             await stage.run(deltas=100, calls=3)
             bare = min([await stage.run() for _ in range(3)])
             stage.heard = 0
@@ -172,7 +172,7 @@ def _memory() -> Iterator[Row]:
     """In a process of its own: what a long run leaves in memory, beside what its messages weigh when read again."""
     root = Path(__file__).resolve().parent.parent
     done = subprocess.run(
-        [sys.executable, "-P", "-c", "import bench.loop; bench.loop.weigh()"],
+        [sys.executable, "-P", "-c", "import bench.loop; bench.loop.measure_memory()"],
         capture_output=True,
         text=True,
         check=True,
@@ -190,7 +190,7 @@ def _memory() -> Iterator[Row]:
     )
 
 
-def weigh() -> None:
+def measure_memory() -> None:
     """Prints the bytes that a run of many calls adds, and those that its session takes when it is opened."""
     import tracemalloc
 
@@ -205,8 +205,8 @@ def weigh() -> None:
         folder = Path(name)
         with asyncio.Runner() as runner:
 
-            async def begun() -> Stage:
-                stage = Stage(folder, 0)
+            async def begun() -> BenchSession:
+                stage = BenchSession(folder, 0)
                 await stage.run(calls=3)
                 return stage
 
@@ -217,8 +217,8 @@ def weigh() -> None:
             runner.run(stage.session.close())
             stage = None
 
-            async def opened() -> Stage:
-                return Stage(folder, 0, path=path)
+            async def opened() -> BenchSession:
+                return BenchSession(folder, 0, path=path)
 
             weight, again = weighed(lambda: runner.run(opened()))
             assert len(again.session.messages) > 2 * MANY_CALLS

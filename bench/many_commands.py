@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.processes import ROOT, Cost, bayou, median, run, world
+from bench.processes import ROOT, Cost, bayou_command, median, run, temporary_home
 from bench.table import Row
 
 COMMANDS = 100
@@ -47,7 +47,7 @@ asyncio.run(main())
 
 
 def rows() -> Iterator[Row]:
-    with world() as (cwd, env), _server() as url:
+    with temporary_home() as (cwd, env), _server() as url:
         env = {**env, "PI_OFFLINE": "1"}
         _fill(cwd, env)
         card = {"baseUrl": f"{url}/v1", "api": "openai-completions", "apiKey": "made-up"}
@@ -59,8 +59,8 @@ def rows() -> Iterator[Row]:
             place.mkdir(parents=True, exist_ok=True)
             (place / "models.json").write_text(models)
         commands = {
-            "bayou": bayou("-p", "--model", "local/m", "go"),
-            "full": bayou("-p", "--model", "local/m", "--permissions", "full", "go"),
+            "bayou": bayou_command("-p", "--model", "local/m", "go"),
+            "full": bayou_command("-p", "--model", "local/m", "--permissions", "full", "go"),
         }
         if pi := os.environ.get("BENCH_PI"):
             commands["pi"] = [*shlex.split(pi), "-p", "--provider", "local", "--model", "m", "go"]
@@ -68,7 +68,7 @@ def rows() -> Iterator[Row]:
         for _ in range(REPEAT):
             for program, command in commands.items():
                 costs[program].append(run(command, cwd, env))
-                _put_back(cwd)
+                _reset_files(cwd)
         middle = {program: median(found) for program, found in costs.items()}
     theirs = middle.get("pi")
     for program, how in (("bayou", "in the sandbox"), ("full", "without a sandbox")):
@@ -94,7 +94,7 @@ def _fill(project: Path, env: dict[str, str]) -> None:
         subprocess.run(["git", *words], cwd=project, env=env, check=True)
 
 
-def _put_back(project: Path) -> None:
+def _reset_files(project: Path) -> None:
     """Every command wrote its file; away with them for the next program."""
     written = sorted(project.glob("out*"))
     if len(written) != COMMANDS:

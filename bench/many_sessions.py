@@ -16,44 +16,44 @@ from app.sessions.library import session_folder
 from app.values.codec import encode
 from app.values.entries import MessageEntry, SessionHeader
 from app.values.messages import Message, user_message
-from bench.processes import Cost, Terminal, bayou, cpu_seconds, median, world
-from bench.sessions import MEGABYTE, turn
+from bench.processes import Cost, Terminal, bayou_command, cpu_seconds, median, temporary_home
+from bench.sessions import MEGABYTE, random_turn
 from bench.startup import PAINTED, SIZE
 from bench.table import Row
 
 SESSIONS = 10_000
 REPEAT = 7
-_POOL = 500
-_NEWEST = "the newest of all of them"
-_WAYS = {
+_MESSAGE_POOL = 500
+_NEWEST_TEXT = "the newest of all of them"
+_START_COMMANDS = {
     "plain": ("a plain start", (), PAINTED, ""),
-    "-c": ("-c", ("-c",), _NEWEST.encode(), "1.3x"),
-    "-r": ("-r, first rows", ("-r",), _NEWEST.encode(), "1.5x"),
+    "-c": ("-c", ("-c",), _NEWEST_TEXT.encode(), "1.3x"),
+    "-r": ("-r, first rows", ("-r",), _NEWEST_TEXT.encode(), "1.5x"),
 }
 
 
 def rows() -> Iterator[Row]:
-    with world() as (cwd, env):
+    with temporary_home() as (cwd, env):
         root = Path(env["HOME"]) / ".bayou" / "agent" / "sessions"
         files = _write(root, cwd)
         made = _indexed(root)
         yield from _starts(root, made, cwd, env)
-        yield _size(made, files)
+        yield _index_size_row(made, files)
 
 
 def _write(root: Path, cwd: Path) -> list[Path]:
     """A turn each; the last one is the newest."""
     chance = random.Random(7)
-    pool = [turn(chance, number) for number in range(_POOL)]
+    pool = [random_turn(chance, number) for number in range(_MESSAGE_POOL)]
     files: list[Path] = []
     for number in range(SESSIONS):
         here = cwd if number % 2 else Path(f"/project{number % 40}")
         path = session_folder(root, here) / f"2026_session-{number:05d}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
-        begin = _NEWEST if number == SESSIONS - 1 else f"question {number}"
+        begin = _NEWEST_TEXT if number == SESSIONS - 1 else f"question {number}"
         lines: list[SessionHeader | MessageEntry] = [
             SessionHeader(id=f"session-{number:05d}", cwd=str(here)),
-            *_chain([user_message(begin), *pool[number % _POOL][1:]]),
+            *_chain([user_message(begin), *pool[number % _MESSAGE_POOL][1:]]),
         ]
         path.write_bytes(b"".join(encode(line) + b"\n" for line in lines))
         files.append(path)
@@ -86,14 +86,14 @@ def _starts(root: Path, made: Path, cwd: Path, env: dict[str, str]) -> Iterator[
     costs: dict[tuple[str, bool], list[Cost]] = {}
     for number in range(REPEAT + 1):
         for is_warm in (True, False):
-            for way, (_, words, shown, _) in _WAYS.items():
+            for way, (_, words, shown, _) in _START_COMMANDS.items():
                 _put_index(root, made if is_warm else None)
-                cost = _started([*bayou(), *words], shown, cwd, env)
+                cost = _start_cost([*bayou_command(), *words], shown, cwd, env)
                 if number:
                     costs.setdefault((way, is_warm), []).append(cost)
     for is_warm in (True, False):
         plain = median(costs["plain", is_warm])
-        for way, (title, _, _, limit) in _WAYS.items():
+        for way, (title, _, _, limit) in _START_COMMANDS.items():
             cost = median(costs[way, is_warm])
             for what, figure, of in (("wall", cost.wall, plain.wall), ("CPU", cost.cpu, plain.cpu)):
                 yield Row(
@@ -113,7 +113,7 @@ def _put_index(root: Path, made: Path | None) -> None:
         shutil.copyfile(made, root / INDEX_NAME)
 
 
-def _started(command: list[str], shown: bytes, cwd: Path, env: dict[str, str]) -> Cost:
+def _start_cost(command: list[str], shown: bytes, cwd: Path, env: dict[str, str]) -> Cost:
     terminal = Terminal(command, cwd, env, SIZE)
     try:
         wall = terminal.wait_for(shown)
@@ -122,7 +122,7 @@ def _started(command: list[str], shown: bytes, cwd: Path, env: dict[str, str]) -
         terminal.close()
 
 
-def _size(made: Path, files: list[Path]) -> Row:
+def _index_size_row(made: Path, files: list[Path]) -> Row:
     size = made.stat().st_size
     said = sum(map(_text_size, files))
     return Row(

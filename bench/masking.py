@@ -24,11 +24,11 @@ def rows() -> Iterable[Row]:
     mask = Mask(
         Marker(b"bench"), known=[KnownValue(f"KEY{n}", one) for n, one in enumerate(values)], as_bytes=True
     )
-    for name, text in (("a log", _log(chance, values)), ("base64", _base64(chance, values))):
+    for name, text in (("a log", _sample_log(chance, values)), ("base64", _base64(chance, values))):
         data = text.encode()[: 1 << 20]
-        read = _best(lambda data=data: _decoded(data))
+        read = _best_cpu_ms(lambda data=data: _decode(data))
         started = time.process_time()
-        missed = _masked(data, mask, values)
+        missed = _count_leaks(data, mask, values)
         cost = (time.process_time() - started) * 1000 / _MEGABYTES
         yield Row(
             name=f"masking {_MEGABYTES} MB of {name}, each MB, CPU (missed: {missed})",
@@ -40,7 +40,7 @@ def rows() -> Iterable[Row]:
         )
 
 
-def _masked(data: bytes, mask: Mask, values: list[str]) -> int:
+def _count_leaks(data: bytes, mask: Mask, values: list[str]) -> int:
     """How often a value comes through, at borders of pieces that are others each time."""
     stream = MaskedStream(lambda: mask)
     missed = 0
@@ -54,7 +54,7 @@ def _masked(data: bytes, mask: Mask, values: list[str]) -> int:
     return missed
 
 
-def _log(chance: random.Random, values: list[str]) -> str:
+def _sample_log(chance: random.Random, values: list[str]) -> str:
     lines = [
         f"2026-11-02 10:{n // 60 % 60:02}:{n % 60:02} INFO app/module_{n % 97}/handler.py: request {n} of "
         f"user {chance.randrange(9999)} took {chance.random():.3f} s"
@@ -71,11 +71,11 @@ def _base64(chance: random.Random, values: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _decoded(data: bytes) -> None:
+def _decode(data: bytes) -> None:
     data.decode().split()
 
 
-def _best(deed: Callable[[], None]) -> float:
+def _best_cpu_ms(deed: Callable[[], None]) -> float:
     """Milliseconds of CPU, the best of five."""
     times: list[float] = []
     for _ in range(5):

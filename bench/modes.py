@@ -9,34 +9,34 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.processes import ROOT, Cost, bayou, median, python, run, world
+from bench.processes import ROOT, Cost, bayou_command, median, python_command, run, temporary_home
 from bench.table import Row
 
-STAGE = str(ROOT / "tests" / "modes" / "extensions" / "stage.py")
+STAGE_EXTENSION = str(ROOT / "tests" / "modes" / "extensions" / "stage.py")
 DELTAS = 4000
 PROMPT = f"deltas {DELTAS}"
 PACE = "3000"
 """Tokens a second: deltas come one by one and are joined where they are joined in earnest."""
 REPEAT = 3
 QUESTIONS = 300
-TOGETHER = 1000
+PARALLEL_QUESTIONS = 1000
 
 
 def rows() -> Iterator[Row]:
-    with world() as (cwd, env):
+    with temporary_home() as (cwd, env):
         yield from _long_answer(cwd, {**env, "STAGE_TOKENS_PER_SECOND": PACE})
         yield from _memory(cwd, env)
-        yield from _own_overhead(cwd, env)
+        yield from _print_overhead(cwd, env)
         yield from asyncio.run(_round_trips(cwd, env))
-        yield from _told_to_stop(cwd, env)
+        yield from _stop_rows(cwd, env)
 
 
 def _long_answer(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
-    words = ("-e", STAGE, "--no-session", PROMPT)
+    words = ("-e", STAGE_EXTENSION, "--no-session", PROMPT)
     commands = {
-        "print": bayou("-p", *words),
-        "json": bayou("--mode", "json", *words),
-        "all": bayou("--mode", "json", "--no-merge-deltas", *words),
+        "print": bayou_command("-p", *words),
+        "json": bayou_command("--mode", "json", *words),
+        "all": bayou_command("--mode", "json", "--no-merge-deltas", *words),
     }
     costs: dict[str, list[Cost]] = {name: [] for name in commands}
     for _ in range(REPEAT):
@@ -73,8 +73,16 @@ def _memory(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
     """Ten times the deltas, as they come."""
     peaks: list[int] = []
     for count in (DELTAS, 10 * DELTAS):
-        words = ("--mode", "json", "--no-merge-deltas", "-e", STAGE, "--no-session", f"deltas {count}")
-        peaks.append(median([run(bayou(*words), cwd, env) for _ in range(REPEAT)]).peak)
+        words = (
+            "--mode",
+            "json",
+            "--no-merge-deltas",
+            "-e",
+            STAGE_EXTENSION,
+            "--no-session",
+            f"deltas {count}",
+        )
+        peaks.append(median([run(bayou_command(*words), cwd, env) for _ in range(REPEAT)]).peak)
     yield Row(
         name=f"{10 * DELTAS:,} deltas as JSON, --no-merge-deltas: peak memory",
         figure=peaks[1] / 2**20,
@@ -88,11 +96,11 @@ def _delta_size(line: dict[str, Any]) -> int:
     return len(line.get("assistantMessageEvent", {}).get("delta", "").encode())
 
 
-def _own_overhead(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
+def _print_overhead(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
     own, other = [], []
     for _ in range(REPEAT):
-        own.append(run(bayou("-p", "--no-session", "help"), cwd, env))
-        other.append(run(python("import httpcore2"), cwd, env))
+        own.append(run(bayou_command("-p", "--no-session", "help"), cwd, env))
+        other.append(run(python_command("import httpcore2"), cwd, env))
     cpu, reference = median(own).cpu, median(other).cpu
     yield Row(
         name="bayou -p beyond importing httpcore2, CPU",
@@ -108,14 +116,14 @@ async def _round_trips(cwd: Path, env: dict[str, str]) -> list[Row]:
     from app.modes.client import RpcClient
 
     paced = {**env, "PYTHONPATH": str(ROOT), "STAGE_TOKENS_PER_SECOND": "2000"}
-    async with RpcClient(cwd=cwd, env=paced, arguments=["-e", STAGE]) as client:
+    async with RpcClient(cwd=cwd, env=paced, arguments=["-e", STAGE_EXTENSION]) as client:
         idle = await _median_trip(client)
         await client.prompt("words 200000")
         streaming = await _median_trip(client)
         assert (await client.get_state())["isStreaming"]
         await client.abort()
         started = time.perf_counter()
-        await asyncio.gather(*(client.get_state() for _ in range(TOGETHER)))
+        await asyncio.gather(*(client.get_state() for _ in range(PARALLEL_QUESTIONS)))
         together = time.perf_counter() - started
     return [
         Row(name="get_state while idle", figure=idle * 1000, unit="ms"),
@@ -127,7 +135,7 @@ async def _round_trips(cwd: Path, env: dict[str, str]) -> list[Row]:
             reference="while idle",
             limit="3 ms",
         ),
-        Row(name=f"{TOGETHER:,} get_state at once", figure=together * 1000, unit="ms"),
+        Row(name=f"{PARALLEL_QUESTIONS:,} get_state at once", figure=together * 1000, unit="ms"),
     ]
 
 
@@ -140,7 +148,7 @@ async def _median_trip(client: Any) -> float:
     return statistics.median(trips)
 
 
-def _told_to_stop(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
+def _stop_rows(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
     """With a command of the model's and one of the person's under way, each with a child in the background."""
     lines = (
         {"type": "prompt", "message": "run (sleep 600 & sleep 601)"},
@@ -150,20 +158,20 @@ def _told_to_stop(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
         seconds: list[float] = []
         for _ in range(REPEAT):
             process = subprocess.Popen(
-                bayou("--mode", "rpc", "--no-session"),
+                bayou_command("--mode", "rpc", "--no-session"),
                 cwd=cwd, env=env,
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             )  # fmt: skip
             assert process.stdin is not None and process.stdout is not None
             process.stdin.write(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
             process.stdin.flush()
-            while sum(name == "sleep" for name in _below(process.pid).values()) < 4:
+            while sum(name == "sleep" for name in _descendants(process.pid).values()) < 4:
                 time.sleep(0.02)
             if not reads:  # more than a pipe holds
                 process.stdin.write(b'{"type":"get_messages"}\n' * 500)
                 process.stdin.flush()
                 time.sleep(0.5)
-            below = _below(process.pid)
+            below = _descendants(process.pid)
             started = time.perf_counter()
             process.terminate()
             if reads:
@@ -183,7 +191,7 @@ def _told_to_stop(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
         )
 
 
-def _below(pid: int) -> dict[int, str]:
+def _descendants(pid: int) -> dict[int, str]:
     """All that a process has started, and what it calls itself."""
     listed = subprocess.run(["ps", "-eo", "pid=,ppid=,comm="], capture_output=True, text=True, check=True)
     rows = [line.split(None, 2) for line in listed.stdout.splitlines()]

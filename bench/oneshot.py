@@ -17,15 +17,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.processes import ROOT, Cost, Terminal, bayou, cpu_seconds, median, python, run, world
-from bench.providers import APIS, resident_kilobytes, wire_of
+from bench.processes import (
+    ROOT,
+    Cost,
+    Terminal,
+    bayou_command,
+    cpu_seconds,
+    median,
+    python_command,
+    run,
+    temporary_home,
+)
+from bench.providers import APIS, resident_kilobytes, sse_events
 from bench.table import Row
 
 REPEAT = 7
-FEW, MANY = 20, 4_000
-MODEL, READY = "made-up-model", "it is there"
+FEW_DELTAS, MANY_DELTAS = 20, 4_000
+MODEL, READY_TEXT = "made-up-model", "it is there"
 TURNS = 10_000
-OFTEN = 2
+COMPACTION_INTERVAL = 2
 WINDOW = 40
 """Turns that are averaged."""
 _WORD = "word and "
@@ -72,27 +82,27 @@ asyncio.run(main())
 
 
 def rows() -> Iterator[Row]:
-    with world() as (cwd, env), tempfile.TemporaryDirectory() as certificates:
+    with temporary_home() as (cwd, env), tempfile.TemporaryDirectory() as certificates:
         env = {**env, "PI_OFFLINE": "1", "NODE_EXTRA_CA_CERTS": f"{certificates}/cert.pem"}
-        _certify(Path(certificates))
+        _make_certificate(Path(certificates))
         for api in APIS:
-            with _server(api, FEW) as url:
-                yield from _compared(f"-p hi, {api}", api, url, ("-p",), cwd, env, "0.6x", "0.36x")
-        with _server(APIS[0], FEW, certificates) as url:
-            yield from _compared("-p hi, over TLS", APIS[0], url, ("-p",), cwd, env, "0.7x", "0.36x")
-        with _server(APIS[0], MANY) as url:
-            yield from _compared(f"-p, {MANY:,} deltas", APIS[0], url, ("-p",), cwd, env, "0.6x", "")
-            yield from _compared(
-                f"JSON mode, {MANY:,} deltas", APIS[0], url, ("--mode", "json"), cwd, env, "0.6x", ""
+            with _server(api, FEW_DELTAS) as url:
+                yield from _compare(f"-p hi, {api}", api, url, ("-p",), cwd, env, "0.6x", "0.36x")
+        with _server(APIS[0], FEW_DELTAS, certificates) as url:
+            yield from _compare("-p hi, over TLS", APIS[0], url, ("-p",), cwd, env, "0.7x", "0.36x")
+        with _server(APIS[0], MANY_DELTAS) as url:
+            yield from _compare(f"-p, {MANY_DELTAS:,} deltas", APIS[0], url, ("-p",), cwd, env, "0.6x", "")
+            yield from _compare(
+                f"JSON mode, {MANY_DELTAS:,} deltas", APIS[0], url, ("--mode", "json"), cwd, env, "0.6x", ""
             )
         for api in APIS:
-            with _server(api, FEW) as url:
+            with _server(api, FEW_DELTAS) as url:
                 yield _idle_memory(api, url, cwd, env)
-        yield from _pages(cwd, env)
+        yield from _first_page_rows(cwd, env)
     yield from _growth()
 
 
-def _compared(
+def _compare(
     name: str,
     api: str,
     url: str,
@@ -102,12 +112,12 @@ def _compared(
     limit: str,
     memory_limit: str,
 ) -> Iterator[Row]:
-    card = _card(api, url)
+    card = _model_entry(api, url)
     for folder in (".bayou", ".pi"):
         place = Path(env["HOME"]) / folder / "agent"
         place.mkdir(parents=True, exist_ok=True)
         (place / "models.json").write_text(json.dumps({"providers": {"local": card}}))
-    commands = {"bayou": bayou(*words, "--model", "local/m", "hi")}
+    commands = {"bayou": bayou_command(*words, "--model", "local/m", "hi")}
     if pi := os.environ.get("BENCH_PI"):
         commands["pi"] = [*shlex.split(pi), *words, "--provider", "local", "--model", "m", "hi"]
     costs: dict[str, list[Cost]] = {program: [] for program in commands}
@@ -115,7 +125,7 @@ def _compared(
         for program, command in commands.items():
             costs[program].append(run(command, cwd, env))
     middle = {program: median(found) for program, found in costs.items()}
-    ours, theirs = middle["bayou"], middle.get("pi")
+    ours, theirs = middle["bayou_command"], middle.get("pi")
     for title, unit, scale, field, most in (
         ("wall", "ms", 1000, "wall", limit if "JSON" not in name else ""),
         ("CPU", "ms", 1000, "cpu", limit),
@@ -131,7 +141,7 @@ def _compared(
         )
     if "json" in words:
         done = subprocess.run(
-            commands["bayou"], cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True
+            commands["bayou_command"], cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True
         )
         yield Row(name=f"{name}: output", figure=len(done.stdout) / 1e6, unit="MB", limit="0.35 MB")
 
@@ -139,10 +149,10 @@ def _compared(
 def _idle_memory(api: str, url: str, cwd: Path, env: dict[str, str]) -> Row:
     """Of the full screen, some time after the first answer."""
     place = Path(env["HOME"]) / ".bayou" / "agent" / "models.json"
-    place.write_text(json.dumps({"providers": {"local": _card(api, url)}}))
+    place.write_text(json.dumps({"providers": {"local": _model_entry(api, url)}}))
     found: list[int] = []
     for _ in range(3):
-        terminal = Terminal(bayou("--no-session", "--model", "local/m", "hi"), cwd, env, (120, 40))
+        terminal = Terminal(bayou_command("--no-session", "--model", "local/m", "hi"), cwd, env, (120, 40))
         try:
             terminal.wait_for(_WORD.strip().encode())
             terminal.read_for(2.0)
@@ -160,19 +170,25 @@ def _idle_memory(api: str, url: str, cwd: Path, env: dict[str, str]) -> Row:
     )
 
 
-def _pages(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
+def _first_page_rows(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
     """The page with the model's name on it, as a person starts it day by day; and what stands there before."""
-    card = {**_card(APIS[0], "http://127.0.0.1:9"), "models": [{"id": MODEL, "contextWindow": 200_000}]}
+    card = {
+        **_model_entry(APIS[0], "http://127.0.0.1:9"),
+        "models": [{"id": MODEL, "contextWindow": 200_000}],
+    }
     for folder in (".bayou", ".pi"):
         (Path(env["HOME"]) / folder / "agent" / "models.json").write_text(
             json.dumps({"providers": {"local": card}})
         )
-    commands = {"bayou": (bayou("--no-session", "--model", f"local/{MODEL}"), MODEL.encode())}
+    commands = {"bayou": (bayou_command("--no-session", "--model", f"local/{MODEL}"), MODEL.encode())}
     if pi := os.environ.get("BENCH_PI"):
         words = ("--provider", "local", "--model", MODEL, "--no-session")
         commands["pi"] = ([*shlex.split(pi), *words], b"Press ctrl+o")
-    commands["textual"] = (python(f"import textual.app; print({READY!r}, flush=True)"), READY.encode())
-    commands["pass"] = (python(f"print({READY!r}, flush=True)"), READY.encode())
+    commands["textual"] = (
+        python_command(f"import textual.app; print({READY_TEXT!r}, flush=True)"),
+        READY_TEXT.encode(),
+    )
+    commands["pass"] = (python_command(f"print({READY_TEXT!r}, flush=True)"), READY_TEXT.encode())
     costs: dict[str, list[Cost]] = {program: [] for program in commands}
     frames: list[float] = []
     for number in range(REPEAT + 1):
@@ -189,7 +205,7 @@ def _pages(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
             finally:
                 terminal.close()
     middle = {program: median(found) for program, found in costs.items()}
-    ours, theirs, textual = middle["bayou"], middle.get("pi"), middle["textual"]
+    ours, theirs, textual = middle["bayou_command"], middle.get("pi"), middle["textual"]
     for title, field in (("wall", "wall"), ("CPU", "cpu")):
         yield Row(
             name=f"page ready: {title}",
@@ -218,12 +234,12 @@ def _pages(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
     )
 
 
-def _card(api: str, url: str) -> dict[str, Any]:
+def _model_entry(api: str, url: str) -> dict[str, Any]:
     base = url if api == "anthropic-messages" else f"{url}/v1"
     return {"baseUrl": base, "api": api, "apiKey": "made-up", "models": [{"id": "m", "contextWindow": 10**9}]}
 
 
-def _certify(folder: Path) -> None:
+def _make_certificate(folder: Path) -> None:
     words = (
         "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
     )
@@ -238,7 +254,7 @@ def _server(
     api: str, count: int, certificates: str = "", *, pause: int = 0, parts: Sequence[bytes] | None = None
 ) -> Iterator[str]:
     """In a process of its own, so that only the program's CPU is counted."""
-    said = [part.decode() for part in (parts or wire_of(api, _WORD))]
+    said = [part.decode() for part in (parts or sse_events(api, _WORD))]
     program = [sys.executable, "-c", _SERVER, json.dumps([*said, count, certificates, pause])]
     process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     try:
@@ -259,7 +275,7 @@ def _growth() -> Iterator[Row]:
             capture_output=True, text=True, check=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
         )  # fmt: skip
         found = json.loads(done.stdout.splitlines()[-1])
-        how = f"compacting every {OFTEN} turns" if compacts else "whole"
+        how = f"compacting every {COMPACTION_INTERVAL} turns" if compacts else "whole"
         first = found["100"]["cpu"]
         for turn, limit in (("100", ""), ("1000", "1.3x"), (str(TURNS), "2x")):
             yield Row(
@@ -298,13 +314,13 @@ async def _measure_turns(url: str, compacts: bool) -> None:
     from app.values.entries import CompactionEntry
     from app.values.events import Event, TurnEnd
     from app.values.models import Model
-    from bench.loop import Stage
+    from bench.loop import BenchSession
 
     marks = {turn - WINDOW: None for turn in (100, 1000, TURNS)} | dict.fromkeys((100, 1000, TURNS))
     found: dict[int, tuple[float, int]] = {}
     seen = 0
     with tempfile.TemporaryDirectory() as name:
-        stage = Stage(Path(name), 0)
+        stage = BenchSession(Path(name), 0)
         session = stage.session
         stage.choice.credentials.use_for_this_run("bench", "made-up")
         stage.choice.set(
@@ -327,7 +343,7 @@ async def _measure_turns(url: str, compacts: bool) -> None:
             seen += 1
             if seen in marks:
                 found[seen] = (time.process_time(), resident_kilobytes())
-            if compacts and seen % OFTEN == 0:
+            if compacts and seen % COMPACTION_INTERVAL == 0:
                 kept = session.log.leaf_id or ""
                 stage.parts.core.conversation.record_state(
                     CompactionEntry(

@@ -15,11 +15,11 @@ from app.permits.place import CommandPlace
 from app.permits.shell.command_line import judge_command
 from bench.table import Row
 
-_DAY = Path(__file__).parent.parent / "tests" / "permits" / "day.txt"
+_DAY_OF_COMMANDS = Path(__file__).parent.parent / "tests" / "permits" / "day.txt"
 
 
 def rows() -> Iterable[Row]:
-    commands = [line.replace("¶", "\n") for line in _DAY.read_text(encoding="utf-8").splitlines()]
+    commands = [line.replace("¶", "\n") for line in _DAY_OF_COMMANDS.read_text(encoding="utf-8").splitlines()]
     here = str(Path.cwd())
     place = CommandPlace(
         workspace=here,
@@ -33,7 +33,7 @@ def rows() -> Iterable[Row]:
         ("1,000 verdicts, CPU", place),
         ("1,000 verdicts, links not followed, CPU", msgspec.structs.replace(place, resolve=os.path.normpath)),
     ):
-        figure = _thousand(commands, where)
+        figure = _cost_per_thousand(commands, where)
         yield Row(
             name=name,
             figure=figure,
@@ -44,12 +44,12 @@ def rows() -> Iterable[Row]:
         )
 
 
-def _thousand(commands: list[str], place: CommandPlace) -> float:
+def _cost_per_thousand(commands: list[str], place: CommandPlace) -> float:
     def once() -> None:
         for command in commands:
             judge_command(command, place)
 
-    return _best(once) / len(commands) * 1000
+    return _best_cpu_ms(once) / len(commands) * 1000
 
 
 def _tokenized(commands: list[str]) -> float:
@@ -61,10 +61,10 @@ def _tokenized(commands: list[str]) -> float:
             except (tokenize.TokenError, SyntaxError):
                 pass
 
-    return _best(once) / len(commands) * 1000
+    return _best_cpu_ms(once) / len(commands) * 1000
 
 
-def _best(deed: Callable[[], None]) -> float:
+def _best_cpu_ms(deed: Callable[[], None]) -> float:
     """Milliseconds of CPU, the best of five."""
     times: list[float] = []
     for _ in range(5):

@@ -19,7 +19,9 @@ from pathlib import Path
 import msgspec
 
 ROOT = Path(__file__).resolve().parent.parent
-_START = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from app.launcher import main; sys.exit(main())"
+_START_PROGRAM = (
+    f"import sys; sys.path.insert(0, {str(ROOT)!r}); from app.launcher import main; sys.exit(main())"
+)
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,18 +32,22 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     peak: int = 0
 
 
-def bayou(*words: str) -> list[str]:
+def bayou_command(*words: str) -> list[str]:
     """The command line: the installed command if there is one beside this Python, else the checkout."""
     installed = Path(sys.executable).with_name("bayou")
-    return [str(installed), *words] if installed.exists() else [sys.executable, "-P", "-c", _START, *words]
+    return (
+        [str(installed), *words]
+        if installed.exists()
+        else [sys.executable, "-P", "-c", _START_PROGRAM, *words]
+    )
 
 
-def python(program: str) -> list[str]:
+def python_command(program: str) -> list[str]:
     return [sys.executable, "-P", "-c", program]
 
 
 @contextmanager
-def world() -> Iterator[tuple[Path, dict[str, str]]]:
+def temporary_home() -> Iterator[tuple[Path, dict[str, str]]]:
     """An empty project, and an environment with an empty home and nothing of the person's."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         home = Path(folder)

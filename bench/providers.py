@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from bench.processes import ROOT, Terminal, bayou, run, world
+from bench.processes import ROOT, Terminal, bayou_command, run, temporary_home
 from bench.table import Row
 
 DELTAS = 5_000
@@ -51,13 +51,13 @@ async def main():
     await server.serve_forever()
 asyncio.run(main())
 """
-_IMPORT = """
+_IMPORT_PROGRAM = """
 import time
 start = time.process_time()
 import app.providers.registry, app.providers.models.catalogue
 print(time.process_time() - start)
 """
-_MEMORY = """
+_MEMORY_PROGRAM = """
 import sys, time
 from app.providers.registry import Registry
 from bench.providers import model_of, resident_kilobytes
@@ -65,7 +65,7 @@ before, start = resident_kilobytes(), time.process_time()
 Registry().warm(model_of(*sys.argv[1:]))
 print(resident_kilobytes() - before, time.process_time() - start)
 """
-_LATENESS = """
+_LATENESS_PROGRAM = """
 import asyncio, sys, time
 from app.providers.registry import Registry
 from bench.providers import model_of
@@ -85,47 +85,47 @@ asyncio.run(main())
 def rows() -> Iterator[Row]:
     yield Row(
         name="import of registry and catalogue, CPU",
-        figure=min(float(_python(_IMPORT)) for _ in range(ROUNDS)) * 1000,
+        figure=min(float(_python(_IMPORT_PROGRAM)) for _ in range(ROUNDS)) * 1000,
         unit="ms",
         limit="60 ms",
     )
     for api in APIS:
         yield from _stream(api)
-    memory, seconds = map(float, _python(_MEMORY, APIS[0], "http").split())
+    memory, seconds = map(float, _python(_MEMORY_PROGRAM, APIS[0], "http").split())
     yield Row(name="sender, resident", figure=memory / 1024, unit="MB", limit="12 MB")
     yield Row(name="sender and certificates, import CPU", figure=seconds * 1000, unit="ms", limit="150 ms")
     for api in APIS[:2]:
-        memory, seconds = map(float, _python(_MEMORY, api, "sdk").split())
+        memory, seconds = map(float, _python(_MEMORY_PROGRAM, api, "sdk").split())
         name = f"SDK of {api}"
         yield Row(name=f"{name}, resident", figure=memory / 1024, unit="MB")
         yield Row(name=f"{name}, import CPU", figure=seconds * 1000, unit="ms")
-        late, worst = map(float, _python(_LATENESS, api, "sdk").split())
+        late, worst = map(float, _python(_LATENESS_PROGRAM, api, "sdk").split())
         yield Row(name=f"{name}, loop late p99 while warming", figure=late * 1000, unit="ms", limit="50 ms")
         yield Row(name=f"{name}, loop late at worst", figure=worst * 1000, unit="ms")
-    yield from _typing_while_warming()
+    yield from _typing_during_import()
     yield from _partial_arguments()
     yield _long_answer()
     yield _printed_answer()
 
 
-def _typing_while_warming() -> Iterator[Row]:
+def _typing_during_import() -> Iterator[Row]:
     """Keys from the first paint on, in the real full screen, until the SDK has long been loaded."""
     for words in (("ANTHROPIC_API_KEY", "anthropic/claude-sonnet-4-5"), ("OPENAI_API_KEY", "openai/gpt-5")):
-        waits = sorted(wait for _ in range(STARTS) for wait in _echoes(*words))
+        waits = sorted(wait for _ in range(STARTS) for wait in _echo_times(*words))
         name = f"keys echo while {words[1].partition('/')[0]}'s SDK loads"
         at = min(len(waits) - 1, int(len(waits) * 0.99))
         yield Row(name=f"{name}, p99 of {len(waits)}", figure=waits[at] * 1000, unit="ms", limit="50 ms")
         yield Row(name=f"{name}, median", figure=waits[len(waits) // 2] * 1000, unit="ms")
 
 
-def _echoes(variable: str, model: str) -> list[float]:
+def _echo_times(variable: str, model: str) -> list[float]:
     waits: list[float] = []
-    with world() as (cwd, env):
+    with temporary_home() as (cwd, env):
         card = Path(env["HOME"]) / ".bayou" / "agent" / "models.json"
         card.parent.mkdir(parents=True)
         provider = {model.partition("/")[0]: {"transport": "sdk"}}
         card.write_text(json.dumps({"providers": provider}))
-        command = bayou("--no-session", "--model", model)
+        command = bayou_command("--no-session", "--model", model)
         terminal = Terminal(command, cwd, {**env, variable: "no-real-key"}, (100, 30))
         try:
             terminal.wait_for(model.partition("/")[2].encode())
@@ -144,7 +144,7 @@ def _echoes(variable: str, model: str) -> list[float]:
 
 
 def _stream(api: str) -> Iterator[Row]:
-    with _server(*wire_of(api, "word and "), DELTAS) as url:
+    with _server(*sse_events(api, "word and "), DELTAS) as url:
         bare, ours = asyncio.run(_cpu(api, url))
     per_thousand = 1000 / DELTAS * 1000
     yield Row(
@@ -199,7 +199,7 @@ async def _cpu(api: str, url: str) -> tuple[float, float]:
     return min(bare), min(ours)
 
 
-def wire_of(api: str, text: str) -> tuple[bytes, bytes, bytes]:
+def sse_events(api: str, text: str) -> tuple[bytes, bytes, bytes]:
     """Beginning, one delta, end."""
 
     def event(data: Any) -> bytes:
@@ -299,8 +299,8 @@ def _best(work: Callable[[], None]) -> float:
 def _long_answer() -> Row:
     """Growth of the peak while 100 MB of text arrive; the finished message alone is as much."""
     text = "x" * 1000
-    with _server(*wire_of("openai-completions", text), MEGABYTES * 1000) as url:
-        growth = float(_python(_LONG, url))
+    with _server(*sse_events("openai-completions", text), MEGABYTES * 1000) as url:
+        growth = float(_python(_LONG_ANSWER_PROGRAM, url))
     return Row(
         name=f"{MEGABYTES} MB of text, growth of the peak",
         figure=growth / 1024,
@@ -313,15 +313,15 @@ def _long_answer() -> Row:
 def _printed_answer() -> Row:
     """The whole program: 100 MB in pieces of 50 KB, recorded in the session and printed."""
     with (
-        world() as (cwd, env),
-        _server(*wire_of("openai-completions", "lorem ips " * 5_000), MEGABYTES * 20) as url,
+        temporary_home() as (cwd, env),
+        _server(*sse_events("openai-completions", "lorem ips " * 5_000), MEGABYTES * 20) as url,
     ):
         folder = Path(env["HOME"]) / ".bayou" / "agent"
         folder.mkdir(parents=True)
         models = [{"id": "m", "contextWindow": 10**9}]
         entry = {"baseUrl": url, "api": "openai-completions", "apiKey": "none", "models": models}
         (folder / "models.json").write_text(json.dumps({"providers": {"mine": entry}}))
-        cost = run(bayou("--model", "mine/m", "-p", "Say it"), cwd, env)
+        cost = run(bayou_command("--model", "mine/m", "-p", "Say it"), cwd, env)
     return Row(
         name=f"{MEGABYTES} MB in pieces of 50 KB, -p, CPU",
         figure=cost.cpu,
@@ -332,7 +332,7 @@ def _printed_answer() -> Row:
     )
 
 
-_LONG = """
+_LONG_ANSWER_PROGRAM = """
 import sys
 from bench.providers import measure_long_answer
 print(measure_long_answer(sys.argv[1]))
@@ -349,7 +349,7 @@ def measure_long_answer(url: str) -> int:
         registry = Registry()
         registry.warm(_model("openai-completions", url))
         before = resident_kilobytes()
-        _forget_peak()
+        _reset_peak()
         asked = Context(messages=(user_message("Hi"),))
         stream = registry.stream(_model("openai-completions", url), asked, StreamOptions())
         async for _ in stream:
@@ -368,7 +368,7 @@ def resident_kilobytes(field: str = "VmRSS") -> int:
     return 0
 
 
-def _forget_peak() -> None:
+def _reset_peak() -> None:
     """The peak begins anew; a child inherits its parent's else."""
     Path("/proc/self/clear_refs").write_text("5")
 

@@ -19,28 +19,28 @@ from pathlib import Path
 import msgspec
 
 from app.resources.paths import Paths
-from bench.processes import Terminal, bayou, cpu_seconds, waited_seconds, world
+from bench.processes import Terminal, bayou_command, cpu_seconds, temporary_home, waited_seconds
 from bench.table import Row
-from tools.repomap.repository import MappedRepository, root_of
+from tools.repomap.repository import MappedRepository, repository_root
 
 _SIZE = (120, 40)
 _ESCAPE, _CLEAR = b"\x1b", b"\x15"
-_ASKED = b"@:zzz"
+_FIRST_QUERY = b"@:zzz"
 """The first question about a symbol has the index made."""
 _TURNS = 40
 _KEYS = 20
 """Of one turn: people type in bursts."""
 _REST_SECONDS = 0.4
 _STREAMED_SECONDS = 1.5
-_BEGUN_SECONDS = 0.7
+_START_SECONDS = 0.7
 _ANSWER = b"help\r"
 _PACE = "60"
 """Tokens each second."""
-_SAME_FRAME = 0.004
+_FRAME_GAP = 0.004
 """What is drawn so soon behind the last is of the same frame."""
 
 
-class Painted(msgspec.Struct, frozen=True):
+class PaintTime(msgspec.Struct, frozen=True):
     """A key until it was seen, or a frame since the one before."""
 
     clock: float
@@ -49,20 +49,20 @@ class Painted(msgspec.Struct, frozen=True):
     """Ready, and without a processor."""
 
 
-Turns = dict[bool, list[Painted]]
+Turns = dict[bool, list[PaintTime]]
 """With an index being made, and without."""
 
 
 def rows(folders: Sequence[str] = ()) -> Iterator[Row]:
     for folder in map(Path, folders):
-        yield from _told(f"{folder.name}: key to paint", _typed(folder))
-        yield from _told(f"{folder.name}: frame to frame of an answer", _streamed(folder))
+        yield from _frame_rows(f"{folder.name}: key to paint", _measure_typing(folder))
+        yield from _frame_rows(f"{folder.name}: frame to frame of an answer", _measure_streaming(folder))
 
 
-def _told(name: str, turns: Turns) -> Iterator[Row]:
+def _frame_rows(name: str, turns: Turns) -> Iterator[Row]:
     still, made = turns[False], turns[True]
     for title, share in (("median", 0.5), ("p95", 0.95), ("p99", 0.99)):
-        before, meanwhile = (_at([one.clock for one in some], share) for some in (still, made))
+        before, meanwhile = (_percentile([one.clock for one in some], share) for some in (still, made))
         yield Row(
             name=f"{name}, {title} of {len(made)} while the index is made",
             figure=1000 * meanwhile,
@@ -89,11 +89,11 @@ def _told(name: str, turns: Turns) -> Iterator[Row]:
     )
 
 
-def _at(values: Sequence[float], share: float) -> float:
+def _percentile(values: Sequence[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
 
 
-class Making:
+class IndexProcesses:
     """The processes that make an index beside a program."""
 
     def __init__(self, program: int, repository: MappedRepository) -> None:
@@ -101,13 +101,13 @@ class Making:
         self._repository = repository
 
     @property
-    def is_going_on(self) -> bool:
-        return not self._repository.is_whole
+    def is_running(self) -> bool:
+        return not self._repository.is_complete
 
-    def halt(self) -> None:
+    def pause(self) -> None:
         self._send(signal.SIGSTOP)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         self._send(signal.SIGCONT)
 
     def _send(self, what: signal.Signals) -> None:
@@ -124,18 +124,18 @@ class Making:
 
 
 @contextmanager
-def _opened(folder: Path) -> Iterator[tuple[Terminal, Making]]:
+def _open_program(folder: Path) -> Iterator[tuple[Terminal, IndexProcesses]]:
     """The page, with an index that has just been begun."""
-    with world() as (_, env):
+    with temporary_home() as (_, env):
         env["BAYOU_OFFLINE_PACE"] = _PACE
-        repository = MappedRepository(root_of(folder), Paths.from_env(env, folder).cache_dir)
-        terminal = Terminal(bayou("--no-session"), folder, env, _SIZE)
-        making = Making(terminal.pid, repository)
+        repository = MappedRepository(repository_root(folder), Paths.from_env(env, folder).cache_dir)
+        terminal = Terminal(bayou_command("--no-session"), folder, env, _SIZE)
+        making = IndexProcesses(terminal.pid, repository)
         try:
             terminal.wait_until_quiet(2)
             terminal.write(_ESCAPE)  # whether the folder is trusted is decided later
             terminal.wait_until_quiet(2)
-            terminal.write(_ASKED)
+            terminal.write(_FIRST_QUERY)
             while not repository.index.exists():
                 terminal.read_for(0.05)
             terminal.write(_ESCAPE)
@@ -144,14 +144,14 @@ def _opened(folder: Path) -> Iterator[tuple[Terminal, Making]]:
             terminal.read_for(0.5)
             yield terminal, making
         finally:
-            making.go_on()
+            making.resume()
             terminal.close()
 
 
-def _typed(folder: Path) -> Turns:
+def _measure_typing(folder: Path) -> Turns:
     """Letters that no escape sequence holds, each another than before."""
     turns: Turns = {True: [], False: []}
-    with _opened(folder) as (terminal, making):
+    with _open_program(folder) as (terminal, making):
         for turn in range(_TURNS):
             is_made = _take_turn(making, turn)
             if is_made is None:
@@ -161,61 +161,61 @@ def _typed(folder: Path) -> Turns:
                 terminal.read_for(0.03)
                 terminal.drawn = b""
                 key = chr(0x430 + (turn * _KEYS + number) % 32).encode()
-                before = _Watch(terminal)
+                before = _Clock(terminal)
                 terminal.started = time.perf_counter()
                 terminal.write(key)
                 terminal.wait_for(key)
-                turns[is_made].append(before.passed())
+                turns[is_made].append(before.elapsed())
             terminal.write(_CLEAR)
     return turns
 
 
-def _streamed(folder: Path) -> Turns:
+def _measure_streaming(folder: Path) -> Turns:
     turns: Turns = {True: [], False: []}
-    with _opened(folder) as (terminal, making):
+    with _open_program(folder) as (terminal, making):
         for turn in range(_TURNS):
             is_made = _take_turn(making, turn)
             if is_made is None:
                 break
             terminal.write(_ANSWER)
-            terminal.read_for(_BEGUN_SECONDS)
+            terminal.read_for(_START_SECONDS)
             turns[is_made] += _frames(terminal)
             terminal.write(_ESCAPE)
             terminal.read_for(_REST_SECONDS)
     return turns
 
 
-def _frames(terminal: Terminal) -> Iterator[Painted]:
+def _frames(terminal: Terminal) -> Iterator[PaintTime]:
     end = time.perf_counter() + _STREAMED_SECONDS
     terminal.wait_for_more()
-    before = _Watch(terminal)
+    before = _Clock(terminal)
     while time.perf_counter() < end:
-        while terminal.read_for(_SAME_FRAME):
+        while terminal.read_for(_FRAME_GAP):
             pass
         terminal.wait_for_more()
-        yield before.passed()
-        before = _Watch(terminal)
+        yield before.elapsed()
+        before = _Clock(terminal)
 
 
-def _take_turn(making: Making, turn: int) -> bool | None:
+def _take_turn(making: IndexProcesses, turn: int) -> bool | None:
     """Whether the index is made in this turn; None: it is done."""
-    if not making.is_going_on:
+    if not making.is_running:
         return None
     is_made = turn % 2 == 0
     if is_made:
-        making.go_on()
+        making.resume()
     else:
-        making.halt()
+        making.pause()
     return is_made
 
 
-class _Watch:
+class _Clock:
     def __init__(self, terminal: Terminal) -> None:
         self._pid = terminal.pid
         self._state = self._now()
 
-    def passed(self) -> Painted:
-        return Painted(*(now - then for now, then in zip(self._now(), self._state, strict=True)))
+    def elapsed(self) -> PaintTime:
+        return PaintTime(*(now - then for now, then in zip(self._now(), self._state, strict=True)))
 
     def _now(self) -> tuple[float, float, float]:
         return time.perf_counter(), cpu_seconds(self._pid), waited_seconds(self._pid)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
-from bench.processes import python
+from bench.processes import python_command
 from bench.table import Row
 from tools.repomap.index.store import IndexStore
 from tools.repomap.repository import MappedRepository
@@ -25,7 +25,7 @@ from tools.repomap.repository import MappedRepository
 _COPIES = 3
 _ROUNDS = 20
 _FIRST_ROUNDS = 5
-_SMALL = 40
+_SMALL_PROJECT_FILES = 40
 """Files of a project whose index is made before its first answer."""
 _QUESTIONS = (
     "the cache directory is not created when the configuration is read from the environment",
@@ -41,7 +41,9 @@ def rows(folders: Sequence[str] = ()) -> Iterator[Row]:
         yield _first_answer(root, "of all these")
         small = Path(made, "small")
         small.mkdir()
-        sources = sorted((Path(__file__).resolve().parent.parent / "tools").rglob("*.py"))[:_SMALL]
+        sources = sorted((Path(__file__).resolve().parent.parent / "tools").rglob("*.py"))[
+            :_SMALL_PROJECT_FILES
+        ]
         for number, source in enumerate(sources):
             shutil.copy2(source, small / f"{number}_{source.name}")
         yield _first_answer(small, f"of {len(sources)}")
@@ -49,9 +51,9 @@ def rows(folders: Sequence[str] = ()) -> Iterator[Row]:
 
 def _measured(root: Path, cache: Path) -> Iterator[Row]:
     repository = MappedRepository(root, cache)
-    before = _processor()
+    before = _cpu_seconds()
     repository.bring_up_to_date(workers=1)
-    spent = _processor() - before
+    spent = _cpu_seconds() - before
     files, sources = _sizes(root, repository.paths())
     name = f"{files:,} files, {sources / 1e6:.0f} MB"
     per = f"{1000 * spent / files:.2f} ms a file"
@@ -79,24 +81,24 @@ def _measured(root: Path, cache: Path) -> Iterator[Row]:
     def ask() -> None:
         repository.map_about(_QUESTIONS[next(places) % len(_QUESTIONS)])
 
-    yield Row(name=f"{name}: warm answer", figure=_each(ask), unit="ms", limit="30")
+    yield Row(name=f"{name}: warm answer", figure=_median_ms(ask), unit="ms", limit="30")
     again()
-    yield Row(name=f"{name}: the sweep before it", figure=_each(again), unit="ms", limit="170 at 16,000")
+    yield Row(name=f"{name}: the sweep before it", figure=_median_ms(again), unit="ms", limit="170 at 16,000")
     with IndexStore(repository.index) as store:
-        found = _each(lambda: store.named(names[next(places) % len(names)]))
+        found = _median_ms(lambda: store.named(names[next(places) % len(names)]))
         yield Row(name=f"{name}: exact lookup", figure=found, unit="ms", limit="1")
     edited = [
         root / path for path in repository.paths() if path.endswith((".py", ".java", ".rs", ".go", ".ts"))
     ][:_ROUNDS]
 
     def edit() -> None:
-        repository.edited(edited[next(places) % len(edited)])
+        repository.note_edit(edited[next(places) % len(edited)])
 
-    yield Row(name=f"{name}: one edit", figure=_each(edit), unit="ms", limit="20")
+    yield Row(name=f"{name}: one edit", figure=_median_ms(edit), unit="ms", limit="20")
     repository.close()
 
 
-_FIRST = """
+_FIRST_ANSWER_PROGRAM = """
 import asyncio, sys, tempfile, time
 from pathlib import Path
 from app.assembly.mapping import hidden_forms
@@ -108,9 +110,9 @@ folder = Path({root!r})
 
 def repository(cwd):
     from tools.repomap.index.hidden import HiddenFiles
-    from tools.repomap.repository import MappedRepository, root_of
+    from tools.repomap.repository import MappedRepository, repository_root
     hidden = HiddenFiles(hidden_forms((), cwd, Path.home()))
-    made = MappedRepository(root_of(cwd), Path(cache), hidden=lambda: hidden)
+    made = MappedRepository(repository_root(cwd), Path(cache), hidden=lambda: hidden)
     return kept.setdefault(cwd, made)
 
 async def ask():
@@ -133,7 +135,7 @@ def _first_answer(root: Path, files: str) -> Row:
     """Of the tool, in a process that has asked nothing before."""
     told: list[tuple[float, str]] = []
     for _ in range(_FIRST_ROUNDS):
-        program = python(_FIRST.format(root=str(root), question=_QUESTIONS[0]))
+        program = python_command(_FIRST_ANSWER_PROGRAM.format(root=str(root), question=_QUESTIONS[0]))
         took, indexed, missing = subprocess.run(
             program, cwd=Path(__file__).parent.parent, env={**os.environ, "PYTHONPATH": "."},
             capture_output=True, text=True, check=True,
@@ -149,17 +151,17 @@ def _first_answer(root: Path, files: str) -> Row:
     )
 
 
-def _each(work: Callable[[], object]) -> float:
+def _median_ms(work: Callable[[], object]) -> float:
     """The median, in milliseconds of the processors."""
     took: list[float] = []
     for _ in range(_ROUNDS):
-        before = _processor()
+        before = _cpu_seconds()
         work()
-        took.append(_processor() - before)
+        took.append(_cpu_seconds() - before)
     return 1000 * median(took)
 
 
-def _processor() -> float:
+def _cpu_seconds() -> float:
     """Of this process and of those that have ended."""
     return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 

@@ -22,23 +22,23 @@ from statistics import median
 import msgspec
 
 from bench.table import Row
-from tools.filemap.detection import language_of
+from tools.filemap.detection import detect_language
 from tools.repomap.index.kinds import kind_of
-from tools.repomap.index.parts import parts_of, question_words
+from tools.repomap.index.parts import question_words, split_words
 from tools.repomap.index.store import IndexStore
-from tools.repomap.ranking import is_sure, question_of, rank
+from tools.repomap.ranking import is_confident, parse_question, rank_files
 from tools.repomap.repository import MappedRepository
-from tools.searching.ripgrep import ALWAYS, bundled_ripgrep
+from tools.searching.ripgrep import DEFAULT_ARGUMENTS, bundled_ripgrep
 
 SEED = 20261123
 QUESTIONS = int(os.environ.get("BENCH_QUESTIONS", "16"))
 """Of each clone."""
-HELD_OUT_ALONE = os.environ.get("BENCH_HELD_OUT", "") == "1"
+ONLY_HELD_OUT = os.environ.get("BENCH_HELD_OUT", "") == "1"
 """Nothing of the older halves is measured."""
-_SHORTEST, _LONGEST = 40, 1500
-_YOUNGEST = 40
+_MIN_QUESTION_CHARS, _MAX_QUESTION_CHARS = 40, 1500
+_SKIPPED_NEWEST_COMMITS = 40
 """Commits that are passed over, so that a run of next month draws the same ones from a clone of then."""
-_Z = 1.96
+_Z_SCORE = 1.96
 _TRAILER = re.compile(
     r"^(?:[\w-]+-by|Co-authored-by|Closes|Fixes|Refs?|See|Issue|PR|Change-Id|Bug)\b.*$", re.I | re.M
 )
@@ -55,63 +55,63 @@ class Case(msgspec.Struct, frozen=True):
     """Of the parent's files: those that were changed."""
 
 
-class Result(msgspec.Struct, frozen=True):
+class CaseResult(msgspec.Struct, frozen=True):
     is_held_out: bool
-    place: int
+    rank: int
     """Of the first touched file, from 0; a large number: it was not found."""
-    by_grep: int
-    by_plain: int
+    grep_rank: int
+    plain_rank: int
     """By BM25 over path and text, and nothing else."""
     has_file: bool
     has_symbol: bool | None
     """None: no symbol was changed."""
     tokens: int
     seconds: float
-    second: tuple[int, ...]
+    later_ranks: tuple[int, ...]
     """Of each touched file, when it is known: the place of another one."""
-    is_sure: bool
+    is_confident: bool
     """Beside a first question this would be told."""
     is_right: bool
     """Then a touched file would be in it."""
 
 
 def rows(clones: Sequence[str] = ()) -> Iterator[Row]:
-    results: list[Result] = []
+    results: list[CaseResult] = []
     for clone in clones:
-        results += _measured(Path(clone))
+        results += _measure_clone(Path(clone))
     if not results:
         return
     for title, some in (("all", results), ("held out", [one for one in results if one.is_held_out])):
-        if title == "held out" or not HELD_OUT_ALONE:
-            yield from _told(title, some)
+        if title == "held out" or not ONLY_HELD_OUT:
+            yield from _result_rows(title, some)
 
 
-def _told(title: str, results: list[Result]) -> Iterator[Row]:
+def _result_rows(title: str, results: list[CaseResult]) -> Iterator[Row]:
     count = len(results)
     for most in (1, 5, 10, 20):
-        ours = [one.place < most for one in results]
-        theirs = _mean([one.by_grep < most for one in results])
-        plain = _mean([one.by_plain < most for one in results])
+        ours = [one.rank < most for one in results]
+        theirs = _mean([one.grep_rank < most for one in results])
+        plain = _mean([one.plain_rank < most for one in results])
         yield Row(
             name=f"{title}: {count} questions, touched file in the first {most}",
             figure=100 * _mean(ours),
             unit="%",
             ratio=_mean(ours) / theirs if theirs else None,
-            reference=f"{_interval(ours)}; grep by words {100 * theirs:.0f}, plain BM25 {100 * plain:.0f}",
+            reference=f"{_confidence_interval(ours)}; grep by words {100 * theirs:.0f}, plain BM25 {100 * plain:.0f}",
             limit="3 points over plain BM25" if most == 10 else "",
         )
     symbols = [one.has_symbol for one in results if one.has_symbol is not None]
-    sure = [one for one in results if one.is_sure]
-    seconds = [_mean([place < 5 for place in one.second]) for one in results if one.second]
+    sure = [one for one in results if one.is_confident]
+    seconds = [_mean([place < 5 for place in one.later_ranks]) for one in results if one.later_ranks]
     for name, found, limit in (
         ("file in 2k tokens", [one.has_file for one in results], "92"),
         (f"changed symbol in 2k tokens ({len(symbols)})", symbols, "80"),
         (f"one file known, another in the first 5 ({len(seconds)})", seconds, "80"),
-        ("sure enough for an aside", [one.is_sure for one in results], ""),
+        ("sure enough for an aside", [one.is_confident for one in results], ""),
         (f"of these asides ({len(sure)}), with a touched file", [one.is_right for one in sure], ""),
     ):
         if found:
-            told = _interval(found)
+            told = _confidence_interval(found)
             yield Row(
                 name=f"{title}: {name}", figure=100 * _mean(found), unit="%", reference=told, limit=limit
             )
@@ -126,18 +126,18 @@ def _mean(found: Sequence[float]) -> float:
     return sum(found) / max(len(found), 1)
 
 
-def _interval(found: Sequence[float]) -> str:
+def _confidence_interval(found: Sequence[float]) -> str:
     """Where the figure of all such questions lies, in 95 of 100 such draws."""
     share, count = _mean(found), len(found)
-    around = 1 + _Z**2 / count
-    middle = (share + _Z**2 / (2 * count)) / around
-    half = _Z * math.sqrt(share * (1 - share) / count + (_Z / (2 * count)) ** 2) / around
+    around = 1 + _Z_SCORE**2 / count
+    middle = (share + _Z_SCORE**2 / (2 * count)) / around
+    half = _Z_SCORE * math.sqrt(share * (1 - share) / count + (_Z_SCORE / (2 * count)) ** 2) / around
     return f"{100 * (middle - half):.0f} to {100 * (middle + half):.0f}"
 
 
-def _measured(clone: Path) -> list[Result]:
+def _measure_clone(clone: Path) -> list[CaseResult]:
     cases = cases_of(clone, QUESTIONS)
-    results: list[Result] = []
+    results: list[CaseResult] = []
     with tempfile.TemporaryDirectory() as folder:
         tree, cache = Path(folder, "tree"), Path(folder, "cache")
         _git(clone, "worktree", "prune")
@@ -145,21 +145,21 @@ def _measured(clone: Path) -> list[Result]:
         repository = MappedRepository(tree, cache, asks_git_at_home=Path.home)
         for place, case in enumerate(cases):
             is_held_out = place >= len(cases) // 2
-            if HELD_OUT_ALONE and not is_held_out:
+            if ONLY_HELD_OUT and not is_held_out:
                 continue
             try:
                 _git(tree, "checkout", "-q", "-f", case.parent)
             except subprocess.CalledProcessError:
                 continue  # a clone that has not all of its history's files
-            _age(tree)
+            _backdate_files(tree)
             problem = repository.bring_up_to_date()
             if problem:
                 raise RuntimeError(problem)
-            results.append(_result(repository, case, is_held_out=is_held_out))
+            results.append(_measure_case(repository, case, is_held_out=is_held_out))
     return results
 
 
-def _age(tree: Path) -> None:
+def _backdate_files(tree: Path) -> None:
     """Files of this second are not believed to stay as they are; those of a checkout are older elsewhere."""
     now = time.time()
     for path in _git(tree, "ls-files", "-z").split("\0"):
@@ -168,17 +168,19 @@ def _age(tree: Path) -> None:
             os.utime(place, (now - 3600, now - 3600))
 
 
-def _result(repository: MappedRepository, case: Case, *, is_held_out: bool) -> Result:
+def _measure_case(repository: MappedRepository, case: Case, *, is_held_out: bool) -> CaseResult:
     began = time.perf_counter()
     answer = repository.map_about(case.question)
     seconds = time.perf_counter() - began
     with IndexStore(repository.index) as store:
-        question = question_of(case.question)
-        places = rank(store, question, most=100_000).places
+        question = parse_question(case.question)
+        places = rank_files(store, question, most=100_000).places
         order = [place.file.path for place in places]
-        sure = is_sure(store, question, places)
+        sure = is_confident(store, question, places)
         second = tuple(
-            _second(repository, store, case, known) for known in case.touched if len(case.touched) > 1
+            _rank_when_known(repository, store, case, known)
+            for known in case.touched
+            if len(case.touched) > 1
         )
     aside = {file.path for file in repository.map_about(case.question, tokens=900).map.files}
     shown = {file.path: file for file in answer.map.files}
@@ -193,26 +195,26 @@ def _result(repository: MappedRepository, case: Case, *, is_held_out: bool) -> R
             path in shown and any((one.name, one.start_line) == (name, line) for one in shown[path].symbols)
             for path, name, line in changed
         )
-    return Result(
+    return CaseResult(
         is_held_out=is_held_out,
-        place=_first(order, case.touched),
-        by_grep=_first(_by_grep(repository.root, case.question), case.touched),
-        by_plain=_first(_by_plain(repository, case.question), case.touched),
+        rank=_first_rank(order, case.touched),
+        grep_rank=_first_rank(_grep_order(repository.root, case.question), case.touched),
+        plain_rank=_first_rank(_plain_bm25_order(repository, case.question), case.touched),
         has_file=any(path in shown for path in case.touched),
         has_symbol=has_symbol,
         tokens=answer.map.tokens,
         seconds=seconds,
-        second=second,
-        is_sure=sure,
+        later_ranks=second,
+        is_confident=sure,
         is_right=not aside.isdisjoint(case.touched),
     )
 
 
-def _second(repository: MappedRepository, store: IndexStore, case: Case, known: str) -> int:
-    question = question_of(case.question)
-    places = rank(store, question, known=(known,), most=1000, read=repository.text_of).places
+def _rank_when_known(repository: MappedRepository, store: IndexStore, case: Case, known: str) -> int:
+    question = parse_question(case.question)
+    places = rank_files(store, question, known=(known,), most=1000, read=repository.text_of).places
     others = [place.file.path for place in places if place.file.path != known]
-    return _first(others, [path for path in case.touched if path != known])
+    return _first_rank(others, [path for path in case.touched if path != known])
 
 
 def _changed_symbols(
@@ -231,16 +233,16 @@ def _changed_symbols(
     return list(found)
 
 
-def _first(order: Sequence[str], touched: Sequence[str]) -> int:
+def _first_rank(order: Sequence[str], touched: Sequence[str]) -> int:
     return min((order.index(path) for path in touched if path in order), default=1_000_000)
 
 
-def _by_grep(root: Path, question: str) -> list[str]:
+def _grep_order(root: Path, question: str) -> list[str]:
     """What an agent's naive grep gives: files by the number of the question's words that stand in them, tests down."""
     counts: dict[str, float] = {}
     for word in question_words(question):
         found = subprocess.run(
-            [bundled_ripgrep() or "rg", *ALWAYS, "-il", "-F", word],
+            [bundled_ripgrep() or "rg", *DEFAULT_ARGUMENTS, "-il", "-F", word],
             cwd=root,
             capture_output=True,
             text=True,
@@ -254,7 +256,7 @@ def _by_grep(root: Path, question: str) -> list[str]:
     return sorted(weighted, key=lambda path: (-weighted[path], path))
 
 
-def _by_plain(repository: MappedRepository, question: str) -> list[str]:
+def _plain_bm25_order(repository: MappedRepository, question: str) -> list[str]:
     """SQLite's own BM25 with its Porter stemmer, over paths and texts with identifiers split."""
     paths = repository.paths()
     with sqlite3.connect(":memory:") as db:
@@ -262,9 +264,9 @@ def _by_plain(repository: MappedRepository, question: str) -> list[str]:
             "create virtual table text using fts5 (path, body, content='', tokenize='porter unicode61')"
         )
         for number, path in enumerate(paths):
-            words = (" ".join(parts_of(text)) for text in (path, repository.text_of(path)))
+            words = (" ".join(split_words(text)) for text in (path, repository.text_of(path)))
             db.execute("insert into text (rowid, path, body) values (?, ?, ?)", (number, *words))
-        asked = " OR ".join(f'"{part}"' for part in dict.fromkeys(parts_of(question))) or '"nothing"'
+        asked = " OR ".join(f'"{part}"' for part in dict.fromkeys(split_words(question))) or '"nothing"'
         found = db.execute(
             "select rowid from text where text match ? order by bm25(text) limit 500", (asked,)
         )
@@ -274,7 +276,12 @@ def _by_plain(repository: MappedRepository, question: str) -> list[str]:
 def cases_of(clone: Path, most: int) -> list[Case]:
     """Drawn from the newest 3,000 commits, oldest first."""
     log = _git(
-        clone, "log", "--no-merges", f"--skip={_YOUNGEST}", "-n3000", "--format=%H%x01%P%x01%an%x01%B%x02"
+        clone,
+        "log",
+        "--no-merges",
+        f"--skip={_SKIPPED_NEWEST_COMMITS}",
+        "-n3000",
+        "--format=%H%x01%P%x01%an%x01%B%x02",
     )
     found: list[Case] = []
     commits = [tuple(entry.strip().split("\x01")) for entry in log.split("\x02") if entry.strip()]
@@ -282,18 +289,18 @@ def cases_of(clone: Path, most: int) -> list[Case]:
     for commit, parent, author, message in commits:
         if len(found) >= most:
             break
-        case = _case(clone, commit, parent, author, message)
+        case = _case_from_commit(clone, commit, parent, author, message)
         if case is not None:
             found.append(case)
     dates = {case.commit: int(_git(clone, "show", "-s", "--format=%ct", case.commit)) for case in found}
     return sorted(found, key=lambda case: dates[case.commit])
 
 
-def _case(clone: Path, commit: str, parent: str, author: str, message: str) -> Case | None:
+def _case_from_commit(clone: Path, commit: str, parent: str, author: str, message: str) -> Case | None:
     if " " in parent or not parent or "bot" in author.lower():
         return None
     question = _LINK.sub("", _TRAILER.sub("", _PREFIX.sub("", message))).strip()
-    if not _SHORTEST <= len(question) <= _LONGEST:
+    if not _MIN_QUESTION_CHARS <= len(question) <= _MAX_QUESTION_CHARS:
         return None
     diff = _git(clone, "diff", "-U0", "--no-renames", "--diff-filter=M", parent, commit)
     lines: dict[str, list[int]] = {}
@@ -304,7 +311,7 @@ def _case(clone: Path, commit: str, parent: str, author: str, message: str) -> C
         elif row.startswith("@@") and path:
             start, _, count = row.split()[1][1:].partition(",")
             lines.setdefault(path, []).extend(range(int(start), int(start) + max(1, int(count or 1))))
-    code = [path for path in lines if kind_of(path, language_of(Path(path), b""), b"") == "code"]
+    code = [path for path in lines if kind_of(path, detect_language(Path(path), b""), b"") == "code"]
     if not 1 <= len(code) <= 3:
         return None
     return Case(commit, parent, question, tuple(code), {path: tuple(lines[path]) for path in code})

@@ -14,7 +14,7 @@ from app.engine.sandbox.sandbox_places import SandboxGrant
 from app.engine.sandbox.sandboxes import Sandboxes
 from app.resources.settings.in_force import InForce
 from bench.table import Row
-from tools.box.abilities import of_this_system
+from tools.box.abilities import system_abilities
 from tools.operations import CommandLine
 from tools.running.process import LocalProcesses
 from tools.workspace import Workspace
@@ -24,9 +24,9 @@ _LIMIT = "8 ms more"
 
 
 def rows() -> Iterable[Row]:
-    of_this_system.cache_clear()
+    system_abilities.cache_clear()
     before = time.perf_counter()
-    step = of_this_system().step
+    step = system_abilities().step
     yield Row(
         name=f"looking at the system ({step})",
         figure=(time.perf_counter() - before) * 1000,
@@ -85,14 +85,14 @@ async def _measured() -> dict[str, list[float]]:
             "in the box of what only reads": lambda: work("open", "read"),
         }
         try:
-            return await _in_turn(kinds)
+            return await _alternate(kinds)
         finally:
             processes.close()
             boxes.close()
             workspace.close()
 
 
-async def _in_turn(kinds: dict[str, Callable[[], Awaitable[None]]]) -> dict[str, list[float]]:
+async def _alternate(kinds: dict[str, Callable[[], Awaitable[None]]]) -> dict[str, list[float]]:
     taken: dict[str, list[float]] = {name: [] for name in kinds}
     for number in range(_REPEAT + 5):
         for name, run in kinds.items():

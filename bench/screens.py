@@ -16,8 +16,8 @@ from app.sessions.library import session_folder
 from app.values.codec import encode
 from app.values.entries import MessageEntry, SessionHeader
 from app.values.messages import Message
-from bench.processes import Terminal, bayou, cpu_seconds, world
-from bench.sessions import turn
+from bench.processes import Terminal, bayou_command, cpu_seconds, temporary_home
+from bench.sessions import random_turn
 from bench.table import Row
 
 SIZE = (120, 40)
@@ -44,9 +44,9 @@ OWN_KEYS = {"app.session.tree": "f7", "app.session.resume": "f8", "app.palette":
 
 
 def rows() -> Iterator[Row]:
-    with world() as (cwd, env):
+    with temporary_home() as (cwd, env):
         session = _fill(Path(env["HOME"]), cwd)
-        terminal = Terminal(bayou("--session", str(session)), cwd, env, SIZE)
+        terminal = Terminal(bayou_command("--session", str(session)), cwd, env, SIZE)
         try:
             terminal.wait_until_quiet(2)
             _wait_until_idle(terminal)
@@ -54,7 +54,7 @@ def rows() -> Iterator[Row]:
                 yield _opening(terminal, name, keys, title)
             yield from _keys("in the editor", _letters(terminal))
             for name, way in ((TREE, UP), (MODEL_LIST, DOWN)):  # from where its cursor stands
-                yield from _keys(f"in {name}", _moves(terminal, *SCREENS[name], way))
+                yield from _keys(f"in {name}", _cursor_moves(terminal, *SCREENS[name], way))
         finally:
             terminal.close()
 
@@ -97,7 +97,7 @@ def _letters(terminal: Terminal) -> list[Paint]:
     return [_paint(terminal, key := chr(0x430 + number % 32).encode(), key) for number in range(KEYS)]
 
 
-def _moves(terminal: Terminal, keys: bytes, title: bytes, way: bytes) -> list[Paint]:
+def _cursor_moves(terminal: Terminal, keys: bytes, title: bytes, way: bytes) -> list[Paint]:
     """There and back, most of it past the edge of what is in sight."""
     terminal.write(b"\x15")  # what was written goes
     terminal.drawn = b""
@@ -156,10 +156,10 @@ def _fill(home: Path, cwd: Path) -> Path:
     folder.mkdir(parents=True)
     chance = random.Random(5)
     for number in range(SESSIONS):
-        messages = [message for part in range(2) for message in turn(chance, part)]
+        messages = [message for part in range(2) for message in random_turn(chance, part)]
         _write(folder / f"2026-01-01T00-00-00-000Z_session-{number:05d}.jsonl", cwd, messages, 1)
     long = folder / "2026-01-02T00-00-00-000Z_long.jsonl"
-    messages = [message for part in range(ENTRIES // 4) for message in turn(chance, part)]
+    messages = [message for part in range(ENTRIES // 4) for message in random_turn(chance, part)]
     _write(long, cwd, messages, 50)
     return long
 

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import msgspec
 
-from bench.modes import STAGE
+from bench.modes import STAGE_EXTENSION
 from bench.processes import (
     ROOT,
     Cost,
     Terminal,
-    bayou,
+    bayou_command,
     cpu_seconds,
     median,
     proportional_bytes,
     resident_bytes,
     run,
-    world,
+    temporary_home,
 )
 from bench.startup import PAINTED, SIZE
 from bench.table import Row
@@ -42,14 +42,14 @@ class _Idle(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rows() -> Iterator[Row]:
-    with world() as without, world() as with_five:
-        _know(*with_five)
+    with temporary_home() as without, temporary_home() as with_five:
+        _cache_manifests(*with_five)
         yield from _idle(without, with_five)
         yield from _one_call(*with_five)
         yield from _keys(*with_five)
 
 
-def _know(cwd: Path, env: dict[str, str]) -> None:
+def _cache_manifests(cwd: Path, env: dict[str, str]) -> None:
     """Five servers that have been asked once."""
     entry = {"command": sys.executable, "args": [SERVER]}
     written = {f"server{number}": {**entry, "description": f"the {number}th"} for number in range(SERVERS)}
@@ -57,7 +57,7 @@ def _know(cwd: Path, env: dict[str, str]) -> None:
     agent = Path(env["HOME"]) / ".bayou" / "agent"
     agent.mkdir(parents=True)
     (agent / "mcp.json").write_text(json.dumps({"mcpServers": written}))
-    run(bayou("mcp", "test"), cwd, env)
+    run(bayou_command("mcp", "test"), cwd, env)
 
 
 def _idle(without: tuple[Path, dict[str, str]], with_five: tuple[Path, dict[str, str]]) -> Iterator[Row]:
@@ -104,7 +104,7 @@ def _idle(without: tuple[Path, dict[str, str]], with_five: tuple[Path, dict[str,
 
 
 def _started(cwd: Path, env: dict[str, str]) -> _Idle:
-    terminal = Terminal(bayou("--no-session"), cwd, env, SIZE)
+    terminal = Terminal(bayou_command("--no-session"), cwd, env, SIZE)
     try:
         wall = terminal.wait_for(PAINTED)
         paint = Cost(wall=wall, cpu=cpu_seconds(terminal.pid))
@@ -125,11 +125,13 @@ def _one_call(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
     grown: dict[str, list[float]] = {"resident": [], "proportional": []}
     base = 0.0
     for _ in range(REPEAT):
-        terminal = Terminal(bayou("--no-session", "--permissions", "full", "-e", STAGE), cwd, env, SIZE)
+        terminal = Terminal(
+            bayou_command("--no-session", "--permissions", "full", "-e", STAGE_EXTENSION), cwd, env, SIZE
+        )
         try:
-            _ask(terminal, b"call ls", b"Done.")
+            _send_and_wait(terminal, b"call ls", b"Done.")
             before = resident_bytes(terminal.pid), proportional_bytes(terminal.pid)
-            _ask(terminal, b"call mcp__server0__structured", b"Done.")
+            _send_and_wait(terminal, b"call mcp__server0__structured", b"Done.")
             after = resident_bytes(terminal.pid), proportional_bytes(terminal.pid)
         finally:
             terminal.close()
@@ -146,7 +148,7 @@ def _one_call(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
         )
 
 
-def _ask(terminal: Terminal, words: bytes, answer: bytes) -> None:
+def _send_and_wait(terminal: Terminal, words: bytes, answer: bytes) -> None:
     terminal.wait_for(b"script")
     terminal.wait_until_quiet(QUIET_SECONDS)
     terminal.write(words)
@@ -161,15 +163,15 @@ def _keys(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
     """From a key to what it draws, in the seconds after a first contact began and in a quiet session."""
     loading, quiet = list[float](), list[float]()
     for _ in range(3):
-        terminal = Terminal(bayou("--no-session"), cwd, env, SIZE)
+        terminal = Terminal(bayou_command("--no-session"), cwd, env, SIZE)
         try:
             terminal.wait_for(PAINTED)
             terminal.wait_until_quiet(QUIET_SECONDS)
-            quiet += _echoes(terminal, KEYS // 4)
+            quiet += _echo_times(terminal, KEYS // 4)
             terminal.write(b"\x15/mcp restart server0\r")
             terminal.wait_until_quiet(0.5)
             terminal.write(b"/mcp test server0\r")
-            loading += _echoes(terminal, KEYS)
+            loading += _echo_times(terminal, KEYS)
         finally:
             terminal.close()
     yield Row(
@@ -182,7 +184,7 @@ def _keys(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
     )
 
 
-def _echoes(terminal: Terminal, count: int) -> list[float]:
+def _echo_times(terminal: Terminal, count: int) -> list[float]:
     found: list[float] = []
     for number in range(count):
         begun = time.perf_counter()

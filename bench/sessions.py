@@ -29,7 +29,7 @@ ENTRIES = 20_000
 MEGABYTE = 1_000_000
 
 
-def best(work: Callable[[], object], repeat: int = 5) -> float:
+def fastest(work: Callable[[], object], repeat: int = 5) -> float:
     """Seconds of the fastest of several runs; what the run made is freed outside of them."""
     found = []
     for _ in range(repeat):
@@ -41,22 +41,24 @@ def best(work: Callable[[], object], repeat: int = 5) -> float:
     return min(found)
 
 
-def text(chance: random.Random, size: int) -> str:
+def random_text(chance: random.Random, size: int) -> str:
     return " ".join(f"word{chance.randrange(3000)}" for _ in range(size // 8))
 
 
-def turn(chance: random.Random, number: int) -> list[Message]:
+def random_turn(chance: random.Random, number: int) -> list[Message]:
     """A prompt, a call, its result, an answer: about eleven kilobytes."""
     call = ToolCall(id=f"call{number}", name="bash", arguments={"command": "ls -l"})
-    asked = (Thinking(thinking=text(chance, 500)), Text(text=text(chance, 600)), call)
+    asked = (Thinking(thinking=random_text(chance, 500)), Text(text=random_text(chance, 600)), call)
     return [
-        user_message(text(chance, 400)),
+        user_message(random_text(chance, 400)),
         AssistantMessage(
             content=asked, provider="p", model="m", api="a", stop_reason="toolUse", usage=_usage(chance)
         ),
-        ToolResultMessage(tool_call_id=call.id, tool_name="bash", content=(Text(text=text(chance, 6000)),)),
+        ToolResultMessage(
+            tool_call_id=call.id, tool_name="bash", content=(Text(text=random_text(chance, 6000)),)
+        ),
         AssistantMessage(
-            content=(Text(text=text(chance, 2200)),),
+            content=(Text(text=random_text(chance, 2200)),),
             provider="p",
             model="m",
             api="a",
@@ -76,7 +78,7 @@ def write_large(path: Path, entries: int = ENTRIES) -> None:
     with path.open("wb") as file:
         file.write(encode(SessionHeader(id="large", cwd="/")) + b"\n")
         for number in range(entries // 4):
-            for message in turn(chance, number):
+            for message in random_turn(chance, number):
                 entry = MessageEntry(parent_id=parent, message=message)
                 parent = entry.id
                 file.write(encode(entry) + b"\n")
@@ -95,7 +97,7 @@ def opening(folder: Path) -> Iterator[Row]:
     path = folder / "large.jsonl"
     write_large(path)
     kept, dropped = decoding(path.read_bytes().split(b"\n")[:-1])
-    opened = best(lambda: SessionLog.open(path, read_only=True))
+    opened = fastest(lambda: SessionLog.open(path, read_only=True))
     size = path.stat().st_size
     about = f"open {size / MEGABYTE:.0f} MB, {ENTRIES} entries"
     yield Row(
@@ -119,7 +121,10 @@ def opening(folder: Path) -> Iterator[Row]:
     log = SessionLog.open(path, read_only=True)
     leaf = log.entries[4999].id
     yield Row(
-        name="project 5,000 entries", figure=best(lambda: log.project(leaf)) * 1000, unit="ms", limit="15 ms"
+        name="project 5,000 entries",
+        figure=fastest(lambda: log.project(leaf)) * 1000,
+        unit="ms",
+        limit="15 ms",
     )
 
 
@@ -142,8 +147,8 @@ print(peak() - before)
 
 def decoding(lines: list[bytes]) -> tuple[float, float]:
     """Seconds for all lines: with the values kept, as an open session keeps them, and thrown away one by one."""
-    kept = best(lambda: [msgspec.json.decode(line) for line in lines])
-    return kept, best(lambda: [None for line in lines if msgspec.json.decode(line) is None])
+    kept = fastest(lambda: [msgspec.json.decode(line) for line in lines])
+    return kept, fastest(lambda: [None for line in lines if msgspec.json.decode(line) is None])
 
 
 def peak_of_opening(path: Path) -> float:
@@ -156,14 +161,14 @@ def appending(folder: Path) -> Iterator[Row]:
     """To the large file of `opening`, against a new one."""
 
     def per_entry(log: SessionLog) -> float:
-        message = turn(random.Random(2), 1)[0]
+        message = random_turn(random.Random(2), 1)[0]
         count = 300
 
         def work() -> None:
             for _ in range(count):
                 log.append(MessageEntry(parent_id=None, message=message))
 
-        return best(work) / count
+        return fastest(work) / count
 
     new = SessionLog.create(folder, folder)
     small = per_entry(new)
@@ -192,7 +197,7 @@ def library(root: Path, sessions: int = 2000) -> Iterator[Row]:
         cwd = Path(f"/project{number % 20}")
         path = session_folder(root, cwd) / f"2026_session-{number:05d}.jsonl"
         path.parent.mkdir(exist_ok=True)
-        messages = [message for part in range(4) for message in turn(chance, part)]
+        messages = [message for part in range(4) for message in random_turn(chance, part)]
         entries = [MessageEntry(parent_id=None, message=message) for message in messages]
         lines = [SessionHeader(id=f"session-{number:05d}", cwd=str(cwd)), *entries]
         path.write_bytes(b"".join(encode(line) + b"\n" for line in lines))
@@ -202,11 +207,11 @@ def library(root: Path, sessions: int = 2000) -> Iterator[Row]:
     list_sessions(root, here)
     cold = time.perf_counter() - started
     yield Row(name=f"list {sessions} sessions, cold", figure=cold, unit="s", limit="3 s")
-    warm = best(lambda: list_sessions(root, here))
+    warm = fastest(lambda: list_sessions(root, here))
     yield Row(name=f"list {sessions} sessions, warm", figure=warm * 1000, unit="ms", limit="100 ms")
     for read in ("nothing", "all"):
         for query in ("word77", "word77 word78", '"word5 word6"'):
-            found = best(lambda query=query: search_now(root, query))
+            found = fastest(lambda query=query: search_now(root, query))
             yield Row(name=f"search {query}, {read} read", figure=found * 1000, unit="ms", limit="50 ms")
         if read == "nothing":
             started = time.perf_counter()

@@ -8,13 +8,13 @@ from bench.processes import (
     ROOT,
     Cost,
     Terminal,
-    bayou,
+    bayou_command,
     cpu_seconds,
     median,
-    python,
+    python_command,
     resident_bytes,
     run,
-    world,
+    temporary_home,
 )
 from bench.table import Row
 
@@ -34,18 +34,18 @@ App().run()
 def rows() -> Iterator[Row]:
     for folder in ("app", "widgets", "tools"):
         compileall.compile_dir(ROOT / folder, quiet=2)
-    with world() as (cwd, env):
+    with temporary_home() as (cwd, env):
         yield from _whole_processes(cwd, env)
-        yield from _waiting(cwd, env)
+        yield from _idle_rows(cwd, env)
 
 
 def _whole_processes(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
     """Subjects and references take turns, so that a busy moment of the machine meets them all."""
     commands = {
-        "pass": python("pass"),
-        "textual": python("import textual.app"),
-        "--version": bayou("--version"),
-        "-p": bayou("-p", "list"),
+        "pass": python_command("pass"),
+        "textual": python_command("import textual.app"),
+        "--version": bayou_command("--version"),
+        "-p": bayou_command("-p", "list"),
     }
     costs: dict[str, list[Cost]] = {name: [] for name in (*commands, "paint")}
     for _ in range(REPEAT):
@@ -84,7 +84,7 @@ def _whole_processes(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
 
 
 def _first_paint(cwd: Path, env: dict[str, str]) -> Cost:
-    terminal = Terminal(bayou("--no-session"), cwd, env, SIZE)
+    terminal = Terminal(bayou_command("--no-session"), cwd, env, SIZE)
     try:
         wall = terminal.wait_for(PAINTED)
         return Cost(wall=wall, cpu=cpu_seconds(terminal.pid))
@@ -92,10 +92,10 @@ def _first_paint(cwd: Path, env: dict[str, str]) -> Cost:
         terminal.close()
 
 
-def _waiting(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
+def _idle_rows(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
     """bayou and an empty Textual app side by side, over the same seconds."""
-    terminal = Terminal(bayou(), cwd, env, SIZE)
-    empty = Terminal(python(EMPTY_APP), cwd, env, SIZE)
+    terminal = Terminal(bayou_command(), cwd, env, SIZE)
+    empty = Terminal(python_command(EMPTY_APP), cwd, env, SIZE)
     try:
         terminal.wait_for(PAINTED)
         empty.wait_for(b"empty")

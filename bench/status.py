@@ -20,7 +20,7 @@ from app.tui.startup import StartOptions
 from app.values.codec import encode
 from app.values.entries import MessageEntry, SessionHeader
 from app.values.events import EntryAppended
-from bench.sessions import turn
+from bench.sessions import random_turn
 from bench.table import Row
 
 SMALL, LARGE = 10, 5_000
@@ -67,7 +67,7 @@ def _session(folder: Path, messages: int) -> Path:
     lines = [encode(SessionHeader(id="bench", cwd=str(folder), timestamp="2026-01-01T00:00:00.000Z"))]
     above, count = None, 0
     while count < messages:
-        for message in turn(chance, count):
+        for message in random_turn(chance, count):
             count += 1
             entry = MessageEntry(id=f"{count:08x}", parent_id=above, message=message)
             lines.append(encode(entry))

@@ -35,8 +35,8 @@ REWRITES: Final = (
 
 def rows() -> Iterable[Row]:
     with tempfile.TemporaryDirectory() as folder:
-        files = fill(Path(folder), _FILES)
-        broken, places, left_out = asyncio.run(rewritten(Path(folder)))
+        files = write_sources(Path(folder), _FILES)
+        broken, places, left_out = asyncio.run(count_broken_rewrites(Path(folder)))
     yield Row(
         name=f"files that do not compile after 8 rewrites of {files} ({places:,} places; {left_out} files left out)",
         figure=broken,
@@ -45,7 +45,7 @@ def rows() -> Iterable[Row]:
     )
 
 
-def fill(folder: Path, count: int) -> int:
+def write_sources(folder: Path, count: int) -> int:
     """Valid files of the standard library, one beside the other."""
     found = 0
     for path in sorted(Path(sysconfig.get_paths()["stdlib"]).rglob("*.py")):
@@ -71,7 +71,7 @@ def compiles(source: bytes) -> bool:
     return True
 
 
-async def rewritten(folder: Path) -> tuple[int, int, int]:
+async def count_broken_rewrites(folder: Path) -> tuple[int, int, int]:
     """How many of the files that each rewrite would write do not compile, how many places it has in all, and how many
     files the preview left out by itself."""
     tool = ast_edit_tool()

@@ -154,7 +154,7 @@ def _editing(root: Path) -> Iterator[Row]:
         yield Row(name=f"edit of a 5 MB file, {label}", figure=min(times) * 1000, unit="ms", limit="150 ms")
 
 
-_MEASURED = r"""
+_OUTPUT_PROGRAM = r"""
 import asyncio, re, sys, time
 from pathlib import Path
 from tools.base import ToolContext
@@ -185,7 +185,7 @@ def _output(root: Path) -> Iterator[Row]:
         subprocess.run(["bash", "-c", f"yes | head -c {OUTPUT} > out"], cwd=root, check=True)
         reference.append(time.perf_counter() - began)
         (root / "out").unlink()
-        argv = [sys.executable, "-c", _MEASURED, str(root), OUTPUT]
+        argv = [sys.executable, "-c", _OUTPUT_PROGRAM, str(root), OUTPUT]
         told = subprocess.run(
             argv, cwd=Path(__file__).parent.parent, capture_output=True, text=True, check=True
         )

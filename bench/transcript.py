@@ -25,7 +25,7 @@ from textual._compositor import ChopsUpdate, CompositorUpdate
 
 from bench.table import Row
 from bench.transcript_corpus import conversation, hard_replies, markdown
-from bench.transcript_stage import Stage, best, cpu, stage, stream_deltas
+from bench.transcript_stage import TranscriptApp, best, cpu, stream_deltas, transcript_app
 
 SMALL, LARGE = 10, 5_000
 SECONDS = 4.0
@@ -39,7 +39,7 @@ async def _scaling() -> Iterator[Row]:
     for turn in range(3):
         for count in (SMALL, LARGE) if turn % 2 else (LARGE, SMALL):
             blocks = conversation(count)
-            async with stage(0) as app:
+            async with transcript_app(0) as app:
                 got = figures[count]
 
                 def note(name: str, value: float, got: dict[str, list[float]] = got) -> None:
@@ -52,7 +52,7 @@ async def _scaling() -> Iterator[Row]:
     return iter(_scaling_rows(small, large))
 
 
-def _measure(app: Stage, blocks: list[Any], source: str, note: Callable[[str, float], None]) -> None:
+def _measure(app: TranscriptApp, blocks: list[Any], source: str, note: Callable[[str, float], None]) -> None:
     transcript = app.transcript
     app.paint(everything=True)
 
@@ -134,7 +134,7 @@ def _scaling_rows(small: dict[str, float], large: dict[str, float]) -> list[Row]
 async def _load(count: int) -> float:
     """ms from nothing to a first painted conversation, in a process that has painted nothing yet."""
     blocks = conversation(count)
-    app = Stage()
+    app = TranscriptApp()
     began = time.process_time()
     async with app.run_test(size=(120, 40)):
         app.transcript.replace_all(blocks)
@@ -147,14 +147,14 @@ async def _first_paint(count: int) -> float:
     began = time.process_time()
     blocks = conversation(count)
     spent = time.process_time() - began
-    app = Stage()
+    app = TranscriptApp()
     async with app.run_test(size=(120, 40)):
         app.transcript.replace_all(blocks)
         app.paint(everything=True)
         return (time.process_time() - spent) * 1_000
 
 
-BARE = """
+BARE_APP = """
 import asyncio, time
 from textual.app import App
 from textual.widgets import Input
@@ -177,7 +177,7 @@ asyncio.run(paint())
 def _first_paint_rows() -> Iterator[Row]:
     bare, empty, full = [], [], []
     for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", BARE], capture_output=True, text=True, check=True)
+        done = subprocess.run([sys.executable, "-c", BARE_APP], capture_output=True, text=True, check=True)
         bare.append(float(done.stdout))
         empty.append(float(_in_own_process("first", "0")))
         full.append(float(_in_own_process("first", str(LARGE))))
@@ -195,7 +195,7 @@ def _first_paint_rows() -> Iterator[Row]:
 async def _memory(count: int) -> float:
     """MB beyond the text itself, after everything was paged through."""
     blocks = conversation(count)
-    async with stage(0) as app:
+    async with transcript_app(0) as app:
         before = _resident()
         app.transcript.replace_all(blocks)
         app.paint()
@@ -212,7 +212,7 @@ def _resident() -> float:
     return int(found[1]) / 1_024 if found else 0.0
 
 
-class Watch:
+class LoopWatch:
     """How long the event loop was held up, and how much CPU the time took."""
 
     def __init__(self) -> None:
@@ -234,9 +234,9 @@ class Watch:
         return seconds, (time.process_time() - self._cpu) / seconds, self.longest
 
 
-async def _hard(name: str, source: str) -> list[Row]:
+async def _hard_reply_rows(name: str, source: str) -> list[Row]:
     """The end of a long reply, in chunks of 12 characters every 10 ms."""
-    async with stage(SMALL) as app:
+    async with transcript_app(SMALL) as app:
         transcript = app.transcript
         transcript.begin_reply("live")
         chunks = [source[at : at + CHUNK] for at in range(0, len(source), CHUNK)]
@@ -245,7 +245,7 @@ async def _hard(name: str, source: str) -> list[Row]:
             transcript.append_text("live", chunk)
         transcript.arriving.flush()
         await asyncio.sleep(0.2)
-        watch = Watch()
+        watch = LoopWatch()
         began = time.monotonic()
         for number, chunk in enumerate(timed):
             transcript.append_text("live", chunk)
@@ -273,9 +273,9 @@ async def _typing(count: int, *, streams: bool) -> tuple[list[float], list[float
     source = markdown(random.Random(5), 600)
     walls: list[float] = []
     cpus: list[float] = []
-    async with stage(count) as app:
+    async with transcript_app(count) as app:
         app.transcript.begin_reply("live")
-        watch = Watch()
+        watch = LoopWatch()
         number = 0
         began = time.monotonic()
         while time.monotonic() - began < SECONDS:
@@ -329,7 +329,7 @@ async def _bytes(*, is_on: bool) -> float:
     """Characters sent to the terminal for each streamed one."""
     source = markdown(random.Random(9), 400)
     deltas = 400
-    async with stage(LARGE) as app:
+    async with transcript_app(LARGE) as app:
         app.transcript.begin_reply("live")
         app.paint()
         sent = 0
@@ -346,11 +346,11 @@ async def _bytes(*, is_on: bool) -> float:
                 if is_on:
                     sent += len(app.output.encode(update, app.console).encode())  # type: ignore[arg-type]
                 else:
-                    sent += len(_plainly(update, app).encode())
+                    sent += len(_encode_update(update, app).encode())
         return sent / (deltas * 38)
 
 
-def _plainly(update: CompositorUpdate, app: Stage) -> str:
+def _encode_update(update: CompositorUpdate, app: TranscriptApp) -> str:
     """As Textual encodes it, without what the transcript has encoded already."""
     if isinstance(update, ChopsUpdate):
         for chops in update.chops:
@@ -361,7 +361,7 @@ def _plainly(update: CompositorUpdate, app: Stage) -> str:
 
 
 async def _idle() -> float:
-    async with stage(LARGE) as app:
+    async with transcript_app(LARGE) as app:
         app.painted = None
         await asyncio.sleep(0.5)
         frames = 0
@@ -402,7 +402,7 @@ def rows() -> Iterator[Row]:
     )
     yield from asyncio.run(_typing_rows())
     for name, source in hard_replies().items():
-        yield from asyncio.run(_hard(name, source))
+        yield from asyncio.run(_hard_reply_rows(name, source))
     plain = asyncio.run(_bytes(is_on=False))
     figure = asyncio.run(_bytes(is_on=True))
     yield Row(

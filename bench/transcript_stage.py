@@ -22,7 +22,7 @@ from widgets.transcript.view import Transcript
 STYLES = Path(__file__).parent.parent / "styles"
 
 
-class Stage(App[None]):
+class TranscriptApp(App[None]):
     """A transcript above the editor, encoding what it paints."""
 
     CSS_PATH: ClassVar = [str(STYLES / f"{name}.tcss") for name in ("base", "editor", "transcript")]
@@ -74,8 +74,8 @@ class Stage(App[None]):
 
 
 @asynccontextmanager
-async def stage(count: int) -> AsyncIterator[Stage]:
-    app = Stage()
+async def transcript_app(count: int) -> AsyncIterator[TranscriptApp]:
+    app = TranscriptApp()
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         if count:
@@ -96,7 +96,7 @@ def best(values: list[float]) -> float:
     return min(values)
 
 
-def stream_deltas(app: Stage, name: str, source: str, deltas: int, at: int = 0) -> float:
+def stream_deltas(app: TranscriptApp, name: str, source: str, deltas: int, at: int = 0) -> float:
     """CPU of deltas of 38 characters, four a frame."""
 
     def work() -> None:

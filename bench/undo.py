@@ -25,7 +25,7 @@ from app.values.messages import user_message
 from bench.table import Row
 from tools.base import FileChange
 from tools.files.mutations import FileState, MutationQueue, NewContent
-from tools.files.replacing import swap_in
+from tools.files.replacing import swap_in_file
 from tools.operations import LocalFiles
 
 SMALL, LARGE = 1_000, 100_000
@@ -44,7 +44,7 @@ def rows(small: int = SMALL, large: int = LARGE) -> Iterator[Row]:
             for count in (small, large):
                 yield from _commands(root / f"tree{count}", count)
             yield _commands_at_once(root / "at-once")
-        yield from _going_back(root / "back")
+        yield from _restore_rows(root / "back")
         yield _opening(root / "open")
 
 
@@ -63,7 +63,7 @@ def _best(work: Callable[[], object], repeat: int = 5) -> float:
     return min(found)
 
 
-def _stage(folder: Path) -> tuple[Path, SessionUndo]:
+def _start_undo(folder: Path) -> tuple[Path, SessionUndo]:
     project = folder / "project"
     project.mkdir(parents=True)
     place = UndoPlace(store=folder / "agent" / "blobs", home=folder, may_ask_git=lambda: False)
@@ -72,7 +72,7 @@ def _stage(folder: Path) -> tuple[Path, SessionUndo]:
 
 
 def _editing(folder: Path) -> Row:
-    project, parts = _stage(folder)
+    project, parts = _start_undo(folder)
     path = project / "file"
     numbers = iter(range(1_000_000))
 
@@ -86,8 +86,8 @@ def _editing(folder: Path) -> Row:
     def measured(keeps: bool) -> float:
         queue = MutationQueue(LocalFiles())
         if keeps:
-            queue.tell_before(parts.recorder.about_to)
-            queue.subscribe(lambda change: _happened(parts, change))
+            queue.subscribe_before(parts.recorder.about_to)
+            queue.subscribe(lambda change: _record_change(parts, change))
         asyncio.run(edit(queue))
         return _best(lambda: asyncio.run(edit(queue)), 20)
 
@@ -102,7 +102,7 @@ def _editing(folder: Path) -> Row:
     )
 
 
-def _happened(parts: SessionUndo, change: FileChange) -> None:
+def _record_change(parts: SessionUndo, change: FileChange) -> None:
     parts.recorder.happened(change)
 
 
@@ -136,7 +136,7 @@ def _commands_at_once(folder: Path) -> Row:
 
 def _tree(folder: Path, count: int) -> tuple[Path, SessionUndo]:
     """A repository of so many files, and undo over it."""
-    project, parts = _stage(folder)
+    project, parts = _start_undo(folder)
     for number in range(count):
         path = project / f"d{number // 400}" / f"s{number // 20 % 20}" / f"f{number}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -202,12 +202,12 @@ async def _longest_hold(found: list[float]) -> None:
         found.append(longest)
 
 
-def _going_back(folder: Path) -> Iterator[Row]:
-    project, parts = _stage(folder)
+def _restore_rows(folder: Path) -> Iterator[Row]:
+    project, parts = _start_undo(folder)
     log = parts.log
     queue = MutationQueue(LocalFiles())
-    queue.tell_before(parts.recorder.about_to)
-    queue.subscribe(lambda change: _happened(parts, change))
+    queue.subscribe_before(parts.recorder.about_to)
+    queue.subscribe(lambda change: _record_change(parts, change))
 
     async def write_all(version: int) -> None:
         log.append(MessageEntry(parent_id=None, message=user_message(f"version {version}")))
@@ -232,7 +232,7 @@ def _going_back(folder: Path) -> Iterator[Row]:
         unit="s",
         limit="0.3 s",
     )
-    bare = _bare_swap(folder / "bare")
+    bare = _bare_swap_seconds(folder / "bare")
     began, cpu = time.perf_counter(), _cpu()
     done = parts.restores.carry_out(plan, {})
     assert done.total == RESTORED
@@ -248,7 +248,7 @@ def _going_back(folder: Path) -> Iterator[Row]:
     )
 
 
-def _bare_swap(folder: Path) -> float:
+def _bare_swap_seconds(folder: Path) -> float:
     """Seconds that the disk takes at this moment."""
     folder.mkdir()
     began = 0.0
@@ -256,7 +256,7 @@ def _bare_swap(folder: Path) -> float:
         began = time.perf_counter()
         for number in range(RESTORED):
             text = f"{number} {version}\n" * 300
-            swap_in(str(folder / f"f{number}"), text.encode(), mode=0o644)
+            swap_in_file(str(folder / f"f{number}"), text.encode(), mode=0o644)
     return time.perf_counter() - began
 
 
@@ -284,7 +284,7 @@ def _opening(folder: Path) -> Row:
 
 
 def _session(folder: Path, *, has_changes: bool) -> Path:
-    _, parts = _stage(folder)
+    _, parts = _start_undo(folder)
     parts.log.append(MessageEntry(parent_id=None, message=user_message("go")))
     for number in range(CHANGES):
         change = {"path": f"src/f{number}.py", "before": None, "after": {"hash": "0" * 64, "size": 10}}

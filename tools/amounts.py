@@ -57,12 +57,12 @@ def size(count: int) -> str:
     return f"{count / 1_000:.0f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
 
 
-def share(percent: float) -> str:
+def percentage(percent: float) -> str:
     """`0.4 %`, `12 %`."""
     return f"{percent:.1f} %" if 0.05 <= percent < 0.95 else f"{percent:.0f} %"
 
 
-def counted(count: int, one: str, many: str = "") -> str:
+def pluralized(count: int, one: str, many: str = "") -> str:
     """`1 file`, `1,200 files`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
@@ -74,7 +74,7 @@ def changed_lines(added: int, removed: int) -> str:
 
 def changed_files(files: int, added: int, removed: int) -> str:
     """`3 files +40 −12`."""
-    return f"{counted(files, 'file')} {changed_lines(added, removed)}".rstrip()
+    return f"{pluralized(files, 'file')} {changed_lines(added, removed)}".rstrip()
 
 
 def bar(amount: float, most: float, width: int) -> str:

@@ -6,9 +6,9 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from tools.effects import NOTHING, OPAQUE, Effects
+from tools.effects import NO_EFFECTS, OPAQUE_EFFECTS, Effects
 from tools.results import Card, TextBlock, ToolResult
-from tools.text import one_line, visible
+from tools.text import escape_controls, one_line
 
 
 class ToolError(Exception):
@@ -130,7 +130,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
     def effects_of(self, arguments: Any, context: ToolContext) -> Effects:
         """`arguments`: as the tool takes them. For a thread. Raises `ToolError` for a path that can be none."""
-        return OPAQUE if self.effects is None else self.effects(arguments, context)
+        return OPAQUE_EFFECTS if self.effects is None else self.effects(arguments, context)
 
     def card(self, arguments: Mapping[str, Any], result: ToolResult | None = None) -> Card:
         """The arguments may be partial, and by names that are mended before the call runs."""
@@ -140,12 +140,12 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
 def no_effects(arguments: Any, context: ToolContext) -> Effects:
     """Of tools that touch only bayou's own memory."""
-    return NOTHING
+    return NO_EFFECTS
 
 
 def plain_card(name: str, arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     """For tools that draw nothing of their own."""
     subject = ", ".join(f"{key}={value}" for key, value in arguments.items())
     first_line = one_line(subject.split("\n", 1)[0][:200])
-    blocks = (TextBlock(text=visible(result.text)),) if result and result.text else ()
+    blocks = (TextBlock(text=escape_controls(result.text)),) if result and result.text else ()
     return Card(title=name, subject=first_line, blocks=blocks)

@@ -10,8 +10,8 @@ from tools.patterns import late
 
 _HUNK = late(r"@@+ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _WORD = late(r"\w+|\s+|[^\w\s]")
-_LONGEST_FOR_WORDS = 600
-_ALIKE = 0.35
+_MAX_WORD_DIFF_CHARS = 600
+_MIN_SIMILARITY = 0.35
 
 
 class DiffLine(NamedTuple):
@@ -26,7 +26,7 @@ class DiffLine(NamedTuple):
     """The line it replaces or is replaced by."""
 
 
-def read(diff: str) -> tuple[str, list[DiffLine]]:
+def parse_diff(diff: str) -> tuple[str, list[DiffLine]]:
     """The code in a unified diff, without signs, and what each line of it is."""
     old = new = 0
     in_hunk = False
@@ -57,10 +57,10 @@ def read(diff: str) -> tuple[str, list[DiffLine]]:
             add(" ", line[1:])
             old += 1
             new += 1
-    return "\n".join(texts), _paired(lines)
+    return "\n".join(texts), _pair_lines(lines)
 
 
-def _paired(lines: list[DiffLine]) -> list[DiffLine]:
+def _pair_lines(lines: list[DiffLine]) -> list[DiffLine]:
     out = list(lines)
     index = 0
     while index < len(out):
@@ -81,11 +81,11 @@ def _paired(lines: list[DiffLine]) -> list[DiffLine]:
 
 def changed_words(old: str, new: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """What differs between two versions of a line; nothing when they have too little in common."""
-    if max(len(old), len(new)) > _LONGEST_FOR_WORDS:
+    if max(len(old), len(new)) > _MAX_WORD_DIFF_CHARS:
         return [], []
     before, after = _WORD.findall(old), _WORD.findall(new)
     matcher = SequenceMatcher(None, before, after, autojunk=False)
-    if matcher.ratio() < _ALIKE:
+    if matcher.ratio() < _MIN_SIMILARITY:
         return [], []
     removed, added = list[tuple[int, int]](), list[tuple[int, int]]()
     for tag, a, b, c, d in matcher.get_opcodes():

@@ -79,5 +79,5 @@ class CallFiles(msgspec.Struct, frozen=True, kw_only=True):
     writes: tuple[str, ...] = ()
 
 
-NOTHING: Final = Effects()
-OPAQUE: Final = Effects(opaque=True)
+NO_EFFECTS: Final = Effects()
+OPAQUE_EFFECTS: Final = Effects(opaque=True)

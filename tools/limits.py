@@ -98,7 +98,7 @@ def truncate_head(text: str, max_lines: int = MAX_LINES, max_bytes: int = MAX_BY
     """Keeps whole lines from the beginning; of a first line over the limit, its beginning."""
     total_lines, total_bytes = count_lines(text), byte_length(text)
     if total_lines <= max_lines and total_bytes <= max_bytes:
-        return _whole(text, total_lines, total_bytes, max_lines, max_bytes)
+        return _untruncated(text, total_lines, total_bytes, max_lines, max_bytes)
     kept: list[str] = []
     size = 0
     reason: Literal["lines", "bytes"] = "lines"
@@ -141,7 +141,7 @@ def truncate_tail(
     lines_in_all = own_lines if total_lines is None else total_lines
     bytes_in_all = own_bytes if total_bytes is None else total_bytes
     if own_lines <= max_lines and own_bytes <= max_bytes and lines_in_all <= own_lines:
-        return _whole(text, lines_in_all, bytes_in_all, max_lines, max_bytes)
+        return _untruncated(text, lines_in_all, bytes_in_all, max_lines, max_bytes)
     end = "\n" if text.endswith("\n") else ""
     body = text[: len(text) - len(end)]
     kept: list[str] = []
@@ -172,7 +172,7 @@ def truncate_tail(
     )
 
 
-def _whole(text: str, lines: int, size: int, max_lines: int, max_bytes: int) -> Truncation:
+def _untruncated(text: str, lines: int, size: int, max_lines: int, max_bytes: int) -> Truncation:
     return Truncation(
         content=text,
         total_lines=lines,

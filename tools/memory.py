@@ -8,7 +8,7 @@ from functools import lru_cache
 
 
 @contextmanager
-def without_collector() -> Generator[None]:
+def garbage_collection_paused() -> Generator[None]:
     """Thousands of young objects, all of which live: the collector would only look at them again and again."""
     was_enabled = gc.isenabled()
     gc.disable()
@@ -19,14 +19,14 @@ def without_collector() -> Generator[None]:
             gc.enable()
 
 
-def give_back_memory() -> None:
-    trim = _trimmer()
+def trim_heap() -> None:
+    trim = _malloc_trim()
     if trim is not None:
         trim(0)
 
 
 @lru_cache(maxsize=1)
-def _trimmer() -> Callable[[int], object] | None:
+def _malloc_trim() -> Callable[[int], object] | None:
     """glibc keeps what a thread freed; it gives it back when asked."""
     if not sys.platform.startswith("linux"):
         return None

@@ -16,7 +16,13 @@ from typing import BinaryIO, Literal, Protocol, runtime_checkable
 import msgspec
 
 from tools.box.policy import Box
-from tools.files.replacing import Version, locked_files, replace, replace_unchanged, swap_or_overwrite
+from tools.files.replacing import (
+    Version,
+    locked_files,
+    replace_atomically,
+    replace_unchanged,
+    swap_or_overwrite,
+)
 
 
 class FileStat(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,16 +180,14 @@ class LocalFiles:
 
     def entries(self, path: str) -> list[DirectoryEntry]:
         with os.scandir(path) as found:
-            return [
-                DirectoryEntry(name=entry.name, is_directory=_leads_to_directory(entry)) for entry in found
-            ]
+            return [DirectoryEntry(name=entry.name, is_directory=_is_directory(entry)) for entry in found]
 
     def modified(self, folder: str, names: list[str]) -> list[int]:
         lstat = os.lstat
         try:
             return [lstat(f"{folder}/{name}").st_mtime_ns for name in names]
         except OSError:
-            return [_modified(f"{folder}/{name}") for name in names]
+            return [_mtime_ns(f"{folder}/{name}") for name in names]
 
     def make_directory(self, path: str) -> None:
         Path(path).mkdir(parents=True, exist_ok=True)
@@ -197,7 +201,9 @@ class LocalFiles:
             old = Path(target).stat()
         except FileNotFoundError:
             old = None
-        swap_or_overwrite(target, data, old, path, lambda: replace(Path(target), data, durable=False))
+        swap_or_overwrite(
+            target, data, old, path, lambda: replace_atomically(Path(target), data, durable=False)
+        )
 
     def locked(self, paths: Sequence[str]) -> AbstractContextManager[None]:
         return locked_files([os.path.realpath(path) for path in paths])
@@ -211,14 +217,14 @@ class LocalFiles:
         replace_unchanged(target, path, data, old, version, is_shared=is_shared)
 
 
-def _modified(path: str) -> int:
+def _mtime_ns(path: str) -> int:
     try:
         return os.lstat(path).st_mtime_ns
     except OSError:
         return 0
 
 
-def _leads_to_directory(entry: "os.DirEntry[str]") -> bool:
+def _is_directory(entry: "os.DirEntry[str]") -> bool:
     try:
         return entry.is_dir()
     except OSError:

@@ -9,10 +9,10 @@ from typing import Any, AnyStr, Final, cast
 
 def late(pattern: AnyStr, flags: int = 0) -> "re.Pattern[AnyStr]":
     """As `re.compile`, but for the moment: a fault in the pattern shows at its first use."""
-    return cast("re.Pattern[AnyStr]", _Late(pattern, flags))
+    return cast("re.Pattern[AnyStr]", _LazyPattern(pattern, flags))
 
 
-class _Late:
+class _LazyPattern:
     def __init__(self, pattern: Any, flags: int) -> None:
         self._source = (pattern, flags)
 
@@ -23,5 +23,5 @@ class _Late:
         return found
 
 
-TURNS_DIRECTION: Final = late("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+DIRECTION_CONTROLS: Final = late("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """What turns the direction of writing: in a terminal it moves what stands behind it on the line."""

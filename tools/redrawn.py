@@ -8,23 +8,23 @@ from typing import Final
 
 from tools.patterns import late
 
-_WRITES_OVER: Final = late(r"[\r\x08]|(?:\x1b\[|\x9b)\d*[ABCDEFGJKPX]|\x1bM")
-_UP_OR_DOWN: Final = late(r"(?:\x1b\[|\x9b)\d*[ABEFJ]|\x1bM")
-_STEP: Final = late(r"\n|\r|\x08|(?:\x1b\[|\x9b)(?P<count>\d*)(?P<what>[ABCDEFGJKPX])|(?P<back>\x1bM)")
-_FARTHEST: Final = 10_000
+_OVERWRITING_SEQUENCE: Final = late(r"[\r\x08]|(?:\x1b\[|\x9b)\d*[ABCDEFGJKPX]|\x1bM")
+_VERTICAL_MOVE: Final = late(r"(?:\x1b\[|\x9b)\d*[ABEFJ]|\x1bM")
+_CONTROL: Final = late(r"\n|\r|\x08|(?:\x1b\[|\x9b)(?P<count>\d*)(?P<what>[ABCDEFGJKPX])|(?P<back>\x1bM)")
+_MAX_MOVE: Final = 10_000
 """Columns or lines that one step goes at most."""
 
 
-def line_as_it_looks(line: str) -> str:
+def render_overwritten_line(line: str) -> str:
     """One line; steps to other lines are passed over."""
-    return _Screen(is_one_line=True).drawn(line) if _WRITES_OVER.search(line) else line
+    return _Screen(is_one_line=True).render(line) if _OVERWRITING_SEQUENCE.search(line) else line
 
 
-def as_it_looks(text: str) -> str:
+def render_overwritten_text(text: str) -> str:
     """With steps to other lines: there may be fewer lines than line feeds."""
-    if _UP_OR_DOWN.search(text):
-        return _Screen(is_one_line=False).drawn(text)
-    return "\n".join(line_as_it_looks(line) for line in text.split("\n"))
+    if _VERTICAL_MOVE.search(text):
+        return _Screen(is_one_line=False).render(text)
+    return "\n".join(render_overwritten_line(line) for line in text.split("\n"))
 
 
 class _Screen:
@@ -37,19 +37,19 @@ class _Screen:
         """Rows whose blanks at the end were put there to cover something."""
         self._row = self._column = 0
 
-    def drawn(self, text: str) -> str:
+    def render(self, text: str) -> str:
         position = 0
-        for step in _STEP.finditer(text):
-            self._put(text[position : step.start()])
+        for step in _CONTROL.finditer(text):
+            self._write(text[position : step.start()])
             position = step.end()
-            self._take(step[0][0], step["what"] or ("A" if step["back"] else ""), step["count"])
-        self._put(text[position:])
+            self._apply(step[0][0], step["what"] or ("A" if step["back"] else ""), step["count"])
+        self._write(text[position:])
         return "\n".join(
             "".join(row).rstrip(" ") if number in self._redrawn else "".join(row)
             for number, row in enumerate(self._rows)
         )
 
-    def _put(self, text: str) -> None:
+    def _write(self, text: str) -> None:
         if not text:
             return
         row = self._rows[self._row]
@@ -60,12 +60,12 @@ class _Screen:
         row[self._column : self._column + len(text)] = text
         self._column += len(text)
 
-    def _take(self, sign: str, what: str, given: str | None) -> None:
-        count = min(int(given or 0), _FARTHEST)
+    def _apply(self, sign: str, what: str, given: str | None) -> None:
+        count = min(int(given or 0), _MAX_MOVE)
         steps = max(1, count)
         match sign, what:
             case "\n", _:
-                self._go(self._row + 1, 0)
+                self._move_to(self._row + 1, 0)
             case "\r", _:
                 self._column = 0
             case "\x08", _:
@@ -82,13 +82,13 @@ class _Screen:
                 self._erase("K", 0)
                 del self._rows[self._row + 1 :]
             case _, "A" | "F" if not self._is_one_line:
-                self._go(max(0, self._row - steps), 0 if what == "F" else self._column)
+                self._move_to(max(0, self._row - steps), 0 if what == "F" else self._column)
             case _, "B" | "E" if not self._is_one_line:
-                self._go(self._row + steps, 0 if what == "E" else self._column)
+                self._move_to(self._row + steps, 0 if what == "E" else self._column)
             case _:
                 pass
 
-    def _go(self, row: int, column: int) -> None:
+    def _move_to(self, row: int, column: int) -> None:
         while row >= len(self._rows):
             self._rows.append([])
         self._row, self._column = row, column

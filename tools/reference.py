@@ -15,14 +15,15 @@ def table(tools: tuple[Tool, ...]) -> str:
 def _section(tool: Tool) -> str:
     required = tool.schema.get("required", [])
     rows = [
-        f"| `{name}`{'' if name in required else ' (optional)'} | {_kind(schema)} | {schema.get('description', '')} |"
+        f"| `{name}`{'' if name in required else ' (optional)'} "
+        f"| {_type_name(schema)} | {schema.get('description', '')} |"
         for name, schema in tool.schema["properties"].items()
     ]
     head = ["", "| Argument | Kind | Meaning |", "|---|---|---|"]
     return "\n".join([f"### {tool.name}", "", tool.description, *head, *rows, ""])
 
 
-def _kind(schema: dict[str, Any]) -> str:
+def _type_name(schema: dict[str, Any]) -> str:
     kind = schema.get("type", "any")
     if kind == "array":
         items = schema.get("items", {})

@@ -9,9 +9,9 @@ import msgspec
 
 from tools.base import Tool, ToolError
 from tools.results import Json
-from tools.text import visible
+from tools.text import escape_controls
 
-_SHOWN_ARGUMENTS: Final = 2_000
+_MAX_SHOWN_ARGUMENTS: Final = 2_000
 
 
 UNDECLARED: Final = msgspec.Meta(extra_json_schema={"undeclared": True})
@@ -24,17 +24,20 @@ class ArgumentsError(ToolError):
 
 def schema_of(arguments: type[msgspec.Struct]) -> dict[str, Any]:
     """The JSON Schema of a struct as a model is told of it, self-contained and without titles."""
-    whole = _whole(arguments)
-    return {**whole, "properties": {name: one for name, one in whole["properties"].items() if _is_told(one)}}
+    whole = _full_schema(arguments)
+    return {
+        **whole,
+        "properties": {name: one for name, one in whole["properties"].items() if _is_declared(one)},
+    }
 
 
 @functools.cache
-def _whole(arguments: type[msgspec.Struct]) -> dict[str, Any]:
+def _full_schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
     schema, components = msgspec.json.schema_components([arguments], ref_template="{name}")
     return _inline(components[schema[0]["$ref"]], components)
 
 
-def _is_told(node: dict[str, Any]) -> bool:
+def _is_declared(node: dict[str, Any]) -> bool:
     return "undeclared" not in node
 
 
@@ -71,10 +74,10 @@ def validate_arguments(tool: Tool, raw: Json) -> Any:
 
     Raises `ArgumentsError` with a text for the model.
     """
-    return typed(tool, normalised(tool, raw))
+    return typed_arguments(tool, normalised_arguments(tool, raw))
 
 
-def normalised(tool: Tool, raw: Json) -> dict[str, Any]:
+def normalised_arguments(tool: Tool, raw: Json) -> dict[str, Any]:
     """The arguments as the tool will get them: its own names, each value of the type that its schema gives.
 
     This one value is what hooks, the gate and masks read and what the tool runs with.
@@ -82,87 +85,91 @@ def normalised(tool: Tool, raw: Json) -> dict[str, Any]:
     raw = tool.prepare(dict(raw)) if tool.prepare and isinstance(raw, dict) else raw
     if not isinstance(raw, dict):
         raise ArgumentsError(
-            _failure(tool.name, [("arguments", f"expected an object, got {_kind(raw)}")], raw)
+            _error_message(tool.name, [("arguments", f"expected an object, got {_type_of(raw)}")], raw)
         )
     problems: list[tuple[str, str]] = []
-    value = _fit(raw, _accepted(tool), "", problems)
+    value = _coerce(raw, _accepted_schema(tool), "", problems)
     if problems:
-        raise ArgumentsError(_failure(tool.name, problems, raw))
+        raise ArgumentsError(_error_message(tool.name, problems, raw))
     return value
 
 
-def typed(tool: Tool, arguments: dict[str, Any]) -> Any:
+def typed_arguments(tool: Tool, arguments: dict[str, Any]) -> Any:
     """Normalised arguments as the tool takes them. Strict: nothing is read in another way than the gate read it."""
     if tool.arguments is None:
         return arguments
     try:
         return msgspec.convert(arguments, tool.arguments)
     except msgspec.ValidationError as problem:
-        raise ArgumentsError(_failure(tool.name, [("arguments", str(problem))], arguments)) from None
+        raise ArgumentsError(_error_message(tool.name, [("arguments", str(problem))], arguments)) from None
 
 
-def _accepted(tool: Tool) -> dict[str, Any]:
+def _accepted_schema(tool: Tool) -> dict[str, Any]:
     """What is looked at closely: a field that a struct does not have would be lost without a word."""
     if tool.arguments is None:
         return tool.schema
-    whole = _whole(tool.arguments)["properties"]
-    untold = {name: one for name, one in whole.items() if not _is_told(one)}
-    return _closed({**tool.schema, "properties": {**tool.schema.get("properties", {}), **untold}})
+    whole = _full_schema(tool.arguments)["properties"]
+    untold = {name: one for name, one in whole.items() if not _is_declared(one)}
+    return _without_extra_properties(
+        {**tool.schema, "properties": {**tool.schema.get("properties", {}), **untold}}
+    )
 
 
-def _closed(node: Json) -> Any:
+def _without_extra_properties(node: Json) -> Any:
     if isinstance(node, list):
-        return [_closed(item) for item in node]
+        return [_without_extra_properties(item) for item in node]
     if not isinstance(node, dict):
         return node
-    out: dict[str, Any] = {key: _closed(value) for key, value in node.items()}
+    out: dict[str, Any] = {key: _without_extra_properties(value) for key, value in node.items()}
     if isinstance(node.get("properties"), dict):
         out.setdefault("additionalProperties", False)
     return out
 
 
-def _failure(name: str, problems: list[tuple[str, str]], raw: Json) -> str:
+def _error_message(name: str, problems: list[tuple[str, str]], raw: Json) -> str:
     lines = "\n".join(f"  - {path}: {problem}" for path, problem in problems)
     try:
         received = json.dumps(raw, indent=2, ensure_ascii=False, default=repr)
     except (TypeError, ValueError, RecursionError):
         received = repr(type(raw))
-    if len(received) > _SHOWN_ARGUMENTS:
-        received = f"{received[:_SHOWN_ARGUMENTS]}\n... [{len(received):,} characters in all]"
-    return visible(f'Validation failed for tool "{name}":\n{lines}\n\nReceived arguments:\n{received}')
+    if len(received) > _MAX_SHOWN_ARGUMENTS:
+        received = f"{received[:_MAX_SHOWN_ARGUMENTS]}\n... [{len(received):,} characters in all]"
+    return escape_controls(
+        f'Validation failed for tool "{name}":\n{lines}\n\nReceived arguments:\n{received}'
+    )
 
 
-def _fit(value: Json, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> Any:
+def _coerce(value: Json, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> Any:
     """`value` made to fit, or a problem noted."""
     options: Json = schema.get("anyOf") or schema.get("oneOf")
     if isinstance(options, list):
-        return _fit_one_of(value, options, path, problems)
+        return _coerce_one_of(value, options, path, problems)
     wanted: Json = schema.get("type")
     if isinstance(wanted, list):
-        return _fit_one_of(value, [{**schema, "type": kind} for kind in wanted], path, problems)
+        return _coerce_one_of(value, [{**schema, "type": kind} for kind in wanted], path, problems)
     if wanted == "object" or (wanted is None and "properties" in schema):
-        return _fit_object(value, schema, path, problems)
+        return _coerce_object(value, schema, path, problems)
     if wanted == "array":
-        return _fit_array(value, schema, path, problems)
-    value = _fit_scalar(value, wanted, path, problems)
+        return _coerce_array(value, schema, path, problems)
+    value = _coerce_scalar(value, wanted, path, problems)
     _check_limits(value, schema, path, problems)
     return value
 
 
-def _fit_one_of(
+def _coerce_one_of(
     value: Json, options: list[dict[str, Any]], path: str, problems: list[tuple[str, str]]
 ) -> Any:
     first: list[tuple[str, str]] = []
     for option in options:
         if _is_exactly(value, option.get("type")):
             own: list[tuple[str, str]] = []
-            fitted = _fit(value, option, path, own)
+            fitted = _coerce(value, option, path, own)
             if not own:
                 return fitted
             first = first or own
     for option in options:
         own = []
-        fitted = _fit(value, option, path, own)
+        fitted = _coerce(value, option, path, own)
         if not own:
             return fitted
         first = first or own
@@ -170,11 +177,11 @@ def _fit_one_of(
     return value
 
 
-def _fit_object(value: Json, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> Any:
+def _coerce_object(value: Json, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> Any:
     if isinstance(value, str):
         value = _parsed(value, dict)
     if not isinstance(value, dict):
-        problems.append((path or "arguments", f"expected an object, got {_kind(value)}"))
+        problems.append((path or "arguments", f"expected an object, got {_type_of(value)}"))
         return value
     properties: dict[str, Any] = schema.get("properties") or {}
     required: list[str] = schema.get("required") or []
@@ -185,11 +192,11 @@ def _fit_object(value: Json, schema: dict[str, Any], path: str, problems: list[t
         if item is None and not _allows_null(properties.get(key, {})):
             continue
         if key in properties:
-            out[key] = _fit(item, properties[key], where, problems)
+            out[key] = _coerce(item, properties[key], where, problems)
         elif isinstance(others, dict):
-            out[key] = _fit(item, others, where, problems)
+            out[key] = _coerce(item, others, where, problems)
         elif others is False:
-            problems.append((where, _unknown(str(key), value, properties)))
+            problems.append((where, _unknown_argument(str(key), value, properties)))
         else:
             out[key] = item
     for key in required:
@@ -198,16 +205,16 @@ def _fit_object(value: Json, schema: dict[str, Any], path: str, problems: list[t
     return out
 
 
-def _unknown(key: str, given: dict[str, Any], properties: dict[str, Any]) -> str:
+def _unknown_argument(key: str, given: dict[str, Any], properties: dict[str, Any]) -> str:
     """Says which one it may have been."""
-    known = {name.casefold(): name for name, node in properties.items() if _is_told(node)}
+    known = {name.casefold(): name for name, node in properties.items() if _is_declared(node)}
     close = difflib.get_close_matches(key.casefold(), known, n=1, cutoff=0.6)
     if close and known[close[0]] not in given:
         return f'is not an argument of this tool; did you mean "{known[close[0]]}"?'
     return f"is not an argument of this tool; there are {', '.join(known.values())}"
 
 
-def _fit_array(
+def _coerce_array(
     value: Json | tuple[Any, ...], schema: dict[str, Any], path: str, problems: list[tuple[str, str]]
 ) -> Any:
     if isinstance(value, str):
@@ -216,10 +223,10 @@ def _fit_array(
     items: dict[str, Any] = schema.get("items") or {}
     if len(given) < schema.get("minItems", 0):
         problems.append((path, f"needs at least {schema['minItems']}"))
-    return [_fit(item, items, f"{path}.{number}", problems) for number, item in enumerate(given)]
+    return [_coerce(item, items, f"{path}.{number}", problems) for number, item in enumerate(given)]
 
 
-def _fit_scalar(value: Json, wanted: Json, path: str, problems: list[tuple[str, str]]) -> Any:
+def _coerce_scalar(value: Json, wanted: Json, path: str, problems: list[tuple[str, str]]) -> Any:
     if wanted is None or _is_exactly(value, wanted):
         return value
     fitted: Any = None
@@ -235,7 +242,7 @@ def _fit_scalar(value: Json, wanted: Json, path: str, problems: list[tuple[str, 
         return None
     if fitted is None:
         problems.append(
-            (path or "arguments", f"expected {_WORDS.get(str(wanted), wanted)}, got {_kind(value)}")
+            (path or "arguments", f"expected {_TYPE_WORDS.get(str(wanted), wanted)}, got {_type_of(value)}")
         )
         return value
     return fitted
@@ -295,7 +302,7 @@ def _allows_null(schema: dict[str, Any]) -> bool:
     return any(option.get("type") == "null" for option in schema.get("anyOf") or ())
 
 
-_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
+_PYTHON_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
     "string": str,
     "integer": int,
     "number": (int, float),
@@ -304,7 +311,7 @@ _TYPES: Final[dict[str, type | tuple[type, ...]]] = {
     "object": dict,
     "null": type(None),
 }
-_WORDS: Final = {
+_TYPE_WORDS: Final = {
     "string": "a string",
     "integer": "a whole number",
     "number": "a number",
@@ -314,7 +321,7 @@ _WORDS: Final = {
 
 
 def _is_exactly(value: Json, wanted: Json) -> bool:
-    kind = _TYPES.get(wanted) if isinstance(wanted, str) else None
+    kind = _PYTHON_TYPES.get(wanted) if isinstance(wanted, str) else None
     if kind is None:
         return False
     if isinstance(value, bool) and wanted in ("integer", "number"):
@@ -322,8 +329,8 @@ def _is_exactly(value: Json, wanted: Json) -> bool:
     return isinstance(value, kind)
 
 
-def _kind(value: Json) -> str:
-    for word, kind in _TYPES.items():
+def _type_of(value: Json) -> str:
+    for word, kind in _PYTHON_TYPES.items():
         if _is_exactly(value, word) and kind is not dict:
             return {"null": "null", "array": "a list", "boolean": "true or false"}.get(word, f"a {word}")
     return "an object" if isinstance(value, dict) else type(value).__name__

@@ -9,32 +9,34 @@ import msgspec
 
 from tools.patterns import late
 
-PATH: Final[Mapping[str, str]] = dict.fromkeys(
+PATH_ALIASES: Final[Mapping[str, str]] = dict.fromkeys(
     ("file", "filename", "absolute_path", "relative_path", "target_file", "file_path", "target"), "path"
 )
-FOLDER: Final[Mapping[str, str]] = dict.fromkeys(
+FOLDER_ALIASES: Final[Mapping[str, str]] = dict.fromkeys(
     ("directory", "dir", "dir_path", "folder", "cwd", "workdir", "root", "search_path"), "path"
 )
-_REMARKS: Final = dict.fromkeys(("description", "explanation", "justification", "reason"), "")
+_IGNORED_REMARKS: Final = dict.fromkeys(("description", "explanation", "justification", "reason"), "")
 """Said to whoever reads along; nothing follows from them."""
-_JOINTS: Final = late(r"[-_ ]")
+_SEPARATORS: Final = late(r"[-_ ]")
 
-Spell = Callable[[dict[str, Any]], dict[str, Any]]
+RenameArguments = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def speller(arguments: type[msgspec.Struct], *others: Mapping[str, str]) -> Spell:
+def alias_resolver(arguments: type[msgspec.Struct], *others: Mapping[str, str]) -> RenameArguments:
     """Gives arguments the names that `arguments` has; `others` are names for its fields, "" for ones without effect.
 
     Case, dashes and underscores make no difference. A name that is taken already, by another value, stays as it is.
     """
     fields = {field.encode_name for field in msgspec.structs.fields(arguments)}
-    table = {_plain(name): field for names in (_REMARKS, *others) for name, field in names.items()}
-    table |= {_plain(field): field for field in fields}
+    table = {
+        _normalised(name): field for names in (_IGNORED_REMARKS, *others) for name, field in names.items()
+    }
+    table |= {_normalised(field): field for field in fields}
 
     def spelled(raw: dict[str, Any]) -> dict[str, Any]:
         out: dict[str, Any] = {}
         for key, value in raw.items():
-            name = key if key in fields else table.get(_plain(key), key)
+            name = key if key in fields else table.get(_normalised(key), key)
             if not name or value is None:
                 continue
             is_taken = name != key and (name in raw or name in out)
@@ -46,5 +48,5 @@ def speller(arguments: type[msgspec.Struct], *others: Mapping[str, str]) -> Spel
     return spelled
 
 
-def _plain(name: str) -> str:
-    return re.sub(_JOINTS.pattern, "", name).casefold()
+def _normalised(name: str) -> str:
+    return re.sub(_SEPARATORS.pattern, "", name).casefold()

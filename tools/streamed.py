@@ -11,20 +11,20 @@ from typing import Any, Final, Literal
 from tools.patterns import late
 from tools.results import Json
 
-_TEXT: Final = late(r'(?:[^"\\]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+')
+_STRING_RUN: Final = late(r'(?:[^"\\]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+')
 _SCALAR: Final = late(r"[^\s,\]}:\"\[{]*+")
-_BLANK: Final = late(r"[ \t\r\n]*+")
-_HIGH: Final = late(r"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
-_CUT: Final = late(r"(?:\\(?:u[0-9a-fA-F]{0,3})?)?")
-_LONE: Final = late(r"[\ud800-\udfff]")
-_LONGEST_SCALAR: Final = 400
-_DEEPEST: Final = 100
+_WHITE_SPACE: Final = late(r"[ \t\r\n]*+")
+_HIGH_SURROGATE: Final = late(r"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
+_CUT_ESCAPE: Final = late(r"(?:\\(?:u[0-9a-fA-F]{0,3})?)?")
+_LONE_SURROGATE: Final = late(r"[\ud800-\udfff]")
+_MAX_SCALAR: Final = 400
+_MAX_DEPTH: Final = 100
 _REPLACEMENT: Final = "\ufffd"
 
 State = Literal["begin", "name", "colon", "value", "text", "behind", "over", "lost"]
 
 
-class StreamedObject:
+class StreamedJson:
     """Arguments on their way. Members are as they were sent; the last one may be a part of itself."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class StreamedObject:
         return self._state == "over"
 
     @property
-    def is_lost(self) -> bool:
+    def is_malformed(self) -> bool:
         """It cannot be read: what is known of it is what came before that."""
         return self._state == "lost"
 
@@ -56,15 +56,15 @@ class StreamedObject:
         text, self._rest = self._rest + text, ""
         at = 0
         while at < len(text) and self._state not in ("over", "lost"):
-            at = self._in_text(text, at) if self._state == "text" else self._between(text, at)
+            at = self._read_string(text, at) if self._state == "text" else self._read_punctuation(text, at)
 
-    def so_far(self) -> Mapping[str, Any]:
+    def partial_members(self) -> Mapping[str, Any]:
         """All that has come, not to be changed. A text that is arriving is there as far as it is."""
         if self._state == "text" and not self._is_name:
-            self._put(self._joined())
+            self._store(self._joined_runs())
         return self._root
 
-    def whole(self) -> dict[str, Any]:
+    def complete_members(self) -> dict[str, Any]:
         """What is complete: members, and of a list that is arriving those behind which something came."""
         if self.is_over or not self._open:
             return dict(self._root)
@@ -79,7 +79,7 @@ class StreamedObject:
         return out
 
     @property
-    def arriving(self) -> str | None:
+    def partial_string_name(self) -> str | None:
         """The name of the text that is arriving, of whatever object."""
         if self._state != "text" or self._is_name:
             return None
@@ -87,52 +87,52 @@ class StreamedObject:
 
     # Texts
 
-    def _in_text(self, text: str, at: int) -> int:
-        match = _TEXT.match(text, at)
+    def _read_string(self, text: str, at: int) -> int:
+        match = _STRING_RUN.match(text, at)
         end = match.end() if match is not None else at
         run = text[at:end]
         behind = text[end : end + 6]
-        is_cut = len(behind) < 6 and _CUT.fullmatch(behind) is not None
-        if is_cut and (half := _HIGH.search(run)) is not None and _is_escape(run, half.start()):
+        is_cut = len(behind) < 6 and _CUT_ESCAPE.fullmatch(behind) is not None
+        if is_cut and (half := _HIGH_SURROGATE.search(run)) is not None and _is_escape(run, half.start()):
             run, behind = run[: half.start()], half[0] + behind  # its other half is still to come
-        self._take(run)
+        self._add_run(run)
         if is_cut:
             self._rest = behind
             return len(text)
         if text[end] == '"':
-            self._end_text()
+            self._end_string()
             return end + 1
         self._pieces.append("\\")  # an escape that does not exist is a backslash
         self.is_plain = False
         return end + 1
 
-    def _take(self, run: str) -> None:
+    def _add_run(self, run: str) -> None:
         if not run:
             return
         if "\\" in run:
             has_codes = "\\u" in run
             run = json.loads(f'"{run}"', strict=False)
-            if has_codes and _LONE.search(run):
-                run = _LONE.sub(_REPLACEMENT, run)
+            if has_codes and _LONE_SURROGATE.search(run):
+                run = _LONE_SURROGATE.sub(_REPLACEMENT, run)
                 self.is_plain = False
         self._pieces.append(run)
 
-    def _joined(self) -> str:
+    def _joined_runs(self) -> str:
         if len(self._pieces) != 1:
             self._pieces = ["".join(self._pieces)]
         return self._pieces[0]
 
-    def _end_text(self) -> None:
-        text, self._pieces = self._joined(), []
+    def _end_string(self) -> None:
+        text, self._pieces = self._joined_runs(), []
         if self._is_name:
             container, _ = self._open[-1]
             self._open[-1] = (container, text)
             self._is_name, self._state = False, "colon"
         else:
-            self._put(text)
+            self._store(text)
             self._state = "behind"
 
-    def _put(self, value: Any) -> None:
+    def _store(self, value: Any) -> None:
         """As the member that is arriving, or in the place of what was there of it."""
         container, name = self._open[-1]
         if isinstance(container, dict):
@@ -145,39 +145,39 @@ class StreamedObject:
 
     # Everything else
 
-    def _between(self, text: str, at: int) -> int:
-        blank = _BLANK.match(text, at)
+    def _read_punctuation(self, text: str, at: int) -> int:
+        blank = _WHITE_SPACE.match(text, at)
         at = blank.end() if blank is not None else at
         if at == len(text):
             return at
         char, state = text[at], self._state
         if state == "begin" and char == "{":
-            self._begin(self._root, "name")
+            self._open_container(self._root, "name")
         elif state == "name" and char == '"':
             self._is_name, self._state = True, "text"
         elif state == "colon" and char == ":":
             self._state = "value"
         elif state == "behind" and char == ",":
             self._state = "name" if isinstance(self._open[-1][0], dict) else "value"
-        elif char in "]}" and (state == "behind" or self._may_end) and self._closes(char):
+        elif char in "]}" and (state == "behind" or self._may_end) and self._close_container(char):
             self._open.pop()
             self._state = "behind" if self._open else "over"
         elif state == "value":
-            return self._value(text, at)
+            return self._read_value(text, at)
         else:
             self._state = "lost"
         if char != "{" or state != "begin":
             self._may_end = False
         return at + 1
 
-    def _closes(self, char: str) -> bool:
+    def _close_container(self, char: str) -> bool:
         return isinstance(self._open[-1][0], dict) == (char == "}")
 
-    def _begin(self, container: dict[str, Any] | list[Any], state: State) -> None:
+    def _open_container(self, container: dict[str, Any] | list[Any], state: State) -> None:
         self._open.append((container, ""))
-        self._state, self._may_end = state if len(self._open) <= _DEEPEST else "lost", True
+        self._state, self._may_end = state if len(self._open) <= _MAX_DEPTH else "lost", True
 
-    def _value(self, text: str, at: int) -> int:
+    def _read_value(self, text: str, at: int) -> int:
         char = text[at]
         self._may_end = False
         if char == '"':
@@ -185,16 +185,16 @@ class StreamedObject:
             return at + 1
         if char in "{[":
             made: dict[str, Any] | list[Any] = {} if char == "{" else []
-            self._put(made)
-            self._begin(made, "name" if char == "{" else "value")
+            self._store(made)
+            self._open_container(made, "name" if char == "{" else "value")
             return at + 1
         match = _SCALAR.match(text, at)
         end = match.end() if match is not None else at
-        if end == len(text) and end - at < _LONGEST_SCALAR:
+        if end == len(text) and end - at < _MAX_SCALAR:
             self._rest = text[at:]
             return end
         try:
-            self._put(json.loads(text[at:end]))
+            self._store(json.loads(text[at:end]))
             self._state = "behind"
         except ValueError:
             self._state = "lost"

@@ -1,16 +1,16 @@
 """Makes foreign text harmless: control characters and escape sequences never reach a model or a terminal.
 
-Two ways, for two kinds of text. `visible` keeps every character of a file countable (a control character
-becomes its picture, so an edit can name it); `plain` reads text as a terminal would and keeps what would stay on
+Two ways, for two kinds of text. `escape_controls` keeps every character of a file countable (a control character
+becomes its picture, so an edit can name it); `plain_output` reads text as a terminal would and keeps what would stay on
 the screen. What encoding bytes have is the business of `tools.files.encoding`.
 """
 
 import unicodedata
 
-from tools.patterns import TURNS_DIRECTION, late
-from tools.redrawn import as_it_looks, line_as_it_looks
+from tools.patterns import DIRECTION_CONTROLS, late
+from tools.redrawn import render_overwritten_line, render_overwritten_text
 
-_UNSAFE = late(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROLS_AND_SURROGATES = late(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
 _PICTURES: dict[int, str] = {code: chr(0x2400 + code) for code in range(0x20) if code not in (0x09, 0x0A)}
 _PICTURES[0x7F] = "\u2421"
@@ -25,87 +25,91 @@ _ESCAPES = late(
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
     r"|\x1b[ -/]*[0-~]?"
 )
-_STRINGS = late(
+_STRING_SEQUENCES = late(
     r"(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n]*(?:\x07|\x1b\\|\x9c)"
     r"|(?:\x1b\[|\x9b)[0-?]*m"
 )
 _LINE_ENDS = late(r"(?<!\r)\r+\n")
-_DROPPED = late(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_DROPPED_CONTROLS = late(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SURROGATES = late(r"[\ud800-\udfff]")
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     """`text` with every control character except tab and line feed as its picture (`␛` for escape).
 
     Has as many characters as before, and is valid UTF-8.
     """
-    if not _UNSAFE.search(text):
+    if not _CONTROLS_AND_SURROGATES.search(text):
         return text
     return _SURROGATES.sub(_REPLACEMENT, text).translate(_PICTURES)
 
 
 def one_line(text: str) -> str:
-    """A name or title as one line: like `visible`, with line feeds and tabs as pictures too."""
-    return visible(text).replace("\n", "\u240a").replace("\t", "\u2409")
+    """A name or title as one line: like `escape_controls`, with line feeds and tabs as pictures too."""
+    return escape_controls(text).replace("\n", "\u240a").replace("\t", "\u2409")
 
 
 def for_terminal(text: str) -> str:
-    """What a command prints for a person: like `visible`, and what turns the direction of writing by its number."""
-    text = visible(text)
-    return text if text.isascii() else TURNS_DIRECTION.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
+    """Like `escape_controls`, with direction controls written as their code points, for output of commands."""
+    text = escape_controls(text)
+    return text if text.isascii() else DIRECTION_CONTROLS.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
 
 
 def json_for_terminal(line: str) -> str:
     """JSON with the same data, in which control characters and direction marks are escape sequences of JSON."""
-    for unsafe in (_UNSAFE, TURNS_DIRECTION):
+    for unsafe in (_CONTROLS_AND_SURROGATES, DIRECTION_CONTROLS):
         line = unsafe.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
     return line
 
 
-def from_pictures(text: str) -> str:
+def unescape_controls(text: str) -> str:
     """What `one_line` was given, as far as pictures tell."""
     return text.translate(_CONTROLS_OF_PICTURES)
 
 
-def plain(text: str) -> str:
+def plain_output(text: str) -> str:
     """A command's output as it would stay on a screen: no escape sequences, each line as it looks in the end.
 
     Keeps the number of lines.
     """
-    if not _UNSAFE.search(text):
+    if not _CONTROLS_AND_SURROGATES.search(text):
         return text
-    text = _without_strings(text)
-    return _harmless("\n".join(line_as_it_looks(line) for line in text.split("\n")))
+    text = _without_string_sequences(text)
+    return _without_controls("\n".join(render_overwritten_line(line) for line in text.split("\n")))
 
 
-def on_screen(text: str) -> str:
+def final_output(text: str) -> str:
     """The same of the whole of an output: also lines that were written over later look as they do in the end."""
-    return _harmless(as_it_looks(_without_strings(text))) if _UNSAFE.search(text) else text
+    return (
+        _without_controls(render_overwritten_text(_without_string_sequences(text)))
+        if _CONTROLS_AND_SURROGATES.search(text)
+        else text
+    )
 
 
-def _without_strings(text: str) -> str:
+def _without_string_sequences(text: str) -> str:
     """Without the sequences that write nothing and move nothing; what they hold is no text."""
-    return _STRINGS.sub("", _LINE_ENDS.sub("\n", text))
+    return _STRING_SEQUENCES.sub("", _LINE_ENDS.sub("\n", text))
 
 
-def _harmless(text: str) -> str:
-    return _SURROGATES.sub(_REPLACEMENT, _DROPPED.sub("", _ESCAPES.sub("", text)))
+def _without_controls(text: str) -> str:
+    return _SURROGATES.sub(_REPLACEMENT, _DROPPED_CONTROLS.sub("", _ESCAPES.sub("", text)))
 
 
-_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Nothing is drawn for these, although they count as letters, marks or symbols."""
-_UNSEEN_CATEGORIES = frozenset(("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"))
-_BLANKS = late(" {3,}")
+_INVISIBLE_CATEGORIES = frozenset(("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"))
+_SPACE_RUN = late(" {3,}")
 
 
-def spelled_out(text: str) -> str:
+def reveal_hidden_characters(text: str) -> str:
     """A text that somebody has to judge, with nothing in it that hides: what is not seen, or turns the direction of
     writing, by its number, runs of blanks by their length."""
     if not text.isascii() or not text.isprintable():
-        text = "".join(_spelled(character) for character in text)
-    return _BLANKS.sub(lambda run: f"<{len(run[0])} blanks>", text)
+        text = "".join(_character_name(character) for character in text)
+    return _SPACE_RUN.sub(lambda run: f"<{len(run[0])} blanks>", text)
 
 
-def _spelled(character: str) -> str:
-    is_unseen = character in _UNSEEN or unicodedata.category(character) in _UNSEEN_CATEGORIES
+def _character_name(character: str) -> str:
+    is_unseen = character in _INVISIBLE or unicodedata.category(character) in _INVISIBLE_CATEGORIES
     return f"<U+{ord(character):04X}>" if is_unseen and character != " " else character

@@ -15,7 +15,7 @@ class Stopped(Exception):
     """The work was given up because its caller went away."""
 
 
-class Stop:
+class StopFlag:
     """Asked by long work between its steps."""
 
     def __init__(self) -> None:
@@ -33,9 +33,9 @@ class Stop:
         return self._event.is_set()
 
 
-async def in_thread(work: Callable[[Stop], R]) -> R:
+async def in_thread(work: Callable[[StopFlag], R]) -> R:
     """Runs `work` in a thread. Cancelling the caller tells the work to stop and does not wait for it."""
-    stop = Stop()
+    stop = StopFlag()
     try:
         return await asyncio.to_thread(work, stop)
     except asyncio.CancelledError:
@@ -43,23 +43,23 @@ async def in_thread(work: Callable[[Stop], R]) -> R:
         raise
 
 
-class InThread:
+class ThreadedTool:
     """What a tool does, where a thread does all of it. Who has more to do with the result than to wait for it does that
     in the same thread, with `work`: one way there costs more than most of what is done."""
 
-    def __init__(self, work: Callable[[Any, ToolContext, Stop], ToolResult]) -> None:
+    def __init__(self, work: Callable[[Any, ToolContext, StopFlag], ToolResult]) -> None:
         self.work = work
 
     async def __call__(self, arguments: Any, context: ToolContext) -> ToolResult:
         return await in_thread(lambda stop: self.work(arguments, context, stop))
 
 
-async def to_the_end(work: Callable[[], R]) -> R:
+async def run_to_completion(work: Callable[[], R]) -> R:
     """Runs `work` in a thread and waits until it is done even when cancelled: for changes that cannot be half."""
-    return await waited_out(asyncio.to_thread(work))
+    return await await_uncancelled(asyncio.to_thread(work))
 
 
-async def waited_out(work: Awaitable[R]) -> R:
+async def await_uncancelled(work: Awaitable[R]) -> R:
     """What it comes to. Who is cancelled meanwhile, however often, is so when it is done."""
     running = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from tools.base import FileChange, ToolContext, ToolError
-from tools.box.abilities import of_this_system
+from tools.box.abilities import system_abilities
 from tools.box.git_copies import GitCopies
-from tools.box.nested import NestedFiles
+from tools.box.nested import NestedPathFinder
 from tools.box.plan import Abilities
 from tools.box.policy import Box
 from tools.edits.dialects.modes import EditMode
@@ -22,7 +22,7 @@ from tools.files.lines import LineIndexes
 from tools.files.mutations import MutationQueue
 from tools.files.private import private_folder
 from tools.files.readcache import ReadCache
-from tools.masking.mask import MaskNow
+from tools.masking.mask import CurrentMask
 from tools.operations import FileOperations, LocalFiles, ProcessOperations, RunningProcess
 from tools.running.process import BoxedNetwork, BoxFailed, LocalProcesses
 from tools.running.pty.pty_host import PtyHost
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tools.repomap.repository import MappedRepository
 
 
-class Confine(Protocol):
+class BoxForCall(Protocol):
     """Says which box a process of a call runs in."""
 
     async def __call__(self, call_id: str, *, lasts: bool = False) -> Box | None:
@@ -67,7 +67,7 @@ class Workspace:
         cache_dir: Path | None = None,
         spawn_hook: SpawnHook | None = None,
         repositories: "Callable[[Path], MappedRepository | None] | None" = None,
-        abilities: Callable[[], Abilities] = of_this_system,
+        abilities: Callable[[], Abilities] = system_abilities,
         kernel_settings: "Callable[[], KernelSettings] | None" = None,
     ) -> None:
         self.cwd = cwd
@@ -98,12 +98,12 @@ class Workspace:
         """Asked about every command before it is started."""
         self.watch_command: WatchCommand | None = None
         """Asked about every command of the model's before it is started."""
-        self.confine: Confine | None = None
+        self.confine: BoxForCall | None = None
         """Asked about every process that a call starts, before it is started; and what its box would be by now."""
         self.box_now: Callable[[str], Box | None] = lambda call_id: None
         self.refused_hosts: Callable[[str], tuple[str, ...]] = lambda caller: ()
         """Each `host:port` that the proxy refused to the commands of a box, by its `caller`."""
-        self.mask_output: MaskNow = lambda: None
+        self.mask_output: CurrentMask = lambda: None
         """What is masked in the output of commands, as it comes."""
         self.kept_back: Callable[[], Callable[[str], bool]] = lambda: lambda path: False
         """Asked once for each search: of which files, by their paths without links, it is to show no lines."""
@@ -116,14 +116,14 @@ class Workspace:
         self.exchanged: Callable[[], None] = lambda: None
         """Called when the tools work with other operations."""
         self.artifacts = artifacts or Artifacts()
-        self.nested = NestedFiles()
+        self.nested = NestedPathFinder()
         """Which repositories and files that run later lie below the workspace."""
         self.git_copies = GitCopies(self.private_folder)
         self.read_cache = ReadCache()
         self.line_indexes = LineIndexes()
         self.syntax = SyntaxChecks()
         self.mutations = MutationQueue(self.files)
-        self.mutations.subscribe(self._tell_map)
+        self.mutations.subscribe(self._update_map)
         self.pending = PendingChanges(lambda: self.mutations)
         self.running: set[RunningProcess] = set()
         """Commands, and what commands left behind."""
@@ -155,7 +155,7 @@ class Workspace:
             raise ToolError(f"The sandbox's own network could not be made: {problem.strerror}.") from None
 
     @property
-    def is_here(self) -> bool:
+    def has_local_files(self) -> bool:
         """The files that tools change are those of this machine, where bayou itself sees them."""
         return isinstance(self.files, LocalFiles)
 
@@ -192,7 +192,7 @@ class Workspace:
             self._kernel.end(why)
 
     @property
-    def has_map(self) -> bool:
+    def may_be_mapped(self) -> bool:
         """Whether a repository may be mapped here: told without looking at it."""
         return isinstance(self.files, LocalFiles) and self._repositories is not None
 
@@ -210,15 +210,15 @@ class Workspace:
         return wanted
 
     @property
-    def mapped(self) -> "MappedRepository | None":
+    def last_repository(self) -> "MappedRepository | None":
         """The repository that was asked last; nothing is looked at."""
         return self._repository
 
-    def _tell_map(self, change: FileChange) -> None:
+    def _update_map(self, change: FileChange) -> None:
         """The map of the repository hears of own changes at once, beside the loop."""
         if self._repository is not None:
             loop = asyncio.get_running_loop()
-            loop.run_in_executor(None, self._repository.will_hear_of(Path(change.path)))
+            loop.run_in_executor(None, self._repository.expect_edit(Path(change.path)))
 
     def enter(self, cwd: Path) -> None:
         """Commands and paths mean this folder from now on. A shell that lasts would stay in the old one."""

@@ -17,8 +17,8 @@
 10. its secrets are masked;
 11. extensions are asked (`after_tool`), unless the call was stopped.
 
-A thread looks at files for 3 and 4 at once; and what a tool does in a thread (`tools.threads.InThread`) is done there
-together with 6, 9 and 10.
+A thread looks at files for 3 and 4 at once; and what a tool does in a thread (`tools.threads.ThreadedTool`) is done
+there together with 6, 9 and 10.
 
 Whatever goes wrong is a result; only that somebody stops the call goes through. What is told and recorded is up to the
 caller: `app.agent.calls` for those of an answer, `app.engine.tools.nested_calls` for those within a call.
@@ -36,9 +36,9 @@ from app.agent.order import Claim, Order, Place, claim_of
 from app.agent.outcomes import checked, failure, in_words, not_found
 from app.values.content import ToolCall
 from tools.base import Tool, ToolContext, ToolError
-from tools.effects import OPAQUE, Effects
+from tools.effects import OPAQUE_EFFECTS, Effects
 from tools.results import ToolResult
-from tools.threads import InThread, Stop, Stopped, in_thread
+from tools.threads import StopFlag, Stopped, ThreadedTool, in_thread
 from tools.workspace import workspace_of
 
 Progress = Callable[[ToolResult], None]
@@ -178,7 +178,7 @@ class ToolPipeline:
         """What comes of it. Raises only what stops it."""
         try:
             work = prepared.reading.tool.run
-            if isinstance(work, InThread):
+            if isinstance(work, ThreadedTool):
                 await prepared.place.ready()
                 result = await in_thread(partial(self._in_one_go, prepared, work))
             else:
@@ -193,7 +193,7 @@ class ToolPipeline:
         """A result so far."""
         progress(self._masks.progress(result) if isinstance(result, ToolResult) else result)  # pyright: ignore[reportUnnecessaryIsInstance]
 
-    def _in_one_go(self, prepared: Prepared, work: InThread, stop: Stop) -> ToolResult:
+    def _in_one_go(self, prepared: Prepared, work: ThreadedTool, stop: StopFlag) -> ToolResult:
         """All that a thread can do, in one."""
         try:
             done = work.work(self._turned(prepared.reading), prepared.reading.context, stop)
@@ -226,10 +226,10 @@ class ToolPipeline:
 
     def _turned(self, reading: CallReading) -> Any:
         """The arguments with which it runs: with secrets where marks stood for them."""
-        from tools.schema import typed  # noqa: PLC0415  (with the first tools)
+        from tools.schema import typed_arguments  # noqa: PLC0415  (with the first tools)
 
         turned = self._masks.begin(reading)
-        return reading.arguments if turned is None else typed(reading.tool, turned)
+        return reading.arguments if turned is None else typed_arguments(reading.tool, turned)
 
     def _masked(self, reading: CallReading, result: ToolResult) -> ToolResult:
         """Closed where it fails: what could not be masked enters no session."""
@@ -287,11 +287,11 @@ def _readable(call: ToolCall) -> dict[str, Any]:
 
 def _normalised(tool: Tool, raw: dict[str, Any]) -> tuple[dict[str, Any], Any]:
     """Normalised, which is what everything before the tool reads, and the same as the tool takes it."""
-    from tools.schema import normalised, typed  # noqa: PLC0415  (with the first tools)
+    from tools.schema import normalised_arguments, typed_arguments  # noqa: PLC0415  (with the first tools)
 
     try:
-        shown = normalised(tool, raw)
-        return shown, typed(tool, shown)
+        shown = normalised_arguments(tool, raw)
+        return shown, typed_arguments(tool, shown)
     except ToolError:
         raise
     except Exception as problem:  # noqa: BLE001  (a tool's own preparation of arguments)
@@ -343,7 +343,7 @@ class _Reader:
 def _effects(tool: Tool, arguments: Any, context: ToolContext) -> Effects:
     """Closed where it fails: a call of which nothing can be told does not run."""
     try:
-        return OPAQUE if tool.effects is None else tool.effects(arguments, context)
+        return OPAQUE_EFFECTS if tool.effects is None else tool.effects(arguments, context)
     except ToolError:
         raise
     except Exception as problem:  # noqa: BLE001  (an extension's own function)

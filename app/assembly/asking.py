@@ -8,7 +8,7 @@ from app.engine.core.questions import ask_question
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import Question, question_for, remember
 from app.values.unable import FileFault
-from tools.text import spelled_out
+from tools.text import reveal_hidden_characters
 
 LATER = "Decide later: ignored until you decide"
 YES = "Trust this folder"
@@ -74,6 +74,6 @@ class TrustAsked:
 
 def _told(question: Question) -> str:
     """All of it, in what every client shows."""
-    lines = [f"Trust {spelled_out(str(question.folder))}? It has files that would run or apply:"]
+    lines = [f"Trust {reveal_hidden_characters(str(question.folder))}? It has files that would run or apply:"]
     lines += [f"  {item.line}" for item in question.items]
     return "\n".join([*lines, *([_TOO_MUCH] if question.too_much else [])])

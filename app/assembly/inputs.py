@@ -9,7 +9,7 @@ import msgspec
 from app.assembly.options import Options, UsageError
 from app.engine.permissions.gate import PermissionGate
 from app.values.content import Image
-from tools.files.regular import read_given
+from tools.files.regular import read_file_or_pipe
 
 _IMAGE_STARTS = {
     b"\x89PNG\r\n\x1a\n": "image/png",
@@ -51,7 +51,7 @@ def files_input(names: tuple[str, ...], cwd: Path, permissions: PermissionGate) 
                 f"@{name}: {why}. It is not sent; what you mean to send all the same can be piped in."
             )
         try:
-            data = read_given(named)
+            data = read_file_or_pipe(named)
         except OSError as problem:
             raise UsageError(f"@{name}: {problem.strerror or problem}.") from None
         mime_type = image_type(data)

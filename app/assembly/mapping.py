@@ -44,9 +44,9 @@ class Repositories(msgspec.Struct, eq=False):
             return known.repository
         # SQLite and the mapper come along, which most sessions start without.
         from tools.repomap.index.hidden import HiddenFiles  # noqa: PLC0415  (as above)
-        from tools.repomap.repository import MappedRepository, root_of  # noqa: PLC0415  (as above)
+        from tools.repomap.repository import MappedRepository, repository_root  # noqa: PLC0415  (as above)
 
-        root = root_of(cwd)
+        root = repository_root(cwd)
         if known is not None and (known.cwd, known.repository.root) == (cwd, root):
             repository = known.repository
         else:

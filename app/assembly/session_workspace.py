@@ -18,7 +18,7 @@ from app.resources.settings.in_force import InForce
 from app.sessions.log import SessionLog
 from app.sessions.old_outputs import drop_old_outputs, outputs_of
 from tools.files.artifacts import Artifacts
-from tools.running.user_shell.shell_snapshot import OwnShell
+from tools.running.user_shell.shell_snapshot import UserShell
 from tools.workspace import Workspace
 
 
@@ -33,7 +33,7 @@ def session_workspace(
     has_person: bool,
 ) -> Workspace:
     folder, above = outputs_of(log)
-    own_shell = OwnShell(paths.cache_dir / "shell", paths.home)
+    own_shell = UserShell(paths.cache_dir / "shell", paths.home)
     roots = {paths.sessions_dir, *([folder.parent] if folder else [])}
     return Workspace(
         paths.cwd,

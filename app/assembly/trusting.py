@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from app.resources.paths import Paths
 from app.resources.trust.brought import BroughtItem
 from app.resources.trust.project_trust import Decision, look_again, new_in
-from tools.text import spelled_out
+from tools.text import reveal_hidden_characters
 
 _MOST_NAMED = 3
 
@@ -67,6 +67,6 @@ def _change(now: Decision, before: Decision) -> str:
 
 
 def _named(items: Sequence[BroughtItem]) -> str:
-    names = list(dict.fromkeys(spelled_out(item.path) for item in items))
+    names = list(dict.fromkeys(reveal_hidden_characters(item.path) for item in items))
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return f"{', '.join(names[:_MOST_NAMED])}{more}"

@@ -23,5 +23,5 @@ class SettingsWatch:
 
     def look(self) -> None:
         self._telling.warn_of(self._in_force.follow())
-        if self._servers.files.are_others():
+        if self._servers.files.any_changed():
             self._servers.follow()

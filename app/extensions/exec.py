@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from tools.running.programs import RunningProgram
-from tools.running.withheld import own_variables
+from tools.running.withheld import child_variables
 
 
 class ExecResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ async def run_program(
     async with await RunningProgram.start(
         (command, *arguments),
         cwd=cwd,
-        env={**own_variables(), **(env or {})},
+        env={**child_variables(), **(env or {})},
         is_fed=stdin is not None,
         keeps_errors=True,
     ) as program:

@@ -125,7 +125,7 @@ def waiting_for_a_person() -> Generator[None]:
 
 
 async def call(function: Callable[..., Any], *arguments: Any, seconds: float, block: float) -> Any:
-    """Calls a function, plain or async, and returns what it gives. Raises `TooSlow`, or what it raises."""
+    """Calls a function, plain or async, and returns what it gives. Raises `SurveyStopped`, or what it raises."""
     result = call_now(function, *arguments, block=block)
     if not isinstance(result, Awaitable):
         return result
@@ -168,7 +168,7 @@ def _blocked_for(seconds: float) -> str:
 
 
 def call_now(function: Callable[..., T], *arguments: Any, block: float) -> T:
-    """Calls a plain function that must not take long. Raises `TooSlow`, or what it raises."""
+    """Calls a plain function that must not take long. Raises `SurveyStopped`, or what it raises."""
     try:
         with _interrupted_after(block):
             return function(*arguments)

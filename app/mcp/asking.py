@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from app.values.forms import AskedForm, FormChoice, FormField
-from tools.text import visible
+from tools.text import escape_controls
 
 _MOST_FIELDS, _MOST_CHOICES = 50, 500
 _LONGEST_ANSWER = 10_000
@@ -21,9 +21,11 @@ _YES, _NO = ("y", "yes", "true", "1", "on"), ("n", "no", "false", "0", "off")
 
 def form_of(server: str, params: Mapping[str, Any]) -> AskedForm:
     """What is to be shown of `elicitation/create`."""
-    message = visible(str(params.get("message") or ""))[:4_000]
+    message = escape_controls(str(params.get("message") or ""))[:4_000]
     if params.get("mode") == "url":
-        return AskedForm(server=server, message=message, url=visible(str(params.get("url") or ""))[:4_000])
+        return AskedForm(
+            server=server, message=message, url=escape_controls(str(params.get("url") or ""))[:4_000]
+        )
     schema = _table(params.get("requestedSchema"))
     required = schema.get("required")
     needed = set(map(str, required)) if isinstance(required, list) else set[str]()
@@ -72,14 +74,14 @@ def defaults_of(form: AskedForm) -> dict[str, str]:
 
 
 def _field(name: str, said: Mapping[str, Any], *, is_needed: bool) -> FormField:
-    title = visible(str(said.get("title") or name)).replace("\n", " ")[:200]
+    title = escape_controls(str(said.get("title") or name)).replace("\n", " ")[:200]
     items = _table(said.get("items"))
     kind = said.get("type")
     choices = _choices(items if kind == "array" else said)
     field = FormField(
         name=name,
         title=title,
-        description=visible(str(said.get("description") or ""))[:1_000],
+        description=escape_controls(str(said.get("description") or ""))[:1_000],
         is_required=is_needed,
         default=_default(said.get("default")),
         choices=choices,
@@ -120,7 +122,7 @@ def _choices(said: Mapping[str, Any]) -> tuple[FormChoice, ...]:
 
 def _one_choice(value: Any, title: Any) -> FormChoice:
     text = str(value)
-    return FormChoice(value=text, title=visible(str(title or text)).replace("\n", " ")[:200])
+    return FormChoice(value=text, title=escape_controls(str(title or text)).replace("\n", " ")[:200])
 
 
 def _default(value: Any) -> str:
@@ -128,7 +130,7 @@ def _default(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list):
         return ", ".join(map(str, value))[:_LONGEST_ANSWER]
-    return visible(str(value))[:_LONGEST_ANSWER] if isinstance(value, str | int | float) else ""
+    return escape_controls(str(value))[:_LONGEST_ANSWER] if isinstance(value, str | int | float) else ""
 
 
 def _number(field: FormField, text: str) -> tuple[Any, str]:

@@ -36,7 +36,7 @@ from app.resources.server_files import (
 from app.values.json_comments import with_value, without_key
 from app.values.unable import FileFault, Unable
 from tools.running.withheld import looks_secret
-from tools.text import visible
+from tools.text import escape_controls
 
 
 class GivenServer(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class ServerProblem(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}: " if self.line else f"{self.file}: " if self.file else ""
-        about = f'server "{visible(self.server)[:80]}": ' if self.server else ""
+        about = f'server "{escape_controls(self.server)[:80]}": ' if self.server else ""
         return f"{place}{about}{self.text}"
 
 
@@ -121,9 +121,7 @@ class _Merging:
         for name, entry in written.entries.items():
             key = server_key(name)
             if key in keys:
-                text = (
-                    f'is the same as "{visible(keys[key])[:80]}" above: names that differ in - and _ are one'
-                )
+                text = f'is the same as "{escape_controls(keys[key])[:80]}" above: names that differ in - and _ are one'
                 self._tell(written, f"{text}. The later one counts.", name, written.line_of(name))
             keys[key] = name
             if place.origin == "user" and is_override(entry):
@@ -248,7 +246,7 @@ class ServerValues:
         foreign = _INPUT.search(value)
         if foreign:
             raise ServerRefused(
-                f"{visible(foreign[0])} is another program's way to ask; write ${{NAME}} for a variable"
+                f"{escape_controls(foreign[0])} is another program's way to ask; write ${{NAME}} for a variable"
             )
         return _VARIABLE.sub(self._variable, value)
 

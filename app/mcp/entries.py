@@ -11,7 +11,7 @@ import msgspec
 
 from app.resources.server_files import ServerOrigin
 from tools.running.withheld import looks_secret
-from tools.text import visible
+from tools.text import escape_controls
 
 Exposure = Literal["auto", "direct", "search", "hidden"]
 EXPOSURES: tuple[Exposure, ...] = ("auto", "direct", "search", "hidden")
@@ -130,7 +130,7 @@ def is_override(entry: Any) -> bool:
 def name_problem(name: str) -> str:
     if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
         return ""
-    return f'"{visible(name)[:80]}" is no name for a server: 1 to 64 letters, digits, "_" and "-"'
+    return f'"{escape_controls(name)[:80]}" is no name for a server: 1 to 64 letters, digits, "_" and "-"'
 
 
 def checked_entry(
@@ -303,7 +303,7 @@ class _Entry:
         if isinstance(value, str) and value in _PIS_WORDS:
             return _PIS_WORDS[value]
         told = ", ".join(f'"{each}"' for each in EXPOSURES)
-        self._note(keys, f"`{visible('.'.join(keys))}` must be one of {told}")
+        self._note(keys, f"`{escape_controls('.'.join(keys))}` must be one of {told}")
         return None
 
     def _seconds(self, key: str) -> float | None:
@@ -340,7 +340,7 @@ class _Entry:
         out: dict[str, str] = {}
         for name, value in given.items():
             if not fits(name):
-                self._note((key, name), f'"{visible(name)[:80]}" in `{key}` cannot be such a name')
+                self._note((key, name), f'"{escape_controls(name)[:80]}" in `{key}` cannot be such a name')
             elif not _is_plain(value):
                 self._note((key, name), f"`{key}.{name}` must be a text")
             else:
@@ -354,7 +354,11 @@ class _Entry:
         for key in self._entry:
             close = [] if key in _KEYS else difflib.get_close_matches(key, _KEYS, n=1, cutoff=0.8)
             if close:
-                self._note((key,), f"`{visible(key)}` does nothing. Did you mean `{close[0]}`?", is_hint=True)
+                self._note(
+                    (key,),
+                    f"`{escape_controls(key)}` does nothing. Did you mean `{close[0]}`?",
+                    is_hint=True,
+                )
 
     def _put(self, out: dict[str, Any], field: str, value: Any) -> None:
         if value is not None:
@@ -403,8 +407,8 @@ HIDDEN = "•••"
 def shown_address(server: ServerConfig) -> str:
     """Its command line or address in one line."""
     if server.url is not None:
-        return visible(shown_url(server.url))
-    return visible(" ".join(_shown_words((server.command or "", *server.args))))
+        return escape_controls(shown_url(server.url))
+    return escape_controls(" ".join(_shown_words((server.command or "", *server.args))))
 
 
 def shown_url(url: str) -> str:
@@ -431,16 +435,22 @@ def shown_lines(server: ServerConfig) -> Iterator[tuple[str, str]]:
     """All that is configured, by what it is."""
     yield ("command" if server.url is None else "address", shown_address(server))
     if server.cwd:
-        yield "folder", visible(server.cwd)
+        yield "folder", escape_controls(server.cwd)
     for what, values in (("variables", server.env), ("headers", server.headers)):
         if values:
-            yield what, ", ".join(f"{visible(name)}={shown_value(value)}" for name, value in values.items())
+            yield (
+                what,
+                ", ".join(f"{escape_controls(name)}={shown_value(value)}" for name, value in values.items()),
+            )
     if server.oauth is not None and server.oauth.client_id:
         alone = ", which signs in by itself" if server.oauth.is_by_itself else ""
-        yield "client", visible(server.oauth.client_id) + alone
+        yield "client", escape_controls(server.oauth.client_id) + alone
     yield "exposure", server.exposure or "auto"
     if server.tools:
-        yield "tools", ", ".join(f"{visible(name)}: {each}" for name, each in server.tools.items())
+        yield (
+            "tools",
+            ", ".join(f"{escape_controls(name)}: {each}" for name, each in server.tools.items()),
+        )
     yield "time limits", f"{server.start_timeout:g} s to start, {server.timeout:g} s without a sign of life"
     if server.trust_hints:
         yield "hints", "what it says of its tools is believed"
@@ -450,7 +460,7 @@ def shown_lines(server: ServerConfig) -> Iterator[tuple[str, str]]:
 def shown_value(value: str) -> str:
     """Names of variables and commands say where a value comes from; a value itself is not shown."""
     is_named = value.startswith("!") or re.fullmatch(r"(?:[A-Za-z]+ )?\$\{[^}:]*\}", value)
-    return visible(value) if is_named else HIDDEN
+    return escape_controls(value) if is_named else HIDDEN
 
 
 def _shown_words(words: tuple[str, ...]) -> Iterator[str]:

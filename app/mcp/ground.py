@@ -12,7 +12,7 @@ import msgspec
 
 from app.mcp.entries import ServerConfig
 from app.mcp.manifest import Manifests
-from tools.text import plain
+from tools.text import plain_output
 
 if TYPE_CHECKING:
     from app.mcp.process import Transport
@@ -58,7 +58,9 @@ class ServerLog:
 
     def _note_all(self, texts: Iterable[str]) -> None:
         """What came together is written together."""
-        lines = [line for text in texts if (line := self._mask(plain(text).rstrip())[:_LINE_BYTES]).strip()]
+        lines = [
+            line for text in texts if (line := self._mask(plain_output(text).rstrip())[:_LINE_BYTES]).strip()
+        ]
         for line in lines:
             self._lines.append(line)
             self._size += len(line)

@@ -23,7 +23,7 @@ from app.mcp.manifest import Greeting, Manifest, manifest_of
 from app.mcp.process import ServerProcess, StdioTransport, StreamHeard, Transport
 from app.version import VERSION
 from tools.base import ToolError
-from tools.box.places import hides_more
+from tools.box.places import newly_hidden
 from tools.box.policy import Box
 from tools.operations import CommandLine
 from tools.running.process import BoxFailed
@@ -439,7 +439,7 @@ class Contact:
         """Places that a box made now hides, and this one's does not."""
         if self._box is None:
             return ()
-        new = tuple(path for path in hides_more(now, self._box) if path not in self._told_hidden)
+        new = tuple(path for path in newly_hidden(now, self._box) if path not in self._told_hidden)
         self._told_hidden.update(new)
         return new
 

@@ -13,7 +13,7 @@ import msgspec
 
 from app.version import VERSION
 from tools.patterns import late
-from tools.text import one_line, visible
+from tools.text import escape_controls, one_line
 
 CAPABILITIES: Final = "elicitation.form elicitation.url roots.listChanged"
 """What bayou declares: what a server offers depends on it."""
@@ -123,11 +123,11 @@ class Manifests:
         if self._folder is None:
             return
         # The writer of files brings threads along, which a start without servers does not need.
-        from tools.files.replacing import replace  # noqa: PLC0415
+        from tools.files.replacing import replace_atomically  # noqa: PLC0415
 
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            replace(self._folder / f"{key}.json", msgspec.json.encode(manifest), durable=False)
+            replace_atomically(self._folder / f"{key}.json", msgspec.json.encode(manifest), durable=False)
         except OSError:
             pass  # It is asked again in the next session.
 
@@ -155,7 +155,7 @@ def cleaned(text: Any, most: int) -> str:
     """Without what acts on a terminal, hides, or turns the direction of writing."""
     if not isinstance(text, str):
         return ""
-    text = visible(_UNSEEN.sub("", text.replace("\r\n", "\n"))).strip()
+    text = escape_controls(_UNSEEN.sub("", text.replace("\r\n", "\n"))).strip()
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

@@ -17,7 +17,7 @@ from tools.files.artifacts import Artifacts
 from tools.limits import format_size, truncate_head
 from tools.patterns import late
 from tools.results import ImagePart, TextPart, ToolResult
-from tools.text import one_line, visible
+from tools.text import escape_controls, one_line
 
 _MOST_CHARS = 20_000_000
 _DECEIVING = late("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
@@ -150,7 +150,7 @@ class Answers:
         try:
             artifact, descriptor = self._artifacts.create(f"mcp-{self._server}")
             with os.fdopen(descriptor, "wb") as file:
-                file.write(data[: self._artifacts.largest])
+                file.write(data[: self._artifacts.file_size_limit])
             self._artifacts.has_ended(artifact)
         except OSError as problem:
             return f"it could not be kept: {problem.strerror}"
@@ -180,7 +180,7 @@ def _uri(block: Mapping[str, Any]) -> str:
 
 def _told(text: str) -> str:
     """With what deceives a reader shown by number."""
-    return _undeceiving(visible(text))
+    return _undeceiving(escape_controls(text))
 
 
 def _undeceiving(text: str) -> str:

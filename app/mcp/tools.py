@@ -19,14 +19,14 @@ from app.mcp.manifest import KnownTool
 from app.mcp.server import ServerLife
 from app.values.unable import Unable
 from tools.base import Tool, ToolContext, ToolError, no_effects
-from tools.box.set_aside import compared, look_before, look_behind
+from tools.box.set_aside import changes_after, current_box, snapshot_before
 from tools.effects import Effects
 from tools.patterns import late
 from tools.results import Card, ImageBlock, ImagePart, TextBlock, TextPart, ToolResult, text_result
 from tools.running.box_notes import change_notes, late_keys_note
-from tools.running.commands import surely
+from tools.running.commands import finish_despite_cancellation
 from tools.schema import schema_of
-from tools.text import one_line, visible
+from tools.text import escape_controls, one_line
 from tools.workspace import workspace_of
 
 if TYPE_CHECKING:
@@ -317,7 +317,7 @@ async def _said(asked: Awaitable[_Said]) -> _Said:
     try:
         return await asked
     except Unable as problem:
-        raise ToolError(visible(str(problem))) from None
+        raise ToolError(escape_controls(str(problem))) from None
 
 
 async def _looking(
@@ -328,8 +328,8 @@ async def _looking(
 ) -> ToolResult:
     """The result, with what the server did meanwhile that its box could not prevent."""
     now = await life.box()
-    box, workspace = compared(now), workspace_of(context)
-    seen = await asyncio.to_thread(look_before, box, workspace.nested, workspace.git_copies)
+    box, workspace = current_box(now), workspace_of(context)
+    seen = await asyncio.to_thread(snapshot_before, box, workspace.nested, workspace.git_copies)
     problem: ToolError | None = None
     result = ToolResult()
     try:
@@ -338,14 +338,14 @@ async def _looking(
         problem = failure
     finally:
         behind = asyncio.to_thread(
-            look_behind,
+            changes_after,
             seen,
             box,
             workspace.nested,
             workspace.git_copies,
             lambda: workspace.artifacts.set_aside,
         )
-        notes = change_notes("server", await surely(behind))
+        notes = change_notes("server", await finish_despite_cancellation(behind))
     if hidden := life.newly_hidden(now):
         name = life.config.name
         notes.append(late_keys_note(f"the MCP server `{name}`", hidden, f"/mcp restart {name}"))
@@ -375,7 +375,7 @@ async def _until_background(context: ToolContext, title: str, work: "asyncio.Tas
                     call_id=context.call_id, title=title, work=work, tail=lambda: "", kill=kill
                 )
                 return text_result(
-                    f"Background job {job} started: {visible(title)}\n"
+                    f"Background job {job} started: {escape_controls(title)}\n"
                     "Its result arrives by itself when it ends; go on with other work."
                 )
         return work.result()
@@ -501,7 +501,7 @@ def _blocks(result: ToolResult | None) -> tuple[TextBlock | ImageBlock, ...]:
     texts = [text for text in (result.text, own) if isinstance(text, str) and text]
     images = [part for part in result.content if isinstance(part, ImagePart)]
     return (
-        *(TextBlock(text=visible(text)) for text in texts),
+        *(TextBlock(text=escape_controls(text)) for text in texts),
         *(
             ImageBlock(mime_type=image.mime_type, byte_count=len(image.data) * 3 // 4, data=image.data)
             for image in images

@@ -12,7 +12,7 @@ from app.permits.scope import ShellScope
 from app.permits.secrets import Likelihood, delayed_run_reason, secrecy
 from app.permits.verdicts import Removal
 from app.permits.words import ANY_CHARACTER, ANY_DEPTH, ANY_NAME, UNKNOWN, WILDCARD, Word, readable
-from tools.protected.later import VCS
+from tools.protected.later import VCS_FOLDERS
 
 _PROC_ROOT = re.compile(r"/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/root(?=/|$)")
 _PROC_CWD = re.compile(r"/proc/(?:self|thread-self)(?:/task/\d+)?/cwd(?=/|$)")
@@ -161,7 +161,7 @@ class PathEffects:
         held = [place.workspace, *place.temporary]
         if any(root == path or root.startswith(path.rstrip("/") + "/") for root in held):
             return forbidden(f"{deed} {self.shown(path)}, which holds the workspace or all temporary files")
-        if path.rsplit("/", 1)[-1].casefold() in VCS:
+        if path.rsplit("/", 1)[-1].casefold() in VCS_FOLDERS:
             return forbidden(f"{deed} {self.shown(path)}, the history of the project")
         why = self._delayed_run_reason(path)
         if why is not None:

@@ -21,7 +21,7 @@ import msgspec
 from app.permits.place import CommandPlace
 from app.permits.verdicts import CallPart
 from app.permits.words import names
-from tools.box.host_groups import HOST_GROUPS, group_of_host, group_of_tool, holds, hosts_of_group
+from tools.box.host_groups import HOST_GROUPS, group_contains, group_of_host, group_of_tool, hosts_of_group
 from tools.patterns import late
 
 RuleAction = Literal["allow", "ask", "deny"]
@@ -219,7 +219,7 @@ def _group_of(part: CallPart) -> str | None:
 def _fits_host(pattern: str, host: str) -> bool:
     name, _, port = host.rpartition(":")
     if pattern in HOST_GROUPS:
-        return port.isdigit() and holds(pattern, name, int(port))
+        return port.isdigit() and group_contains(pattern, name, int(port))
     wanted, colon, wanted_port = pattern.casefold().rpartition(":")
     if not colon or not re.fullmatch(r"\d+|\*", wanted_port):
         wanted, wanted_port = pattern.casefold(), "*"

@@ -8,8 +8,8 @@ from typing import Literal
 
 from app.permits.words import ANY_CHARACTER, ANY_DEPTH, ANY_NAME, UNKNOWN, WILDCARD, pattern_of
 from tools.patterns import late
-from tools.protected.keys import KEY_NAMES, KEY_PLACES, SAMPLE_ENDINGS, SHOWN_OF_OWN
-from tools.protected.later import IN_HOME, IN_PROJECTS, LaterFile
+from tools.protected.keys import KEY_NAMES, KEY_PLACES, SAMPLE_ENDINGS, SHOWN_OWN_FILES
+from tools.protected.later import HOME_AUTORUN_FILES, PROJECT_AUTORUN_FILES, AutorunFile
 
 Likelihood = Literal["no", "maybe", "likely"]
 
@@ -17,7 +17,7 @@ _HOME_FILES = frozenset(place.name.casefold() for place in KEY_PLACES if not pla
 _HOME_FOLDERS = tuple(place.path.casefold() for place in KEY_PLACES if place.is_folder)
 _NAMES = frozenset(one.name.casefold() for one in KEY_NAMES if not one.name.startswith("*"))
 _SUFFIXES = tuple(one.name[1:].casefold() for one in KEY_NAMES if one.name.startswith("*"))
-_VISIBLE_BAYOU_FILES = frozenset(name.casefold() for name in SHOWN_OF_OWN)
+_VISIBLE_BAYOU_FILES = frozenset(name.casefold() for name in SHOWN_OWN_FILES)
 _FILES = frozenset({"/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/dev/mem", "/dev/kmem", "/proc/kcore"})
 _PROCESS = late(r"/proc/[^/]+/(environ|mem)|/proc/[^/]+/task/[^/]+/environ")
 _DISK = late(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper/|dm-|md|loop)")
@@ -26,16 +26,16 @@ _DATA_SUFFIXES = frozenset({".json", ".db", ".sqlite"})
 _SAMPLE_NAMES = tuple(f"server{suffix}" for suffix in _SUFFIXES)
 
 
-def _by_first_part(rows: tuple[LaterFile, ...]) -> dict[str, list[tuple[tuple[str, ...], LaterFile]]]:
-    found: dict[str, list[tuple[tuple[str, ...], LaterFile]]] = {}
+def _by_first_part(rows: tuple[AutorunFile, ...]) -> dict[str, list[tuple[tuple[str, ...], AutorunFile]]]:
+    found: dict[str, list[tuple[tuple[str, ...], AutorunFile]]] = {}
     for row in rows:
         parts = tuple(row.name.casefold().split("/"))
         found.setdefault("*" if parts[0].startswith("*") else parts[0], []).append((parts, row))
     return found
 
 
-_DELAYED_RUN_IN_PROJECT = _by_first_part(IN_PROJECTS)
-_DELAYED_RUN_IN_HOME = {row.name.casefold(): row for row in IN_HOME}
+_DELAYED_RUN_IN_PROJECT = _by_first_part(PROJECT_AUTORUN_FILES)
+_DELAYED_RUN_IN_HOME = {row.name.casefold(): row for row in HOME_AUTORUN_FILES}
 
 
 @lru_cache(4096)
@@ -149,7 +149,7 @@ def delayed_run_reason(path: str, home: str, own: tuple[str, ...] = ()) -> str |
     return None
 
 
-def _row_in_project(parts: list[str]) -> LaterFile | None:
+def _row_in_project(parts: list[str]) -> AutorunFile | None:
     for start, part in enumerate(parts):
         if part.startswith(".") and WILDCARD.search(part):
             rows = [row for first in _DELAYED_RUN_IN_PROJECT.values() for row in first]

@@ -11,8 +11,8 @@ import msgspec
 from app.providers.json_files import place_of, read_object
 from app.values.codec import decode_json, encode_json
 from app.values.unable import FileFault
-from tools.files.replacing import replace
-from tools.files.watched import FollowedFile
+from tools.files.replacing import replace_atomically
+from tools.files.watched import ReloadedFile
 
 LOCK_SECONDS = 60.0
 Entry = dict[str, Any]
@@ -26,7 +26,7 @@ class AuthFile:
         self.fault: str | None = None
         self.tightened: str | None = None
         """That others could read it, and no longer can."""
-        self.entries = FollowedFile(self.path, self._read)
+        self.entries = ReloadedFile(self.path, self._read)
         """The stored credentials by provider; none when the file is missing or broken (`fault` says why)."""
 
     @contextmanager
@@ -55,7 +55,7 @@ class AuthFile:
     def _write(self, entries: dict[str, Entry]) -> None:
         text = msgspec.json.format(encode_json(entries), indent=2) + b"\n"
         try:
-            replace(self.path, text, mode=0o600)
+            replace_atomically(self.path, text, mode=0o600)
         except OSError as problem:
             raise FileFault(self.path, f"cannot be written: {problem.strerror or problem}") from None
         self.entries.forget()

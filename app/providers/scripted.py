@@ -19,7 +19,7 @@ from app.values.content import AssistantContent, Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, StopReason
 from app.values.models import Model
 from app.values.usage import Usage
-from tools.edits.diffs import common_head
+from tools.edits.diffs import common_prefix_length
 
 API = "scripted"
 
@@ -167,7 +167,7 @@ class Scripted:
         """A cache that remembers the last prompt: what both begin with is read from it."""
         prompt = context.system_prompt.encode("utf-8", "replace")
         prompt += b"".join(encode(value) for value in (*context.tools, *context.messages))
-        common = common_head(self._cached, prompt)
+        common = common_prefix_length(self._cached, prompt)
         self._cached = prompt
         cached = common // CHARACTERS_PER_TOKEN
         fresh = (len(prompt) - common) // CHARACTERS_PER_TOKEN

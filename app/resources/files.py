@@ -5,7 +5,7 @@ import stat
 from pathlib import Path
 
 from app.values.unable import FileFault
-from tools.files.replacing import replace
+from tools.files.replacing import replace_atomically
 
 LIMIT = 4 * 1024 * 1024
 """No file that a person writes for bayou is larger; what is, is not one."""
@@ -46,6 +46,6 @@ def way_out(path: Path, base: Path) -> str:
 def write_text(path: Path, text: str, *, mode: int | None = None) -> None:
     """Replaces the file in one step; without `mode` it keeps its own. Raises `FileFault`."""
     try:
-        replace(path, text.encode("utf-8", "surrogatepass"), mode=mode)
+        replace_atomically(path, text.encode("utf-8", "surrogatepass"), mode=mode)
     except OSError as problem:
         raise FileFault(path, f"cannot be written: {problem.strerror or problem}") from None

@@ -76,7 +76,7 @@ def write(frame: Frame, size: tuple[int, int], env: "Mapping[str, str]", cwd: st
     """Where it cannot be written, there is none."""
     from pathlib import Path  # noqa: PLC0415  (who shows a frame must not pay for writing one)
 
-    from tools.files.replacing import replace  # noqa: PLC0415  (likewise)
+    from tools.files.replacing import replace_atomically  # noqa: PLC0415  (likewise)
 
     path = Path(_path(size, env))
     place = b"%d %d %d" % (frame.row, frame.column, frame.room)
@@ -85,7 +85,7 @@ def write(frame: Frame, size: tuple[int, int], env: "Mapping[str, str]", cwd: st
         b"%d" % len(frame.content), frame.content,
     )  # fmt: skip
     try:
-        replace(path, b"\n".join(parts), mode=0o600, durable=False)
+        replace_atomically(path, b"\n".join(parts), mode=0o600, durable=False)
         others = sorted(path.parent.iterdir(), key=lambda other: other.stat().st_mtime, reverse=True)
         for other in others[_MOST_SIZES:]:
             other.unlink()

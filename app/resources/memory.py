@@ -9,7 +9,7 @@ from app.resources.files import read_text
 from app.resources.paths import Paths
 from app.values.unable import FileFault
 from tools.files.presence import is_file
-from tools.files.replacing import replace
+from tools.files.replacing import replace_atomically
 
 NEW = "AGENTS.md"
 
@@ -53,6 +53,6 @@ def add_line(file: MemoryFile, line: str, paths: Paths) -> None:
     try:
         before = path.read_bytes() if is_file(path) else b""
         more = added_by(text, line).encode()
-        replace(path, before + (more.replace(b"\n", b"\r\n") if b"\r\n" in before else more))
+        replace_atomically(path, before + (more.replace(b"\n", b"\r\n") if b"\r\n" in before else more))
     except OSError as problem:
         raise FileFault(path, f"could not be written: {problem.strerror or problem}") from None

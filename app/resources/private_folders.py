@@ -5,7 +5,7 @@ import stat
 from pathlib import Path
 
 from app.resources.paths import Paths
-from tools.protected.keys import SHOWN_OF_OWN
+from tools.protected.keys import SHOWN_OWN_FILES
 
 _PRIVATE = 0o700
 
@@ -19,7 +19,7 @@ def keep_private(paths: Paths) -> None:
             inside = [
                 entry.path
                 for entry in entries
-                if entry.name not in SHOWN_OF_OWN and entry.is_dir(follow_symlinks=False)
+                if entry.name not in SHOWN_OWN_FILES and entry.is_dir(follow_symlinks=False)
             ]
     except OSError:
         return

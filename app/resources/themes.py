@@ -12,7 +12,7 @@ import msgspec
 from app.resources.files import way_out
 from app.resources.paths import Paths, styles_dir
 from tools.files.presence import exists, is_file
-from tools.files.watched import Stamp, stamp
+from tools.files.watched import Stamp, file_stamp
 
 Source = Literal["built-in", "user", "project", "settings"]
 SUFFIXES = (".json", ".tcss")
@@ -25,7 +25,7 @@ class ThemeFile(msgspec.Struct, frozen=True, kw_only=True):
 
     def stamp(self) -> Stamp:
         """Changes whenever the file does, for hot reload."""
-        return stamp(self.path)
+        return file_stamp(self.path)
 
 
 class Themes(msgspec.Struct, frozen=True, kw_only=True):

@@ -56,7 +56,7 @@ from app.tui.transcript.welcome import FirstScreen
 from app.values.events import Event
 from tools.running.browser import open_page
 from tools.running.own_programs import find_own_program
-from tools.running.withheld import own_variables
+from tools.running.withheld import child_variables
 from widgets.editor.prompt import PromptEditor
 from widgets.screens.requests import ScreenRequest
 from widgets.status.approval import ApprovalBar
@@ -235,7 +235,7 @@ class BayouApp(App[int]):
     @property
     def program_env(self) -> Mapping[str, str]:
         """The environment for programs that bayou starts: without secrets, except those passed on."""
-        return own_variables(self.assembled.in_force.settings.shell.shell_pass_environment, self.env)
+        return child_variables(self.assembled.in_force.settings.shell.shell_pass_environment, self.env)
 
     def get_default_screen(self) -> MainScreen:
         return MainScreen(

@@ -17,7 +17,7 @@ import textual.css.parse
 from textual.css.model import Selector, SelectorSet
 from textual.css.styles import Styles
 
-from tools.files.replacing import replace
+from tools.files.replacing import replace_atomically
 
 Rules = Mapping[tuple[Any, ...], list[Any]]
 """By their source: its text, its place, and how it counts."""
@@ -57,7 +57,7 @@ def save_rules(path: Path, variables: Mapping[str, str], rules: Rules) -> None:
     try:
         _Writer(out, 5).dump(dict(rules))
         content = out.getvalue()
-        replace(path, _mark_of(variables, content) + content, mode=0o600, durable=False)
+        replace_atomically(path, _mark_of(variables, content) + content, mode=0o600, durable=False)
     except (OSError, pickle.PicklingError):
         pass
 

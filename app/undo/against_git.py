@@ -87,7 +87,7 @@ def against_git(
     repository = find_repository(root)
     if repository is None or repository.is_bare:
         raise GitRefused(f"{root} is in no git repository.")
-    if repository.oddities(home) and not may_ask_git():
+    if repository.risky_settings(home) and not may_ask_git():
         raise GitRefused(
             "Git is not asked here: the repository's configuration can start programs, and this folder is not trusted. "
             "/trust says what there is."

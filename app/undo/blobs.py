@@ -19,7 +19,7 @@ import msgspec
 
 from app.sessions.file.lock import try_lock
 from app.values.unable import Unable
-from tools.files.replacing import swap_in
+from tools.files.replacing import swap_in_file
 
 
 class UndoPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,10 +65,10 @@ class BlobStore:
         written = zlib.compress(data, 1) if is_packed else data
         file = place + _PACKED if is_packed else place
         try:
-            swap_in(file, written, mode=0o600)
+            swap_in_file(file, written, mode=0o600)
         except FileNotFoundError:
             Path(place).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            swap_in(file, written, mode=0o600)
+            swap_in_file(file, written, mode=0o600)
         return name
 
     def has(self, name: str) -> bool:

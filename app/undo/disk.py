@@ -16,7 +16,7 @@ import msgspec
 from app.undo.blobs import hash_of
 from app.undo.images import FileImage, is_same
 from app.values.unable import Unable
-from tools.files.replacing import overwrite, swap_in, swap_in_link
+from tools.files.replacing import overwrite_in_place, swap_in_file, swap_in_link
 
 Signature = tuple[int, int, int, int, int]
 """Inode, size, times of content and of the rest, mode: equal as long as nobody touched it."""
@@ -198,7 +198,7 @@ def make(
                 os.unlink(place)  # noqa: PTH108  (as above)
             os.mkdir(place, wanted.mode)  # noqa: PTH102  (as above)
         elif keeps_names and now.image is not None and now.image.kind == "file" and now.links > 1:
-            overwrite(place, data, mode=wanted.mode)
+            overwrite_in_place(place, data, mode=wanted.mode)
         elif now.links == 1 and _differs_in_mode(now.image, wanted):
             os.chmod(place, wanted.mode)  # noqa: PTH101  (as above)
         else:
@@ -265,11 +265,11 @@ def _make_folders(folder: str) -> list[str]:
 def _swap_in_file(place: str, data: bytes, mode: int, now: FoundName) -> None:
     is_mine = now.owner in (-1, os.geteuid())
     try:
-        swap_in(place, data, mode=mode, finish=None if is_mine else partial(_give_back, now.owner))
+        swap_in_file(place, data, mode=mode, finish=None if is_mine else partial(_give_back, now.owner))
     except PermissionError as problem:
         if now.image is None or now.image.kind != "file" or problem.filename is None:
             raise
-        overwrite(place, data, mode=mode)  # a folder that takes no new file
+        overwrite_in_place(place, data, mode=mode)  # a folder that takes no new file
 
 
 def _give_back(owner: int, handle: int) -> None:

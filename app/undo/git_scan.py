@@ -20,7 +20,7 @@ from app.undo.disk import MAX_FOLDER_ENTRIES, find_folders
 from app.undo.images import FileImage
 from app.undo.scans import Holder, Limits, Scan, Seen
 from app.values.unable import Unable
-from tools.files.replacing import is_beside
+from tools.files.replacing import is_temporary_name
 from tools.git.command import git_command
 from tools.git.config import Configuration
 from tools.git.repository import Repository
@@ -153,7 +153,7 @@ class GitScanner:
                 path, oid, mode = record.split(b" ", 10)[10], b"", ""
             elif kind in (b"?", b"!"):
                 name = self.name(record[2:])
-                if not is_beside(name.rpartition("/")[2]):
+                if not is_temporary_name(name.rpartition("/")[2]):
                     yield name, False
                 continue
             else:

@@ -26,7 +26,7 @@ from app.undo.plan import HeldContents, why_guarded
 from app.undo.watching import Happened
 from tools.base import FileChange
 from tools.files.hard_links import other_names
-from tools.files.mutations import Intent
+from tools.files.mutations import PendingMutation
 
 ListData = TypeVar("ListData", FilesData, RestoredData)
 
@@ -57,7 +57,7 @@ class Recorder(msgspec.Struct, eq=False):
         self.needed.add((name,))
         return self.contents.store.put(data, name)
 
-    def about_to(self, intent: Intent) -> None:
+    def about_to(self, intent: PendingMutation) -> None:
         """A tool is going to write a file; from its thread. Never raises: what cannot be held is told."""
         name = self.name_of(intent.real_path)
         try:
@@ -70,7 +70,7 @@ class Recorder(msgspec.Struct, eq=False):
         with self._lock:
             self._announced[intent.call_id, intent.path] = found
 
-    def _changes(self, intent: Intent, name: str) -> list[Change]:
+    def _changes(self, intent: PendingMutation, name: str) -> list[Change]:
         """Of the file by the name that was meant, and by the others that it has."""
         change = self._change(intent, name)
         if change.before is None or change.after is None:
@@ -82,7 +82,7 @@ class Recorder(msgspec.Struct, eq=False):
             *(msgspec.structs.replace(change, **named(self.name_of(other)), folders=()) for other in others),
         ]
 
-    def _change(self, intent: Intent, name: str) -> Change:
+    def _change(self, intent: PendingMutation, name: str) -> Change:
         limit = self.contents.max_bytes
         self._note(name)
         before = None

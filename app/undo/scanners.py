@@ -17,7 +17,7 @@ from app.undo.images import FileImage, Uncovered
 from app.undo.scans import FolderScanner, Holder, Limits, Scan, Seen
 from app.values.unable import Unable
 from tools.files.presence import exists
-from tools.files.replacing import is_beside
+from tools.files.replacing import is_temporary_name
 from tools.git.command import git_command
 from tools.git.repository import find_repository
 
@@ -79,7 +79,7 @@ class PlainScanner:
                     for entry in entries:
                         name = f"{below}{entry.name}"
                         if not entry.is_dir(follow_symlinks=False):
-                            if not is_beside(entry.name):
+                            if not is_temporary_name(entry.name):
                                 files.append(name)
                         elif entry.name in _FILLED or entry.path == self._outside:
                             left_out.append(name)
@@ -261,7 +261,7 @@ def _by_git(
     repository = find_repository(folder)
     if repository is None or repository.is_bare or agent.is_relative_to(os.path.realpath(repository.top)):
         return None
-    if repository.oddities(home) and not may_ask_git():
+    if repository.risky_settings(home) and not may_ask_git():
         return None
     configuration = repository.configuration(home)
     if git_command(repository.top, "status", repository=configuration, home=home) is None:

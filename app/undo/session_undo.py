@@ -48,7 +48,7 @@ from app.undo.watching import Watch
 from app.values.entries import Entry
 from app.values.unable import Unable
 from app.values.wire import new_id
-from tools.files.replacing import drop_left_behind
+from tools.files.replacing import remove_stale_temporaries
 
 
 class NothingToDo(Unable):
@@ -209,7 +209,7 @@ class Restores:
     def _tidy(self, changes: Iterable[Change]) -> None:
         """What was being written beside these files when bayou was ended goes."""
         for folder in {str(self._recorder.root / change.name).rpartition("/")[0] for change in changes}:
-            drop_left_behind(folder)
+            remove_stale_temporaries(folder)
 
     def _interrupted(self, lines: list[LedgerLine]) -> FilesData:
         changes: list[Change] = []

@@ -15,7 +15,7 @@ from app.providers.scripted import call, say
 from tests.agent.stage import Stage, plain, tool
 from tools.base import Tool, ToolContext, ToolError
 from tools.results import ToolResult, text_result
-from tools.threads import InThread, Stop
+from tools.threads import StopFlag, ThreadedTool
 
 Work = Callable[[], ToolResult]
 
@@ -28,7 +28,7 @@ def awaiting(work: Work) -> Tool:
 
 
 def in_thread(work: Work) -> Tool:
-    return tool("odd", InThread(lambda arguments, context, stop: work()))
+    return tool("odd", ThreadedTool(lambda arguments, context, stop: work()))
 
 
 both = pytest.mark.parametrize("made", [awaiting, in_thread])
@@ -113,12 +113,12 @@ async def test_a_tool_of_a_thread_is_masked_in_that_thread() -> None:
 async def test_nobody_looks_at_what_a_thread_brings_behind_an_abort() -> None:
     masks, has_begun = WatchedMasks(), threading.Event()
 
-    def work(arguments: Any, context: ToolContext, stop: Stop) -> ToolResult:
+    def work(arguments: Any, context: ToolContext, stop: StopFlag) -> ToolResult:
         has_begun.set()
         while True:
             stop.check()
 
-    stage = Stage(call("odd"), tools=[tool("odd", InThread(work))])
+    stage = Stage(call("odd"), tools=[tool("odd", ThreadedTool(work))])
     stage.ports = msgspec.structs.replace(stage.ports, masks=masks)
 
     async def abort() -> None:

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from bench.first_question import is_right, told_in
+from bench.first_question import is_right, parse_run
 from bench.repository_maps import Case
 
 
@@ -12,7 +12,7 @@ def lines(*events: dict[str, Any]) -> list[str]:
 
 
 def test_calls_before_the_first_edit_tokens_and_what_was_edited():
-    told = told_in(
+    told = parse_run(
         [
             *lines(
                 {"type": "tool_execution_start", "toolName": "locate", "args": {"about": "x"}},

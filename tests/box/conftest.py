@@ -8,14 +8,14 @@ import pytest
 
 from tests.box.hands import BoxedHands
 from tests.box.ordinary import forbids_user_namespaces
-from tools.box.abilities import of_this_system
+from tools.box.abilities import system_abilities
 from tools.box.places import CACHES
-from tools.box.plan import STEPS, Step
+from tools.box.plan import CONFINEMENT_METHODS, ConfinementMethod
 
 
-def skip_below(step: Step) -> None:
-    has = of_this_system()
-    if STEPS.index(has.step) > STEPS.index(step):
+def skip_below(step: ConfinementMethod) -> None:
+    has = system_abilities()
+    if CONFINEMENT_METHODS.index(has.step) > CONFINEMENT_METHODS.index(step):
         pytest.skip(f"this system has no more than the step '{has.step}': {has.why}")
 
 
@@ -56,10 +56,10 @@ def project(home: Path, elsewhere: Path) -> Path:
 
 
 @pytest.fixture
-def boxed(home: Path, project: Path) -> Iterator[Callable[[Step], BoxedHands]]:
+def boxed(home: Path, project: Path) -> Iterator[Callable[[ConfinementMethod], BoxedHands]]:
     made: list[BoxedHands] = []
 
-    def make(step: Step = "namespaces") -> BoxedHands:
+    def make(step: ConfinementMethod = "namespaces") -> BoxedHands:
         skip_below(step)
         made.append(BoxedHands(home, project, step))
         return made[-1]

@@ -8,8 +8,8 @@ from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.sandbox_places import SandboxGrant
 from app.engine.sandbox.sandboxes import Sandboxes
 from app.resources.settings.in_force import InForce
-from tools.box.abilities import of_this_system
-from tools.box.plan import Step, lowered
+from tools.box.abilities import system_abilities
+from tools.box.plan import ConfinementMethod, limit_abilities
 from tools.files.artifacts import Artifacts
 from tools.running.commands import CommandOutcome, RunningCommand, start_command
 from tools.running.shell import ShellSettings, SpawnPlan, child_environment
@@ -17,8 +17,10 @@ from tools.workspace import Workspace
 
 
 class BoxedHands:
-    def __init__(self, home: Path, project: Path, step: Step, *, is_persistent: bool = False) -> None:
-        abilities = lowered(of_this_system(), step)
+    def __init__(
+        self, home: Path, project: Path, step: ConfinementMethod, *, is_persistent: bool = False
+    ) -> None:
+        abilities = limit_abilities(system_abilities(), step)
         settings = ShellSettings(path="/bin/bash", is_persistent=is_persistent)
         own = home / ".bayou" / "agent"
         self.workspace = Workspace(

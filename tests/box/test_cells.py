@@ -4,14 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.box.hands import BoxedHands
-from tools.kernel.calls import Evaluation, EvalWish
-from tools.kernel.telling import told
+from tools.kernel.calls import EvalRequest, Evaluation
+from tools.kernel.telling import eval_result
 from tools.workspace import Workspace
 
 
 async def result(workspace: Workspace, code: str) -> str:
-    evaluation = Evaluation(EvalWish(code=code), workspace, call_id="c", caller=None)
-    return told(await evaluation.run(), workspace).text
+    evaluation = Evaluation(EvalRequest(code=code), workspace, call_id="c", caller=None)
+    return eval_result(await evaluation.run(), workspace).text
 
 
 async def test_files_that_run_later_are_moved_away_behind_the_cell_that_made_them(

@@ -27,8 +27,8 @@ from app.resources.settings.in_force import InForce
 from tests.box.conftest import skip_below, skip_without_user_namespaces
 from tests.box.ordinary import run_ordinary
 from tests.box.shared_objects import shared_objects
-from tools.box.abilities import of_this_system
-from tools.box.plan import STEPS, Step, lowered
+from tools.box.abilities import system_abilities
+from tools.box.plan import CONFINEMENT_METHODS, ConfinementMethod, limit_abilities
 from tools.operations import CommandLine
 from tools.running.process import LocalProcesses, pipe
 from tools.workspace import Workspace
@@ -37,7 +37,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import tests.box.escapes.run"
 PAGE = ROOT / "docs" / "sandbox.md"
 BEGIN, END = "<!-- attempts: begin -->", "<!-- attempts: end -->"
-BOXED: tuple[Step, ...] = ("namespaces", "namespaces without landlock", "landlock")
+BOXED: tuple[ConfinementMethod, ...] = ("namespaces", "namespaces without landlock", "landlock")
 SCOPED = {
     "a signal to bayou",
     "a signal to bayou by a descriptor of it",
@@ -124,11 +124,11 @@ def outside_world() -> Iterator[dict[str, Any]]:
         }
 
 
-async def attempts(step: Step) -> Results:
+async def attempts(step: ConfinementMethod) -> Results:
     """Which came to something in a box on this step, without a network."""
     with outside_world() as told, ExitStack() as kept:
         home, project = Path(told["home"]), Path(told["inside"])
-        abilities = lowered(of_this_system(), step)
+        abilities = limit_abilities(system_abilities(), step)
         workspace = Workspace(project, abilities=lambda: abilities)
         in_force = InForce()
         in_force.set("sandbox.network", "off")
@@ -176,7 +176,7 @@ def _all(descriptor: int) -> bytes:
         return file.read()
 
 
-def table(found: dict[Step, Results]) -> str:
+def table(found: dict[ConfinementMethod, Results]) -> str:
     lines = [
         BEGIN,
         "| Attempt | " + " | ".join(f"`{step}`" for step in BOXED) + " |",
@@ -196,7 +196,7 @@ def table(found: dict[Step, Results]) -> str:
     return "\n".join([*lines, END])
 
 
-def on_page(step: Step) -> dict[str, str]:
+def on_page(step: ConfinementMethod) -> dict[str, str]:
     """What the page says of each attempt."""
     text = PAGE.read_text(encoding="utf-8")
     rows = text[text.index(BEGIN) : text.index(END)].splitlines()
@@ -205,7 +205,7 @@ def on_page(step: Step) -> dict[str, str]:
     return {row[0]: row[at] for row in cells[1:] if row[at] in ("possible", "refused")}
 
 
-def attempts_of(user: str, step: Step) -> Results:
+def attempts_of(user: str, step: ConfinementMethod) -> Results:
     """Made by a program that forbids looking into it, as bayou does."""
     argv = [sys.executable, "-m", "tests.box.test_escapes", step]
     with tempfile.TemporaryDirectory(prefix="bayou-home-", dir="/var/tmp") as home:
@@ -221,18 +221,18 @@ def attempts_of(user: str, step: Step) -> Results:
 
 @pytest.mark.parametrize("user", ["ordinary", "root"])
 @pytest.mark.parametrize("step", BOXED)
-def test_the_page_says_what_is_possible(step: Step, user: str) -> None:
+def test_the_page_says_what_is_possible(step: ConfinementMethod, user: str) -> None:
     if user == "root" and os.geteuid():
         pytest.skip("these tests are not run by root")
     skip_below(step)
     if user == "ordinary" and step.startswith("namespaces"):
         skip_without_user_namespaces()
-    if "landlock" in (step, step[:8]) and not of_this_system().has_rules:
+    if "landlock" in (step, step[:8]) and not system_abilities().has_rules:
         pytest.skip("this system has no Landlock")
     said = on_page(step)
     found = attempts_of(user, step)
     assert {words for _, words in found} == set(said)
-    unheld = set[str]() if of_this_system().has_scopes else SCOPED
+    unheld = set[str]() if system_abilities().has_scopes else SCOPED
     more = [
         words
         for (_, words), came in found.items()
@@ -247,7 +247,7 @@ def test_whatever_is_possible_on_the_first_step_is_named() -> None:
     assert [words for words in possible if words not in text] == []
 
 
-def _print(step: Step) -> None:
+def _print(step: ConfinementMethod) -> None:
     import app.engine.sandbox.sandbox_places as engine
 
     engine.temporary_folders = lambda: ("/var/tmp",)
@@ -257,15 +257,15 @@ def _print(step: Step) -> None:
 
 
 def _write() -> None:
-    found: dict[Step, Results] = {step: attempts_of("ordinary", step) for step in BOXED}
+    found: dict[ConfinementMethod, Results] = {step: attempts_of("ordinary", step) for step in BOXED}
     text = PAGE.read_text(encoding="utf-8")
     head, rest = text.split(BEGIN)
     PAGE.write_text(head + table(found) + rest.split(END)[1], encoding="utf-8")
 
 
-assert set(BOXED) < set(STEPS)
+assert set(BOXED) < set(CONFINEMENT_METHODS)
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        _print(next(step for step in STEPS if step == sys.argv[1]))
+        _print(next(step for step in CONFINEMENT_METHODS if step == sys.argv[1]))
     else:
         _write()

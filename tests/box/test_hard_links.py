@@ -140,11 +140,11 @@ async def test_what_was_installed_since_the_last_command_is_held(
 
 
 async def test_the_look_at_an_installed_environment_costs_little(project: Path, home: Path) -> None:
-    from tools.box.linked import LinkedFiles
+    from tools.box.linked import HardLinkFinder
 
     packages(project / ".venv/lib/python3.12/site-packages", home / ".cache/store", count=60, files=50)
-    look = LinkedFiles()
-    assert look.find(str(project)).elsewhere == (f"{project}/.venv/lib/python3.12/site-packages",)
+    look = HardLinkFinder()
+    assert look.find(str(project)).linked_elsewhere == (f"{project}/.venv/lib/python3.12/site-packages",)
     begun = time.process_time()
     for _ in range(20):
         look.find(str(project))

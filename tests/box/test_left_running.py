@@ -40,7 +40,7 @@ async def test_in_a_shell_that_lasts_processes_go_on(home: Path, project: Path) 
     hands = BoxedHands(home, project, "namespaces", is_persistent=True)
     try:
         outcome = await hands.outcome(BEATS)
-        assert not outcome.ended_rest
+        assert not outcome.killed_survivors
         assert still_beats(project)
     finally:
         hands.close()

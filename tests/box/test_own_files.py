@@ -8,7 +8,7 @@ import pytest
 
 from tests.box.hands import BoxedHands
 from tools.box.policy import Box
-from tools.files.boxed import BoxedFiles, BoxRefused
+from tools.files.boxed import BoxedFiles, DeniedByBox
 
 
 @pytest.fixture
@@ -56,12 +56,12 @@ def test_nothing_leads_out(files: BoxedFiles, place: Path, way: str) -> None:
         "chain": inside / "sub" / "back" / "file",
         "proc": f"/proc/self/root{target}",
     }[way]
-    with pytest.raises(BoxRefused):
+    with pytest.raises(DeniedByBox):
         files.replace(str(path), b"new")
     if way not in ("link to file", "proc"):
-        with pytest.raises(BoxRefused):
+        with pytest.raises(DeniedByBox):
             files.remove(str(path))
-    with pytest.raises(BoxRefused):
+    with pytest.raises(DeniedByBox):
         files.make_directory(str(Path(path).parent / "x") if way != "link to file" else f"{place}/outside/x")
     assert target.read_text() == "old"
 
@@ -70,10 +70,10 @@ def test_what_is_guarded_or_hidden_stays_so_by_links_too(files: BoxedFiles, plac
     (place / "inside" / "h").symlink_to(".git/hooks")
     (place / "inside" / "k").symlink_to(place / "secret" / "key")
     for path in (f"{place}/inside/.git/hooks/x", f"{place}/inside/h/x"):
-        with pytest.raises(BoxRefused):
+        with pytest.raises(DeniedByBox):
             files.replace(path, b"evil")
     for path in (f"{place}/secret/key", f"{place}/inside/k"):
-        with pytest.raises(BoxRefused):
+        with pytest.raises(DeniedByBox):
             files.open(path)
 
 
@@ -119,9 +119,9 @@ async def test_a_session_s_tools_have_its_box(
     hands = boxed()
     files = hands.workspace.files
     files.replace(f"{project}/a.txt", b"in")
-    with pytest.raises(BoxRefused):
+    with pytest.raises(DeniedByBox):
         files.open(f"{home}/.ssh/id_ed25519")
-    with pytest.raises(BoxRefused):
+    with pytest.raises(DeniedByBox):
         files.replace(f"{home}/b.txt", b"out")
     hands.in_force.set("sandbox.mode", "off")
     files.replace(f"{home}/b.txt", b"out")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.box.hands import BoxedHands
 from tests.box.users import USERS, BoxedUser, boxed_user
-from tools.files.boxed import BoxedFiles, BoxRefused
+from tools.files.boxed import BoxedFiles, DeniedByBox
 
 KEPT = (
     *("auth.json", "mcp-auth.json", "mcp.json", "models.json", "trust.json", "history/project.jsonl"),
@@ -107,7 +107,7 @@ def test_bayous_own_tools_read_nothing_of_it_either(boxed, home: Path) -> None:
     hands: BoxedHands = boxed()
     files = BoxedFiles(hands.boxes.for_file_tools)
     for name in KEPT:
-        with pytest.raises(BoxRefused):
+        with pytest.raises(DeniedByBox):
             files.open(str(own / name))
     with files.open(str(own / "skills" / "deploy" / "SKILL.md")) as opened:
         assert b"content" in opened.read()

@@ -7,16 +7,16 @@ import pytest
 
 from tests.box.hands import BoxedHands
 from tools.base import ToolError
-from tools.box.plan import Step
+from tools.box.plan import ConfinementMethod
 from tools.files.private import private_folder
 
 Boxed = Callable[..., None]
-STEPS: tuple[Step, ...] = ("namespaces", "landlock")
+STEPS: tuple[ConfinementMethod, ...] = ("namespaces", "landlock")
 
 
 @pytest.mark.parametrize("step", STEPS)
 async def test_no_other_session_speaks_to_a_lasting_shell_outside(
-    home: Path, project: Path, boxed: Boxed, step: Step
+    home: Path, project: Path, boxed: Boxed, step: ConfinementMethod
 ) -> None:
     boxed(step)
     free = BoxedHands(home, project, step, is_persistent=True)
@@ -40,7 +40,7 @@ async def test_no_other_session_speaks_to_a_lasting_shell_outside(
 
 @pytest.mark.parametrize("step", STEPS)
 async def test_outputs_without_a_session_file_are_hidden_from_other_sessions(
-    project: Path, boxed: Callable[[Step], BoxedHands], step: Step
+    project: Path, boxed: Callable[[ConfinementMethod], BoxedHands], step: ConfinementMethod
 ) -> None:
     one, other = boxed(step), boxed(step)
     (project / "fill").write_text("private line\n" * 20_000)
@@ -54,7 +54,7 @@ async def test_outputs_without_a_session_file_are_hidden_from_other_sessions(
 
 @pytest.mark.parametrize("step", STEPS)
 async def test_a_lasting_shell_puts_no_link_where_its_next_script_is_written(
-    home: Path, project: Path, boxed: Boxed, step: Step
+    home: Path, project: Path, boxed: Boxed, step: ConfinementMethod
 ) -> None:
     boxed(step)
     hands = BoxedHands(home, project, step, is_persistent=True)

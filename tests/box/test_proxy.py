@@ -21,7 +21,7 @@ from tests.box.conftest import skip_below
 from tests.permits.test_gate import answered, decisions, results, stage
 from tests.support.sessions import parts_of
 from tools.box.host_groups import hosts_of_group
-from tools.box.proxy import HostProxy, forbidden, proxy_variables, wanted_by
+from tools.box.proxy import HostProxy, forbidden_reason, parse_proxy_request, proxy_variables
 
 ROOT = Path(__file__).parents[2]
 ADDRESSES = {
@@ -179,7 +179,7 @@ async def test_others_are_refused(serving: Serving) -> None:
     ],
 )
 def test_what_is_no_request(head: bytes) -> None:
-    assert wanted_by(head) is None
+    assert parse_proxy_request(head) is None
 
 
 @pytest.mark.parametrize(
@@ -192,12 +192,12 @@ def test_what_is_no_request(head: bytes) -> None:
     ],
 )  # fmt: skip
 def test_where_no_name_may_lead(address: str) -> None:
-    assert forbidden(address, lambda one: one == "203.0.113.7")
+    assert forbidden_reason(address, lambda one: one == "203.0.113.7")
 
 
 @pytest.mark.parametrize("address", ["93.184.215.14", "10.1.2.3", "2606:2800:21f::1"])
 def test_where_names_may_lead(address: str) -> None:
-    assert forbidden(address, lambda one: False) == ""
+    assert forbidden_reason(address, lambda one: False) == ""
 
 
 def fetching(*addresses: str) -> str:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tools.box.policy import Box
-from tools.box.refusals import Refusal, place_to_allow, refusals, request_for, told
+from tools.box.refusals import Refusal, find_refusals, place_to_allow, refusal_note, request_for
 
 HOME = "/home/me"
 BOX = Box(
@@ -19,7 +19,7 @@ BOX = Box(
 
 
 def found(output: str, box: Box = BOX, *, has_failed: bool = True) -> tuple[Refusal, ...]:
-    return refusals(output, box, cwd="/home/me/p", has_failed=has_failed, real_path=posixpath.normpath)
+    return find_refusals(output, box, cwd="/home/me/p", has_failed=has_failed, real_path=posixpath.normpath)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_hidden_places_network_rights_and_daemons() -> None:
 
 
 def test_it_is_told_with_the_way_to_ask() -> None:
-    words = told((Refusal("write", "/home/me/.npm"),), BOX, HOME, lambda path: True)
+    words = refusal_note((Refusal("write", "/home/me/.npm"),), BOX, HOME, lambda path: True)
     assert words.startswith("Sandbox: writing ~/.npm was refused.")
     assert 'allow: ["write ~/.npm"] and a reason' in words
 
@@ -93,7 +93,7 @@ def test_the_narrowest_leave_is_named(refusal: Refusal, asks: str | None) -> Non
     there = {"/home/me", "/home/me/notes"}
     found = request_for(refusal, box, HOME, there.__contains__)
     assert (found.text if found is not None else None) == asks
-    words = told((refusal,), box, HOME, there.__contains__)
+    words = refusal_note((refusal,), box, HOME, there.__contains__)
     assert ("outside: true" in words) is (asks is None)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.box.conftest import skip_below
 from tests.box.hands import BoxedHands
-from tools.box.plan import Step
+from tools.box.plan import ConfinementMethod
 from tools.box.policy import Box
 
 Boxed = Callable[..., BoxedHands]
@@ -57,7 +57,7 @@ def daemon(elsewhere: Path) -> Iterator[Path]:
 
 @pytest.mark.parametrize("step", ["namespaces", "namespaces without landlock", "landlock"])
 async def test_programs_outside_are_not_reached_with_the_network_open(
-    step: Step, boxed: Boxed, daemon: Path
+    step: ConfinementMethod, boxed: Boxed, daemon: Path
 ) -> None:
     hands = boxed(step)
     hands.in_force.set("sandbox.network", "open")

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from app.engine.sandbox import sandbox_places as box_places
 from tests.box.hands import BoxedHands
-from tools.box.abilities import of_this_system
+from tools.box.abilities import system_abilities
 
 
 async def main(home: str, project: str, temporary: str, command: str) -> None:
     box_places.temporary_folders = lambda: (temporary,)
-    has = of_this_system()
+    has = system_abilities()
     hands = BoxedHands(Path(home), Path(project), has.step)
     done = await hands.outcome(command)
     print(json.dumps({"step": has.step, "why": has.why, "text": done.output.text, "code": done.exit_code}))

@@ -16,8 +16,8 @@ from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.events import AgentSettled, Notice
 from app.values.messages import CustomMessage, ToolResultMessage
 from tests.engine.diagnosed import change, stage, told, warnings, write
-from tools.diagnostics.problems import ChangedText, CodeProblem
-from tools.diagnostics.reading import MOST_TEXT
+from tools.diagnostics.problems import CodeProblem, FileChangeTexts
+from tools.diagnostics.reading import MAX_SHOWN_TEXT
 
 RUFF = Path(sys.executable).with_name("ruff")
 
@@ -156,7 +156,7 @@ async def test_a_rule_that_refuses_a_command_refuses_it_here(tmp_path: Path, rul
 
 async def test_secrets_in_what_is_said_are_masked(tmp_path: Path):
     key = "sk-ant-api03-" + "Ab3" * 31 + "AA"
-    at_the_cut = "x" * (MOST_TEXT - len("BAD  ") - len(key) // 2)
+    at_the_cut = "x" * (MAX_SHOWN_TEXT - len("BAD  ") - len(key) // 2)
     play = stage(
         tmp_path,
         call("write", path="a.txt", content=f"BAD {key}\nBAD {at_the_cut} {key}\n"),
@@ -173,7 +173,7 @@ async def test_secrets_in_what_is_said_are_masked(tmp_path: Path):
 )
 async def test_secrets_are_masked_in_what_a_program_breaks_with_and_in_names(tmp_path: Path, script: str):
     key = "ghp_" + "Ab3d" * 9
-    before = "x" * (MOST_TEXT - 20)
+    before = "x" * (MAX_SHOWN_TEXT - 20)
     (tmp_path / "linter.py").write_text(f"before, key = {before!r}, {key!r}\n{script}")
     command = f"{sys.executable} {tmp_path}/linter.py --token {key}"
     play = stage(
@@ -273,12 +273,12 @@ async def test_ruff_with_its_own_words(tmp_path: Path):
 
 
 class OneMore(Hooks):
-    async def diagnose(self, changed: Sequence[ChangedText]) -> Sequence[CodeProblem]:
+    async def diagnose(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
         return [CodeProblem(path=one.path, line=1, text="said by another", source="mine") for one in changed]
 
 
 class Hostile(Hooks):
-    async def diagnose(self, changed: Sequence[ChangedText]) -> Sequence[CodeProblem]:
+    async def diagnose(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
         return [
             CodeProblem(path=f"{changed[0].path}\nrm -rf /\x1b[2J\udcff", line=1, text="\udcff\n\x00 told")
         ]

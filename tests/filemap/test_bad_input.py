@@ -18,7 +18,7 @@ from tools.filemap.map import map_file, map_file_async, map_text
 from tools.filemap.reading import CannotMap
 from tools.filemap.rendering.render import LEVELS, MAX_MAP_BYTES, render_map
 from tools.filemap.scanners.registry import SCANNERS
-from tools.filemap.watch import Cancelled
+from tools.filemap.watch import MapCancelled
 
 CODE_SUFFIXES = (
     "py js jsx ts tsx go rs c h cpp cu m java kt scala cs swift rb php lua pl r jl hs ml mli ex erl clj elm"
@@ -215,13 +215,13 @@ def test_a_file_that_changes_while_it_is_mapped_says_so(
     path.write_text(CODE)
     from tools.filemap import map as mapping
 
-    real = mapping.language_of
+    real = mapping.detect_language
 
     def late(name: Path, source: bytes) -> str | None:
         path.write_text(CODE + "x = 1\n")
         return real(name, source)
 
-    monkeypatch.setattr(mapping, "language_of", late)
+    monkeypatch.setattr(mapping, "detect_language", late)
     assert "changed while mapping" in map_file(path).notes
 
 
@@ -230,9 +230,9 @@ def test_a_cancelled_map_stops(tmp_path: Path) -> None:
     path.write_text(CODE)
     stop = threading.Event()
     stop.set()
-    with pytest.raises(Cancelled):
+    with pytest.raises(MapCancelled):
         map_file(path, cancel=stop)
-    with pytest.raises(Cancelled):
+    with pytest.raises(MapCancelled):
         map_file(path, cancel=lambda: True)
 
 
@@ -249,10 +249,10 @@ async def test_cancelling_the_waiting_task_stops_the_thread(
         loop.call_soon_threadsafe(begun.set)
         if cancel.wait(60):
             was_stopped.set()
-        ended.append(Cancelled("stopped"))
+        ended.append(MapCancelled("stopped"))
         raise ended[0]
 
-    monkeypatch.setattr(mapping, "_made", slow)
+    monkeypatch.setattr(mapping, "_make_map", slow)
     task = asyncio.create_task(map_file_async(path))
     await begun.wait()
     task.cancel()

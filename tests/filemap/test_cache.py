@@ -20,13 +20,13 @@ def source(tmp_path: Path) -> Path:
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The files whose maps were really made."""
     made: list[Path] = []
-    real = mapping._made
+    real = mapping._make_map
 
     def seen(path: Path, *rest: object) -> object:
         made.append(path)
         return real(path, *rest)  # pyright: ignore[reportArgumentType]  (passed on as they came)
 
-    monkeypatch.setattr(mapping, "_made", seen)
+    monkeypatch.setattr(mapping, "_make_map", seen)
     return made
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tools.filemap.map import map_text
 from tools.filemap.symbols import FileMap, find_symbol
-from tools.files.notebooks import notebook_of
+from tools.files.notebooks import parse_notebook
 
 
 def outline(made: FileMap) -> list[str]:
@@ -145,7 +145,7 @@ def test_lines_of_a_notebook_are_those_of_its_text_however_the_file_is_written()
     for indent in (None, 1):
         data = json.dumps({"cells": CELLS, "metadata": {}}, indent=indent)
         made = mapped(data, "prices.ipynb")
-        notebook = notebook_of(data.encode())
+        notebook = parse_notebook(data.encode())
         assert notebook is not None
         text = notebook.text.split("\n")
         assert made.total_lines == len(text)
@@ -164,7 +164,7 @@ def test_lines_of_a_notebook_are_those_of_its_text_however_the_file_is_written()
 
 @pytest.mark.parametrize("data", [b'{"cells": ["\xff"]}', b"\xff", b"[" * 100_000])
 def test_bytes_that_are_no_json_are_no_notebook(data: bytes) -> None:
-    assert notebook_of(data) is None
+    assert parse_notebook(data) is None
 
 
 def test_what_only_has_the_ending_of_a_notebook_is_shown_as_json() -> None:

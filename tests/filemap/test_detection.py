@@ -6,7 +6,7 @@ import pytest
 
 from tools.filemap import ctags
 from tools.filemap import map as mapping
-from tools.filemap.detection import language_of
+from tools.filemap.detection import detect_language
 from tools.filemap.map import map_file, map_text
 from tools.filemap.rendering.render import render_map
 
@@ -59,7 +59,7 @@ from tools.filemap.rendering.render import render_map
 def test_a_language_is_known_by_name_first_line_or_look(
     name: str, content: bytes, language: str | None
 ) -> None:
-    assert language_of(PurePath(name), content) == language
+    assert detect_language(PurePath(name), content) == language
 
 
 PLAIN = b"""INTRODUCTION
@@ -117,14 +117,14 @@ def test_ctags_outlines_what_it_knows_where_it_is_installed(
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
     monkeypatch.setattr(mapping, "_FALLBACK_SECONDS", 60.0)
-    ctags._program.cache_clear()
+    ctags._find_program.cache_clear()
     try:
         source = tmp_path / "project" / "pay.cob"
         source.parent.mkdir()
         source.write_text("one\ntwo\nthree\nfour\n", encoding="utf-8")
         made = map_file(source)
     finally:
-        ctags._program.cache_clear()
+        ctags._find_program.cache_clear()
     assert (made.parser, made.language) == ("universal-ctags", "Cobol")
     assert [(symbol.name, symbol.kind, symbol.end_line, symbol.parent) for symbol in made.symbols] == [
         ("Main", "class", 4, None),
@@ -132,7 +132,7 @@ def test_ctags_outlines_what_it_knows_where_it_is_installed(
     ]
 
 
-@pytest.mark.skipif(ctags._program() is None, reason="universal-ctags is not installed")
+@pytest.mark.skipif(ctags._find_program() is None, reason="universal-ctags is not installed")
 @pytest.mark.parametrize(
     ("name", "first_line"), [("hello.tcl", ""), ("hello", "#!/usr/bin/env tclsh\n")], ids=["by name", "by #!"]
 )

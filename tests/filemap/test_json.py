@@ -7,11 +7,11 @@ import pytest
 from tree_sitter import Node, Parser
 
 from tools.filemap.map import map_text
-from tools.filemap.parsing import grammar_of
-from tools.filemap.scanners.json import scan
+from tools.filemap.parsing import load_grammar
+from tools.filemap.scanners.json import scan_json
 from tools.filemap.scanners.result import CUT_SHORT
 from tools.filemap.symbols import FileMap
-from tools.filemap.watch import Deadline, Overtime
+from tools.filemap.watch import Deadline, TimeLimitReached
 
 WORDS = ('"', "\\", "{", "}]", "a,b", "// no comment", "é…", "it's", "", "x" * 40, "/* nor this */", ": 1")
 
@@ -25,7 +25,7 @@ def keys_of(made: FileMap) -> list[tuple[int, int, str]]:
 def keys_of_tree(source: bytes) -> list[tuple[int, int, str]]:
     """The same from the grammar, of all depths."""
     found = []
-    pending = [Parser(grammar_of("json")).parse(source).root_node]
+    pending = [Parser(load_grammar("json")).parse(source).root_node]
     while pending:
         node = pending.pop()
         pending.extend(node.named_children)
@@ -139,7 +139,7 @@ class _EndsSoon(Deadline):
     def check(self) -> None:
         self._left -= 1
         if self._left < 0:
-            raise Overtime
+            raise TimeLimitReached
 
 
 @pytest.mark.parametrize("indent", [None, 1])
@@ -147,9 +147,9 @@ def test_what_was_found_before_the_time_was_over_is_told(indent: int | None) -> 
     source = json.dumps(
         {"name": "a", "items": [{"id": n, "tags": [1]} for n in range(50_000)]}, indent=indent
     )
-    scanned = scan(source.encode(), _EndsSoon(20))
+    scanned = scan_json(source.encode(), _EndsSoon(20))
     assert [draft.name for draft in scanned.drafts][:2] == ["name", "items"]
     assert scanned.drafts[1].signature.startswith("list of at least ")
     assert scanned.notes == (CUT_SHORT,)
-    whole = scan(source.encode(), Deadline(60))
+    whole = scan_json(source.encode(), Deadline(60))
     assert whole.drafts[1].signature == "list of 50,000 objects"

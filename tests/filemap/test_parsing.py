@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from tools.filemap.languages.registry import language_named
-from tools.filemap.parsing import grammar_of, parse
+from tools.filemap.parsing import load_grammar, parse
 from tools.filemap.watch import Deadline
 
 SOURCES = {
@@ -17,7 +17,7 @@ SOURCES = {
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_parsed_source_is_let_go(name: str) -> None:
     source = bytes(bytearray(SOURCES[name].encode()))
-    grammar = grammar_of(language_named(name).grammar)
+    grammar = load_grammar(language_named(name).grammar)
     before = sys.getrefcount(source)
     parse(grammar, source, Deadline(60))
     assert sys.getrefcount(source) == before

@@ -19,7 +19,7 @@ from tests.hostile.conftest import Put
 from tests.hostile.repositories import git, repository
 from tests.support.sessions import workspace_of
 from tests.support.terminals import terminal
-from tools.running.commands import as_set
+from tools.running.commands import apply_shell_settings
 from tools.running.shell import SpawnPlan
 
 
@@ -33,7 +33,7 @@ def session(paths: Paths, **options: object) -> Assembled:
 
 async def command_of(assembled: Assembled, paths: Paths) -> str:
     plan = SpawnPlan(command="true", cwd=str(paths.cwd), environment={})
-    return (await as_set(workspace_of(assembled.session), plan)).argv[-1]
+    return (await apply_shell_settings(workspace_of(assembled.session), plan)).argv[-1]
 
 
 def test_what_the_model_writes_does_not_run_at_a_reload(folder: Path, mark: Path, put: Put) -> None:

@@ -187,7 +187,7 @@ def test_repositories_as_git_makes_them_raise_no_question(folder: Path, tmp_path
     for place in (folder, tmp_path / "linked", tmp_path / "copy", folder / "sub"):
         found = find_repository(place)
         assert found is not None
-        assert found.oddities(folder.parent) == (), place
+        assert found.risky_settings(folder.parent) == (), place
 
 
 def test_what_leads_elsewhere_is_told(folder: Path, tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_however_it_is_written_it_is_told(text: str, folder: Path) -> None:
 def _oddities(folder: Path) -> list[str]:
     found = find_repository(folder)
     assert found is not None
-    return [oddity.text for oddity in found.oddities(Path("/nobody"))]
+    return [oddity.text for oddity in found.risky_settings(Path("/nobody"))]
 
 
 async def test_lazy_fetching_starts_nothing(folder: Path, trap: Path, mark: Path) -> None:
@@ -296,13 +296,13 @@ def test_every_git_is_disarmed_and_reads_only(folder: Path, put: Put) -> None:
     assert command.environment["GIT_OPTIONAL_LOCKS"] == "0"
 
 
-@pytest.mark.skipif(ctags._program() is None, reason="universal-ctags is not installed")
+@pytest.mark.skipif(ctags._find_program() is None, reason="universal-ctags is not installed")
 def test_options_files_of_ctags_do_not_count(folder: Path, monkeypatch: pytest.MonkeyPatch, put: Put) -> None:
     """It reads `.ctags.d` of the folder it is started in, before it even says what it can do."""
     put(folder / ".ctags.d" / "mine.ctags", "--_force-quit=7\n")
     monkeypatch.chdir(folder)
-    ctags._program.cache_clear()
-    assert ctags._program() is not None
+    ctags._find_program.cache_clear()
+    assert ctags._find_program() is not None
 
 
 async def test_options_files_of_the_search_do_not_count(

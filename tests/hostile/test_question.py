@@ -13,7 +13,7 @@ from app.tui.features.extensions.trust_screen import PAUSE, TrustScreen
 from tests.hostile.conftest import Put
 from tests.support.terminals import terminal
 from tests.tui.stage import make_app, say_yes
-from tools.text import spelled_out
+from tools.text import reveal_hidden_characters
 from widgets.lists.rows import ListRow
 from widgets.screens.preview import PreviewPart, PreviewText
 
@@ -122,7 +122,7 @@ async def test_there_is_no_yes_to_what_nobody_can_vouch_for() -> None:
 
 @pytest.mark.parametrize("how", HIDDEN)
 def test_what_hides_is_spelled_out(how: str) -> None:
-    told = spelled_out(HIDDEN[how])
+    told = reveal_hidden_characters(HIDDEN[how])
     assert "<U+" in told
     assert told.isprintable()
 

@@ -93,7 +93,7 @@ async def test_an_answer_for_which_there_is_no_memory_is_told_in_words(tmp_path:
 async def test_of_many_files_that_match_the_newest_are_named_and_all_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(find, "_SPARE", 7)
+    monkeypatch.setattr(find, "_MAX_EXTRA_MATCHES", 7)
     for number in range(200):
         path = tmp_path / f"{number % 7}" / f"{number}.txt"
         path.parent.mkdir(exist_ok=True)

@@ -28,7 +28,7 @@ from app.values.content import Text, Thinking, ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage, user_message
 from tests.providers.loopback import Reply, loopback
 from tests.providers.wires import context, model_for, options
-from tools.diagnostics.reading import Unreadable, ruff
+from tools.diagnostics.reading import UnreadableOutput, parse_ruff
 from tools.filemap.map import map_text
 
 BAD = {
@@ -47,9 +47,9 @@ else:
 """
 OUTLINED = """
 from pathlib import Path
-from tools.filemap.ctags import outline
+from tools.filemap.ctags import ctags_outline
 from tools.filemap.watch import Deadline
-print([one.name for one in outline(Path("a.own"), 1, Deadline(10))[1]])
+print([one.name for one in ctags_outline(Path("a.own"), 1, Deadline(10))[1]])
 """
 
 
@@ -146,8 +146,8 @@ async def signatures(folder: Path, data: bytes) -> None:
 
 
 async def linter(folder: Path, data: bytes) -> None:
-    with pytest.raises(Unreadable):
-        ruff(data.decode("utf-8", "replace"), "ruff", lambda path: path)
+    with pytest.raises(UnreadableOutput):
+        parse_ruff(data.decode("utf-8", "replace"), "ruff", lambda path: path)
 
 
 READERS: dict[str, Callable[[Path, bytes], Awaitable[None]]] = {

@@ -17,7 +17,7 @@ def own_python(path: str | None = None) -> Callable[[], KernelSettings]:
     async def counting() -> tuple[str | None, bool]:
         return path or sys.executable, True
 
-    return lambda: KernelSettings(counting=counting)
+    return lambda: KernelSettings(interpreter_choice=counting)
 
 
 def hands_in(folder: Path, path: str | None = None) -> Hands:

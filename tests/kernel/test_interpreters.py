@@ -12,7 +12,7 @@ import pytest
 
 from tests.kernel.conftest import hands_in
 from tests.tools.conftest import Hands
-from tools.kernel.interpreter import interpreters
+from tools.kernel.interpreter import candidate_interpreters
 from tools.kernel.settings import KernelSettings
 from tools.workspace import Workspace
 
@@ -72,7 +72,7 @@ async def test_an_environment_with_nothing_in_it_is_used(
     async def counting() -> tuple[str | None, bool]:
         return None, True
 
-    hands = Hands(Workspace(tmp_path, kernel_settings=lambda: KernelSettings(counting=counting)))
+    hands = Hands(Workspace(tmp_path, kernel_settings=lambda: KernelSettings(interpreter_choice=counting)))
     code = "import sys, os; sys.prefix, os.environ['VIRTUAL_ENV'], os.environ['PATH'].split(':')[0]"
     venv = str(tmp_path / ".venv")
     assert (await hands("eval", code=code)).text == f"Out: {(venv, venv, venv + '/bin')!r}"
@@ -85,7 +85,7 @@ def told(
     folder: Path, chosen: str | None = None, *, uses_folder: bool = True, **environment: str
 ) -> list[str]:
     given = {"PATH": os.environ.get("PATH", ""), **environment}
-    return [one.told for one in interpreters(chosen, folder, given, uses_folder=uses_folder)]
+    return [one.origin for one in candidate_interpreters(chosen, folder, given, uses_folder=uses_folder)]
 
 
 def test_which_are_tried_in_which_order(tmp_path: Path) -> None:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from tools.masking.assigned import variables
+from tools.masking.assigned import secret_variables
 
 
 def secrets_in(text: str) -> list[str]:
-    return [one.value for one in variables(text)]
+    return [one.value for one in secret_variables(text)]
 
 
 @pytest.mark.parametrize(

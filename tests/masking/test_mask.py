@@ -8,10 +8,10 @@ import textwrap
 import pytest
 
 from tests.masking.examples import KEY_LINES, PRIVATE_KEY, SHAPED, SURROUNDINGS, random_text
-from tools.masking.known import KnownValue, is_telling
+from tools.masking.known import KnownValue, is_distinctive
 from tools.masking.marks import Marker
-from tools.masking.mask import Mask, Own
-from tools.masking.pem import key_lines
+from tools.masking.mask import CustomShape, Mask
+from tools.masking.pem import find_private_keys
 from tools.masking.streams import MaskedStream
 
 MARKER = Marker(b"a key of a test")
@@ -75,9 +75,9 @@ def test_a_line_without_end_is_held_back_no_longer_than_a_secret_is():
 
 def test_what_is_no_part_of_a_secret_does_not_wait_for_the_end_of_its_line():
     stream = MaskedStream(lambda: BYTES)
-    assert stream.take(b"..........") + stream.quiet() == b".........."
-    assert stream.take(b" Password for me: ") + stream.quiet() == b" Password for me: "
-    assert stream.take(b"ghp_abc") + stream.quiet() == b""
+    assert stream.take(b"..........") + stream.flush_safe_part() == b".........."
+    assert stream.take(b" Password for me: ") + stream.flush_safe_part() == b" Password for me: "
+    assert stream.take(b"ghp_abc") + stream.flush_safe_part() == b""
     assert stream.preview() == b"ghp_abc"
 
 
@@ -139,7 +139,7 @@ def test_signs_that_are_escaped_do_not_hide_a_value(value: str):
     ],
 )
 def test_a_word_is_no_value_to_look_for_everywhere(value: str):
-    assert not is_telling(value)
+    assert not is_distinctive(value)
     text = f"user = '{value}'\n"
     assert Mask(MARKER, known=[KnownValue("P", value)]).masked(text).text == text
 
@@ -209,8 +209,8 @@ def test_equal_secrets_look_equal_and_their_marks_are_known_again():
     secret = SHAPED["github-token"]
     masked = MASK.masked(f"{secret} {secret}").text
     one, other = masked.split()
-    assert one == other and [found[0] for found in MARKER.own(masked)] == [one, one]
-    assert list(Marker(b"another").own(masked)) == []
+    assert one == other and [found[0] for found in MARKER.own_marks(masked)] == [one, one]
+    assert list(Marker(b"another").own_marks(masked)) == []
     assert MASK.masked(masked).text == masked
     assert Mask(Marker(b"another")).masked(secret).text != one
 
@@ -222,7 +222,7 @@ def test_what_is_said_to_be_no_secret_is_shown():
 
 
 def test_own_shapes():
-    mask = Mask(MARKER, own=[Own("badge", re.compile(r"badge (\d{6})"))])
+    mask = Mask(MARKER, own=[CustomShape("badge", re.compile(r"badge (\d{6})"))])
     assert re.fullmatch(
         r"my badge \[secret:badge:[0-9a-f]{10}\], not 123", mask.masked("my badge 123456, not 123").text
     )
@@ -230,6 +230,6 @@ def test_own_shapes():
 
 def test_a_key_that_goes_on_is_told():
     lines = PRIVATE_KEY.splitlines(keepends=True)
-    assert key_lines("".join(lines[:4])).is_open
-    assert not key_lines(PRIVATE_KEY).is_open
-    assert len(key_lines("".join(lines[4:]), is_within=True).spans) == len(KEY_LINES) - 3 + 1
+    assert find_private_keys("".join(lines[:4])).is_open
+    assert not find_private_keys(PRIVATE_KEY).is_open
+    assert len(find_private_keys("".join(lines[4:]), is_within=True).spans) == len(KEY_LINES) - 3 + 1

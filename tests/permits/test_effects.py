@@ -12,7 +12,7 @@ from app.providers.scripted import call, say
 from tests.permits.test_gate import results, stage
 from tools.base import Tool, ToolContext
 from tools.effects import Effects
-from tools.files.places import located
+from tools.files.places import resolve_arguments
 from tools.registry import builtin_tools
 from tools.results import ToolResult, text_result
 
@@ -84,7 +84,7 @@ def stat_tool(**more: Any) -> Tool:
 
 
 def declared(arguments: StatArguments, context: ToolContext) -> Effects:
-    return Effects(reads=located(context, arguments.path))
+    return Effects(reads=resolve_arguments(context, arguments.path))
 
 
 async def told(folder: Path, tool: Tool, path: str, mode: str, text: str = f"PASSWORD={SECRET}\n") -> str:

@@ -9,11 +9,11 @@ import pytest
 from app.permits.secrets import delayed_run_reason, secrecy
 from app.providers.scripted import ScriptedAnswer, call, say
 from tests.permits.test_gate import decisions, results, stage
-from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OF_OWN, KeyName, PlaceOfKeys
-from tools.protected.later import IN_HOME, IN_PROJECTS, LaterFile
+from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OWN_FILES, KeyName, KeyPlace
+from tools.protected.later import HOME_AUTORUN_FILES, PROJECT_AUTORUN_FILES, AutorunFile
 
 
-def below(row: LaterFile | PlaceOfKeys) -> str:
+def below(row: AutorunFile | KeyPlace) -> str:
     """A path that the row is about."""
     path = row.path.replace("*", "some")
     return f"{path}inside" if row.is_folder else path
@@ -30,7 +30,7 @@ def in_answers(*calls: tuple[str, dict[str, str]]) -> tuple[ScriptedAnswer, ...]
 
 
 async def test_no_file_that_runs_later_is_written_unasked_in_auto_edit(tmp_path: Path) -> None:
-    paths = [path for row in IN_PROJECTS for path in (below(row), f"packages/one/{below(row)}")]
+    paths = [path for row in PROJECT_AUTORUN_FILES for path in (below(row), f"packages/one/{below(row)}")]
     calls = in_answers(*(("write", {"path": path, "content": "x"}) for path in paths))
     play = stage(tmp_path, *calls, say("ok"), asks="nobody", mode="auto-edit")
     await play.prompt("go")
@@ -61,14 +61,14 @@ def test_every_place_of_keys_is_secret_in_any_spelling_of_case() -> None:
 
 
 def test_every_start_up_file_of_the_home_runs_later() -> None:
-    for row in IN_HOME:
+    for row in HOME_AUTORUN_FILES:
         assert delayed_run_reason(f"/home/me/{below(row)}", "/home/me") is not None, row
 
 
 def test_every_row_has_a_source_and_stands_once() -> None:
-    rows = [*IN_PROJECTS, *KEY_PLACES]
-    assert all(row.source for row in (*rows, *IN_HOME, *KEY_NAMES))
-    for table in (IN_PROJECTS, IN_HOME, KEY_PLACES):
+    rows = [*PROJECT_AUTORUN_FILES, *KEY_PLACES]
+    assert all(row.source for row in (*rows, *HOME_AUTORUN_FILES, *KEY_NAMES))
+    for table in (PROJECT_AUTORUN_FILES, HOME_AUTORUN_FILES, KEY_PLACES):
         assert len({row.name for row in table}) == len(table)
 
 
@@ -100,5 +100,5 @@ def test_everything_in_bayous_own_folder_is_secret(path: str) -> None:
 
 
 def test_what_a_person_put_into_bayous_folder_to_be_read_is_not() -> None:
-    for name in SHOWN_OF_OWN:
+    for name in SHOWN_OWN_FILES:
         assert secrecy(f"/home/me/own/{name}", "/home/me", ("/home/me/own",)) == "no"

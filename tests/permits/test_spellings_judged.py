@@ -18,15 +18,17 @@ from app.permits.tools import CallRequest, judge_call
 from app.values.content import ToolCall
 from tools.base import Tool, ToolContext
 from tools.registry import builtin_tools
-from tools.schema import typed
-from tools.spellings import FOLDER, PATH
+from tools.schema import typed_arguments
+from tools.spellings import FOLDER_ALIASES, PATH_ALIASES
 
 TOOLS = {tool.name: tool for tool in builtin_tools()}
 PATHS = st.sampled_from(
     [".env", "a.txt", "~/.ssh/id_rsa", ".git/hooks/pre-commit", "../x", "sub", "a.txt:1-3"]
 )
 TEXTS = st.sampled_from(["x", "rm -rf ~", "cat .env", "*.py", "true", "17", "[]", '{"a": 1}'])
-OTHER_NAMES = sorted({*PATH, *FOLDER, "cmd", "script", "text", "contents", "query", "glob", "include", "tty"})
+OTHER_NAMES = sorted(
+    {*PATH_ALIASES, *FOLDER_ALIASES, "cmd", "script", "text", "contents", "query", "glob", "include", "tty"}
+)
 READ_AS_LISTS = {"bash", "apply_patch"}
 """A list is another call there: of words, which are quoted, or of lines."""
 HOME = Path(tempfile.mkdtemp(prefix="spelled-"))
@@ -116,7 +118,7 @@ async def test_a_spelling_that_is_accepted_is_judged_as_the_plain_one(data: st.D
     other = await judged(tool, data.draw(spelled(plain)))
     if other.refused:
         return
-    seen = typed(tool, other.seen)
+    seen = typed_arguments(tool, other.seen)
     assert seen == other.ran, "what the gate saw is what ran"
     assert tool.effects_of(seen, ToolContext(call_id="1", cwd=PROJECT)) == other.effects
     if tool.name not in READ_AS_LISTS:

@@ -6,14 +6,14 @@ from app.engine.user_runs.user_cells import UserCells
 from app.providers.scripted import Scripted, call, say
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen, text_of
-from tools.kernel.kept import KernelView
+from tools.kernel.kept import KernelInfo
 
 NAMES = (
     {"name": "depths", "type": "list", "value": "[3, 5, 8, 13]"},
     {"name": "frame", "type": "pandas.DataFrame", "value": "120 x 4"},
     {"name": "mean", "type": "function", "value": ""},
 )
-VIEW = KernelView(
+VIEW = KernelInfo(
     state="idle",
     interpreter="~/project/.venv/bin/python",
     found=".venv",
@@ -36,7 +36,7 @@ len(text), mean(depths)"""
 
 @pytest.fixture(autouse=True)
 def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def view(self: UserCells) -> KernelView:
+    async def view(self: UserCells) -> KernelInfo:
         return VIEW
 
     monkeypatch.setattr(UserCells, "view", view)

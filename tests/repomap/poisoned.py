@@ -4,10 +4,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.repomap.index.building import indexed_all
+from tools.repomap.index.building import index_batch
 
 
 def dies_at_poison(root: Path, paths: Sequence[str]) -> bytes:
     if any("poison" in path for path in paths):
         os._exit(1)
-    return indexed_all(root, paths)
+    return index_batch(root, paths)

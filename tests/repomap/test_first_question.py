@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.repomap.first_question import FEWEST_FILES, aside_for
-from tools.repomap.render import tokens_of
+from tools.repomap.first_question import MIN_FILES, first_question_aside
+from tools.repomap.render import estimate_tokens
 from tools.repomap.repository import MappedRepository
 from tools.workspace import Workspace
 
@@ -15,7 +15,7 @@ SURE = "`turn_capstan` winds the chain around the drum much too slowly"
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     root = tmp_path_factory.mktemp("fleet")
-    for number in range(FEWEST_FILES):
+    for number in range(MIN_FILES):
         (root / f"part{number}.py").write_text(f"def sail_{number}():\n    wind = {number}\n")
     (root / "anchor.py").write_text("def turn_capstan(chain):\n    return chain\n")
     repository = MappedRepository(root, root.with_name("cache"))
@@ -24,9 +24,9 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 def test_a_name_that_one_file_defines_is_sure(fleet: Workspace):
-    told = aside_for(fleet, SURE)
+    told = first_question_aside(fleet, SURE)
     assert told is not None and "anchor.py" in told.split("\n")[1]
-    assert tokens_of(told) <= 1000
+    assert estimate_tokens(told) <= 1000
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_a_name_that_one_file_defines_is_sure(fleet: Workspace):
     ],
 )
 def test_few_words_a_mention_or_an_even_field_say_nothing(fleet: Workspace, prompt: str):
-    assert aside_for(fleet, prompt) is None
+    assert first_question_aside(fleet, prompt) is None
 
 
 def test_in_a_small_folder_nothing_is_told(tmp_path: Path):
@@ -47,7 +47,9 @@ def test_in_a_small_folder_nothing_is_told(tmp_path: Path):
     (tmp_path / "boats" / "anchor.py").write_text("def turn_capstan(chain):\n    return chain\n")
     repository = MappedRepository(tmp_path / "boats", tmp_path / "cache")
     repository.bring_up_to_date(workers=0)
-    assert aside_for(Workspace(tmp_path / "boats", repositories=lambda cwd: repository), SURE) is None
+    assert (
+        first_question_aside(Workspace(tmp_path / "boats", repositories=lambda cwd: repository), SURE) is None
+    )
 
 
 def test_without_an_index_one_is_begun_and_nothing_told(tmp_path: Path):
@@ -55,5 +57,5 @@ def test_without_an_index_one_is_begun_and_nothing_told(tmp_path: Path):
     (tmp_path / "boats" / "anchor.py").write_text("def turn_capstan(chain):\n    return chain\n")
     repository = MappedRepository(tmp_path / "boats", tmp_path / "cache")
     workspace = Workspace(tmp_path / "boats", repositories=lambda cwd: repository)
-    assert aside_for(workspace, SURE) is None
+    assert first_question_aside(workspace, SURE) is None
     workspace.close()

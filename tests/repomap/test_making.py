@@ -9,11 +9,11 @@ import pytest
 from tests.repomap.harbour import FILES, Stopped, shown, write
 from tests.repomap.poisoned import dies_at_poison
 from tools.repomap.index import building
-from tools.repomap.index.building import IndexedFolder, build, survey, writing
+from tools.repomap.index.building import IndexedFolder, build_index, open_for_writing, survey_folder
 from tools.repomap.index.hidden import HiddenFiles
 from tools.repomap.index.store import IndexStore
 from tools.repomap.repository import IndexState, MappedRepository
-from tools.repomap.telling import map_told
+from tools.repomap.telling import map_text
 
 
 def test_files_that_rules_hide_are_neither_indexed_nor_shown(folder: Path, tmp_path: Path):
@@ -64,15 +64,15 @@ def test_new_files_are_listed_seldom_but_at_once_when_git_has_done_something(
 def test_of_a_large_folder_the_paths_come_first_and_then_where_one_works(folder: Path, tmp_path: Path):
     for number in range(30):
         write(folder, f"far/thing{number:02}.py", f"def far{number}():\n    pass\n")
-    large = IndexedFolder(folder, begins_at="harbour", most_at_once=10)
-    with writing(tmp_path / "index.sqlite") as store:
-        found = survey(store, large)
+    large = IndexedFolder(folder, begins_at="harbour", max_files_at_once=10)
+    with open_for_writing(tmp_path / "index.sqlite") as store:
+        found = survey_folder(store, large)
         assert [path.partition("/")[0] for path in found.waiting][:4] == ["harbour"] * 4
-        assert build(store, large, found=found, workers=0, is_stopped=Stopped(after=1)) is False
+        assert build_index(store, large, found=found, workers=0, is_stopped=Stopped(after=1)) is False
         assert store.count() == len(found.waiting)
         assert store.count(is_unseen=True) == len(found.waiting) - 1
-        assert [id for id, _ in store.matching('"far"', 100)] != []
-        assert build(store, large, workers=0) is True
+        assert [id for id, _ in store.search('"far"', 100)] != []
+        assert build_index(store, large, workers=0) is True
         assert store.count(is_unseen=True) == 0
         assert store.named("far29") != []
 
@@ -100,11 +100,11 @@ def test_a_method_is_found_by_the_last_part_of_its_name_too(folder: Path, tmp_pa
 
 
 def test_while_an_index_is_being_made_what_it_lacks_is_ranked_by_its_path(folder: Path, tmp_path: Path):
-    with writing(tmp_path / "cache" / "x") as store:
+    with open_for_writing(tmp_path / "cache" / "x") as store:
         pass
     repository = MappedRepository(folder, tmp_path / "cache")
-    with writing(repository.index) as store:
-        assert build(store, IndexedFolder(folder), workers=0, is_stopped=Stopped(after=1)) is False
+    with open_for_writing(repository.index) as store:
+        assert build_index(store, IndexedFolder(folder), workers=0, is_stopped=Stopped(after=1)) is False
     assert shown(repository, "the cache and the guide")[-1] in ("docs/guide.md", "tests/test_cache.py")
     assert {"harbour/cache.py", "tests/test_cache.py"} <= set(shown(repository, "the cache"))
     assert len(repository.map_folder().map.files) >= 6
@@ -132,23 +132,23 @@ def test_a_file_at_which_workers_die_costs_no_other(
     for number in range(120):
         write(folder, f"many/file{number}.py", f"def thing{number}():\n    pass\n")
     write(folder, "many/poison.py", "def poison():\n    pass\n" + "x = 1\n" * 5000)
-    monkeypatch.setattr(building, "indexed_all", dies_at_poison)
+    monkeypatch.setattr(building, "index_batch", dies_at_poison)
     repository = MappedRepository(folder, tmp_path / "cache")
-    with writing(repository.index) as store:
-        assert build(store, IndexedFolder(folder), workers=1)
+    with open_for_writing(repository.index) as store:
+        assert build_index(store, IndexedFolder(folder), workers=1)
     assert repository.state() == IndexState(len(FILES) + 121, 0)
     assert all(repository.definitions(f"thing{number}")[1] == 1 for number in range(120))
     assert repository.definitions("poison")[1] == 0
-    with writing(repository.index) as store:
-        assert survey(store, IndexedFolder(folder)).waiting == ()
+    with open_for_writing(repository.index) as store:
+        assert survey_folder(store, IndexedFolder(folder)).waiting == ()
 
 
 def test_of_more_files_than_an_index_takes_that_is_said(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(building, "MOST_FILES", 3)
+    monkeypatch.setattr(building, "MAX_FILES", 3)
     repository = MappedRepository(folder, tmp_path / "cache")
     repository.bring_up_to_date(workers=0)
     answer = repository.map_about("the cache directory")
     assert answer.state.indexed == 3 and answer.state.is_cut
-    assert "more files than an index takes; 3 are in it" in map_told(answer, is_question=True)
+    assert "more files than an index takes; 3 are in it" in map_text(answer, is_question=True)

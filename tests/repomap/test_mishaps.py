@@ -48,7 +48,7 @@ def test_an_index_that_is_damaged_inside_answers_and_is_made_anew(
         lambda: repository.outline_of("many/file1.py"),
         repository.paths,
         repository.state,
-        lambda: repository.edited(folder / "many/file1.py"),
+        lambda: repository.note_edit(folder / "many/file1.py"),
     ]
     for ask in questions:
         ask()
@@ -132,8 +132,8 @@ def test_on_a_slow_drive_an_answer_waits_for_a_part_of_the_files_and_says_so(
         time.sleep(0.01)
         return True
 
-    monkeypatch.setattr("tools.repomap.index.building._is_stamped", is_stamped)
-    monkeypatch.setattr("tools.repomap.index.upkeep._SWEEP_SECONDS", 0.5)
+    monkeypatch.setattr("tools.repomap.index.building._matches_stamp", is_stamped)
+    monkeypatch.setattr("tools.repomap.index.upkeep._SWEEP_TIMEOUT", 0.5)
     repository = MappedRepository(folder, tmp_path / "cache")
     try:
         repository.look(patience=0.0)

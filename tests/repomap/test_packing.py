@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tools.filemap.symbols import Symbol
-from tools.repomap.index.packing import KeptOutline, outline_in, packed_outline
+from tools.repomap.index.packing import StoredOutline, pack_outline, unpack_outline
 
 SYMBOLS = (
     Symbol(name="Boat", kind="class", start_line=1, end_line=9, modifiers=("exported",)),
@@ -15,17 +15,17 @@ SYMBOLS = (
 
 
 def test_an_outline_comes_back() -> None:
-    assert outline_in(packed_outline(12, SYMBOLS)) == KeptOutline(12, SYMBOLS)
-    assert outline_in(packed_outline(0, ())) == KeptOutline(0, ())
+    assert unpack_outline(pack_outline(12, SYMBOLS)) == StoredOutline(12, SYMBOLS)
+    assert unpack_outline(pack_outline(0, ())) == StoredOutline(0, ())
 
 
 def test_a_small_file_takes_half_of_what_plain_compression_gives() -> None:
     named = [msgspec.structs.asdict(symbol) for symbol in SYMBOLS]
     plainly = len(zlib.compress(msgspec.msgpack.encode(named)))
-    assert len(packed_outline(12, SYMBOLS)) <= plainly / 2
+    assert len(pack_outline(12, SYMBOLS)) <= plainly / 2
 
 
 @pytest.mark.parametrize("cut", [1, 5, 20])
 def test_what_has_no_end_is_damaged(cut: int) -> None:
     with pytest.raises(zlib.error):
-        outline_in(packed_outline(12, SYMBOLS)[:-cut])
+        unpack_outline(pack_outline(12, SYMBOLS)[:-cut])

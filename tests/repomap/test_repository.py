@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from tests.repomap.harbour import FILES, shown, write
 from tools.repomap.index.builder import IndexBuilder
-from tools.repomap.index.building import IndexedFolder, writing
-from tools.repomap.index.store import IndexStore, keep_within
-from tools.repomap.ranking import changed_together
-from tools.repomap.render import MapCandidate, render, tokens_of
+from tools.repomap.index.building import IndexedFolder, open_for_writing
+from tools.repomap.index.store import IndexStore, limit_index_folder
+from tools.repomap.ranking import changed_together_scores
+from tools.repomap.render import MapCandidate, estimate_tokens, render_map
 from tools.repomap.repository import IndexState, MapAnswer, MappedRepository
-from tools.repomap.telling import map_told
+from tools.repomap.telling import map_text
 
 
 def test_words_of_a_task_find_the_code_before_its_tests(repository: MappedRepository):
@@ -50,7 +50,7 @@ def test_one_stays_in_the_folder_that_was_named(repository: MappedRepository):
 def test_secrets_are_known_by_their_path_alone(repository: MappedRepository):
     assert shown(repository, "very secret word token") in ([], [".env"])
     with IndexStore(repository.index) as store:
-        assert store.matching('"secret"', 10) == []
+        assert store.search('"secret"', 10) == []
     assert b"very-secret-word" not in repository.index.read_bytes()
 
 
@@ -106,7 +106,7 @@ def test_an_own_edit_counts_at_once(repository: MappedRepository, folder: Path):
     repository.look()
     for number in range(20):
         write(folder, "harbour/oars.py", f"def rowlock{number}():\n    pass\n")
-        repository.edited(folder / "harbour/oars.py")
+        repository.note_edit(folder / "harbour/oars.py")
         assert [one.path for one in repository.definitions(f"rowlock{number}")[0]] == ["harbour/oars.py"]
 
 
@@ -151,7 +151,7 @@ def test_one_that_is_killed_is_gone_on_with(folder: Path, tmp_path: Path):
 
 def test_two_at_once_one_builds_and_both_answer(repository: MappedRepository, folder: Path, tmp_path: Path):
     other = MappedRepository(folder, tmp_path / "cache")
-    with writing(repository.index):
+    with open_for_writing(repository.index):
         assert "Another bayou" in other.bring_up_to_date(workers=0)
         assert shown(other, "cache directory")[0] == "harbour/cache.py"
 
@@ -244,7 +244,7 @@ def test_what_changed_with_few_others_is_near_and_with_many_is_not(folder: Path,
         assert known is not None
         found = {
             file.path: says
-            for id, says in changed_together(store, [known]).items()
+            for id, says in changed_together_scores(store, [known]).items()
             if (file := store.file(id)) is not None
         }
     assert found["harbour/mast.py"] > 0 and "harbour/crowd0.py" not in found
@@ -277,22 +277,22 @@ def test_no_map_is_ever_over_its_budget(tokens: int, files: list[tuple[str, list
         )
         for path, symbols in files
     ]
-    made = render(candidates, tokens)
+    made = render_map(candidates, tokens)
     assert made.tokens <= tokens
-    assert tokens_of(made.text) == made.tokens
+    assert estimate_tokens(made.text) == made.tokens
     for state in (
         IndexState(200_000, 0, is_cut=True),
         IndexState(9, 190_000, "its files take long to look at."),
     ):
-        made = render(candidates, tokens, behind=state.told_tokens)
-        told = map_told(MapAnswer(made, state, tuple(path for path, _ in files)), is_question=True)
-        assert tokens_of(told) <= max(tokens, 2 * state.told_tokens)
+        made = render_map(candidates, tokens, behind=state.note_tokens)
+        told = map_text(MapAnswer(made, state, tuple(path for path, _ in files)), is_question=True)
+        assert estimate_tokens(told) <= max(tokens, 2 * state.note_tokens)
 
 
 def test_folders_are_not_counted_as_files(repository: MappedRepository):
     answer = repository.map_folder()
     assert any(file.path.endswith("/") for file in answer.map.files)
-    assert map_told(answer, is_question=False).endswith(
+    assert map_text(answer, is_question=False).endswith(
         f"\n{answer.state.indexed} of {answer.state.indexed} files."
     )
 
@@ -303,9 +303,9 @@ def test_indexes_that_nobody_asks_for_go(repository: MappedRepository, tmp_path:
     os.utime(old, (0, 0))
     large = repository.index.with_name("large.sqlite")
     large.write_bytes(b"x" * 1000)
-    keep_within(repository.index.parent)
+    limit_index_folder(repository.index.parent)
     assert large.exists() and not old.exists()
-    keep_within(repository.index.parent, most_bytes=10)
+    limit_index_folder(repository.index.parent, most_bytes=10)
     assert len(list(repository.index.parent.glob("*.sqlite"))) == 1
 
 
@@ -359,5 +359,5 @@ def test_an_index_of_mostly_retired_versions_is_made_anew(repository: MappedRepo
 
 
 def _paths(store: IndexStore, expression: str) -> set[str]:
-    found = (store.file(id) for id, _ in store.matching(expression, 99))
+    found = (store.file(id) for id, _ in store.search(expression, 99))
     return {file.path for file in found if file is not None}

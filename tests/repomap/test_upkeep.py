@@ -7,8 +7,8 @@ import pytest
 from tests.repomap.harbour import FILES, shown, write
 from tools.repomap.index import upkeep
 from tools.repomap.index.builder import IndexBuilder
-from tools.repomap.index.parts import parts_of
-from tools.repomap.ranking import question_of, rank_paths
+from tools.repomap.index.parts import split_words
+from tools.repomap.ranking import parse_question, rank_paths
 from tools.repomap.repository import MappedRepository
 
 
@@ -26,7 +26,7 @@ def test_a_small_folder_is_whole_before_its_first_answer(
     monkeypatch.setattr(upkeep, "LISTING_SECONDS", 60.0)
     repository = MappedRepository(folder, tmp_path / "cache")
     repository.look(60.0)
-    assert repository.is_whole and not repository.upkeep.is_building and waited == []
+    assert repository.is_complete and not repository.upkeep.is_building and waited == []
     assert repository.state().indexed == len(FILES)
     assert repository.definitions("Oar.get")[1] == 1
 
@@ -59,7 +59,7 @@ def test_nobody_waits_for_what_takes_long(folder: Path, tmp_path: Path, waited: 
 def test_of_very_many_files_what_others_changed_is_looked_for_behind_the_answer(
     repository: MappedRepository, folder: Path, waited: list[float], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(upkeep, "_SWEPT_AT_ONCE", len(FILES) - 1)
+    monkeypatch.setattr(upkeep, "_MAX_SWEPT_FILES", len(FILES) - 1)
     write(folder, "harbour/new.py", "def capstan():\n    pass\n")
     try:
         repository.look()
@@ -80,7 +80,7 @@ def test_an_index_that_was_never_done_is_gone_on_with_beside_the_answer(
     repository = MappedRepository(folder, tmp_path / "cache")
     stops = iter([False] * 250)
     assert repository.bring_up_to_date(workers=0, is_stopped=lambda: next(stops, True)) == ""
-    assert not repository.is_whole
+    assert not repository.is_complete
     try:
         repository.look(60.0)
         assert len(waited) == 1
@@ -92,12 +92,12 @@ def test_an_index_that_was_never_done_is_gone_on_with_beside_the_answer(
 def test_names_are_ranked_as_if_each_were_split(folder: Path):
     paths = [f"a{number}/{name}.py" for number, name in enumerate(_NAMES)]
     for name in _NAMES:
-        question = question_of(f"the {name} of it")
+        question = parse_question(f"the {name} of it")
         wanted = set(question.words)
         split = sorted(
-            (-len(wanted.intersection(parts_of(path))), len(path), path)
+            (-len(wanted.intersection(split_words(path))), len(path), path)
             for path in paths
-            if wanted.intersection(set(parts_of(path)))
+            if wanted.intersection(set(split_words(path)))
         )
         assert rank_paths(paths, question, 100) == [path for _, _, path in split], name
 

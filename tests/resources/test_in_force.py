@@ -86,7 +86,7 @@ class Layers(RuleBasedStateMachine):
         self.said[origin] = values
         self.is_whole[origin] = True
         is_read = origin == "global" or self.is_trusted
-        assert self.in_force.files.are_others() is is_read
+        assert self.in_force.files.any_changed() is is_read
         problems = self.in_force.follow()
         assert all(problem.kind == "ignored" for problem in problems) and (is_read or not problems)
 
@@ -176,7 +176,7 @@ class Layers(RuleBasedStateMachine):
 
     @invariant()
     def what_was_read_is_what_is_there(self) -> None:
-        assert not self.in_force.files.are_others()
+        assert not self.in_force.files.any_changed()
 
     @invariant()
     def everybody_was_told(self) -> None:

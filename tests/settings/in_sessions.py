@@ -441,7 +441,7 @@ async def limit_of_cells(scene: Scene) -> Any:
 @LIVE.add("eval.idleMinutes", 0, 15)
 async def idle_kernel(scene: Scene) -> Any:
     kernel = scene.assembled.workspace.kernel()
-    return kernel.rests_for
+    return kernel.idle_timeout
 
 
 @LIVE.add("renderMermaid.enabled", False, True)

@@ -43,14 +43,14 @@ def test_tokens(count: int, words: str) -> None:
 def test_the_others() -> None:
     assert [amounts.age(seconds) for seconds in (5, 300, 7_200, 200_000)] == ["now", "5 m", "2 h", "2 d"]
     assert [amounts.size(count) for count in (12, 48_200, 1_240_000)] == ["12 B", "48 kB", "1.2 MB"]
-    assert [amounts.share(percent) for percent in (0, 0.04, 0.4, 0.96, 12.4)] == [
+    assert [amounts.percentage(percent) for percent in (0, 0.04, 0.4, 0.96, 12.4)] == [
         "0 %",
         "0 %",
         "0.4 %",
         "1 %",
         "12 %",
     ]
-    assert [amounts.counted(count, "file") for count in (1, 1_200)] == ["1 file", "1,200 files"]
+    assert [amounts.pluralized(count, "file") for count in (1, 1_200)] == ["1 file", "1,200 files"]
     assert amounts.changed_lines(1_200, 4) == "+1,200 −4"
     assert [amounts.changed_lines(*one) for one in ((3, 0), (0, 3), (0, 0))] == ["+3", "−3", ""]
     assert (

@@ -11,14 +11,14 @@ import pytest
 from tests.tools.conftest import Hands, until
 from tools.builtin.bash import bash_tool
 from tools.results import CommandBlock
-from tools.running.colours import LIVE_LINES, colours_in, colours_of
-from tools.text import on_screen
+from tools.running.colours import MAX_LIVE_LINES, output_colours, stored_colours
+from tools.text import final_output
 from widgets.transcript.leaves import ansi
 
 
 def painted(written: str) -> str:
-    shown = on_screen(written)
-    return ansi.painted(shown, colours_of(written, shown))
+    shown = final_output(written)
+    return ansi.painted(shown, output_colours(written, shown))
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ NONSENSE: list[Any] = [
 
 @pytest.mark.parametrize("details", NONSENSE)
 def test_details_that_say_nonsense_change_nothing(details: Any) -> None:
-    assert ansi.painted("text", colours_in(details)) == "text"
+    assert ansi.painted("text", stored_colours(details)) == "text"
 
 
 async def test_a_command_that_writes_colours(hands: Hands) -> None:
@@ -96,7 +96,7 @@ async def test_what_runs_tells_colours_of_its_end_alone(hands: Hands, project: P
     call = asyncio.create_task(hands("bash", command=command))
     await until(lambda: bool(hands.progress) and hands.progress[-1].text.endswith("300\n"))
     details = hands.progress[-1].details
-    assert details is not None and len(details["colours"]) == LIVE_LINES
+    assert details is not None and len(details["colours"]) == MAX_LIVE_LINES
     gate = await asyncio.to_thread((project / "gate").open, "w")
     gate.close()
     await call

@@ -8,19 +8,25 @@ import pytest
 
 from tools.diagnostics import reading
 from tools.diagnostics.image import FolderImage
-from tools.diagnostics.problems import Alignment, ChangedText, CodeProblem, in_changed_lines, new_problems
-from tools.diagnostics.programs import CannotLook, LookGround, looks, planned
-from tools.diagnostics.reading import Unreadable, leading
+from tools.diagnostics.problems import (
+    CodeProblem,
+    FileChangeTexts,
+    LineAlignment,
+    in_changed_lines,
+    new_problems,
+)
+from tools.diagnostics.programs import CannotCheck, CheckerScope, checker_commands, files_by_command
+from tools.diagnostics.reading import UnreadableOutput, path_resolver
 
-PLACE = leading("/p", "/p", "/p")
+PLACE = path_resolver("/p", "/p", "/p")
 
 
 def problem(line: int, text: str = "bad", path: str = "/p/a.py") -> CodeProblem:
     return CodeProblem(path=path, line=line, text=text, source="ruff")
 
 
-def aligned(before: str, after: str) -> dict[str, Alignment]:
-    return {"/p/a.py": Alignment(before.encode(), after.encode())}
+def aligned(before: str, after: str) -> dict[str, LineAlignment]:
+    return {"/p/a.py": LineAlignment(before.encode(), after.encode())}
 
 
 # What is new
@@ -94,18 +100,18 @@ def test_ruff_and_eslint_and_tsc_and_lines():
     def rows(found: list[CodeProblem]) -> list[tuple[str, int, int, str, str, str]]:
         return [(one.path, one.line, one.column, one.severity, one.code, one.text) for one in found]
 
-    assert rows(reading.ruff(json.dumps(ruff), "ruff", PLACE)) == [
+    assert rows(reading.parse_ruff(json.dumps(ruff), "ruff", PLACE)) == [
         ("/p/a.py", 1, 8, "error", "F401", "unused")
     ]
-    assert rows(reading.eslint(json.dumps(eslint), "eslint", PLACE)) == [
+    assert rows(reading.parse_eslint(json.dumps(eslint), "eslint", PLACE)) == [
         ("/p/b.js", 3, 5, "error", "no-undef", "'x' is not defined"),
         ("/p/b.js", 4, 0, "warning", "semi", "Missing"),
     ]
-    assert [row[:3] for row in rows(reading.tsc(tsc, "tsc", PLACE))] == [
+    assert [row[:3] for row in rows(reading.parse_tsc(tsc, "tsc", PLACE))] == [
         ("/p/src/a.ts", 3, 5),
         ("/p/src/b.ts", 1, 1),
     ]
-    assert rows(reading.lines(lines, "go", PLACE)) == [
+    assert rows(reading.parse_lines(lines, "go", PLACE)) == [
         ("/p/a.go", 3, 5, "error", "", "undefined: x"),
         ("/p/a.py", 9, 0, "error", "", "bad [arg-type]"),
         ("/p/c.c", 1, 2, "warning", "", "unused"),
@@ -113,31 +119,31 @@ def test_ruff_and_eslint_and_tsc_and_lines():
     ]
 
 
-@pytest.mark.parametrize("read", [reading.ruff, reading.eslint])
+@pytest.mark.parametrize("read", [reading.parse_ruff, reading.parse_eslint])
 @pytest.mark.parametrize("output", ['[{"filename": "/p/a.py"', "Oops!", "[1, 2]", '[{"filename": 3}]'])
-def test_json_that_is_none_is_an_error_in_words(read: reading.Reader, output: str):
-    with pytest.raises(Unreadable):
+def test_json_that_is_none_is_an_error_in_words(read: reading.ParseOutput, output: str):
+    with pytest.raises(UnreadableOutput):
         read(output, "x", PLACE)
 
 
 def test_a_configuration_that_tsc_cannot_read_is_no_problem_of_a_file():
-    with pytest.raises(Unreadable, match="TS5023"):
-        reading.tsc("error TS5023: Unknown compiler option 'x'.\n", "tsc", PLACE)
+    with pytest.raises(UnreadableOutput, match="TS5023"):
+        reading.parse_tsc("error TS5023: Unknown compiler option 'x'.\n", "tsc", PLACE)
 
 
 def test_no_path_outside_the_folder_and_no_control_character_gets_through():
     told = "/etc/passwd:1:1: x\n../q/a.py:1:1: x\na.py:1:1: \x1b]0;title\x07\x1b[31mred\u202e\x00\x9b end\n"
-    [found] = reading.lines(told, "x", PLACE)
+    [found] = reading.parse_lines(told, "x", PLACE)
     assert found.path == "/p/a.py" and found.text == "red end"
 
 
 def test_a_text_without_end_is_cut():
-    [found] = reading.lines("a.py:1:1: " + "x" * 5_000, "x", PLACE)
-    assert len(found.text) == reading.MOST_KEPT
+    [found] = reading.parse_lines("a.py:1:1: " + "x" * 5_000, "x", PLACE)
+    assert len(found.text) == reading.MAX_TEXT
 
 
 def test_paths_in_the_image_of_a_folder_are_those_of_the_folder():
-    place = leading("/image/sub", "/image", "/p")
+    place = path_resolver("/image/sub", "/image", "/p")
     assert [place(one) for one in ("a.ts", "../b.ts", "/image/c.ts", "/p/d.ts", "/x/e.ts")] == [
         "/p/sub/a.ts",
         "/p/b.ts",
@@ -162,27 +168,29 @@ def program(tmp_path: Path) -> Callable[[str], Path]:
     return made
 
 
-def ground(root: Path, *, uses_folder: bool = True, path: str = "") -> LookGround:
-    return LookGround(root=str(root), uses_folder=uses_folder, environment={"PATH": path})
+def ground(root: Path, *, uses_folder: bool = True, path: str = "") -> CheckerScope:
+    return CheckerScope(root=str(root), is_folder_trusted=uses_folder, environment={"PATH": path})
 
 
 def test_the_folders_own_program_is_used_where_it_may_be_run(tmp_path: Path, program: Callable[[str], Path]):
     own, other = program("p/.venv/bin/ruff"), program("bin/ruff")
     root = tmp_path / "p"
     path = f"{own.parent}:{other.parent}"
-    assert planned("ruff", ["pkg/a.py"], ground(root, path=path))[0].argv[0] == str(own)
-    assert planned("ruff", ["a.py"], ground(root, uses_folder=False, path=path))[0].argv[0] == str(other)
+    assert checker_commands("ruff", ["pkg/a.py"], ground(root, path=path))[0].argv[0] == str(own)
+    assert checker_commands("ruff", ["a.py"], ground(root, uses_folder=False, path=path))[0].argv[0] == str(
+        other
+    )
     other.unlink()
-    with pytest.raises(CannotLook, match="not found"):
-        planned("ruff", ["a.py"], ground(root, uses_folder=False, path=path))
+    with pytest.raises(CannotCheck, match="not found"):
+        checker_commands("ruff", ["a.py"], ground(root, uses_folder=False, path=path))
 
 
 def test_what_is_nearest_to_the_file_comes_first(tmp_path: Path, program: Callable[[str], Path]):
     program("p/node_modules/.bin/tsc")
     near = program("p/packages/one/node_modules/.bin/tsc")
     (tmp_path / "p/packages/one/tsconfig.json").write_text("{}")
-    [start] = planned("tsc", ["packages/one/src/a.ts"], ground(tmp_path / "p"))
-    assert start.argv[0] == str(near) and start.works_in == str(tmp_path / "p/packages/one")
+    [start] = checker_commands("tsc", ["packages/one/src/a.ts"], ground(tmp_path / "p"))
+    assert start.argv[0] == str(near) and start.folder == str(tmp_path / "p/packages/one")
 
 
 def test_nothing_that_a_folder_steers_is_started_where_it_is_not_trusted(
@@ -194,13 +202,13 @@ def test_nothing_that_a_folder_steers_is_started_where_it_is_not_trusted(
     (tmp_path / "p/tsconfig.json").write_text("{}")
     untrusted = ground(tmp_path / "p", uses_folder=False, path=str(tmp_path / "bin"))
     for command in ("eslint", "tsc", "make lint", "./lint.sh {files}"):
-        with pytest.raises(CannotLook, match="not trusted"):
-            planned(command, ["a.js"], untrusted)
+        with pytest.raises(CannotCheck, match="not trusted"):
+            checker_commands(command, ["a.js"], untrusted)
 
 
 def test_eslint_and_tsc_have_nothing_to_say_where_the_project_does_not_use_them(tmp_path: Path):
-    assert planned("eslint", ["a.js"], ground(tmp_path)) == []
-    assert planned("tsc", ["a.ts"], ground(tmp_path)) == []
+    assert checker_commands("eslint", ["a.js"], ground(tmp_path)) == []
+    assert checker_commands("tsc", ["a.ts"], ground(tmp_path)) == []
 
 
 def test_a_configuration_that_only_refers_to_others_means_those(
@@ -210,14 +218,14 @@ def test_a_configuration_that_only_refers_to_others_means_those(
     (tmp_path / "tsconfig.json").write_text(
         '{ "files": [], // none\n "references": [{ "path": "./tsconfig.app.json" }, {"path":"./tsconfig.node.json"}] }'
     )
-    found = planned("tsc", ["src/a.ts"], ground(tmp_path))
+    found = checker_commands("tsc", ["src/a.ts"], ground(tmp_path))
     assert [start.argv[-1] for start in found] == ["./tsconfig.app.json", "./tsconfig.node.json"]
 
 
 def test_globs_say_who_looks_at_what(tmp_path: Path):
     commands = {"*.py": ("ruff", "mypy {files}"), "web/**/*.ts": ("tsc",)}
     files = ["a.py", "web/x/b.ts", "c.ts", "node_modules/d/e.py", "web/-x.py"]
-    found = looks(
+    found = files_by_command(
         commands, [*(f"{tmp_path}/{one}" for one in files), f"{tmp_path}-2/out.py"], ground(tmp_path)
     )
     assert found == {
@@ -229,7 +237,9 @@ def test_globs_say_who_looks_at_what(tmp_path: Path):
 
 def test_a_name_that_looks_like_a_flag_is_a_file(tmp_path: Path, program: Callable[[str], Path]):
     program("bin/check")
-    [start] = planned("check --all {files}", ["-rf.py", "a b.py"], ground(tmp_path, path=f"{tmp_path}/bin"))
+    [start] = checker_commands(
+        "check --all {files}", ["-rf.py", "a b.py"], ground(tmp_path, path=f"{tmp_path}/bin")
+    )
     assert start.argv[1:] == ("--all", "./-rf.py", "a b.py")
 
 
@@ -244,9 +254,9 @@ def test_the_image_has_what_was_and_changes_nothing_of_what_is(tmp_path: Path):
     (root / "src/same.ts").write_text("same")
     (root / ".git").mkdir()
     changed = [
-        ChangedText(path=f"{root}/src/a.ts", before=b"old", after=b"new"),
-        ChangedText(path=f"{root}/src/deep/made.ts", before=None, after=b"made"),
-        ChangedText(path=f"{root}/src/gone/was.ts", before=b"was", after=None),
+        FileChangeTexts(path=f"{root}/src/a.ts", before=b"old", after=b"new"),
+        FileChangeTexts(path=f"{root}/src/deep/made.ts", before=None, after=b"made"),
+        FileChangeTexts(path=f"{root}/src/gone/was.ts", before=b"was", after=None),
     ]
     (tmp_path / "image").mkdir()
     image = FolderImage(tmp_path / "image")

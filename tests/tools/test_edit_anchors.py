@@ -7,7 +7,7 @@ import pytest
 
 from tests.tools.conftest import Hands
 from tools.builtin.edit import anchored_tool
-from tools.edits.dialects.anchors import read_anchor, row, tag_of
+from tools.edits.dialects.anchors import anchored_row, read_anchor, tag_of
 from tools.registry import builtin_tools
 from tools.workspace import Workspace
 
@@ -62,13 +62,13 @@ async def test_read_and_grep_show_anchors_and_people_do_not_see_them(
 ) -> None:
     put(project, "one\ntwo\n")
     result = await anchoring("read", path="a.txt")
-    assert result.text == f"{row(1, 'one')}\n{row(2, 'two')}"
+    assert result.text == f"{anchored_row(1, 'one')}\n{anchored_row(2, 'two')}"
     tools = {tool.name: tool for tool in builtin_tools()}
     [block] = tools["read"].card({"path": "a.txt"}, result).blocks
     assert block.text == "one\ntwo"  # type: ignore[union-attr]
     assert (
         await anchoring.text("grep", pattern="tw", context=1)
-        == f"a.txt-{row(1, 'one')}\na.txt:{row(2, 'two')}"
+        == f"a.txt-{anchored_row(1, 'one')}\na.txt:{anchored_row(2, 'two')}"
     )
 
 
@@ -77,7 +77,11 @@ async def test_a_range_comes_with_lines_around_it_and_otherwise_is_what_was_aske
 ) -> None:
     put(project, TEXT)
     text = await anchoring.text("read", path="a.txt", offset=10, limit=2)
-    assert text.startswith(row(7, "line 7")) and row(14, "line 14") in text and "15" not in text.split("[")[0]
+    assert (
+        text.startswith(anchored_row(7, "line 7"))
+        and anchored_row(14, "line 14") in text
+        and "15" not in text.split("[")[0]
+    )
     workspace.edit_mode = lambda: "replace"
     assert (await anchoring.text("read", path="a.txt", offset=10, limit=2)).startswith(
         "line 10\nline 11\n\n["
@@ -94,8 +98,8 @@ async def test_a_range_comes_with_lines_around_it_and_otherwise_is_what_was_aske
         ({"from": at(30), "place": "after", "lines": ["x"]}, TEXT + "x\n"),
         ({"from": "end", "lines": ["x"]}, TEXT + "x\n"),
         ({"from": "start", "lines": ["x"]}, "x\n" + TEXT),
-        ({"from": row(2, "line 2"), "lines": ["two"]}, TEXT.replace("line 2\n", "two\n")),
-        ({"from": at(2), "lines": [row(2, "two")[:3] + "|two"]}, None),
+        ({"from": anchored_row(2, "line 2"), "lines": ["two"]}, TEXT.replace("line 2\n", "two\n")),
+        ({"from": at(2), "lines": [anchored_row(2, "two")[:3] + "|two"]}, None),
         ({"from": at(2), "lines": [at(2) + "|two"]}, TEXT.replace("line 2\n", "two\n")),
         ({"from": at(2), "lines": ["two\nthree"]}, TEXT.replace("line 2\n", "two\nthree\n")),
     ],
@@ -118,9 +122,19 @@ async def test_fresh_rows_come_back_and_are_as_good_as_read(anchoring: Anchoring
     await anchoring("read", path="a.txt")
     said = await anchoring.text("edit", changes=[{"path": "a.txt", "from": at(2), "lines": ["a", "b"]}])
     assert said.endswith(
-        "\n".join([row(1, "line 1"), row(2, "a"), row(3, "b"), row(4, "line 3"), row(5, "line 4")])
+        "\n".join(
+            [
+                anchored_row(1, "line 1"),
+                anchored_row(2, "a"),
+                anchored_row(3, "b"),
+                anchored_row(4, "line 3"),
+                anchored_row(5, "line 4"),
+            ]
+        )
     )
-    await anchoring("edit", changes=[{"path": "a.txt", "from": row(3, "b").split("|")[0], "lines": ["B"]}])
+    await anchoring(
+        "edit", changes=[{"path": "a.txt", "from": anchored_row(3, "b").split("|")[0], "lines": ["B"]}]
+    )
     assert path.read_text().startswith("line 1\na\nB\nline 3\n")
 
 
@@ -148,7 +162,7 @@ async def test_a_line_that_an_own_edit_rewrote_is_not_overwritten_by_an_older_an
         words = await anchoring.error(
             "edit", changes=[{"path": "a.txt", "from": at(first), "lines": ["lost"]}]
         )
-        assert "Nothing was changed." in words and row(5, "mine") in words
+        assert "Nothing was changed." in words and anchored_row(5, "mine") in words
         assert path.read_text() == now
 
 
@@ -160,7 +174,7 @@ async def test_a_number_that_was_computed_is_refused_with_the_rows(
     wrong = f"8{tag_of(9, 'line 9')}"
     words = await anchoring.error("edit", changes=[{"path": "a.txt", "from": wrong, "lines": ["x"]}])
     assert f"{wrong} is not what is there now. Nothing was changed." in words
-    assert row(8, "line 8") in words
+    assert anchored_row(8, "line 8") in words
     assert path.read_text() == TEXT
 
 
@@ -171,7 +185,7 @@ async def test_lines_that_were_not_shown_are_refused_with_their_rows_and_then_kn
     await anchoring("read", path="a.txt", limit=5)
     change = {"path": "a.txt", "from": at(20), "lines": ["x"]}
     words = await anchoring.error("edit", changes=[change])
-    assert "were not all shown to you" in words and row(20, "line 20") in words
+    assert "were not all shown to you" in words and anchored_row(20, "line 20") in words
     await anchoring("edit", changes=[change])
     assert path.read_text() == TEXT.replace("line 20\n", "x\n")
 
@@ -306,7 +320,7 @@ async def test_a_line_of_a_block_that_was_copied_since_is_refused_with_the_rows(
     change = {"path": "a.txt", "from": at(3 + line, text), "lines": ["other"]}
     words = await anchoring.error("edit", changes=[change])
     number = 3 + line
-    assert "Nothing was changed." in words and row(number, now.split("\n")[number - 1]) in words
+    assert "Nothing was changed." in words and anchored_row(number, now.split("\n")[number - 1]) in words
     assert path.read_text() == now
     await anchoring("edit", changes=[change])
     assert path.read_text().split("\n")[number - 1] == "other", "the rows of the refusal are shown lines"

@@ -11,34 +11,34 @@ from tests.tools.mistakes import MISTAKES, Mistake
 from tools.base import ToolError
 from tools.builtin.edit import edit_tool_for
 from tools.builtin.write import write_tool
-from tools.diff_lines import read
+from tools.diff_lines import parse_diff
 from tools.edits.call import EditArguments
-from tools.edits.dialects.anchored import AnchoredEdit, anchored
-from tools.edits.dialects.anchors import row
+from tools.edits.dialects.anchored import AnchoredEdit, place_anchored_edits
+from tools.edits.dialects.anchors import anchored_row
 from tools.edits.dialects.matching import Document
 from tools.edits.dialects.modes import EditMode
-from tools.edits.dialects.patching import patched, read_patch
-from tools.edits.dialects.replacing import Edit, replaced
+from tools.edits.dialects.patching import parse_patch, place_hunks
+from tools.edits.dialects.replacing import Edit, place_replacements
 from tools.edits.diffs import diff_texts
-from tools.edits.editing import editable
-from tools.edits.preview import MAX_LINES, CallDiff, SeenFile, details_of, lost_edit
+from tools.edits.editing import read_editable
+from tools.edits.preview import MAX_LINES, CallDiff, PreviewFile, diff_details, first_unmatched_edit
 from tools.edits.shown import ShownLines
-from tools.edits.texts import in_order, spliced
-from tools.files.snapshots import Snapshot
+from tools.edits.texts import apply_spans, sorted_spans
+from tools.files.snapshots import FileSnapshot
 from tools.schema import validate_arguments
 
 TEXT = "".join(f"def name_{number}(a, b):\n    return a + {number} * b\n\n" for number in range(40))
 
 
-def seen(text: str, *, name: str = "a.py", shown: ShownLines | None = None) -> Callable[[str], SeenFile]:
+def seen(text: str, *, name: str = "a.py", shown: ShownLines | None = None) -> Callable[[str], PreviewFile]:
     rows = tuple(text.split("\n"))
-    version = Snapshot(lines=rows, shown=frozenset(range(1, len(rows) + 1)))
+    version = FileSnapshot(lines=rows, shown=frozenset(range(1, len(rows) + 1)))
 
-    def look(path: str) -> SeenFile:
+    def look(path: str) -> PreviewFile:
         if path != name:
-            return SeenFile(state="missing", path=path, error=ToolError(f"{path} does not exist."))
-        target = editable(text.encode(), path)
-        return SeenFile(
+            return PreviewFile(state="missing", path=path, error=ToolError(f"{path} does not exist."))
+        target = read_editable(text.encode(), path)
+        return PreviewFile(
             state="text", path=path, text=target, shown=shown or ShownLines(), versions=(version,)
         )
 
@@ -54,17 +54,17 @@ def preview(mode: EditMode | None, raw: dict[str, Any], text: str = TEXT) -> tup
 def lost(mode: EditMode, raw: dict[str, Any], text: str, shown: ShownLines) -> str | None:
     tool = edit_tool_for(mode)
     assert tool.prepare is not None
-    found = lost_edit(tool.prepare(json.loads(json.dumps(raw))), seen(text, shown=shown))
+    found = first_unmatched_edit(tool.prepare(json.loads(json.dumps(raw))), seen(text, shown=shown))
     return None if found is None else found.why
 
 
 def rows_of(patch: str) -> list[tuple[str, int, int, str]]:
-    plain, lines = read(patch)
+    plain, lines = parse_diff(patch)
     return [(line.kind, line.old, line.new, plain[line.start : line.end]) for line in lines]
 
 
 def anchor(number: int) -> str:
-    return row(number, TEXT.split("\n")[number - 1]).partition("|")[0]
+    return anchored_row(number, TEXT.split("\n")[number - 1]).partition("|")[0]
 
 
 NEW = TEXT.replace("a + 3 * b", "a - 3 * b").replace("name_9", "other").replace("    return a + 30 * b\n", "")
@@ -131,7 +131,7 @@ def test_a_patch_previews_new_and_removed_files() -> None:
     added, removed = preview("patch", {"input": patch}, "x = 1\n")
     assert (added.path, added.added, added.removed) == ("new.py", 2, 0)
     assert (removed.path, removed.added, removed.removed) == ("a.py", 0, 1)
-    assert [file["path"] for file in details_of((added, removed))["files"]] == ["new.py", "a.py"]
+    assert [file["path"] for file in diff_details((added, removed))["files"]] == ["new.py", "a.py"]
 
 
 @pytest.mark.parametrize(
@@ -170,26 +170,26 @@ def finished(mode: EditMode, raw: dict[str, Any], text: str, shown: ShownLines) 
     assert tool.prepare is not None
     arguments = validate_arguments(tool, tool.prepare(raw))
     assert isinstance(arguments, EditArguments)
-    target = editable(text.encode(), "a.py")
+    target = read_editable(text.encode(), "a.py")
     if any(path != "a.py" for path in arguments.paths()):
         raise ToolError("There is no such file.")
     if arguments.input:
-        placed = patched(target, read_patch(arguments.input)[0].hunks, "a.py", shown)
+        placed = place_hunks(target, parse_patch(arguments.input)[0].hunks, "a.py", shown)
     elif arguments.changes:
         rows = tuple(text.split("\n"))
-        version = Snapshot(lines=rows, shown=frozenset(range(1, len(rows) + 1)))
+        version = FileSnapshot(lines=rows, shown=frozenset(range(1, len(rows) + 1)))
         edits = [
             AnchoredEdit(first=one.first, last=one.last, place=one.place or "replace", lines=one.lines)
             for one in arguments.changes
         ]
-        placed = anchored(target, edits, "a.py", (version,))
+        placed = place_anchored_edits(target, edits, "a.py", (version,))
     else:
         wanted = [
             Edit(old_text=one.old_text, new_text=one.new_text, replaces_all=bool(one.all))
             for one in arguments.edits
         ]
-        placed = replaced(target, wanted, "a.py", shown)
-    return spliced(text, in_order(Document(text), placed.found, "a.py"))
+        placed = place_replacements(target, wanted, "a.py", shown)
+    return apply_spans(text, sorted_spans(Document(text), placed.found, "a.py"))
 
 
 def random_call(source: random.Random) -> tuple[EditMode, dict[str, Any]]:

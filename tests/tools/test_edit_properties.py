@@ -13,7 +13,7 @@ from tools.edits.dialects.replacing import Edit
 from tools.edits.diffs import diff_texts, split_lines
 from tools.edits.editing import apply_edits
 from tools.edits.shown import ShownLines
-from tools.edits.syntax import SyntaxChecks, SyntaxOf
+from tools.edits.syntax import FileSyntax, SyntaxChecks
 
 WORDS = st.text(st.sampled_from("abcé漢😀()=;'\"- "), min_size=0, max_size=8)
 INDENT = st.sampled_from(["", "  ", "    ", "\t", "\t\t", "      "])
@@ -33,7 +33,7 @@ def files(draw: st.DrawFn) -> tuple[list[str], list[str], str]:
     return lines, endings, draw(ENCODINGS)
 
 
-def unread(text: str) -> SyntaxOf:
+def unread(text: str) -> FileSyntax:
     """No language that has a grammar."""
     return SyntaxChecks().of("f", text)
 

@@ -5,11 +5,11 @@ import random
 import pytest
 
 from tools.base import ToolError
-from tools.edits.dialects.anchored import AnchoredEdit, anchored
+from tools.edits.dialects.anchored import AnchoredEdit, place_anchored_edits
 from tools.edits.dialects.anchors import tag_of
-from tools.edits.texts import FileText, spliced
+from tools.edits.texts import FileText, apply_spans
 from tools.files.encoding import UTF8
-from tools.files.snapshots import Snapshot
+from tools.files.snapshots import FileSnapshot
 
 EDITS = 700
 
@@ -84,18 +84,18 @@ def test_a_stale_anchor_finds_its_lines_or_is_refused(changes: int, least: float
         texts = [line.text for line in was]
         text = "".join(f"{line.text}\n" for line in now)
         target = FileText(text=text, raw=text, encoding=UTF8, endings="lf")
-        shown = Snapshot(lines=(*texts, ""), shown=frozenset(range(1, len(was) + 1)))
+        shown = FileSnapshot(lines=(*texts, ""), shown=frozenset(range(1, len(was) + 1)))
         edit = AnchoredEdit(
             first=f"{first + 1}{tag_of(first + 1, texts[first])}",
             last=f"{last + 1}{tag_of(last + 1, texts[last])}",
             lines=("HERE",),
         )
         try:
-            placed = anchored(target, (edit,), "f", (shown,))
+            placed = place_anchored_edits(target, (edit,), "f", (shown,))
         except ToolError:
             right += place is None
             continue
-        made = spliced(text, [span for spans in placed.found for span in spans]).split("\n")
+        made = apply_spans(text, [span for spans in placed.found for span in spans]).split("\n")
         if place is not None and made.index("HERE") == place and len(made) == len(now) + 1 - (last - first):
             right += 1
         else:
@@ -110,8 +110,8 @@ def test_runs_of_lines_are_found_in_large_texts_without_comparing_all_with_all()
     now = [*lines[:9_000], "new", *lines[9_000:]]
     text = "\n".join(now) + "\n"
     target = FileText(text=text, raw=text, encoding=UTF8, endings="lf")
-    shown = Snapshot(lines=(*lines, ""), shown=frozenset(range(1, 20_001)))
+    shown = FileSnapshot(lines=(*lines, ""), shown=frozenset(range(1, 20_001)))
     edit = AnchoredEdit(first=f"15000{tag_of(15_000, lines[14_999])}", lines=("HERE",))
-    placed = anchored(target, (edit,), "f", (shown,))
-    made = spliced(text, [span for spans in placed.found for span in spans]).split("\n")
+    placed = place_anchored_edits(target, (edit,), "f", (shown,))
+    made = apply_spans(text, [span for spans in placed.found for span in spans]).split("\n")
     assert made[15_000] == "HERE"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.edit_corpus import corpus, harmless, languages, lost_closers
+from bench.edit_corpus import closer_removals, corpus, count_languages, harmless_edits
 from tests.tools.conftest import Hands
 from tools.edits.dialects.matching import Span
 from tools.edits.syntax import MAX_BYTES, SyntaxChecks
@@ -14,8 +14,8 @@ from tools.edits.syntax import MAX_BYTES, SyntaxChecks
 def test_harmless_edits_are_hardly_ever_an_alarm() -> None:
     """In real files of over thirty languages. The figures for more edits are in the bench."""
     files, luck = corpus(), random.Random(3)
-    found = [file.problems(span) for file in files for span in harmless(file, 4, luck)]
-    assert languages(files) >= 30 and len(found) > 400
+    found = [file.problems(span) for file in files for span in harmless_edits(file, 4, luck)]
+    assert count_languages(files) >= 30 and len(found) > 400
     assert sum(bool(one) for one in found) <= len(found) * 0.005
 
 
@@ -26,7 +26,7 @@ def test_lost_closing_lines_are_found() -> None:
         file.problems(span)
         for file in files
         if file.grammar in wanted
-        for span in lost_closers(file, 4, luck)
+        for span in closer_removals(file, 4, luck)
     ]
     assert len(found) > 80
     assert sum(bool(one) for one in found) >= len(found) * 0.97

@@ -10,7 +10,7 @@ from tests.tools.conftest import Hands
 from tools.base import ToolError
 from tools.files.artifacts import Artifacts
 from tools.repomap.index.hidden import HiddenFiles
-from tools.repomap.render import tokens_of
+from tools.repomap.render import estimate_tokens
 from tools.repomap.repository import MappedRepository
 from tools.workspace import Workspace
 
@@ -232,13 +232,13 @@ async def test_a_sure_answer_is_short_and_more_gives_the_rest(hands: Hands, proj
     hands.workspace.repository().bring_up_to_date(workers=0)  # pyright: ignore[reportOptionalMemberAccess]
     asked = "anchor of the boat, as in port7.py:3"
     first = await hands.text("locate", about=asked)
-    assert "port7.py" in first.splitlines()[0] and tokens_of(first) <= 1000
+    assert "port7.py" in first.splitlines()[0] and estimate_tokens(first) <= 1000
     assert first.endswith("more: true gives the rest.")
     rest = await hands.text("locate", about=asked, more=True)
     paths = [
         {row.split()[0] for row in text.splitlines() if row.startswith("ports")} for text in (first, rest)
     ]
     assert paths[1] and not paths[0] & paths[1]
-    assert 1000 < tokens_of(rest) <= 2000
+    assert 1000 < estimate_tokens(rest) <= 2000
     asked = "the fleet launches a boat, as in fleet.py:1"
     assert await hands.text("locate", about=asked, path="harbour", more=True) == "No more files are likely."

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tools.base import FileChange
-from tools.files.mutations import FileState, Intent, MutationQueue, NewContent, content_hash
+from tools.files.mutations import FileState, MutationQueue, NewContent, PendingMutation, content_hash
 from tools.operations import LocalFiles
 
 
@@ -114,8 +114,8 @@ async def test_a_change_that_has_begun_is_finished_and_told_though_its_caller_is
 async def test_each_change_is_told_with_before_and_after(tmp_path: Path) -> None:
     queue = MutationQueue(LocalFiles())
     told: list[FileChange] = []
-    heard: list[Intent] = []
-    queue.tell_before(heard.append)
+    heard: list[PendingMutation] = []
+    queue.subscribe_before(heard.append)
     unsubscribe = queue.subscribe(told.append)
     path = tmp_path / "file"
     await queue.change(str(path), "1", append("a"))

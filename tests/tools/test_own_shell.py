@@ -11,11 +11,11 @@ import pytest
 from app.permits.shell.command_line import judge_command
 from tests.permits.lists import PLACE
 from tests.tools.conftest import Hands
-from tools.running.interceptor import InterceptRule, better_tool, broken
+from tools.running.interceptor import InterceptRule, better_tool, pattern_error
 from tools.running.shell import ShellSettings
 from tools.running.user_shell import shell_snapshot as own_shell
-from tools.running.user_shell.shell_snapshot import OwnShell, own_snapshot
-from tools.running.user_shell.start_up import MARK
+from tools.running.user_shell.shell_snapshot import UserShell, user_shell_snapshot
+from tools.running.user_shell.start_up import SECTION_MARK
 from tools.workspace import Workspace
 
 
@@ -27,14 +27,14 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def own(workspace: Workspace, home: Path, tmp_path: Path) -> OwnShell:
-    made = OwnShell(tmp_path / "kept", home)
+def own(workspace: Workspace, home: Path, tmp_path: Path) -> UserShell:
+    made = UserShell(tmp_path / "kept", home)
     settings = ShellSettings(path="/bin/bash", own=made)
     workspace.shell = lambda: settings
     return made
 
 
-async def test_aliases_functions_and_options_are_there(hands: Hands, own: OwnShell, home: Path) -> None:
+async def test_aliases_functions_and_options_are_there(hands: Hands, own: UserShell, home: Path) -> None:
     (home / ".bashrc").write_text(
         "case $- in *i*) ;; *) return;; esac\n"
         "alias ll='ls -l' quoted='echo \"it'\\''s\"'\n"
@@ -55,7 +55,7 @@ async def test_aliases_functions_and_options_are_there(hands: Hands, own: OwnShe
     ]
 
 
-async def test_what_holds_a_secret_is_left_out(hands: Hands, own: OwnShell, home: Path) -> None:
+async def test_what_holds_a_secret_is_left_out(hands: Hands, own: UserShell, home: Path) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     (home / ".bashrc").write_text(f"alias pull='git -c x={token} pull'\nalias fine='echo fine'\nT={token}\n")
     assert await hands.text("bash", command="fine") == "fine"
@@ -63,7 +63,7 @@ async def test_what_holds_a_secret_is_left_out(hands: Hands, own: OwnShell, home
     assert own.known.problem == "1 of its definitions holds something like a secret and is left out"
 
 
-async def test_secrets_by_name_and_aliases_of_several_lines(hands: Hands, own: OwnShell, home: Path) -> None:
+async def test_secrets_by_name_and_aliases_of_several_lines(hands: Hands, own: UserShell, home: Path) -> None:
     (home / ".bashrc").write_text(
         "alias dep='API_TOKEN=hunter2-and-more deploy'\n"
         "send() { PASSWORD=swordfish-9 curl x; }\n"
@@ -83,7 +83,7 @@ SHELLS = [
 
 
 @pytest.fixture
-def own_of(shell: str, own: OwnShell, workspace: Workspace) -> OwnShell:
+def own_of(shell: str, own: UserShell, workspace: Workspace) -> UserShell:
     settings = ShellSettings(path=shutil.which(shell), own=own)
     workspace.shell = lambda: settings
     return own
@@ -106,7 +106,7 @@ ENDS = {
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("rest", ENDS.values(), ids=ENDS)
 async def test_what_was_there_survives_every_end_of_start_up_files(
-    rest: str, shell: str, hands: Hands, own_of: OwnShell, home: Path
+    rest: str, shell: str, hands: Hands, own_of: UserShell, home: Path
 ) -> None:
     _start_up(home, shell, rest)
     assert await hands.text("bash", command="early; greet") == "early\nhello"
@@ -120,7 +120,7 @@ GOES_ON = {
     "prints": "yes | head -c 9000000",
     "leaves a child": "(sleep 60 &)",
     "ends a subshell": "(exit 3); x=$(exec true); [ $? -eq 0 ] && alias code='echo kept'",
-    "is broken": "if (((",
+    "is pattern_error": "if (((",
     "noclobber": "set -o noclobber",
     "odd separators": "IFS=,",
     "bold options": "set -f; set -u",
@@ -131,7 +131,7 @@ GOES_ON = {
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("rest", GOES_ON.values(), ids=GOES_ON)
 async def test_start_up_files_may_do_what_they_like(
-    rest: str, shell: str, hands: Hands, own_of: OwnShell, home: Path
+    rest: str, shell: str, hands: Hands, own_of: UserShell, home: Path
 ) -> None:
     _start_up(home, shell, rest)
     assert (await hands.text("bash", command="early; greet")).split() == ["early", "hello"]
@@ -141,17 +141,17 @@ async def test_start_up_files_may_do_what_they_like(
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("rest", ["while true; do sleep 1; done", "while :; do :; done", "sleep 99"])
 async def test_start_up_files_that_hang_say_what_they_had(
-    rest: str, shell: str, hands: Hands, own_of: OwnShell, home: Path, monkeypatch: pytest.MonkeyPatch
+    rest: str, shell: str, hands: Hands, own_of: UserShell, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_shell, "MOST_SECONDS", 0.5)
-    monkeypatch.setattr(own_shell, "_LAST_SECONDS", 20.0)
+    monkeypatch.setattr(own_shell, "MAX_SECONDS", 0.5)
+    monkeypatch.setattr(own_shell, "_INTERRUPT_GRACE", 20.0)
     _start_up(home, shell, rest)
     assert await hands.text("bash", command="early; greet") == "early\nhello"
     assert own_of.known is not None
     assert own_of.known.problem == "its start-up files took longer than 0.5 s"
 
 
-async def test_without_a_word_commands_run_without(hands: Hands, own: OwnShell, home: Path) -> None:
+async def test_without_a_word_commands_run_without(hands: Hands, own: UserShell, home: Path) -> None:
     (home / ".bashrc").write_text("kill -9 $$")
     assert await hands.text("bash", command="echo runs") == "runs"
     assert own.known is not None and not own.known.file
@@ -159,20 +159,20 @@ async def test_without_a_word_commands_run_without(hands: Hands, own: OwnShell, 
 
 
 async def test_a_half_word_is_left_out() -> None:
-    text, found = own_shell._read(
-        f"set -o pipefail\n{MARK}alias\nalias a='1'\n{MARK}alias\nalias b='echo ", "bash"
+    text, found = own_shell._parse_answer(
+        f"set -o pipefail\n{SECTION_MARK}alias\nalias a='1'\n{SECTION_MARK}alias\nalias b='echo ", "bash"
     )
     assert found.aliases == {"a": "1"} and "alias b" not in text and found.options == ("pipefail",)
     assert found.problem == "it did not come to the end of what it has"
 
 
-async def test_taken_anew_it_is_what_the_files_say_now(hands: Hands, own: OwnShell, home: Path) -> None:
+async def test_taken_anew_it_is_what_the_files_say_now(hands: Hands, own: UserShell, home: Path) -> None:
     (home / ".bashrc").write_text("alias early='echo early'")
     assert await hands.text("bash", command="early") == "early"
     before = own.known
     (home / ".bashrc").write_text("alias early='echo changed'\nshopt -s extglob")
     assert await hands.text("bash", command="early") == "early"
-    found = await own_snapshot(hands.workspace, hands.workspace.shell(), is_anew=True)
+    found = await user_shell_snapshot(hands.workspace, hands.workspace.shell(), is_anew=True)
     assert before is not None and found is not None and found.file != before.file
     assert found.options == ("extglob",) and found.taken >= before.taken
     assert await hands.text("bash", command="early") == "changed"
@@ -182,7 +182,7 @@ async def test_taken_anew_it_is_what_the_files_say_now(hands: Hands, own: OwnShe
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
 async def test_zsh_has_its_own(hands: Hands, workspace: Workspace, home: Path, tmp_path: Path) -> None:
     zsh = shutil.which("zsh")
-    settings = ShellSettings(path=zsh, own=OwnShell(tmp_path / "kept", home))
+    settings = ShellSettings(path=zsh, own=UserShell(tmp_path / "kept", home))
     workspace.shell = lambda: settings
     (home / ".zshenv").write_text("ZDOTDIR=$HOME/elsewhere\n")
     (home / "elsewhere").mkdir()
@@ -224,7 +224,7 @@ def test_rules_of_one_s_own_go_first_and_broken_ones_are_named() -> None:
         InterceptRule(pattern="(", tool="read", message="never"),
         InterceptRule(pattern=r"cat\b", tool="bash", message="Use bat."),
     )
-    assert broken(rules[0].pattern) and not broken(rules[1].pattern)
+    assert pattern_error(rules[0].pattern) and not pattern_error(rules[1].pattern)
     refused = better_tool("cat a", "cat a", ("bash", "read"), rules)
     assert refused == "Blocked: Use bat.\n\nOriginal command: cat a"
     assert better_tool("cat a", "cat a", ("edit",), rules) is None

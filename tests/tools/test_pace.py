@@ -1,15 +1,15 @@
 """How often one looks at what runs."""
 
-from tools.running.pace import SILENT_SECONDS, UPDATE_SECONDS, Pace
+from tools.running.pace import ACTIVE_INTERVAL, SILENT_INTERVAL, PollInterval
 
 
 def test_what_is_silent_is_looked_at_less_and_less_until_it_speaks() -> None:
-    pace = Pace()
+    pace = PollInterval()
     waits = []
     for _ in range(20):
         waits.append(pace.seconds)
-        pace.saw(False)
+        pace.update(False)
     assert waits == sorted(waits)
-    assert (waits[0], waits[-1]) == (UPDATE_SECONDS, SILENT_SECONDS)
-    pace.saw(True)
-    assert pace.seconds == UPDATE_SECONDS
+    assert (waits[0], waits[-1]) == (ACTIVE_INTERVAL, SILENT_INTERVAL)
+    pace.update(True)
+    assert pace.seconds == ACTIVE_INTERVAL

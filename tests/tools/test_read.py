@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tools.conftest import Hands
-from tools.files.encoding import detect
+from tools.files.encoding import detect_encoding
 from tools.files.lines import LineIndexes
-from tools.files.pages import Request, load_page
+from tools.files.pages import PageRequest, load_page
 from tools.results import ImageBlock, ImagePart
-from tools.threads import Stop
+from tools.threads import StopFlag
 
 
 def numbered(count: int) -> str:
@@ -299,7 +299,7 @@ def test_pages_put_together_are_the_file(
     data = b"\xfe\xff" + text.encode("utf-16-be") if encoding == "utf-16-be-bom" else text.encode(encoding)
     path = tmp_path_factory.mktemp("pages") / "f"
     path.write_bytes(data)
-    if not text or detect(data) is None:
+    if not text or detect_encoding(data) is None:
         return
     indexes = LineIndexes()
     shown: list[str] = []
@@ -307,8 +307,8 @@ def test_pages_put_together_are_the_file(
     version = (0, 0, len(data), 0)
     while True:
         with path.open("rb", buffering=0) as file:
-            request = Request(offset=offset, limit=limit)
-            page = load_page(file, "f", version, request, indexes, Stop())
+            request = PageRequest(offset=offset, limit=limit)
+            page = load_page(file, "f", version, request, indexes, StopFlag())
         assert len(page.lines) <= limit
         assert page.total_lines == text.count("\n") + (0 if text.endswith("\n") else 1)
         shown += page.lines

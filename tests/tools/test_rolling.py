@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tools.files.artifacts import Artifacts
-from tools.running.rolling import OutputDelta, RollingOutput
-from tools.text import plain
+from tools.running.rolling import NewOutput, RollingOutput
+from tools.text import plain_output
 
 PIECES = st.lists(
     st.binary(max_size=12) | st.sampled_from([b"\n", "é漢😀".encode(), b"\x1b[31m", b"\r"]), max_size=40
@@ -24,7 +24,7 @@ def test_any_way_of_arriving_gives_the_same(
 ) -> None:
     raw = text.encode()
     output = RollingOutput(Artifacts(tmp_path_factory.mktemp("a")), "bash")
-    delta = OutputDelta(output)
+    delta = NewOutput(output)
     shown = ""
     position = 0
     while position < len(raw):
@@ -54,7 +54,7 @@ def test_a_cut_end_is_valid_text_and_the_artifact_is_everything(
         assert end.artifact is not None
         assert end.artifact.path.read_bytes() == raw
     else:
-        assert end.text == plain(raw.decode("utf-8", "replace"))
+        assert end.text == plain_output(raw.decode("utf-8", "replace"))
 
 
 def test_memory_stays_bounded(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tools.streamed import StreamedObject
+from tools.streamed import StreamedJson
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -33,12 +33,12 @@ def pieces(text: str, source: random.Random, most: int = 40) -> Iterator[str]:
 def test_an_object_in_pieces_is_the_object(
     value: dict[str, Any], is_ascii: bool, source: random.Random
 ) -> None:
-    streamed = StreamedObject()
+    streamed = StreamedJson()
     seen = 0
     for piece in pieces(json.dumps(value, ensure_ascii=is_ascii), source, 9):
         streamed.feed(piece)
-        assert set(streamed.so_far()) <= set(value)
-        whole = streamed.whole()
+        assert set(streamed.partial_members()) <= set(value)
+        whole = streamed.complete_members()
         for name, one in whole.items():
             wanted = value[name]
             assert one == wanted or (isinstance(wanted, list) and one == wanted[: len(one)])
@@ -46,26 +46,26 @@ def test_an_object_in_pieces_is_the_object(
         seen = len([name for name in whole if whole[name] == value[name]])
     assert streamed.is_over
     assert streamed.is_plain
-    assert streamed.so_far() == streamed.whole() == value
+    assert streamed.partial_members() == streamed.complete_members() == value
 
 
 @pytest.mark.parametrize(
     "text", ["[1]", "nonsense", '{"a" 1}', '{"a": tru, "b": 1}', "{,}", '{"a": [}', "{" + '"a":[' * 999]
 )
 def test_what_is_no_object_is_given_up(text: str) -> None:
-    streamed = StreamedObject()
+    streamed = StreamedJson()
     for piece in text:
         streamed.feed(piece)
-    assert streamed.is_lost
+    assert streamed.is_malformed
     streamed.feed("more")
     assert not streamed.is_over
 
 
 def test_controls_and_escapes_that_do_not_exist_stand_for_themselves() -> None:
-    streamed = StreamedObject()
+    streamed = StreamedJson()
     for piece in '{"a": "one\ntwo \\d \\u00e9 \\ud83d\\ude00 \\ud83d."}':
         streamed.feed(piece)
-    assert streamed.so_far() == {"a": "one\ntwo \\d é 😀 \ufffd."}
+    assert streamed.partial_members() == {"a": "one\ntwo \\d é 😀 \ufffd."}
     assert not streamed.is_plain
 
 
@@ -73,10 +73,10 @@ def test_json_within_json_is_text() -> None:
     value = {"edits": json.dumps([{"oldText": "a\\ud83d é😀 \\\\"}])}
     for size in range(1, 12):
         text = json.dumps(value)
-        streamed = StreamedObject()
+        streamed = StreamedJson()
         for at in range(0, len(text), size):
             streamed.feed(text[at : at + size])
-        assert streamed.so_far() == value
+        assert streamed.partial_members() == value
         assert streamed.is_plain
 
 
@@ -84,11 +84,11 @@ def test_each_character_is_read_once() -> None:
     """Ten times the text in pieces of the same size is ten times the work: counted, not timed."""
     counted = {}
     for lines in (200, 2_000):
-        streamed = StreamedObject()
+        streamed = StreamedJson()
         fed = 0
         for piece in pieces(json.dumps({"content": "a line\n" * lines}), random.Random(1)):
             streamed.feed(piece)
             fed += len(piece)
             assert len(streamed._rest) < 20
         counted[lines] = fed
-        assert streamed.so_far() == {"content": "a line\n" * lines}
+        assert streamed.partial_members() == {"content": "a line\n" * lines}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.structure import fill, rewritten
+from bench.structure import count_broken_rewrites, write_sources
 from tests.tools.conftest import Hands
-from tools.structure.rewriting import CannotIndent, Capture, filled, variables
+from tools.structure.rewriting import CannotIndent, Capture, fill_template, pattern_variables
 from tools.workspace import Workspace
 
 
@@ -207,28 +207,28 @@ def searches() -> set[int]:
 def test_captures_are_indented_as_their_place_is(
     template: str, captures: dict[str, Capture], indent: str, wanted: str
 ) -> None:
-    assert filled(template, captures, indent) == wanted
+    assert fill_template(template, captures, indent) == wanted
 
 
 @pytest.mark.parametrize(
     ("template", "capture"),
     [
         ("f($B)", Capture(text="x\ny", indent="  ", is_block=True)),
-        ("if a:\n    $B", Capture(text='x = """\ny"""', indent="", has_text_lines=True)),
+        ("if a:\n    $B", Capture(text='x = """\ny"""', indent="", has_multiline_string=True)),
         ("if a:\n    $B", Capture(text="x\n y", indent="  ")),
     ],
 )
 def test_what_cannot_be_indented_is_left_alone(template: str, capture: Capture) -> None:
     with pytest.raises(CannotIndent):
-        filled(template, {"B": capture}, "")
+        fill_template(template, {"B": capture}, "")
 
 
 def test_variables_are_those_that_capture() -> None:
-    assert variables("f($A, $$$REST, $_, $$$, $a, $A)") == ("A", "REST")
+    assert pattern_variables("f($A, $$$REST, $_, $$$, $a, $A)") == ("A", "REST")
 
 
 async def test_what_is_rewritten_in_valid_files_is_valid(project: Path) -> None:
     """Eight rewrites, of expressions and of statements with bodies; `python -m bench structure` has 400 files."""
-    assert fill(project, 12) == 12
-    broken, places, _ = await rewritten(project)
+    assert write_sources(project, 12) == 12
+    broken, places, _ = await count_broken_rewrites(project)
     assert broken == 0 and places > 100

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.text import from_pictures, on_screen, one_line, plain, visible
+from tools.text import escape_controls, final_output, one_line, plain_output, unescape_controls
 
 HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -28,30 +28,30 @@ PLANTED = {
 
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED.keys())
 def test_planted_sequences_are_harmless(planted: str) -> None:
-    for clean in (plain(f"before{planted}after"), visible(f"before{planted}after")):
+    for clean in (plain_output(f"before{planted}after"), escape_controls(f"before{planted}after")):
         assert not HARMFUL.search(clean)
         assert clean.startswith("before") and clean.endswith("after")
 
 
 def test_output_reads_as_it_would_on_a_screen() -> None:
-    assert plain("10%\r50%\r100%\n") == "100%\n"
-    assert plain("Downloading\rDone\x1b[K\n") == plain("Downloading\r\x1b[2KDone\n") == "Done\n"
-    assert plain("working\r       \rdone") == "done"
-    assert plain("100%\rok") == "ok0%"
-    assert plain("ab\x1b[2Dc\x1b[1Cd") == "cbd"
-    assert plain("a\r\r\nb") == "a\nb"
-    assert plain("a\r\nb\r\n") == "a\nb\n"
-    assert plain("ab\x08c") == "ac"
-    assert plain("\x1b[1;31merror\x1b[0m: \x1b]8;;http://x\x1b\\here\x1b]8;;\x1b\\") == "error: here"
+    assert plain_output("10%\r50%\r100%\n") == "100%\n"
+    assert plain_output("Downloading\rDone\x1b[K\n") == plain_output("Downloading\r\x1b[2KDone\n") == "Done\n"
+    assert plain_output("working\r       \rdone") == "done"
+    assert plain_output("100%\rok") == "ok0%"
+    assert plain_output("ab\x1b[2Dc\x1b[1Cd") == "cbd"
+    assert plain_output("a\r\r\nb") == "a\nb"
+    assert plain_output("a\r\nb\r\n") == "a\nb\n"
+    assert plain_output("ab\x08c") == "ac"
+    assert plain_output("\x1b[1;31merror\x1b[0m: \x1b]8;;http://x\x1b\\here\x1b]8;;\x1b\\") == "error: here"
 
 
 def test_an_unfinished_sequence_takes_no_text_with_it() -> None:
-    assert plain("\x1b]0;no end\nnext line") == "0;no end\nnext line"
+    assert plain_output("\x1b]0;no end\nnext line") == "0;no end\nnext line"
 
 
 def test_a_file_keeps_its_characters_countable() -> None:
-    assert visible("a\x1b[31m\tb\n") == "a␛[31m\tb\n"
-    assert from_pictures(one_line("two\nlines\x1b")) == "two\nlines\x1b"
+    assert escape_controls("a\x1b[31m\tb\n") == "a␛[31m\tb\n"
+    assert unescape_controls(one_line("two\nlines\x1b")) == "two\nlines\x1b"
 
 
 @pytest.mark.parametrize(
@@ -61,16 +61,16 @@ def test_a_file_keeps_its_characters_countable() -> None:
 def test_no_text_takes_forever(unit: str) -> None:
     """A quadratic step would take minutes here."""
     for text in (unit * 200_000, "x" * 200_000 + unit * 100_000 + "\r", "\r" + "x" * 500_000):
-        assert not HARMFUL.search(plain(text))
+        assert not HARMFUL.search(plain_output(text))
 
 
 @given(st.text(max_size=100))
 def test_any_text_becomes_harmless_and_valid(text: str) -> None:
-    for clean in (plain(text), visible(text), one_line(text)):
+    for clean in (plain_output(text), escape_controls(text), one_line(text)):
         assert not HARMFUL.search(clean)
         clean.encode("utf-8")
-    assert plain(text).count("\n") == text.count("\n")
-    assert len(visible(text)) == len(text)
+    assert plain_output(text).count("\n") == text.count("\n")
+    assert len(escape_controls(text)) == len(text)
     assert "\n" not in one_line(text)
 
 
@@ -89,8 +89,8 @@ def test_any_text_becomes_harmless_and_valid(text: str) -> None:
     ],
 )
 def test_lines_that_are_written_over_look_as_they_do_in_the_end(written: str, seen: str) -> None:
-    assert on_screen(written) == seen
+    assert final_output(written) == seen
 
 
 def test_a_step_as_far_as_one_likes_costs_little() -> None:
-    assert len(on_screen("\x1b[999999999Bx\x1b[999999999Cy")) < 50_000
+    assert len(final_output("\x1b[999999999Bx\x1b[999999999Cy")) < 50_000

@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from tools.files.watched import FollowedFile, WatchedFiles
+from tools.files.watched import ReloadedFile, WatchedFiles
 
 names = st.sampled_from(("one", "two", "three"))
 
@@ -22,7 +22,7 @@ class Watching(RuleBasedStateMachine):
         self.reads = 0
         self.watched = WatchedFiles()
         self.noted: dict[str, str | None] = {}
-        self.followed = {name: FollowedFile(self.path(name), self.reader(name)) for name in ("one", "two")}
+        self.followed = {name: ReloadedFile(self.path(name), self.reader(name)) for name in ("one", "two")}
         self.number = 0
 
     def path(self, name: str) -> Path:
@@ -68,8 +68,8 @@ class Watching(RuleBasedStateMachine):
     @invariant()
     def others_are_known_as_others(self) -> None:
         others = {name for name, text in self.noted.items() if self.text(name) != text}
-        assert self.watched.are_others() is bool(others)
-        assert {name for name in self.noted if self.watched.is_other(self.path(name))} == others
+        assert self.watched.any_changed() is bool(others)
+        assert {name for name in self.noted if self.watched.has_changed(self.path(name))} == others
 
     @invariant()
     def what_is_said_is_what_is_there_and_read_no_more_often_than_it_changed(self) -> None:
@@ -80,7 +80,7 @@ class Watching(RuleBasedStateMachine):
 
 
 def test_what_another_thread_forgets_meanwhile_is_told_all_the_same(tmp_path: Path) -> None:
-    class Forgetful(FollowedFile[str]):
+    class Forgetful(ReloadedFile[str]):
         """Is forgotten right behind each time that it was kept."""
 
         def __setattr__(self, name: str, value: object) -> None:

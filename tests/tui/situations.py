@@ -23,8 +23,8 @@ from tests.hostile.staging import called, piece, spoken
 from tests.mcp.test_servers import FAULTY
 from tests.providers.loopback import Loopback, Reply, loopback, sse
 from tests.support.terminals import Terminal
-from tools.box.abilities import of_this_system
-from tools.box.plan import STEPS
+from tools.box.abilities import system_abilities
+from tools.box.plan import CONFINEMENT_METHODS
 
 ENDLESS = "while :; do echo afloat; sleep 0.02; done"
 SLEEPS = f"sleep 7{os.getpid()}"
@@ -419,8 +419,8 @@ exec {shutil.which("git")} "$@"
 
 
 def needs_sandbox(folder: Path) -> None:
-    has = of_this_system()
-    if STEPS.index(has.step) > STEPS.index("namespaces"):
+    has = system_abilities()
+    if CONFINEMENT_METHODS.index(has.step) > CONFINEMENT_METHODS.index("namespaces"):
         pytest.skip(f"this system has no more than the step '{has.step}': {has.why}")
 
 

@@ -13,7 +13,7 @@ from app.assembly.options import Options
 from app.resources.paths import Paths
 from app.tui.app import BayouApp
 from app.tui.run import FaultReports
-from tools.files.private import last_resort
+from tools.files.private import last_resort_path
 
 
 def guarded(tmp_path: Path) -> tuple[BayouApp, FaultReports]:
@@ -76,7 +76,7 @@ def test_a_folder_of_somebody_else_takes_no_report(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     open_to_all = tmp_path / "open"
     open_to_all.mkdir(mode=0o777)
-    last_resort().symlink_to(open_to_all)
+    last_resort_path().symlink_to(open_to_all)
     crash = report_crash(Path("/dev/null"), ValueError("x"))
     assert crash.report is not None and crash.report.parent.parent == tmp_path
     assert not list(open_to_all.iterdir())

@@ -11,7 +11,7 @@ from app.undo.session_undo import NothingToDo, SessionUndo, open_undo
 from app.values.entries import CustomEntry, MessageEntry
 from app.values.messages import user_message
 from tools.base import FileChange
-from tools.files.mutations import FileState, Intent, content_hash
+from tools.files.mutations import FileState, PendingMutation, content_hash
 from tools.operations import LocalFiles
 
 NAMES = tuple(f"f{number}" for number in range(12))
@@ -41,7 +41,7 @@ def write(parts: SessionUndo, project: Path, call_id: str, name: str, data: byte
     state = None
     if (project / name).exists():
         state = FileState(data=(project / name).read_bytes(), stat=files.stat(place))
-    intent = Intent(
+    intent = PendingMutation(
         path=place,
         real_path=place,
         call_id=call_id,

@@ -45,7 +45,7 @@ class World:
         self.watch = Watch(self._scanner)
         self.holder = Holder(store, self.recorder.keep)
         self.mutations = MutationQueue(LocalFiles())
-        self.mutations.tell_before(self.recorder.about_to)
+        self.mutations.subscribe_before(self.recorder.about_to)
         self.mutations.subscribe(self._changed)
         self.theirs: set[str] = set()
         """What somebody else touched: nothing is promised of it but that it stays."""

@@ -53,7 +53,7 @@ class Stage:
     def write_through(self, name: str, text: str) -> str:
         """As a tool does it, by the queue of changes, which tells the recorder."""
         queue = MutationQueue(LocalFiles())
-        queue.tell_before(self.recorder.about_to)
+        queue.subscribe_before(self.recorder.about_to)
 
         def happened(change: FileChange) -> None:
             self.recorder.happened(change)

@@ -13,7 +13,7 @@ import pytest
 from app.undo.images import FILES, RESTORED, FilesData, as_data
 from app.values.entries import CustomEntry
 from tests.undo.killed_worker import NAMES, is_whole, parts_of
-from tools.files.replacing import is_beside
+from tools.files.replacing import is_temporary_name
 
 ROOT = Path(__file__).resolve().parents[2]
 MOMENTS = 200 if os.environ.get("BAYOU_LONG") else 6
@@ -41,7 +41,7 @@ def test_whenever_it_is_killed(tmp_path: Path) -> None:
     for _ in range(MOMENTS):
         end_it(session, project, chance.random() * 0.2)
         left_beside = [path for path in project.iterdir() if path.name not in NAMES]
-        assert all(is_beside(path.name) for path in left_beside)
+        assert all(is_temporary_name(path.name) for path in left_beside)
         for name in NAMES:
             assert not (project / name).exists() or is_whole((project / name).read_bytes())
         parts = parts_of(session, project)

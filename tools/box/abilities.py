@@ -10,29 +10,29 @@ from typing import Final
 import msgspec
 
 from tools.box.confine import landlock_version
-from tools.box.filters import is_known
-from tools.box.plan import Abilities, lowered, own_network, plan
+from tools.box.filters import is_known_machine
+from tools.box.plan import Abilities, confinement_plan, limit_abilities, network_instructions
 from tools.box.policy import Box
 from tools.box.seatbelt import command_line
 
 _PROBE: Final = Path(__file__).with_name("probe.py")
-LIBRARY_VARIABLES: Final = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+PYTHON_START_VARIABLES: Final = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 """What Python needs to start; not all: a command could read a key from the environment of a process that starts it."""
 _PROBE_TIMEOUT: Final = 5.0
-_MAY_DO_ALL: Final = 1 << 21
-_TRIED: Final = Box(kind="work", writable=("/tmp",), network="own")
+_CAP_SYS_ADMIN: Final = 1 << 21
+_PROBED_BOX: Final = Box(kind="work", writable=("/tmp",), network="own")
 """The smallest that needs everything."""
 
 
 @functools.cache
-def of_this_system() -> Abilities:
+def system_abilities() -> Abilities:
     if sys.platform == "darwin":
-        problem = _try_seatbelt()
+        problem = _probe_seatbelt()
         return Abilities(has_seatbelt=not problem, why=problem or "nobody has run it on this system yet")
     if sys.platform != "linux":
         return Abilities(why=f"there is no sandbox on {sys.platform}")
     machine = os.uname().machine
-    if not is_known(machine):
+    if not is_known_machine(machine):
         return Abilities(machine=machine, why=f"which system calls are dangerous on {machine} is not known")
     found = Abilities(
         has_mounts=True,
@@ -43,7 +43,7 @@ def of_this_system() -> Abilities:
         sees_connections=True,
         needs_users=not _is_superuser(),
     )
-    problem = _try(found)
+    problem = _probe(found)
     if not problem:
         return found
     for less in (
@@ -52,19 +52,23 @@ def of_this_system() -> Abilities:
         {"sees_connections": False, "why": problem, "needs_users": True},
     ):
         fewer = msgspec.structs.replace(found, **less)
-        if fewer != found and not _try(fewer):
+        if fewer != found and not _probe(fewer):
             return fewer
-    alone = msgspec.structs.replace(lowered(found, "landlock"), why=problem)
-    other = _try(alone) if alone.has_rules else "there is no Landlock"
-    return alone if not other else msgspec.structs.replace(lowered(alone, "none"), why=f"{problem}; {other}")
+    alone = msgspec.structs.replace(limit_abilities(found, "landlock"), why=problem)
+    other = _probe(alone) if alone.has_rules else "there is no Landlock"
+    return (
+        alone
+        if not other
+        else msgspec.structs.replace(limit_abilities(alone, "none"), why=f"{problem}; {other}")
+    )
 
 
-def _try(abilities: Abilities) -> str:
+def _probe(abilities: Abilities) -> str:
     """What went wrong, if something did."""
     names = ("/dev", ("null", "shm", "pts"))
-    steps = plan(_TRIED, abilities, lambda folder: names[1] if folder == names[0] else ())
+    steps = confinement_plan(_PROBED_BOX, abilities, lambda folder: names[1] if folder == names[0] else ())
     if abilities.has_networks:
-        made = own_network(abilities)
+        made = network_instructions(abilities)
         steps = (*made, *(step for step in steps if not step.startswith("join ")))
     try:
         tried = subprocess.run(
@@ -72,7 +76,7 @@ def _try(abilities: Abilities) -> str:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={name: os.environ[name] for name in LIBRARY_VARIABLES if name in os.environ},
+            env={name: os.environ[name] for name in PYTHON_START_VARIABLES if name in os.environ},
             cwd="/",
             timeout=_PROBE_TIMEOUT,
             check=False,
@@ -84,15 +88,17 @@ def _try(abilities: Abilities) -> str:
         return ""
     number, _, instruction = found.partition(" ")
     return (
-        f"{_named(instruction)}: {os.strerror(int(number))}" if number.isdigit() else "the probe ended early"
+        f"{_describe_instruction(instruction)}: {os.strerror(int(number))}"
+        if number.isdigit()
+        else "the probe ended early"
     )
 
 
-def _try_seatbelt() -> str:
+def _probe_seatbelt() -> str:
     """What went wrong, if something did."""
     try:
         tried = subprocess.run(
-            command_line(_TRIED, ("/usr/bin/true",)),
+            command_line(_PROBED_BOX, ("/usr/bin/true",)),
             capture_output=True,
             timeout=_PROBE_TIMEOUT,
             check=False,
@@ -102,7 +108,7 @@ def _try_seatbelt() -> str:
     return tried.stderr.decode(errors="replace").strip()[:300] if tried.returncode else ""
 
 
-def _named(instruction: str) -> str:
+def _describe_instruction(instruction: str) -> str:
     """An instruction in words."""
     verb = instruction.split(" ", 1)[0]
     return {
@@ -126,4 +132,4 @@ def _is_superuser() -> bool:
     except OSError:
         return False
     line = next((line for line in status.splitlines() if line.startswith("CapEff:")), "CapEff: 0")
-    return bool(int(line.split()[1], 16) & _MAY_DO_ALL)
+    return bool(int(line.split()[1], 16) & _CAP_SYS_ADMIN)

@@ -9,7 +9,12 @@ import os
 import struct
 
 _SYSTEM = ctypes.CDLL(None, use_errno=True)
-_NEW_MOUNTS, _NEW_IPC, _NEW_USERS, _NEW_NETWORK = 0x0002_0000, 0x0800_0000, 0x1000_0000, 0x4000_0000
+_CLONE_NEWNS, _CLONE_NEWIPC, _CLONE_NEWUSER, _CLONE_NEWNET = (
+    0x0002_0000,
+    0x0800_0000,
+    0x1000_0000,
+    0x4000_0000,
+)
 _READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_PROGRAMS, _BIND, _RECURSIVE, _PRIVATE = (
     1,
     2,
@@ -20,17 +25,17 @@ _READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_PROGRAMS, _BIND, _RECURSIVE, _PRIVATE = (
     1 << 18,
 )
 _OPEN_TREE, _MOVE_MOUNT, _SET_MOUNT = 428, 429, 442
-_MAKE_RULES, _ADD_RULE, _RESTRICT = 444, 445, 446
+_LANDLOCK_CREATE_RULESET, _LANDLOCK_ADD_RULE, _LANDLOCK_RESTRICT_SELF = 444, 445, 446
 """New system calls have one number on all machines."""
-_HERE, _EMPTY_PATH, _WHOLE_TREE, _CLONE, _MOVE_FROM_DESCRIPTOR = -100, 0x1000, 0x8000, 1, 4
-_DROP_BOUND, _NO_MORE_RIGHTS = 24, 38
+_AT_FDCWD, _AT_EMPTY_PATH, _AT_RECURSIVE, _OPEN_TREE_CLONE, _MOVE_FROM_DESCRIPTOR = -100, 0x1000, 0x8000, 1, 4
+_PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 24, 38
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
-_FILTERING, _ASKING, _NOT_INTERRUPTED = 1, 1 << 3, 1 << 5
-_NO_FOLLOW = 0x100
-_CAPABILITIES = 41
-_OF_FILES = 1 | 2 | 4 | 1 << 14
-_INTERNET, _DATAGRAMS = 2, 2
-_UP, _GET_FLAGS, _SET_FLAGS = 1, 0x8913, 0x8914
+_SECCOMP_SET_FILTER, _SECCOMP_NEW_LISTENER, _SECCOMP_WAIT_KILLABLE = 1, 1 << 3, 1 << 5
+_AT_SYMLINK_NOFOLLOW = 0x100
+_CAPABILITY_COUNT = 41
+_FILE_RIGHTS = 1 | 2 | 4 | 1 << 14
+_AF_INET, _SOCK_DGRAM = 2, 2
+_IFF_UP, _SIOCGIFFLAGS, _SIOCSIFFLAGS = 1, 0x8913, 0x8914
 
 
 class Confinement:
@@ -41,12 +46,12 @@ class Confinement:
         self._kept: list[tuple[int, bytes]] = []
         self._held: list[tuple[int | bytes, bytes]] = []
         self._rules = -1
-        self.reached: list[bytes] = []
+        self.allowed_sockets: list[bytes] = []
         """Places whose sockets can be connected to; `@`: names without a path, too."""
         self.connections = -1
         """By which connections are asked about; -1: they are not."""
 
-    def obey(self, instructions: "list[bytes]") -> None:
+    def run_instructions(self, instructions: "list[bytes]") -> None:
         """Raises OSError with the instruction as its file name."""
         for instruction in instructions:
             verb, _, rest = instruction.partition(b" ")
@@ -60,63 +65,63 @@ class Confinement:
     def do_users(self, rest: bytes) -> None:
         """A namespace in which this user is the only one."""
         user, group = os.geteuid(), os.getegid()
-        _checked(_SYSTEM.unshare(_NEW_USERS))
+        _check_result(_SYSTEM.unshare(_CLONE_NEWUSER))
         for name, text in (
             ("setgroups", b"deny"),
             ("uid_map", b"%d %d 1" % (user, user)),
             ("gid_map", b"%d %d 1" % (group, group)),
         ):
-            _write(f"/proc/self/{name}", text)
+            _write_file(f"/proc/self/{name}", text)
 
     def do_network(self, rest: bytes) -> None:
         """One in which there is nothing but this machine's own address."""
-        _checked(_SYSTEM.unshare(_NEW_NETWORK))
-        asking = _checked(
-            _SYSTEM.socket(_INTERNET, _DATAGRAMS, 0)
+        _check_result(_SYSTEM.unshare(_CLONE_NEWNET))
+        asking = _check_result(
+            _SYSTEM.socket(_AF_INET, _SOCK_DGRAM, 0)
         )  # importing `socket` takes as long as all of this
         name = b"lo".ljust(16, b"\0")
         flags = bytearray(name + bytes(24))
         import fcntl  # noqa: PLC0415  (needed only to make a network)
 
-        fcntl.ioctl(asking, _GET_FLAGS, flags)
+        fcntl.ioctl(asking, _SIOCGIFFLAGS, flags)
         (now,) = struct.unpack_from("h", flags, 16)
-        fcntl.ioctl(asking, _SET_FLAGS, struct.pack("16sh22x", name, now | _UP))
+        fcntl.ioctl(asking, _SIOCSIFFLAGS, struct.pack("16sh22x", name, now | _IFF_UP))
         os.close(asking)
 
     def do_join(self, rest: bytes) -> None:
         """`users` or `network`: the next that was handed over."""
-        kind = _NEW_USERS if rest == b"users" else _NEW_NETWORK
-        _checked(_SYSTEM.setns(self._namespaces.pop(0), kind))
+        kind = _CLONE_NEWUSER if rest == b"users" else _CLONE_NEWNET
+        _check_result(_SYSTEM.setns(self._namespaces.pop(0), kind))
 
     # Mounts
 
     def do_mounts(self, rest: bytes) -> None:
         """Own mounts, and own System V shared memory, semaphores and message queues."""
-        _checked(_SYSTEM.unshare(_NEW_MOUNTS | _NEW_IPC))
-        _checked(_SYSTEM.mount(b"none", b"/", None, _RECURSIVE | _PRIVATE, None))
+        _check_result(_SYSTEM.unshare(_CLONE_NEWNS | _CLONE_NEWIPC))
+        _check_result(_SYSTEM.mount(b"none", b"/", None, _RECURSIVE | _PRIVATE, None))
 
     def do_keep(self, path: bytes) -> None:
         """As it is now, with what is mounted below, whatever happens to the rest."""
-        self._kept.append((_tree(path), path))
+        self._kept.append((_clone_mount_tree(path), path))
 
     def do_seal(self, path: bytes) -> None:
         """Nothing can be written any more: all below it, or all."""
-        _read_only(_HERE, path or b"/", 0)
+        _make_read_only(_AT_FDCWD, path or b"/", 0)
 
     def do_back(self, rest: bytes) -> None:
         for tree, path in self._kept:
-            _put(tree, path)
+            _move_mount(tree, path)
         self._kept.clear()
 
     def do_pin(self, path: bytes) -> None:
         """Cannot be moved away any more, for something is mounted there; a symbolic link neither."""
-        _put(_tree(path, _NO_FOLLOW), path)
+        _move_mount(_clone_mount_tree(path, _AT_SYMLINK_NOFOLLOW), path)
 
     def do_guard(self, path: bytes) -> None:
         """Can be read, not written, and stays where it is."""
-        tree = _tree(path)
-        _read_only(tree, b"", _EMPTY_PATH)
-        _put(tree, path)
+        tree = _clone_mount_tree(path)
+        _make_read_only(tree, b"", _AT_EMPTY_PATH)
+        _move_mount(tree, path)
 
     def do_still(self, path: bytes) -> None:
         """The same; what has gone since needs nothing."""
@@ -129,50 +134,52 @@ class Confinement:
     def do_hold(self, path: bytes) -> None:
         """What stays visible in a folder that is emptied next: a tree of files, or a link with what it says."""
         is_link = os.path.islink(path)  # noqa: PTH114  (no `pathlib` here)
-        self._held.append((os.readlink(path) if is_link else _tree(path), path))  # noqa: PTH115
+        self._held.append((os.readlink(path) if is_link else _clone_mount_tree(path), path))  # noqa: PTH115
 
     def do_empty(self, path: bytes) -> None:
         """A folder with nothing in it but what is held."""
         flags = _NO_SUID | _NO_DEVICES | _NO_PROGRAMS
-        _checked(_SYSTEM.mount(b"tmpfs", path, b"tmpfs", flags, b"size=4k,mode=755"))
+        _check_result(_SYSTEM.mount(b"tmpfs", path, b"tmpfs", flags, b"size=4k,mode=755"))
         for held, place in [one for one in self._held if one[1].startswith(path + b"/")]:
             os.makedirs(os.path.dirname(place), exist_ok=True)  # noqa: PTH103, PTH120
             if isinstance(held, bytes):
                 os.symlink(held, place)  # noqa: PTH211
                 continue
-            if _is_folder(held):
+            if _is_directory(held):
                 os.makedirs(place, exist_ok=True)  # noqa: PTH103
             else:
                 os.close(os.open(place, os.O_CREAT | os.O_WRONLY, 0o600))
-            _put(held, place)
-        _read_only(_HERE, path, 0, below=False)
+            _move_mount(held, place)
+        _make_read_only(_AT_FDCWD, path, 0, below=False)
 
     def do_blank(self, path: bytes) -> None:
         """A file, or a socket, with nothing in it. One that has gone since, as sockets do, needs none."""
         if _SYSTEM.mount(b"/dev/null", path, None, _BIND, None) < 0 and os.path.lexists(path):
-            _checked(-1)
+            _check_result(-1)
 
     def do_fresh(self, path: bytes) -> None:
         """A folder of its own, in memory."""
-        _checked(_SYSTEM.mount(b"tmpfs", path, b"tmpfs", _NO_SUID | _NO_DEVICES, b"mode=1777"))
+        _check_result(_SYSTEM.mount(b"tmpfs", path, b"tmpfs", _NO_SUID | _NO_DEVICES, b"mode=1777"))
 
     def do_terminals(self, rest: bytes) -> None:
         """Only those that are opened in the box."""
         options = b"newinstance,ptmxmode=0666,mode=620"
-        _checked(_SYSTEM.mount(b"devpts", b"/dev/pts", b"devpts", _NO_SUID | _NO_PROGRAMS, options))
+        _check_result(_SYSTEM.mount(b"devpts", b"/dev/pts", b"devpts", _NO_SUID | _NO_PROGRAMS, options))
         if not os.path.islink(b"/dev/ptmx"):  # noqa: PTH114  (no `pathlib` here)
-            _checked(_SYSTEM.mount(b"/dev/pts/ptmx", b"/dev/ptmx", None, _BIND, None))
+            _check_result(_SYSTEM.mount(b"/dev/pts/ptmx", b"/dev/ptmx", None, _BIND, None))
 
     def do_devices(self, names: bytes) -> None:
         """Only these are left of `/dev`."""
-        trees = [(_tree(b"/dev/" + name), b"/dev/" + name) for name in names.split(b" ")]
-        _checked(_SYSTEM.mount(b"tmpfs", b"/dev", b"tmpfs", _NO_SUID | _NO_PROGRAMS, b"size=64k,mode=755"))
+        trees = [(_clone_mount_tree(b"/dev/" + name), b"/dev/" + name) for name in names.split(b" ")]
+        _check_result(
+            _SYSTEM.mount(b"tmpfs", b"/dev", b"tmpfs", _NO_SUID | _NO_PROGRAMS, b"size=64k,mode=755")
+        )
         for tree, path in trees:
-            if _is_folder(tree):
+            if _is_directory(tree):
                 os.mkdir(path)  # noqa: PTH102  (no `pathlib` here)
             else:
                 os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o666))
-            _put(tree, path)
+            _move_mount(tree, path)
         for name, target in (
             (b"ptmx", b"pts/ptmx"),
             (b"fd", b"/proc/self/fd"),
@@ -191,22 +198,24 @@ class Confinement:
         files, network, scopes = (int(word) for word in rest.split())
         fields = struct.pack("QQQ", files, network, scopes)
         size = 24 if scopes else 16 if network else 8
-        self._rules = _checked(_SYSTEM.syscall(_MAKE_RULES, fields, ctypes.c_size_t(size), 0))
+        self._rules = _check_result(
+            _SYSTEM.syscall(_LANDLOCK_CREATE_RULESET, fields, ctypes.c_size_t(size), 0)
+        )
 
     def do_allow(self, rest: bytes) -> None:
         """`RIGHTS PATH`. What is not there, or not to be looked at, needs no rule."""
         rights, _, path = rest.partition(b" ")
         try:
             place = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
-            wanted = int(rights) if _is_folder(place) else int(rights) & _OF_FILES
+            wanted = int(rights) if _is_directory(place) else int(rights) & _FILE_RIGHTS
         except OSError:
             return
         fields = struct.pack("=Qi", wanted, place)
-        _checked(_SYSTEM.syscall(_ADD_RULE, self._rules, 1, fields, 0))
+        _check_result(_SYSTEM.syscall(_LANDLOCK_ADD_RULE, self._rules, 1, fields, 0))
         os.close(place)
 
     def do_restrict(self, rest: bytes) -> None:
-        _checked(_SYSTEM.syscall(_RESTRICT, self._rules, 0))
+        _check_result(_SYSTEM.syscall(_LANDLOCK_RESTRICT_SELF, self._rules, 0))
         os.close(self._rules)
 
     # Rights
@@ -214,66 +223,66 @@ class Confinement:
     def do_bare(self, kept: bytes) -> None:
         """No rights but those of the user, and of the superuser these; and no program gives others."""
         wanted = {int(number) for number in kept.split()}
-        for number in range(_CAPABILITIES):
+        for number in range(_CAPABILITY_COUNT):
             if number not in wanted:
-                _SYSTEM.prctl(_DROP_BOUND, number, 0, 0, 0)
+                _SYSTEM.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
         self.do_final(b"")
 
     def do_final(self, rest: bytes) -> None:
-        _checked(_SYSTEM.prctl(_NO_MORE_RIGHTS, 1, 0, 0, 0))
+        _check_result(_SYSTEM.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 
     def do_reach(self, place: bytes) -> None:
-        self.reached.append(place)
+        self.allowed_sockets.append(place)
 
     def do_filter(self, program: bytes) -> None:
         """Of system calls; in hexadecimal digits."""
-        _filter(program, 0)
+        _install_filter(program, 0)
 
     def do_ask(self, program: bytes) -> None:
         """The same, of a filter that asks about connections."""
         try:
-            self.connections = _filter(program, _ASKING | _NOT_INTERRUPTED)
+            self.connections = _install_filter(program, _SECCOMP_NEW_LISTENER | _SECCOMP_WAIT_KILLABLE)
         except OSError:
-            self.connections = _filter(program, _ASKING)  # Linux before 5.19
+            self.connections = _install_filter(program, _SECCOMP_NEW_LISTENER)  # Linux before 5.19
 
 
-def _filter(program: bytes, flags: int) -> int:
+def _install_filter(program: bytes, flags: int) -> int:
     """The descriptor by which it asks, if the flags say that it does."""
     code = bytes.fromhex(program.decode())
     kept = ctypes.create_string_buffer(code, len(code))
     fields = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(kept))
-    return _checked(_SYSTEM.syscall(_SECCOMP[os.uname().machine], _FILTERING, flags, fields))
+    return _check_result(_SYSTEM.syscall(_SECCOMP[os.uname().machine], _SECCOMP_SET_FILTER, flags, fields))
 
 
-def _checked(result: int) -> int:
+def _check_result(result: int) -> int:
     if result < 0:
         raise OSError(ctypes.get_errno(), "")
     return result
 
 
-def _tree(path: bytes, more: int = 0) -> int:
-    flags = _CLONE | os.O_CLOEXEC | _WHOLE_TREE | more
-    return _checked(_SYSTEM.syscall(_OPEN_TREE, _HERE, path, flags))
+def _clone_mount_tree(path: bytes, more: int = 0) -> int:
+    flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE | more
+    return _check_result(_SYSTEM.syscall(_OPEN_TREE, _AT_FDCWD, path, flags))
 
 
-def _put(tree: int, path: bytes) -> None:
-    _checked(_SYSTEM.syscall(_MOVE_MOUNT, tree, b"", _HERE, path, _MOVE_FROM_DESCRIPTOR))
+def _move_mount(tree: int, path: bytes) -> None:
+    _check_result(_SYSTEM.syscall(_MOVE_MOUNT, tree, b"", _AT_FDCWD, path, _MOVE_FROM_DESCRIPTOR))
     os.close(tree)
 
 
-def _read_only(folder: int, path: bytes, flags: int, *, below: bool = True) -> None:
+def _make_read_only(folder: int, path: bytes, flags: int, *, below: bool = True) -> None:
     change = struct.pack("QQQQ", _READ_ONLY, 0, 0, 0)
-    flags |= _WHOLE_TREE if below else 0
-    _checked(_SYSTEM.syscall(_SET_MOUNT, folder, path, flags, change, ctypes.c_size_t(32)))
+    flags |= _AT_RECURSIVE if below else 0
+    _check_result(_SYSTEM.syscall(_SET_MOUNT, folder, path, flags, change, ctypes.c_size_t(32)))
 
 
-def _is_folder(descriptor: int) -> bool:
+def _is_directory(descriptor: int) -> bool:
     import stat  # noqa: PLC0415  (seldom)
 
     return stat.S_ISDIR(os.fstat(descriptor).st_mode)
 
 
-def _write(path: str, text: bytes) -> None:
+def _write_file(path: str, text: bytes) -> None:
     descriptor = os.open(path, os.O_WRONLY)
     try:
         os.write(descriptor, text)
@@ -283,4 +292,4 @@ def _write(path: str, text: bytes) -> None:
 
 def landlock_version() -> int:
     """0: there is none."""
-    return max(0, _SYSTEM.syscall(_MAKE_RULES, None, ctypes.c_size_t(0), 1))
+    return max(0, _SYSTEM.syscall(_LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), 1))

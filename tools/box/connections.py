@@ -14,15 +14,15 @@ import select
 import struct
 
 _SYSTEM = ctypes.CDLL(None, use_errno=True)
-_TAKE, _ANSWER, _IS_VALID = 0xC050_2100, 0xC018_2101, 0x4008_2102
-_QUESTION, _REPLY = struct.Struct("=QIIiIQ6Q"), struct.Struct("=QqiI")
-_TAKE_DESCRIPTOR, _OPEN_BELOW = 438, 437
-_AS_ROOT = 0x10
-_LOCAL = 1
+_NOTIFY_RECEIVE, _NOTIFY_SEND, _NOTIFY_ID_VALID = 0xC050_2100, 0xC018_2101, 0x4008_2102
+_NOTIFICATION, _RESPONSE = struct.Struct("=QIIiIQ6Q"), struct.Struct("=QqiI")
+_PIDFD_GETFD, _OPENAT2 = 438, 437
+_RESOLVE_IN_ROOT = 0x10
+_AF_UNIX = 1
 _MAX_ADDRESS = 128
 
 
-class Connections:
+class ConnectionBroker:
     """Those of one command and of all that it starts. `places`: folders and sockets; `@` for names without a path."""
 
     def __init__(self, asked: int, places: "list[bytes]") -> None:
@@ -30,16 +30,16 @@ class Connections:
         self._names_are_reached = b"@" in places
         self._places = [place for place in places if place != b"@"]
 
-    def answer(self) -> bool:
+    def answer_next(self) -> bool:
         """The next one. False when none can come any more."""
-        question = bytearray(_QUESTION.size)
+        question = bytearray(_NOTIFICATION.size)
         try:
-            fcntl.ioctl(self.asked, _TAKE, question)
+            fcntl.ioctl(self.asked, _NOTIFY_RECEIVE, question)
         except OSError:  # The process that asked has ended.
             waiting = select.poll()
             waiting.register(self.asked, select.POLLIN)
             return not any(events & select.POLLHUP for _, events in waiting.poll(0))
-        number, thread, _, _, _, _, descriptor, address, length, *_ = _QUESTION.unpack(question)
+        number, thread, _, _, _, _, descriptor, address, length, *_ = _NOTIFICATION.unpack(question)
         try:
             connection = self._connection(
                 number, thread, descriptor & 0xFFFF_FFFF, address, length & 0xFFFF_FFFF
@@ -63,24 +63,24 @@ class Connections:
             text = os.pread(memory, length, address)
         finally:
             os.close(memory)
-        process = os.pidfd_open(_process_of(thread))
+        process = os.pidfd_open(_process_id(thread))
         try:
-            socket = _checked(_SYSTEM.syscall(_TAKE_DESCRIPTOR, process, descriptor, 0))
+            socket = _check_result(_SYSTEM.syscall(_PIDFD_GETFD, process, descriptor, 0))
         finally:
             os.close(process)
         connection = _Connection(socket, text)
         try:
             if len(text) != length:
                 raise OSError(errno.EFAULT, "")
-            if int.from_bytes(text[:2], "little") == _LOCAL and length > 2:
-                self._look_at(connection, thread, text[2:])
-            fcntl.ioctl(self.asked, _IS_VALID, struct.pack("=Q", number))
+            if int.from_bytes(text[:2], "little") == _AF_UNIX and length > 2:
+                self._resolve_path(connection, thread, text[2:])
+            fcntl.ioctl(self.asked, _NOTIFY_ID_VALID, struct.pack("=Q", number))
         except OSError:
             connection.close()
             raise
         return connection
 
-    def _look_at(self, connection: "_Connection", thread: int, name: bytes) -> None:
+    def _resolve_path(self, connection: "_Connection", thread: int, name: bytes) -> None:
         if name.startswith(b"\0"):
             if not self._names_are_reached:
                 raise OSError(errno.EACCES, "")
@@ -88,11 +88,11 @@ class Connections:
         path = name.split(b"\0", 1)[0]
         if not path.startswith(b"/"):
             path = os.readlink(b"/proc/%d/cwd" % thread) + b"/" + path  # noqa: PTH115  (no `pathlib`: it costs a start)
-        place = connection.place = _opened(thread, path)
+        place = connection.place = _open_as(thread, path)
         real = os.readlink(b"/proc/self/fd/%d" % place)  # noqa: PTH115
         if not any(real == one or real.startswith(one.rstrip(b"/") + b"/") for one in self._places):
             raise OSError(errno.EACCES, "")
-        connection.address = struct.pack("=H", _LOCAL) + b"/proc/self/fd/%d\0" % place
+        connection.address = struct.pack("=H", _AF_UNIX) + b"/proc/self/fd/%d\0" % place
 
     def _connect(self, number: int, connection: "_Connection") -> None:
         result = _SYSTEM.connect(connection.socket, connection.address, len(connection.address))
@@ -102,7 +102,7 @@ class Connections:
 
     def _reply(self, number: int, problem: int) -> None:
         try:
-            fcntl.ioctl(self.asked, _ANSWER, _REPLY.pack(number, 0, -problem, 0))
+            fcntl.ioctl(self.asked, _NOTIFY_SEND, _RESPONSE.pack(number, 0, -problem, 0))
         except OSError:
             pass  # The process that asked has ended.
 
@@ -124,23 +124,23 @@ class _Connection:
             os.close(self.place)
 
 
-def _process_of(thread: int) -> int:
+def _process_id(thread: int) -> int:
     with open(f"/proc/{thread}/status", "rb") as file:  # noqa: PTH123  (as above)
         line = next(line for line in file if line.startswith(b"Tgid:"))
     return int(line.split()[1])
 
 
-def _opened(thread: int, path: bytes) -> int:
+def _open_as(thread: int, path: bytes) -> int:
     """What is at this path for that process, whose root and mounts are not those here."""
     root = os.open(f"/proc/{thread}/root", os.O_PATH | os.O_CLOEXEC)
     try:
-        how = struct.pack("=QQQ", os.O_PATH | os.O_CLOEXEC, 0, _AS_ROOT)
-        return _checked(_SYSTEM.syscall(_OPEN_BELOW, root, path, how, ctypes.c_size_t(len(how))))
+        how = struct.pack("=QQQ", os.O_PATH | os.O_CLOEXEC, 0, _RESOLVE_IN_ROOT)
+        return _check_result(_SYSTEM.syscall(_OPENAT2, root, path, how, ctypes.c_size_t(len(how))))
     finally:
         os.close(root)
 
 
-def _checked(result: int) -> int:
+def _check_result(result: int) -> int:
     if result < 0:
         raise OSError(ctypes.get_errno(), "")
     return result

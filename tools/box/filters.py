@@ -4,18 +4,25 @@ import errno
 import struct
 from typing import Final, Literal
 
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
-_ALLOW, _ASK, _REFUSE = 0x7FFF0000, 0x7FC00000, 0x00050000
-_NUMBER, _MACHINE, _FIRST, _SECOND = 0, 4, 16, 24
+_BPF_LOAD, _BPF_JUMP_EQUAL, _BPF_JUMP_AT_LEAST, _BPF_JUMP_ANY_BIT, _BPF_AND, _BPF_RETURN = (
+    0x20,
+    0x15,
+    0x35,
+    0x45,
+    0x54,
+    0x06,
+)
+_SECCOMP_ALLOW, _SECCOMP_NOTIFY, _SECCOMP_ERRNO = 0x7FFF0000, 0x7FC00000, 0x00050000
+_SYSCALL_OFFSET, _ARCHITECTURE_OFFSET, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
 """Where they stand in what the kernel tells; of an argument the lower half."""
-_NAMESPACES: Final = 0x7E02_0080
+_NAMESPACE_FLAGS: Final = 0x7E02_0080
 """Those flags of `clone` and `unshare` that make one."""
-_PUSH_TO_TERMINAL: Final = (0x5412, 0x541C)
+_TERMINAL_INPUT_IOCTLS: Final = (0x5412, 0x541C)
 
-_KIND_OF_SOCKET, _STREAM, _PACKETS = 0xF, 1, 5
-_LOCAL, _INTERNET, _INTERNET_6, _NETLINK = 1, 2, 10, 16
+_SOCKET_TYPE_MASK, _SOCK_STREAM, _SOCK_SEQPACKET = 0xF, 1, 5
+_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
 
-_X86: Final = {
+_X86_SYSCALLS: Final = {
     "add_key": 248, "request_key": 249, "keyctl": 250, "bpf": 321, "mount": 165, "umount2": 166,
     "pivot_root": 155, "setns": 308, "init_module": 175, "finit_module": 313, "delete_module": 176,
     "kexec_load": 246, "kexec_file_load": 320, "reboot": 169, "perf_event_open": 298, "userfaultfd": 323,
@@ -23,7 +30,7 @@ _X86: Final = {
     "clock_settime": 227, "sethostname": 170, "setdomainname": 171, "lookup_dcookie": 212, "syslog": 103,
     "vhangup": 153, "iopl": 172, "ioperm": 173, "uselib": 134,
 }  # fmt: skip
-_ARM: Final = {
+_ARM_SYSCALLS: Final = {
     "add_key": 217, "request_key": 218, "keyctl": 219, "bpf": 280, "mount": 40, "umount2": 39,
     "pivot_root": 41, "setns": 268, "init_module": 105, "finit_module": 273, "delete_module": 106,
     "kexec_load": 104, "kexec_file_load": 294, "reboot": 142, "perf_event_open": 241, "userfaultfd": 282,
@@ -31,13 +38,18 @@ _ARM: Final = {
     "clock_settime": 112, "sethostname": 161, "setdomainname": 162, "lookup_dcookie": 18, "syslog": 116,
     "vhangup": 58,
 }  # fmt: skip
-_EVERYWHERE: Final = {
+_COMMON_SYSCALLS: Final = {
     "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433,
     "mount_setattr": 442, "quotactl_fd": 443, "open_tree_attr": 467, "pidfd_getfd": 438,
 }  # fmt: skip
-_UNKNOWN: Final = {"io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "clone3": 435}
+_MISSING_SYSCALLS: Final = {
+    "io_uring_setup": 425,
+    "io_uring_enter": 426,
+    "io_uring_register": 427,
+    "clone3": 435,
+}
 """Answered as if the system did not have them: programs have another way then."""
-_SHARED_BY_IDENTIFIER: Final = {
+_SYSTEM_V_IPC: Final = {
     "x86_64": {"shmget": 29, "shmat": 30, "shmctl": 31, "semget": 64, "semop": 65, "semctl": 66, "msgget": 68,
                "msgsnd": 69, "msgrcv": 70, "msgctl": 71, "semtimedop": 220, "mq_open": 240, "mq_unlink": 241,
                "mq_timedsend": 242, "mq_timedreceive": 243},
@@ -46,11 +58,11 @@ _SHARED_BY_IDENTIFIER: Final = {
                 "mq_unlink": 181, "mq_timedsend": 182, "mq_timedreceive": 183},
 }  # fmt: skip
 """Shared memory, semaphores and message queues: they have no path that Landlock could protect."""
-_LOOKING_INSIDE: Final = {
+_PROCESS_INSPECTION: Final = {
     "x86_64": {"ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311, "kcmp": 312},
     "aarch64": {"ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271, "kcmp": 272},
 }
-_WITH_ARGUMENTS: Final = {
+_ARGUMENT_CHECKED: Final = {
     "x86_64": {
         "clone": 56,
         "unshare": 272,
@@ -70,25 +82,27 @@ _WITH_ARGUMENTS: Final = {
         "prlimit64": 261,
     },
 }
-_MACHINES: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-_FOREIGN_KIND: Final = 0x4000_0000
+_ARCHITECTURES: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_X32_BIT: Final = 0x4000_0000
 
 
-def is_known(machine: str) -> bool:
-    return machine in _MACHINES
+def is_known_machine(machine: str) -> bool:
+    return machine in _ARCHITECTURES
 
 
-def refused(machine: str, *, may_look_inside: bool) -> dict[str, int]:
+def refused_syscalls(machine: str, *, may_look_inside: bool) -> dict[str, int]:
     """System calls that are refused whatever their arguments are."""
-    found = {**(_X86 if machine == "x86_64" else _ARM), **_EVERYWHERE}
-    return found if may_look_inside else {**found, **_LOOKING_INSIDE[machine]}
+    found = {**(_X86_SYSCALLS if machine == "x86_64" else _ARM_SYSCALLS), **_COMMON_SYSCALLS}
+    return found if may_look_inside else {**found, **_PROCESS_INSPECTION[machine]}
 
 
-Sockets = Literal["all", "local", "network", "none"]
+AllowedSockets = Literal["all", "local", "network", "none"]
 """Those that can be made: local ones have a path or a name of this machine."""
 
 
-def program(machine: str, *, sockets: Sockets, may_look_inside: bool, has_own_ipc: bool) -> bytes:
+def seccomp_program(
+    machine: str, *, sockets: AllowedSockets, may_look_inside: bool, has_own_ipc: bool
+) -> bytes:
     """`may_look_inside`: at other processes, where something else confines that to those of the same box.
 
     `has_own_ipc`: shared memory, semaphores and message queues are those of a namespace of the box. Where local sockets
@@ -96,69 +110,90 @@ def program(machine: str, *, sockets: Sockets, may_look_inside: bool, has_own_ip
     Datagrams can be sent to a path without a connection, so there are none of them.
     """
     lines = [
-        _line(_LOAD, _MACHINE),
-        _line(_EQUAL, _MACHINES[machine], 1, 0),
-        _returning(errno.EPERM),
-        _line(_LOAD, _NUMBER),
+        _instruction(_BPF_LOAD, _ARCHITECTURE_OFFSET),
+        _instruction(_BPF_JUMP_EQUAL, _ARCHITECTURES[machine], 1, 0),
+        _return_error(errno.EPERM),
+        _instruction(_BPF_LOAD, _SYSCALL_OFFSET),
     ]
     if machine == "x86_64":
-        lines += [_line(_AT_LEAST, _FOREIGN_KIND, 0, 1), _returning(errno.ENOSYS)]
-    for number in refused(machine, may_look_inside=may_look_inside).values():
-        lines += [_line(_EQUAL, number, 0, 1), _returning(errno.EPERM)]
-    unknown = _UNKNOWN if has_own_ipc else {**_UNKNOWN, **_SHARED_BY_IDENTIFIER[machine]}
+        lines += [_instruction(_BPF_JUMP_AT_LEAST, _X32_BIT, 0, 1), _return_error(errno.ENOSYS)]
+    for number in refused_syscalls(machine, may_look_inside=may_look_inside).values():
+        lines += [_instruction(_BPF_JUMP_EQUAL, number, 0, 1), _return_error(errno.EPERM)]
+    unknown = _MISSING_SYSCALLS if has_own_ipc else {**_MISSING_SYSCALLS, **_SYSTEM_V_IPC[machine]}
     for number in unknown.values():
-        lines += [_line(_EQUAL, number, 0, 1), _returning(errno.ENOSYS)]
-    calls = _WITH_ARGUMENTS[machine]
+        lines += [_instruction(_BPF_JUMP_EQUAL, number, 0, 1), _return_error(errno.ENOSYS)]
+    calls = _ARGUMENT_CHECKED[machine]
     for name in ("clone", "unshare"):
-        lines += _when(calls[name], _FIRST, [_line(_ANY_BIT, _NAMESPACES, 0, 1), _returning(errno.EPERM)])
+        lines += _for_syscall(
+            calls[name],
+            _FIRST_ARGUMENT,
+            [_instruction(_BPF_JUMP_ANY_BIT, _NAMESPACE_FLAGS, 0, 1), _return_error(errno.EPERM)],
+        )
     pushes = [
-        line for code in _PUSH_TO_TERMINAL for line in (_line(_EQUAL, code, 0, 1), _returning(errno.EPERM))
+        line
+        for code in _TERMINAL_INPUT_IOCTLS
+        for line in (_instruction(_BPF_JUMP_EQUAL, code, 0, 1), _return_error(errno.EPERM))
     ]
-    lines += _when(calls["ioctl"], _SECOND, pushes)
-    lines += _when(calls["prlimit64"], _FIRST, [_line(_EQUAL, 0, 1, 0), _returning(errno.EPERM)])
+    lines += _for_syscall(calls["ioctl"], _SECOND_ARGUMENT, pushes)
+    lines += _for_syscall(
+        calls["prlimit64"],
+        _FIRST_ARGUMENT,
+        [_instruction(_BPF_JUMP_EQUAL, 0, 1, 0), _return_error(errno.EPERM)],
+    )
     has_local = sockets in ("all", "local")
     if has_local:
-        lines += [_line(_EQUAL, calls["connect"], 0, 1), _line(_RETURN, _ASK)]
-    lines += _when(calls["socketpair"], _SECOND, _CONNECTED_ONES)
+        lines += [
+            _instruction(_BPF_JUMP_EQUAL, calls["connect"], 0, 1),
+            _instruction(_BPF_RETURN, _SECCOMP_NOTIFY),
+        ]
+    lines += _for_syscall(calls["socketpair"], _SECOND_ARGUMENT, _ALLOW_CONNECTED_SOCKETS)
     refusal = errno.EAFNOSUPPORT if sockets == "all" else errno.EACCES
-    local = [_line(_LOAD, _SECOND), *_CONNECTED_ONES] if has_local else [_returning(errno.EACCES)]
-    others = (_INTERNET, _INTERNET_6, _NETLINK) if sockets in ("all", "network") else ()
-    lines += _when(
+    local = (
+        [_instruction(_BPF_LOAD, _SECOND_ARGUMENT), *_ALLOW_CONNECTED_SOCKETS]
+        if has_local
+        else [_return_error(errno.EACCES)]
+    )
+    others = (_AF_INET, _AF_INET6, _AF_NETLINK) if sockets in ("all", "network") else ()
+    lines += _for_syscall(
         calls["socket"],
-        _FIRST,
+        _FIRST_ARGUMENT,
         [
-            _line(_EQUAL, _LOCAL, 0, len(local)),
+            _instruction(_BPF_JUMP_EQUAL, _AF_UNIX, 0, len(local)),
             *local,
-            *(line for kind in others for line in (_line(_EQUAL, kind, 0, 1), _allowing())),
-            _returning(refusal),
+            *(
+                line
+                for kind in others
+                for line in (_instruction(_BPF_JUMP_EQUAL, kind, 0, 1), _return_allow())
+            ),
+            _return_error(refusal),
         ],
     )
-    return b"".join([*lines, _allowing()])
+    return b"".join([*lines, _return_allow()])
 
 
-def _when(number: int, argument: int, body: list[bytes]) -> list[bytes]:
+def _for_syscall(number: int, argument: int, body: list[bytes]) -> list[bytes]:
     """`body` on an argument of this call; then the number again, for what follows."""
-    inside = [_line(_LOAD, argument), *body, _line(_LOAD, _NUMBER)]
-    return [_line(_EQUAL, number, 0, len(inside)), *inside]
+    inside = [_instruction(_BPF_LOAD, argument), *body, _instruction(_BPF_LOAD, _SYSCALL_OFFSET)]
+    return [_instruction(_BPF_JUMP_EQUAL, number, 0, len(inside)), *inside]
 
 
-def _line(code: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:
+def _instruction(code: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:
     return struct.pack("=HBBI", code, then, otherwise, value)
 
 
-def _returning(problem: int) -> bytes:
-    return _line(_RETURN, _REFUSE | problem)
+def _return_error(problem: int) -> bytes:
+    return _instruction(_BPF_RETURN, _SECCOMP_ERRNO | problem)
 
 
-def _allowing() -> bytes:
-    return _line(_RETURN, _ALLOW)
+def _return_allow() -> bytes:
+    return _instruction(_BPF_RETURN, _SECCOMP_ALLOW)
 
 
-_CONNECTED_ONES: Final = [
-    _line(_AND, _KIND_OF_SOCKET),
-    _line(_EQUAL, _STREAM, 1, 0),
-    _line(_EQUAL, _PACKETS, 0, 1),
-    _allowing(),
-    _returning(errno.EACCES),
+_ALLOW_CONNECTED_SOCKETS: Final = [
+    _instruction(_BPF_AND, _SOCKET_TYPE_MASK),
+    _instruction(_BPF_JUMP_EQUAL, _SOCK_STREAM, 1, 0),
+    _instruction(_BPF_JUMP_EQUAL, _SOCK_SEQPACKET, 0, 1),
+    _return_allow(),
+    _return_error(errno.EACCES),
 ]
 """By the kind of a socket that was loaded: allowed if it only speaks to what it is connected with."""

@@ -22,42 +22,42 @@ from tools.git.config import read_configuration
 from tools.patterns import late
 
 _OBJECT_FOLDERS: Final = tuple(f"{number:02x}" for number in range(256))
-_OBJECT: Final = late(r"[0-9a-f]{38}(?:[0-9a-f]{24})?")
-_GRAPH: Final = "objects/info/commit-graph"
+_OBJECT_NAME: Final = late(r"[0-9a-f]{38}(?:[0-9a-f]{24})?")
+_COMMIT_GRAPH: Final = "objects/info/commit-graph"
 """Made of the commits: git does without it, but not with a broken one."""
-_FILES: Final = ("HEAD", "index", "packed-refs", "objects/info/alternates", _GRAPH)
-_TREES: Final = ("refs", "logs")
-_FOLDERS: Final = ("refs", "refs/heads", "objects")
-_POINTER: Final = late(rb"ref: refs/\S+\s*|[0-9a-f]{40}(?:[0-9a-f]{24})?\s*")
+_COPIED_FILES: Final = ("HEAD", "index", "packed-refs", "objects/info/alternates", _COMMIT_GRAPH)
+_COPIED_FOLDERS: Final = ("refs", "logs")
+_REQUIRED_FOLDERS: Final = ("refs", "refs/heads", "objects")
+_REFERENCE_CONTENT: Final = late(rb"ref: refs/\S+\s*|[0-9a-f]{40}(?:[0-9a-f]{24})?\s*")
 """What HEAD and a reference say."""
-_LOGGED: Final = late(rb"[0-9a-f]{40}(?:[0-9a-f]{24})? [0-9a-f]{40}(?:[0-9a-f]{24})? ")
-_LOGGED_TIME: Final = late(rb"> (\d{1,15}) [+-]\d{4}(?:\t|$)", re.MULTILINE)
-_BEGINNINGS: Final = {
+_REFLOG_LINE: Final = late(rb"[0-9a-f]{40}(?:[0-9a-f]{24})? [0-9a-f]{40}(?:[0-9a-f]{24})? ")
+_REFLOG_TIME: Final = late(rb"> (\d{1,15}) [+-]\d{4}(?:\t|$)", re.MULTILINE)
+_FILE_SIGNATURES: Final = {
     "index": (b"DIRC",),
-    _GRAPH: (b"CGPH",),
+    _COMMIT_GRAPH: (b"CGPH",),
     "packed-refs": (b"#", *(b"%x" % number for number in range(16))),
 }
 _MAX_SMALL_FILES: Final = 5_000
 _MAX_SMALL_SIZE: Final = 16 << 20
 _MAX_OBJECT_SIZE: Final = 32 << 20
-_MAX_SIZE: Final = 1 << 30
+_MAX_TOTAL_SIZE: Final = 1 << 30
 """Of all copies of a session: what comes behind that is not held."""
-_CHECKED_OBJECTS: Final = 1_000
+_MAX_CHECKED_OBJECTS: Final = 1_000
 """The newest, whose size and time are compared behind each command: the others are missed only where they are gone."""
-_PRUNED_SECONDS: Final = 14 * 86_400
+_PRUNE_AGE: Final = 14 * 86_400
 """The age from which git throws away objects that nothing reaches, unless it is told otherwise."""
-_EXPIRED_SECONDS: Final = 90 * 86_400
+_REFLOG_EXPIRY: Final = 90 * 86_400
 """The same of reflogs."""
-_UNSURE_NANOSECONDS: Final = 50_000_000
+_MTIME_RESOLUTION_NS: Final = 50_000_000
 """A folder that changed so lately may change once more without another time."""
-_GIT_SECONDS: Final = 60.0
-_WRITING: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_READING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_GIT_TIMEOUT: Final = 60.0
+_WRITE_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 Stamp = tuple[int, int, int]
 
 
-class PutBack(msgspec.Struct, frozen=True):
+class RestoredFiles(msgspec.Struct, frozen=True):
     """What of one repository's folder had been lost."""
 
     folder: str
@@ -87,11 +87,11 @@ class GitCopies:
                     known.take(forgets=not self._running)
             self._running += 1
 
-    def put_back(self, folders: Iterable[str]) -> tuple[PutBack, ...]:
+    def put_back(self, folders: Iterable[str]) -> tuple[RestoredFiles, ...]:
         """Behind the command. For a thread."""
         with self._lock:
             self._running -= 1
-            found: list[PutBack] = []
+            found: list[RestoredFiles] = []
             for folder in folders:
                 known = self._repositories.get(folder)
                 with suppress(OSError):
@@ -106,7 +106,7 @@ class GitCopies:
         self._repositories.clear()
 
 
-class _Copy(msgspec.Struct, frozen=True):
+class _ObjectCopy(msgspec.Struct, frozen=True):
     """One loose object."""
 
     at: int
@@ -122,13 +122,13 @@ class _CopyFile:
 
     def add(self, data: bytes) -> int | None:
         """Where it stands; None if there is no room for it."""
-        if self._size + len(data) > _MAX_SIZE:
+        if self._size + len(data) > _MAX_TOTAL_SIZE:
             return None
         at = self._size
         self._size += os.pwrite(self._file.fileno(), data, at)
         return at if self._size == at + len(data) else None
 
-    def read(self, copy: _Copy) -> bytes:
+    def read(self, copy: _ObjectCopy) -> bytes:
         return os.pread(self._file.fileno(), copy.size, copy.at)
 
     def close(self) -> None:
@@ -143,31 +143,31 @@ class _Repository:
         self._copies = copies
         self._stamps: dict[str, Stamp | None] = {}
         """Of each folder of objects, as it was looked at last."""
-        self._objects: dict[str, dict[str, _Copy]] = {}
-        self._newest: deque[tuple[str, str]] = deque(maxlen=_CHECKED_OBJECTS)
+        self._objects: dict[str, dict[str, _ObjectCopy]] = {}
+        self._newest: deque[tuple[str, str]] = deque(maxlen=_MAX_CHECKED_OBJECTS)
         self._files: dict[str, tuple[Stamp, bytes]] = {}
         self._folders: tuple[str, ...] = ()
         """Of those that make it a repository, what it has."""
 
     def take(self, *, forgets: bool) -> None:
         """`forgets`: what is gone since the last look was not a command's doing."""
-        with _opened(self._folder) as folder:
-            self._folders = tuple(name for name in _FOLDERS if _is_folder(name, folder))
+        with _open_folder(self._folder) as folder:
+            self._folders = tuple(name for name in _REQUIRED_FOLDERS if _is_folder(name, folder))
             before, self._files = self._files, {}
             for name, stamp in _small_files(folder):
                 known = before.get(name)
                 if known is not None and known[0] == stamp:
                     self._files[name] = known
-                elif (data := _read(folder, name, _MAX_SMALL_SIZE)) is not None:
+                elif (data := _read_file(folder, name, _MAX_SMALL_SIZE)) is not None:
                     self._files[name] = (stamp, data)
-            with suppress(OSError), _opened("objects", folder) as objects:
-                for name in self._look(objects):
+            with suppress(OSError), _open_folder("objects", folder) as objects:
+                for name in self._copy_new_objects(objects):
                     if forgets:
                         del self._objects[name[:2]][name[2:]]
                     else:
                         self._stamps[name[:2]] = None  # it is looked at once more behind the command
 
-    def _look(self, objects: int) -> list[str]:
+    def _copy_new_objects(self, objects: int) -> list[str]:
         """Copies the objects that are new, and answers those that are gone."""
         gone: list[str] = []
         new: list[tuple[int, str, str]] = []
@@ -175,56 +175,58 @@ class _Repository:
             stamp = _stamp_of_folder(name, objects)
             if stamp == self._stamps.get(name) and not (stamp is None and self._objects.get(name)):
                 continue
-            is_sure = stamp is not None and time.time_ns() - stamp[1] > _UNSURE_NANOSECONDS
+            is_sure = stamp is not None and time.time_ns() - stamp[1] > _MTIME_RESOLUTION_NS
             self._stamps[name] = stamp if is_sure else None
             known = self._objects.setdefault(name, {})
             names: set[str] = set()
-            with suppress(OSError), _opened(name, objects) as folder:
-                names.update(filter(_OBJECT.fullmatch, os.listdir(folder)))  # noqa: PTH208  (of a descriptor)
+            with suppress(OSError), _open_folder(name, objects) as folder:
+                names.update(filter(_OBJECT_NAME.fullmatch, os.listdir(folder)))  # noqa: PTH208  (of a descriptor)
                 for rest in names - known.keys():
-                    if (copy := self._copied(rest, folder)) is not None:
+                    if (copy := self._copy_object(rest, folder)) is not None:
                         known[rest] = copy
                         new.append((copy.changed, name, rest))
             gone += (name + rest for rest in known.keys() - names)
         self._newest.extend((name, rest) for _, name, rest in sorted(new))
         return gone
 
-    def _copied(self, name: str, folder: int) -> _Copy | None:
+    def _copy_object(self, name: str, folder: int) -> _ObjectCopy | None:
         with suppress(OSError):
             found = _read_with_stamp(folder, name, _MAX_OBJECT_SIZE)
             at = self._copies.add(found[1]) if found is not None else None
             if found is not None and at is not None:
-                return _Copy(at, len(found[1]), found[0][1])
+                return _ObjectCopy(at, len(found[1]), found[0][1])
         return None
 
-    def put_back(self) -> PutBack | None:
-        with _opened(self._folder) as folder:
+    def put_back(self) -> RestoredFiles | None:
+        with _open_folder(self._folder) as folder:
             files = self._lost_files(folder)
             for name in files:
                 with suppress(OSError):
-                    _write(folder, name, self._files[name][1])
+                    _write_file(folder, name, self._files[name][1])
             for name in self._folders:
-                with _entered(f"{name}/", folder, makes=True):
+                with _open_parent(f"{name}/", folder, makes=True):
                     pass
             lost: list[str] = []
-            with _opened("objects", folder) if "objects" in self._folders else nullcontext(-1) as objects:
+            with (
+                _open_folder("objects", folder) if "objects" in self._folders else nullcontext(-1) as objects
+            ):
                 lost += self._lost_objects(objects) if objects >= 0 else ()
                 for name in lost:
                     with suppress(OSError):
                         data = self._copies.read(self._objects[name[:2]][name[2:]])
-                        _write(objects, f"{name[:2]}/{name[2:]}", data, mode=0o444)
-        return PutBack(self._folder, len(lost), tuple(files)) if lost or files else None
+                        _write_file(objects, f"{name[:2]}/{name[2:]}", data, mode=0o444)
+        return RestoredFiles(self._folder, len(lost), tuple(files)) if lost or files else None
 
     def _lost_files(self, folder: int) -> list[str]:
         now = dict(_small_files(folder))
         changed = [name for name, (stamp, _) in self._files.items() if now.get(name) != stamp]
         if not changed:
             return []
-        packed = _read(folder, "packed-refs", _MAX_SMALL_SIZE) or b""
-        head = os.fsdecode(self._says("HEAD").removeprefix(b"ref: ").strip())
-        was_there = head in self._files or _packed(self._says("packed-refs"), head)
-        is_same = self._says("HEAD") == _read(folder, "HEAD", _MAX_SMALL_SIZE)
-        has_head_lost = was_there and is_same and not (head in now or _packed(packed, head))
+        packed = _read_file(folder, "packed-refs", _MAX_SMALL_SIZE) or b""
+        head = os.fsdecode(self._current_content("HEAD").removeprefix(b"ref: ").strip())
+        was_there = head in self._files or _packed_value(self._current_content("packed-refs"), head)
+        is_same = self._current_content("HEAD") == _read_file(folder, "HEAD", _MAX_SMALL_SIZE)
+        has_head_lost = was_there and is_same and not (head in now or _packed_value(packed, head))
         heads = any(name.startswith("refs/heads/") for name in self._files)
         has_all_lost = has_head_lost or (heads and not _is_folder("refs/heads", folder))
 
@@ -234,51 +236,54 @@ class _Repository:
                 is_used = owner in ("HEAD", *now) or has_all_lost
                 return self._is_log_lost(name, folder) if name in now else is_used
             if name.startswith("refs/") and name not in now:
-                return has_all_lost or self._is_older(folder, name, _packed(packed, name))
-            said = _read(folder, name, _MAX_SMALL_SIZE)
+                return has_all_lost or self._is_outdated(folder, name, _packed_value(packed, name))
+            said = _read_file(folder, name, _MAX_SMALL_SIZE)
             if said is None or name == "objects/info/alternates":
-                return said is None and name != _GRAPH
-            if name in _BEGINNINGS:
-                return not said.startswith(_BEGINNINGS[name])
-            return _POINTER.fullmatch(said) is None and _POINTER.fullmatch(self._says(name)) is not None
+                return said is None and name != _COMMIT_GRAPH
+            if name in _FILE_SIGNATURES:
+                return not said.startswith(_FILE_SIGNATURES[name])
+            return (
+                _REFERENCE_CONTENT.fullmatch(said) is None
+                and _REFERENCE_CONTENT.fullmatch(self._current_content(name)) is not None
+            )
 
         return [name for name in changed if is_lost(name)]
 
-    def _is_older(self, folder: int, name: str, packed: bytes | None) -> bool:
+    def _is_outdated(self, folder: int, name: str, packed: bytes | None) -> bool:
         """Whether git packed another value than the last that it noted: the file of that was removed beside git."""
-        log = _read(folder, f"logs/{name}", _MAX_SMALL_SIZE) or self._says(f"logs/{name}")
+        log = _read_file(folder, f"logs/{name}", _MAX_SMALL_SIZE) or self._current_content(f"logs/{name}")
         last = log.rstrip(b"\n").rpartition(b"\n")[2].split(b" ", 2)
         return packed is not None and len(last) > 2 and last[1] != packed
 
     def _is_log_lost(self, name: str, folder: int) -> bool:
         """Git empties one by itself when all of it is old."""
-        said = _read(folder, name, _MAX_SMALL_SIZE)
+        said = _read_file(folder, name, _MAX_SMALL_SIZE)
         if said:
-            return _LOGGED.match(said) is None
-        times = _LOGGED_TIME.findall(self._says(name))
-        return bool(times) and int(times[-1]) > time.time() - _EXPIRED_SECONDS
+            return _REFLOG_LINE.match(said) is None
+        times = _REFLOG_TIME.findall(self._current_content(name))
+        return bool(times) and int(times[-1]) > time.time() - _REFLOG_EXPIRY
 
-    def _says(self, name: str) -> bytes:
+    def _current_content(self, name: str) -> bytes:
         return self._files[name][1] if name in self._files else b""
 
     def _lost_objects(self, objects: int) -> list[str]:
-        gone = self._look(objects)
+        gone = self._copy_new_objects(objects)
         rewritten = [
-            f"{name}{rest}" for name, rest in self._newest if self._is_rewritten(objects, name, rest)
+            f"{name}{rest}" for name, rest in self._newest if self._is_overwritten(objects, name, rest)
         ]
         if rewritten:
             every = ((name, rest) for name, held in self._objects.items() for rest in held)
-            rewritten = [f"{name}{rest}" for name, rest in every if self._is_rewritten(objects, name, rest)]
-        missing = self._missing(gone) if gone else []
-        oldest = time.time_ns() - _PRUNED_SECONDS * 1_000_000_000
+            rewritten = [f"{name}{rest}" for name, rest in every if self._is_overwritten(objects, name, rest)]
+        missing = self._missing_objects(gone) if gone else []
+        oldest = time.time_ns() - _PRUNE_AGE * 1_000_000_000
         is_pruned = missing and all(self._objects[name[:2]][name[2:]].changed < oldest for name in missing)
-        if is_pruned and self._is_whole():
+        if is_pruned and self._is_intact():
             missing = []
         for name in set(gone).difference(missing):
             del self._objects[name[:2]][name[2:]]
         return list(dict.fromkeys((*missing, *rewritten)))
 
-    def _is_rewritten(self, objects: int, name: str, rest: str) -> bool:
+    def _is_overwritten(self, objects: int, name: str, rest: str) -> bool:
         """It is there, with other content."""
         copy = self._objects[name].get(rest)
         if copy is None:
@@ -289,44 +294,48 @@ class _Repository:
             return False
         if (status.st_size, status.st_mtime_ns) == (copy.size, copy.changed):
             return False
-        if _read(objects, f"{name}/{rest}", _MAX_OBJECT_SIZE) != self._copies.read(copy):
+        if _read_file(objects, f"{name}/{rest}", _MAX_OBJECT_SIZE) != self._copies.read(copy):
             return True
-        self._objects[name][rest] = _Copy(copy.at, copy.size, status.st_mtime_ns)  # git says it is used again
+        self._objects[name][rest] = _ObjectCopy(
+            copy.at, copy.size, status.st_mtime_ns
+        )  # git says it is used again
         return False
 
-    def _missing(self, names: list[str]) -> list[str]:
+    def _missing_objects(self, names: list[str]) -> list[str]:
         """Those that the repository does not have in another form; all where git does not say."""
-        told = self._asked("cat-file", "--batch-check", given="".join(f"{name}\n" for name in names).encode())
+        told = self._git_output(
+            "cat-file", "--batch-check", given="".join(f"{name}\n" for name in names).encode()
+        )
         if told is None:
             return names
         lines = told.decode("ascii", "replace").splitlines()
         return [line.split()[0] for line in lines if line.endswith(" missing")]
 
-    def _is_whole(self) -> bool:
+    def _is_intact(self) -> bool:
         reached = ("--all", "--reflog", "--indexed-objects")
-        return self._asked("rev-list", "--quiet", "--objects", *reached) is not None
+        return self._git_output("rev-list", "--quiet", "--objects", *reached) is not None
 
-    def _asked(self, *words: str, given: bytes = b"") -> bytes | None:
+    def _git_output(self, *words: str, given: bytes = b"") -> bytes | None:
         from tools.git.command import git_command  # noqa: PLC0415  (only where objects are gone)
 
         folder, home = Path(self._folder), Path.home()
         configuration = read_configuration(folder / "config", home=home)
         with suppress(OSError, TimeoutError):
             git = git_command(folder, f"--git-dir={folder}", *words, repository=configuration, home=home)
-            code, told = git.run(_GIT_SECONDS, given) if git is not None else (1, b"")
+            code, told = git.run(_GIT_TIMEOUT, given) if git is not None else (1, b"")
             return told if code == 0 else None
         return None
 
 
-def _packed(text: bytes, name: str) -> bytes | None:
+def _packed_value(text: bytes, name: str) -> bytes | None:
     """What `packed-refs` says of a reference."""
     end = text.find(b" " + os.fsencode(name) + b"\n") if name else -1
     return text[text.rfind(b"\n", 0, end) + 1 : end] if end >= 0 else None
 
 
 @contextmanager
-def _opened(name: str, at: int | None = None) -> Generator[int]:
-    folder = os.open(name, _READING | os.O_DIRECTORY, dir_fd=at)
+def _open_folder(name: str, at: int | None = None) -> Generator[int]:
+    folder = os.open(name, _READ_FLAGS | os.O_DIRECTORY, dir_fd=at)
     try:
         yield folder
     finally:
@@ -351,8 +360,8 @@ def _stamp(status: os.stat_result) -> Stamp:
 
 def _small_files(folder: int) -> Iterator[tuple[str, Stamp]]:
     """Each that is copied whole, by its path below git's folder; none where they are too many."""
-    places = [("", name) for name in _FILES]
-    for tree in (name for name in _TREES if _is_folder(name, folder)):
+    places = [("", name) for name in _COPIED_FILES]
+    for tree in (name for name in _COPIED_FOLDERS if _is_folder(name, folder)):
         for above, _, names, _ in os.fwalk(tree, dir_fd=folder):
             places += [(f"{above}/", name) for name in names if not name.endswith(".lock")]
             if len(places) > _MAX_SMALL_FILES:
@@ -364,7 +373,7 @@ def _small_files(folder: int) -> Iterator[tuple[str, Stamp]]:
                 yield above + name, _stamp(status)
 
 
-def _read(folder: int, name: str, limit: int) -> bytes | None:
+def _read_file(folder: int, name: str, limit: int) -> bytes | None:
     """None if it is no file, or a large one."""
     with suppress(OSError):
         found = _read_with_stamp(folder, name, limit)
@@ -373,8 +382,8 @@ def _read(folder: int, name: str, limit: int) -> bytes | None:
 
 
 def _read_with_stamp(folder: int, name: str, limit: int) -> tuple[Stamp, bytes] | None:
-    with _entered(name, folder) as (inner, last):
-        opened = os.open(last, _READING, dir_fd=inner)
+    with _open_parent(name, folder) as (inner, last):
+        opened = os.open(last, _READ_FLAGS, dir_fd=inner)
         with os.fdopen(opened, "rb", buffering=0) as file:
             status = os.fstat(opened)
             if not stat.S_ISREG(status.st_mode) or status.st_size > limit:
@@ -384,14 +393,14 @@ def _read_with_stamp(folder: int, name: str, limit: int) -> tuple[Stamp, bytes] 
 
 
 @contextmanager
-def _entered(path: str, at: int, *, makes: bool = False) -> Generator[tuple[int, str]]:
+def _open_parent(path: str, at: int, *, makes: bool = False) -> Generator[tuple[int, str]]:
     """The folder in which the last of its names is, and that name. `makes`: folders anew that are gone."""
     *above, last = path.split("/")
     with ExitStack() as stack:
         for name in above:
             if makes:
                 _make_folder(name, at)
-            at = stack.enter_context(_opened(name, at))
+            at = stack.enter_context(_open_folder(name, at))
         yield at, last
 
 
@@ -403,11 +412,11 @@ def _make_folder(name: str, at: int) -> None:
         os.mkdir(name, dir_fd=at)
 
 
-def _write(folder: int, name: str, data: bytes, *, mode: int = 0o644) -> None:
+def _write_file(folder: int, name: str, data: bytes, *, mode: int = 0o644) -> None:
     """In place of what is there, with the folders before it."""
-    with _entered(name, folder, makes=True) as (inner, last):
+    with _open_parent(name, folder, makes=True) as (inner, last):
         temporary = f"bayou-{os.getpid()}-{last}"[:200] + ".lock"
-        file = os.open(temporary, _WRITING, mode, dir_fd=inner)
+        file = os.open(temporary, _WRITE_FLAGS, mode, dir_fd=inner)
         with os.fdopen(file, "wb") as writing:
             writing.write(data)
         with suppress(OSError):

@@ -13,26 +13,26 @@ from typing import Final
 
 import msgspec
 
-from tools.box.policy import covering
-from tools.git.config import expanded, own_configuration, read_configuration, small_text
+from tools.box.policy import covering_place
+from tools.git.config import expand_path, read_configuration, read_small_text, user_configuration
 from tools.git.repository import Repository, find_repository
 from tools.git.steering import starts_program
 from tools.patterns import late
 
-_CONTROL: Final = ("hooks", "config", "config.worktree", "commondir", "gitdir")
+_CONTROL_FILES: Final = ("hooks", "config", "config.worktree", "commondir", "gitdir")
 """In each of git's folders: what decides which programs run, and which folders count."""
-HERE: Final = "."
+COMMONDIR_HERE: Final = "."
 """In a `commondir`: the folder that it lies in, as without one."""
-RESERVED: Final = {"commondir": HERE, "config.worktree": ""}
+RESERVED_CONTENT: Final = {"commondir": COMMONDIR_HERE, "config.worktree": ""}
 """Files of git's that need not be there, and a line with which git does what it does without them."""
-_SMALL: Final = 64 * 1024
-_MOST_LINKS: Final = 40
+_MAX_POINTER_BYTES: Final = 64 * 1024
+_MAX_LINKS: Final = 40
 """As many as the system follows."""
 MAX_FOLDERS: Final = 300
 _MAX_HOOKS: Final = 200
 _MAX_PACKS: Final = 200
 _MAX_COPIED: Final = 20
-_MAX_WORDS: Final = 50
+_MAX_COMMAND_WORDS: Final = 50
 _INTERPRETERS: Final = late(
     r"(?:[a-z]*sh|env|exec|python[\d.]*|node|deno|bun|perl|ruby|php|lua[\d.]*|awk|Rscript|source|\.)"
 )
@@ -58,20 +58,20 @@ class GitPlaces(msgspec.Struct, frozen=True):
 
 def git_places(workspace: str, home: Path, nested: Iterable[str] = ()) -> GitPlaces:
     """Of the repository that the workspace lies in, with its submodules (`nested`: each `.git` below it)."""
-    found = _Found(home)
+    found = _GitSearch(home)
     writable: tuple[str, ...] = ()
-    found.follow(f"{workspace}/.git")
+    found.add_repository(f"{workspace}/.git")
     repository = _repository(workspace)
     if repository is not None:
         folder, common = os.path.realpath(repository.folder), os.path.realpath(repository.common)
-        found.follow(str(repository.top if repository.is_bare else repository.top / ".git"))
+        found.add_repository(str(repository.top if repository.is_bare else repository.top / ".git"))
         is_linked = Path(folder).parent == Path(common, "worktrees")
-        if not repository.is_bare and repository.is_at_home() and (common == folder or is_linked):
+        if not repository.is_bare and repository.has_own_git_folder() and (common == folder or is_linked):
             writable = tuple(dict.fromkeys((common, folder)))
-    for owner in found.owners():
-        found.protect(owner)
+    for owner in found.git_folders():
+        found.protect_folder(owner)
     for link in nested:
-        found.keep_submodule(link)
+        found.guard_submodule_link(link)
     return msgspec.structs.replace(found.places(), writable=writable)
 
 
@@ -82,12 +82,12 @@ def _repository(workspace: str) -> Repository | None:
         return None
 
 
-class _Found:
+class _GitSearch:
     """What is collected."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
-        self._own = own_configuration(home)
+        self._own = user_configuration(home)
         self._waiting: deque[tuple[str, str]] = deque()
         """Git's folders, each with the folder that its files belong to."""
         self._tops: dict[str, str] = {}
@@ -105,12 +105,12 @@ class _Found:
             missing=tuple(self._missing),
             reserved=tuple(self._reserved),
             repositories=tuple(self._tops)[:_MAX_COPIED],
-            packs=tuple(pack for owner in self._tops for pack in _packs(f"{owner}/objects/pack"))[
+            packs=tuple(pack for owner in self._tops for pack in _pack_files(f"{owner}/objects/pack"))[
                 :_MAX_PACKS
             ],
         )
 
-    def follow(self, link: str) -> None:
+    def add_repository(self, link: str) -> None:
         """A `.git`: a folder, a file that names one, or a link."""
         if not os.path.lexists(link):
             return
@@ -121,109 +121,109 @@ class _Found:
             self._waiting.append((target, os.path.dirname(link)))  # noqa: PTH120
             return
         self._guarded[target] = None
-        named = _gitdir(target)
+        named = _gitdir_target(target)
         if named:
             folder = os.path.realpath(os.path.join(os.path.dirname(target), named))  # noqa: PTH118, PTH120
             self._waiting.append((folder, os.path.dirname(link)))  # noqa: PTH120
 
-    def keep_submodule(self, link: str) -> None:
+    def guard_submodule_link(self, link: str) -> None:
         """Where git goes by itself from the repository above: the file that leads to one of its `modules` or
         `worktrees`."""
         if os.path.islink(link) or not os.path.isfile(link):  # noqa: PTH113, PTH114  (a text)
             return
-        folder = os.path.realpath(os.path.join(os.path.dirname(link), _gitdir(link)))  # noqa: PTH118, PTH120
+        folder = os.path.realpath(os.path.join(os.path.dirname(link), _gitdir_target(link)))  # noqa: PTH118, PTH120
         if folder in self._tops and ("/modules/" in folder or "/worktrees/" in folder):
             self._guarded[link] = None
 
-    def owners(self) -> Iterable[str]:
+    def git_folders(self) -> Iterable[str]:
         """Git's folders, those of submodules and of other work trees too."""
         while self._waiting:
             owner, top = self._waiting.popleft()
             if owner in self._tops or not os.path.isdir(owner):  # noqa: PTH112  (a text)
                 continue
             self._tops[owner] = top
-            common = _line(f"{owner}/commondir")
+            common = _first_line(f"{owner}/commondir")
             if common:
                 self._waiting.append((os.path.realpath(os.path.join(owner, common)), top))  # noqa: PTH118
             if len(self._tops) > MAX_FOLDERS:
                 self._guarded[owner] = None  # more than can be held one by one: not to be written at all
                 continue
-            self._below(f"{owner}/worktrees", top, depth=1)
-            self._below(f"{owner}/modules", top, depth=8)
+            self._add_nested_folders(f"{owner}/worktrees", top, depth=1)
+            self._add_nested_folders(f"{owner}/modules", top, depth=8)
             yield owner
 
-    def _below(self, folder: str, top: str, *, depth: int) -> None:
+    def _add_nested_folders(self, folder: str, top: str, *, depth: int) -> None:
         """Each of git's folders in `modules` or `worktrees`, whose names may have slashes."""
         if os.path.islink(folder):  # noqa: PTH114  (a text)
             self._links[folder] = None
-        names = _names(folder)
+        names = _list_names(folder)
         if not names:
             return
         self._pinned[os.path.realpath(folder)] = None
         for name in names:
             path = os.path.realpath(f"{folder}/{name}")
-            if depth == 1 or _is_gits(path):
+            if depth == 1 or _is_git_folder(path):
                 self._waiting.append((path, top))
             elif os.path.isdir(path):  # noqa: PTH112  (a text)
-                self._below(path, top, depth=depth - 1)
+                self._add_nested_folders(path, top, depth=depth - 1)
 
-    def protect(self, owner: str) -> None:
+    def protect_folder(self, owner: str) -> None:
         self._pinned[owner] = None
-        for name in _CONTROL:
+        for name in _CONTROL_FILES:
             path = f"{owner}/{name}"
-            if name in RESERVED and _is_gits(owner) and _is_reservable(path):
+            if name in RESERVED_CONTENT and _is_git_folder(owner) and _is_reservable(path):
                 self._reserved[path] = None
             elif os.path.lexists(path):
                 self._guard(path)
             elif name in ("hooks", "config"):
                 self._missing[path] = None
-        for name in _names(f"{owner}/hooks")[:_MAX_HOOKS]:
+        for name in _list_names(f"{owner}/hooks")[:_MAX_HOOKS]:
             hook = f"{owner}/hooks/{name}"
             if os.path.islink(hook):  # noqa: PTH114  (a text)
                 self._guard_target(os.path.realpath(hook))
-        self._configured(owner)
+        self._guard_configured_files(owner)
 
-    def _configured(self, owner: str) -> None:
+    def _guard_configured_files(self, owner: str) -> None:
         """Files that the configuration includes, and the folder of hooks that it names."""
         top = self._tops[owner]
         places = [Path(owner, name) for name in ("config", "config.worktree")]
         in_repository = read_configuration(*places, home=self._home).entries
         for entry in (*in_repository, *self._own.entries):
-            value = expanded(entry.value or "", self._home)
+            value = expand_path(entry.value or "", self._home)
             if entry.section in ("include", "includeif") and entry.key == "path" and value:
                 self._guard(str(entry.file.parent / value))
             elif (entry.section, entry.key) == ("core", "hookspath") and value:
                 folder = os.path.join(top, value)  # noqa: PTH118
                 self._guard(folder)
-                for name in _names(folder)[:_MAX_HOOKS]:
+                for name in _list_names(folder)[:_MAX_HOOKS]:
                     if os.path.islink(f"{folder}/{name}"):  # noqa: PTH114  (a text)
                         self._guard_target(os.path.realpath(f"{folder}/{name}"))
             elif value and starts_program(entry):
-                for program in _programs(value, top, str(self._home)):
+                for program in _started_files(value, top, str(self._home)):
                     self._guard(program)
 
     def _guard(self, path: str) -> None:
         """With the links on the way, which could be made to lead elsewhere."""
-        self._links.update(dict.fromkeys(_links_in(path)))
+        self._links.update(dict.fromkeys(_links_on_path(path)))
         self._guard_target(os.path.realpath(path))
 
     def _guard_target(self, path: str) -> None:
         (self._guarded if os.path.lexists(path) else self._missing)[path] = None
 
 
-def _packs(folder: str) -> Iterable[str]:
+def _pack_files(folder: str) -> Iterable[str]:
     if os.path.realpath(folder) == folder:
-        yield from (f"{folder}/{name}" for name in _names(folder) if name.endswith((".pack", ".idx")))
+        yield from (f"{folder}/{name}" for name in _list_names(folder) if name.endswith((".pack", ".idx")))
 
 
-def _programs(value: str, top: str, home: str) -> Iterable[str]:
+def _started_files(value: str, top: str, home: str) -> Iterable[str]:
     """Files that a command of the configuration starts: programs, and scripts that are handed to an interpreter."""
     try:
         words = shlex.split(value.removeprefix("!"))
     except ValueError:
         words = value.removeprefix("!").split()
     is_script = False
-    for number, word in enumerate(words[:_MAX_WORDS]):
+    for number, word in enumerate(words[:_MAX_COMMAND_WORDS]):
         name = word.strip(";&|()")
         path = os.path.normpath(os.path.join(top, f"{home}{name[1:]}" if name.startswith("~/") else name))  # noqa: PTH118
         if os.path.isfile(path):  # noqa: PTH113  (a text)
@@ -235,7 +235,7 @@ def _programs(value: str, top: str, home: str) -> Iterable[str]:
             is_script = _INTERPRETERS.fullmatch(name.rpartition("/")[2]) is not None
 
 
-def _links_in(path: str) -> Iterable[str]:
+def _links_on_path(path: str) -> Iterable[str]:
     """All symbolic links that are followed on the way to it."""
     done, waiting, count = "", [part for part in reversed(path.split("/")) if part], 0
     while waiting:
@@ -244,7 +244,7 @@ def _links_in(path: str) -> Iterable[str]:
             done = done.rpartition("/")[0]
         elif part != ".":
             done += f"/{part}"
-            if os.path.islink(done) and count < _MOST_LINKS:  # noqa: PTH114  (a text)
+            if os.path.islink(done) and count < _MAX_LINKS:  # noqa: PTH114  (a text)
                 yield done
                 count += 1
                 target = os.readlink(done)  # noqa: PTH115  (a text)
@@ -253,38 +253,38 @@ def _links_in(path: str) -> Iterable[str]:
 
 
 def _is_reservable(path: str) -> bool:
-    return not os.path.islink(path) and _line(path) in ("", HERE)  # noqa: PTH114  (a text)
+    return not os.path.islink(path) and _first_line(path) in ("", COMMONDIR_HERE)  # noqa: PTH114  (a text)
 
 
-def _is_gits(folder: str) -> bool:
+def _is_git_folder(folder: str) -> bool:
     """Or could be made so: it has something of one."""
     return any(os.path.lexists(f"{folder}/{name}") for name in ("HEAD", "objects", "config", "hooks"))
 
 
-def _names(folder: str) -> list[str]:
+def _list_names(folder: str) -> list[str]:
     try:
         return sorted(os.listdir(folder))  # noqa: PTH208  (texts are wanted)
     except OSError:
         return []
 
 
-def _line(path: str) -> str:
+def _first_line(path: str) -> str:
     try:
-        return (small_text(Path(path), _SMALL) or "").strip()
+        return (read_small_text(Path(path), _MAX_POINTER_BYTES) or "").strip()
     except (OSError, ValueError):
         return ""
 
 
-def _gitdir(path: str) -> str:
-    return _line(path).removeprefix("gitdir:").strip()
+def _gitdir_target(path: str) -> str:
+    return _first_line(path).removeprefix("gitdir:").strip()
 
 
-def above(paths: Iterable[str], roots: Iterable[str]) -> tuple[str, ...]:
+def parent_folders(paths: Iterable[str], roots: Iterable[str]) -> tuple[str, ...]:
     """The folders between these paths and the root that each lies in: while they can be moved, so can the path."""
     found: dict[str, None] = {}
     places = tuple(roots)
     for path in paths:
-        root = covering(path, places)
+        root = covering_place(path, places)
         folder = os.path.dirname(path)  # noqa: PTH120  (a text)
         while root is not None and folder != "/" and folder.startswith(root.rstrip("/") + "/"):
             found[folder] = None

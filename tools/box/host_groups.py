@@ -47,7 +47,7 @@ HOST_GROUPS: Final[dict[str, tuple[str, ...]]] = {
     ),
 }
 _PORTS: Final = (443, 80)
-_TOOLS: Final[dict[str, str]] = {
+_TOOL_GROUPS: Final[dict[str, str]] = {
     tool: group
     for group, tools in (
         ("python packages", "pip pip3 pipx uv uvx poetry pdm hatch pipenv conda mamba twine"),
@@ -67,7 +67,7 @@ _TOOLS: Final[dict[str, str]] = {
 
 def group_of_tool(program: str) -> str | None:
     """The group whose hosts a package manager reaches."""
-    return _TOOLS.get(program)
+    return _TOOL_GROUPS.get(program)
 
 
 def group_of_host(host: str) -> str | None:
@@ -79,5 +79,5 @@ def hosts_of_group(group: str) -> tuple[str, ...]:
     return tuple(f"{host}:{port}" for host in HOST_GROUPS.get(group, ()) for port in _PORTS)
 
 
-def holds(group: str, host: str, port: int) -> bool:
+def group_contains(group: str, host: str, port: int) -> bool:
     return host in HOST_GROUPS.get(group, ()) and port in _PORTS

@@ -13,28 +13,28 @@ from typing import Final
 
 import msgspec
 
-from tools.box.policy import covering
-from tools.protected.later import VCS
+from tools.box.policy import covering_place
+from tools.protected.later import VCS_FOLDERS
 
 MAX_ENTRIES: Final = 100_000
 MAX_IN_FOLDER: Final = 64
 """Places that are held one by one in a folder; with more of them the folder is held as a whole."""
 _MAX_NAMES: Final = 200
-_OF_PACKAGES: Final = frozenset({"node_modules", ".pnpm", "site-packages", "dist-packages"})
+_PACKAGE_FOLDERS: Final = frozenset({"node_modules", ".pnpm", "site-packages", "dist-packages"})
 _Inode = tuple[int, int]
 
 
-class LinkedFile(msgspec.Struct, frozen=True):
+class HardLinkedFile(msgspec.Struct, frozen=True):
     path: str
     inode: _Inode
     """With its device."""
-    names: int
+    link_count: int
 
 
-class Linked(msgspec.Struct, frozen=True):
-    files: tuple[LinkedFile, ...] = ()
+class HardLinks(msgspec.Struct, frozen=True):
+    files: tuple[HardLinkedFile, ...] = ()
     """All with more than one name."""
-    elsewhere: tuple[str, ...] = ()
+    linked_elsewhere: tuple[str, ...] = ()
     """What has names that are not below the workspace: files, and folders with many of them."""
 
 
@@ -43,66 +43,66 @@ class _Folder(msgspec.Struct, frozen=True):
     entries: int
     folders: tuple[str, ...]
     """What is still to be looked at below it."""
-    found: tuple[LinkedFile, ...]
+    found: tuple[HardLinkedFile, ...]
 
 
-class LinkedFiles:
+class HardLinkFinder:
     """Of one session's workspaces."""
 
     def __init__(self) -> None:
         self._folders: dict[str, _Folder] = {}
-        self._known: dict[str, tuple[tuple[_Folder, ...], Linked]] = {}
+        self._known: dict[str, tuple[tuple[_Folder, ...], HardLinks]] = {}
 
-    def find(self, workspace: str) -> Linked:
+    def find(self, workspace: str) -> HardLinks:
         """Breadth first, up to `MAX_ENTRIES` entries."""
         if workspace == "/":
-            return Linked()
+            return HardLinks()
         waiting, seen, read = deque([workspace]), 0, list[_Folder]()
         while waiting and seen < MAX_ENTRIES:
-            folder = self._looked_at(waiting.popleft())
+            folder = self._scan_folder(waiting.popleft())
             if folder is not None:
                 seen += folder.entries
                 waiting.extend(folder.folders)
                 if folder.found:
                     read.append(folder)
-        folders, known = self._known.get(workspace, ((), Linked()))
+        folders, known = self._known.get(workspace, ((), HardLinks()))
         if len(folders) != len(read) or any(
             one is not other for one, other in zip(folders, read, strict=True)
         ):
             files = tuple(file for folder in read for file in folder.found)
-            known = Linked(files, _elsewhere(files, workspace))
+            known = HardLinks(files, _linked_elsewhere(files, workspace))
             self._known[workspace] = (tuple(read), known)
-        still = tuple(path for path in known.elsewhere if _is_linked(path))
-        return known if still == known.elsewhere else Linked(known.files, still)
+        still = tuple(path for path in known.linked_elsewhere if _is_linked(path))
+        return known if still == known.linked_elsewhere else HardLinks(known.files, still)
 
-    def _looked_at(self, path: str) -> _Folder | None:
+    def _scan_folder(self, path: str) -> _Folder | None:
         try:
             status = os.lstat(path)
             stamp = (status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
             known = self._folders.get(path)
             if known is None or known.stamp != stamp:
-                known = self._folders[path] = _read(path, stamp)
+                known = self._folders[path] = _read_folder(path, stamp)
         except OSError:
             self._folders.pop(path, None)
             return None
         return known
 
 
-def _read(path: str, stamp: tuple[int, int, int]) -> _Folder:
-    is_package = os.path.basename(os.path.dirname(path)) in _OF_PACKAGES  # noqa: PTH119, PTH120  (a text)
-    found: list[LinkedFile] = []
+def _read_folder(path: str, stamp: tuple[int, int, int]) -> _Folder:
+    is_package = os.path.basename(os.path.dirname(path)) in _PACKAGE_FOLDERS  # noqa: PTH119, PTH120  (a text)
+    found: list[HardLinkedFile] = []
     waiting, folders, entries = deque([path]), list[str](), 0
     while waiting and entries < MAX_ENTRIES:
         folder = waiting.popleft()
-        count, below = _read_one(folder, found)
+        count, below = _read_entries(folder, found)
         entries += count
         for name in below:
-            is_looked_at_anew = not is_package or name in _OF_PACKAGES
+            is_looked_at_anew = not is_package or name in _PACKAGE_FOLDERS
             (folders if is_looked_at_anew else waiting).append(f"{folder}/{name}")
     return _Folder(stamp, entries, tuple(folders), tuple(found))
 
 
-def _read_one(folder: str, found: list[LinkedFile]) -> tuple[int, list[str]]:
+def _read_entries(folder: str, found: list[HardLinkedFile]) -> tuple[int, list[str]]:
     """How many entries it has, and its folders."""
     count, below = 0, list[str]()
     try:
@@ -110,33 +110,35 @@ def _read_one(folder: str, found: list[LinkedFile]) -> tuple[int, list[str]]:
             for entry in entries:
                 count += 1
                 if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in VCS:
+                    if entry.name not in VCS_FOLDERS:
                         below.append(entry.name)
                 elif entry.is_file(follow_symlinks=False):
                     status = entry.stat(follow_symlinks=False)
                     if status.st_nlink > 1:
                         inode = (status.st_dev, status.st_ino)
-                        found.append(LinkedFile(entry.path, inode, status.st_nlink))
+                        found.append(HardLinkedFile(entry.path, inode, status.st_nlink))
     except OSError:
         pass  # It has gone meanwhile, or may not be read.
     return count, below
 
 
-def names_of(linked: Iterable[LinkedFile], places: Iterable[str]) -> tuple[str, ...]:
+def other_names_of(linked: Iterable[HardLinkedFile], places: Iterable[str]) -> tuple[str, ...]:
     """Further names of the files at these places, or right in them."""
     linked = tuple(linked)
     if not linked:
         return ()
     places = tuple(places)
-    inodes = {inode for place in places for inode in _inodes(place)}
-    return tuple(one.path for one in linked if one.inode in inodes and covering(one.path, places) is None)
+    inodes = {inode for place in places for inode in _inodes_in(place)}
+    return tuple(
+        one.path for one in linked if one.inode in inodes and covering_place(one.path, places) is None
+    )
 
 
-def _elsewhere(linked: tuple[LinkedFile, ...], workspace: str) -> tuple[str, ...]:
+def _linked_elsewhere(linked: tuple[HardLinkedFile, ...], workspace: str) -> tuple[str, ...]:
     here = Counter(one.inode for one in linked)
     places: dict[str, list[str]] = {}
     for one in linked:
-        if here[one.inode] < one.names:
+        if here[one.inode] < one.link_count:
             places.setdefault(one.path.rpartition("/")[0], []).append(one.path)
     deepest_first = sorted(_with_parents(places, workspace), key=lambda folder: -folder.count("/"))
     for folder in deepest_first:
@@ -164,7 +166,7 @@ def _is_linked(path: str) -> bool:
         return False
 
 
-def _inodes(place: str) -> Iterable[_Inode]:
+def _inodes_in(place: str) -> Iterable[_Inode]:
     try:
         status = os.lstat(place)
         if not stat.S_ISDIR(status.st_mode):

@@ -11,25 +11,27 @@ from typing import Final
 import msgspec
 
 from tools.git.gitlinks import MAX_LINKED, GitLinks
-from tools.protected.later import IN_PROJECTS, VCS
+from tools.protected.later import PROJECT_AUTORUN_FILES, VCS_FOLDERS
 
 MAX_ENTRIES: Final = 20_000
 MAX_REPOSITORIES: Final = 50
 """Beside those that an index links to."""
-_NOT_ENTERED: Final = frozenset({*VCS, "node_modules", "__pycache__", ".venv", "venv", "target"})
-_OF_BARE: Final = frozenset({"HEAD", "objects", "refs"})
-_ROWS: Final[dict[str, list[tuple[str, ...]]]] = {}
-LATER_ENDINGS: Final = tuple(
-    row.name.removeprefix("*") for row in IN_PROJECTS if row.name.startswith("*") and "/" not in row.name
+_SKIPPED_FOLDERS: Final = frozenset({*VCS_FOLDERS, "node_modules", "__pycache__", ".venv", "venv", "target"})
+_BARE_REPOSITORY_FILES: Final = frozenset({"HEAD", "objects", "refs"})
+_AUTORUN_ROWS: Final[dict[str, list[tuple[str, ...]]]] = {}
+AUTORUN_ENDINGS: Final = tuple(
+    row.name.removeprefix("*")
+    for row in PROJECT_AUTORUN_FILES
+    if row.name.startswith("*") and "/" not in row.name
 )
-for _row in IN_PROJECTS:
+for _row in PROJECT_AUTORUN_FILES:
     *_folders, _name = _row.name.split("/")
-    if "*" not in _row.name and not VCS.intersection((*_folders, _name)):
-        _ROWS.setdefault(_name, []).append(tuple(_folders))
+    if "*" not in _row.name and not VCS_FOLDERS.intersection((*_folders, _name)):
+        _AUTORUN_ROWS.setdefault(_name, []).append(tuple(_folders))
 
 
-class Nested(msgspec.Struct, frozen=True):
-    gits: tuple[str, ...] = ()
+class NestedPaths(msgspec.Struct, frozen=True):
+    git_folders: tuple[str, ...] = ()
     """Each `.git`, whether folder, file or link, and each folder that is a bare repository."""
     later: tuple[str, ...] = ()
     """Files that run later."""
@@ -41,10 +43,10 @@ class _Folder(msgspec.Struct, frozen=True):
     stamp: tuple[int, int, int]
     entries: int
     folders: tuple[str, ...]
-    found: Nested
+    found: NestedPaths
 
 
-class NestedFiles:
+class NestedPathFinder:
     """Of one session's workspaces."""
 
     def __init__(self) -> None:
@@ -52,24 +54,24 @@ class NestedFiles:
         self._links = GitLinks()
         self._told: frozenset[str] = frozenset()
 
-    def untold(self, limits: tuple[str, ...]) -> tuple[str, ...]:
+    def new_limits(self, limits: tuple[str, ...]) -> tuple[str, ...]:
         """Those that were not reached at the last look: each is told once, until it is no longer reached."""
         new = tuple(one for one in limits if one not in self._told)
         self._told = frozenset(limits)
         return new
 
-    def find(self, workspace: str) -> Nested:
+    def find(self, workspace: str) -> NestedPaths:
         """Breadth first, up to `MAX_ENTRIES` entries; repositories that an index links to, wherever they are."""
         if workspace == "/":
-            return Nested()
+            return NestedPaths()
         waiting, seen, gits, later = deque([workspace]), 0, list[str](), list[str]()
         while waiting and seen < MAX_ENTRIES:
-            folder = self._looked_at(waiting.popleft())
+            folder = self._scan_folder(waiting.popleft())
             if folder is None:
                 continue
             seen += folder.entries
             waiting.extend(folder.folders)
-            gits += folder.found.gits
+            gits += folder.found.git_folders
             later += folder.found.later
         limits = [f"more than {MAX_ENTRIES:,} entries"] if waiting else []
         if len(gits) > MAX_REPOSITORIES:
@@ -80,40 +82,47 @@ class NestedFiles:
             limits.append(f"more than {MAX_LINKED} repositories in git's index")
         limits += [f"an index that cannot be read ({index})" for index in linked.unread]
         known = dict.fromkeys((*linked.gits, *gits[:MAX_REPOSITORIES]))
-        return Nested(tuple(known), tuple(later), tuple(limits))
+        return NestedPaths(tuple(known), tuple(later), tuple(limits))
 
-    def _looked_at(self, path: str) -> _Folder | None:
+    def _scan_folder(self, path: str) -> _Folder | None:
         try:
             status = os.lstat(path)
             stamp = (status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
             known = self._folders.get(path)
             if known is None or known.stamp != stamp:
-                known = self._folders[path] = _read(path, stamp)
+                known = self._folders[path] = _read_folder(path, stamp)
         except OSError:
             self._folders.pop(path, None)
             return None
         return known
 
 
-def _read(path: str, stamp: tuple[int, int, int]) -> _Folder:
+def _read_folder(path: str, stamp: tuple[int, int, int]) -> _Folder:
     names: list[str] = []
     folders: list[str] = []
     with os.scandir(path) as entries:
         for entry in entries:
             names.append(entry.name)
-            if entry.name not in _NOT_ENTERED and entry.is_dir(follow_symlinks=False):
+            if entry.name not in _SKIPPED_FOLDERS and entry.is_dir(follow_symlinks=False):
                 folders.append(entry.path)
     gits = [f"{path}/.git"] if ".git" in names else []
-    if _OF_BARE.issubset(names):
+    if _BARE_REPOSITORY_FILES.issubset(names):
         gits.append(path)
-    return _Folder(stamp, len(names), tuple(sorted(folders)), Nested(tuple(gits), tuple(_later(path, names))))
+    return _Folder(
+        stamp,
+        len(names),
+        tuple(sorted(folders)),
+        NestedPaths(tuple(gits), tuple(_autorun_paths(path, names))),
+    )
 
 
-def _later(path: str, names: Iterable[str]) -> list[str]:
+def _autorun_paths(path: str, names: Iterable[str]) -> list[str]:
     above = path.split("/")
     return [
         f"{path}/{name}"
         for name in names
-        if name.endswith(LATER_ENDINGS)
-        or any(not folders or tuple(above[-len(folders) :]) == folders for folders in _ROWS.get(name, ()))
+        if name.endswith(AUTORUN_ENDINGS)
+        or any(
+            not folders or tuple(above[-len(folders) :]) == folders for folders in _AUTORUN_ROWS.get(name, ())
+        )
     ]

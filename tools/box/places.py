@@ -12,12 +12,14 @@ from typing import Final
 
 import msgspec
 
-from tools.box.nested import LATER_ENDINGS
-from tools.box.policy import Box, covering
-from tools.protected.later import IN_PROJECTS, VCS
+from tools.box.nested import AUTORUN_ENDINGS
+from tools.box.policy import Box, covering_place
+from tools.protected.later import PROJECT_AUTORUN_FILES, VCS_FOLDERS
 
 _GUARDED_NAMES: Final = tuple(
-    row.name for row in IN_PROJECTS if "*" not in row.name and row.name.partition("/")[0] not in VCS
+    row.name
+    for row in PROJECT_AUTORUN_FILES
+    if "*" not in row.name and row.name.partition("/")[0] not in VCS_FOLDERS
 )
 """In the workspace: what is in them runs later, or decides what may. Git's folder has its own rules."""
 _SYSTEM_FOLDERS: Final = ("bin", "boot", "etc", "lib", "lib32", "lib64", "proc/sys", "sbin", "sys", "usr")
@@ -31,9 +33,9 @@ class Cache(msgspec.Struct, frozen=True):
     """In it, what is started later."""
     variable: str = ""
     """Says where it is. Where the folder is not there, another below `~/.cache` is said instead."""
-    below: str = ""
+    subfolder: str = ""
     """Behind the folder, for the variable."""
-    form: str = "{}"
+    format: str = "{}"
     """How the variable says it."""
     linked: tuple[str, ...] = ()
     """In it, files that have further names (hard links) in projects, if package managers installed them so."""
@@ -43,7 +45,7 @@ CACHES: Final = (
     Cache(".cache", linked=("uv/archive-v0", "pdm/packages", "rattler/cache/pkgs")),
     Cache(".npm", variable="npm_config_cache"),
     Cache(".cargo", ("bin", "env", "config", "config.toml", "credentials", "credentials.toml"), "CARGO_HOME"),
-    Cache("go/pkg", variable="GOMODCACHE", below="/mod"),
+    Cache("go/pkg", variable="GOMODCACHE", subfolder="/mod"),
     Cache(".gradle", ("init.d", "init.gradle", "gradle.properties"), "GRADLE_USER_HOME"),
     Cache(
         ".m2",
@@ -106,23 +108,23 @@ _SYSTEM_SOCKETS: Final = (
     "/tmp/.ICE-unix",
 )
 _HOME_SOCKETS: Final = (".docker/run", ".docker/desktop", ".colima", ".gnupg/S.gpg-agent", ".1password")
-_NAMED_SOCKETS: Final = ("DOCKER_HOST", "CONTAINER_HOST", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS")
-REACHED_SOCKETS: Final = (
+_SOCKET_VARIABLES: Final = ("DOCKER_HOST", "CONTAINER_HOST", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS")
+ALLOWED_SOCKETS: Final = (
     *(f"/run/{name}" for name in ("postgresql", "mysqld", "mariadb", "redis", "memcached")),
     *(f"/run/{name}" for name in ("nscd", "systemd/resolve", "systemd/userdb")),
     "/var/lib/sss/pipes/nss",
 )
 """Databases that programs are tested with, and those that know addresses of hosts and names of users."""
-_LISTENS: Final = 0x10000
-_MOST_SOCKETS: Final = 300
+_LISTENING_FLAG: Final = 0x10000
+_MAX_SOCKETS: Final = 300
 
 
-def guarded_in(workspace: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def guarded_paths(workspace: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is there of what is guarded, and what is not."""
     if workspace == "/":
         paths = [f"/{name}" for name in (*_GUARDED_NAMES, *_SYSTEM_FOLDERS)]
         return tuple(path for path in paths if os.path.lexists(path) and os.path.realpath(path) == path), ()
-    ending = [name for name in list_folder(workspace) if name.endswith(LATER_ENDINGS)]
+    ending = [name for name in list_folder(workspace) if name.endswith(AUTORUN_ENDINGS)]
     paths = [f"{workspace}/{name}" for name in (*_GUARDED_NAMES, *ending)]
     present = tuple(path for path in paths if os.path.lexists(path))
     return present, tuple(path for path in paths if path not in present)
@@ -148,7 +150,7 @@ def caches(home: str, environment: Mapping[str, str]) -> Caches:
         said = environment.get(cache.variable, "") if cache.variable else ""
         folder = f"{home}/{cache.folder}"
         if said.startswith("/"):
-            folder = os.path.realpath(said.removesuffix(cache.below) if cache.below else said)
+            folder = os.path.realpath(said.removesuffix(cache.subfolder) if cache.subfolder else said)
             if not _is_cache(folder, home):
                 continue
         if os.path.isdir(folder):  # noqa: PTH112  (a plain text)
@@ -157,9 +159,9 @@ def caches(home: str, environment: Mapping[str, str]) -> Caches:
                 (guarded if os.path.lexists(path) else missing).append(path)
             linked += (f"{folder}/{name}".rstrip("/") for name in cache.linked)
         elif cache.variable and not said:
-            other = f"{home}/.cache/bayou-box/{cache.folder.replace('/', '-').strip('.')}{cache.below}"
-            variables.append((cache.variable, cache.form.format(other)))
-    return Caches(tuple(writable), tuple(guarded), tuple(missing), real(linked), tuple(variables))
+            other = f"{home}/.cache/bayou-box/{cache.folder.replace('/', '-').strip('.')}{cache.subfolder}"
+            variables.append((cache.variable, cache.format.format(other)))
+    return Caches(tuple(writable), tuple(guarded), tuple(missing), real_paths(linked), tuple(variables))
 
 
 def _is_cache(folder: str, home: str) -> bool:
@@ -176,12 +178,12 @@ def sockets(
     wanted = [*_SYSTEM_SOCKETS, *(f"{home}/{name}" for name in _HOME_SOCKETS)]
     wanted += [f"{runtime}/{name}" for name in _RUNTIME_SOCKETS]
     wanted += [f"/tmp/tmux-{os.getuid()}"]
-    for name in _NAMED_SOCKETS:
+    for name in _SOCKET_VARIABLES:
         said = environment.get(name, "")
         path = said.split(",")[0].removeprefix("unix:").removeprefix("path=").removeprefix("//")
         if path.startswith("/") and not path.startswith(workspace.rstrip("/") + "/"):
             wanted.append(path)
-    wanted += [path for path in _listening() if not _is_reached(path, workspace)]
+    wanted += [path for path in _listening_sockets() if not _is_allowed_socket(path, workspace)]
     folders: list[str] = []
     files: list[str] = []
     for path in dict.fromkeys(wanted):
@@ -196,7 +198,7 @@ def sockets(
     return tuple(dict.fromkeys(folders)), tuple(dict.fromkeys(files))
 
 
-def _listening() -> list[str]:
+def _listening_sockets() -> list[str]:
     """The paths of all sockets of this machine that somebody listens on."""
     try:
         lines = Path("/proc/net/unix").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
@@ -205,18 +207,18 @@ def _listening() -> list[str]:
     found: list[str] = []
     for line in lines[1:]:
         fields = line.split(maxsplit=7)
-        if len(fields) == 8 and fields[7].startswith("/") and int(fields[3], 16) & _LISTENS:
+        if len(fields) == 8 and fields[7].startswith("/") and int(fields[3], 16) & _LISTENING_FLAG:
             found.append(fields[7])
-    return found[:_MOST_SOCKETS]
+    return found[:_MAX_SOCKETS]
 
 
-def _is_reached(path: str, workspace: str) -> bool:
+def _is_allowed_socket(path: str, workspace: str) -> bool:
     if path.startswith(workspace.rstrip("/") + "/"):
         return True
-    return path.startswith(REACHED_SOCKETS) or path.removeprefix("/var").startswith(REACHED_SOCKETS)
+    return path.startswith(ALLOWED_SOCKETS) or path.removeprefix("/var").startswith(ALLOWED_SOCKETS)
 
 
-def real(paths: Iterable[str]) -> tuple[str, ...]:
+def real_paths(paths: Iterable[str]) -> tuple[str, ...]:
     """Without links, those that are there."""
     return tuple(dict.fromkeys(os.path.realpath(path) for path in paths if os.path.lexists(path)))
 
@@ -228,10 +230,10 @@ def list_folder(path: str) -> list[str]:
         return []
 
 
-def hides_more(box: Box, before: Box) -> tuple[str, ...]:
+def newly_hidden(box: Box, before: Box) -> tuple[str, ...]:
     """What a process that lasts sees, and would not see if it began now. Not sockets, which come and go."""
     return tuple(
-        path for path in box.hidden if covering(path, before.hidden) is None and not _is_socket(path)
+        path for path in box.hidden if covering_place(path, before.hidden) is None and not _is_socket(path)
     )
 
 

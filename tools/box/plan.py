@@ -9,24 +9,30 @@ from typing import Final, Literal
 
 import msgspec
 
-from tools.box.filters import Sockets, is_known, program
+from tools.box.filters import AllowedSockets, is_known_machine, seccomp_program
 from tools.box.policy import Box, outermost
 
-Step = Literal["namespaces", "namespaces without landlock", "landlock", "seatbelt", "none"]
-STEPS: Final[tuple[Step, ...]] = ("namespaces", "namespaces without landlock", "landlock", "seatbelt", "none")
+ConfinementMethod = Literal["namespaces", "namespaces without landlock", "landlock", "seatbelt", "none"]
+CONFINEMENT_METHODS: Final[tuple[ConfinementMethod, ...]] = (
+    "namespaces",
+    "namespaces without landlock",
+    "landlock",
+    "seatbelt",
+    "none",
+)
 
-_EXECUTE, _WRITE, _READ = 1 << 0, 1 << 1, 1 << 2
-_REMOVE_AND_MAKE: Final = sum(1 << number for number in range(4, 13))
-_REFER, _TRUNCATE = 1 << 13, 1 << 14
-_ABSTRACT_SOCKETS, _SIGNALS = 1, 2
-_OLDEST_RULES: Final = 2
+_RIGHT_EXECUTE, _RIGHT_WRITE, _RIGHT_READ = 1 << 0, 1 << 1, 1 << 2
+_RIGHTS_CREATE_REMOVE: Final = sum(1 << number for number in range(4, 13))
+_RIGHT_REFER, _RIGHT_TRUNCATE = 1 << 13, 1 << 14
+_SCOPE_ABSTRACT_SOCKETS, _SCOPE_SIGNALS = 1, 2
+_MIN_LANDLOCK: Final = 2
 """Before that no file could be renamed into another folder."""
-_SCOPES_SINCE: Final = 6
+_LANDLOCK_SCOPES_VERSION: Final = 6
 
-_KEPT_RIGHTS: Final = (0, 1, 3, 4, 5, 6, 7, 10)
+_KEPT_CAPABILITIES: Final = (0, 1, 3, 4, 5, 6, 7, 10)
 """Of the superuser, as capabilities: owners and modes of files, signals, being another user, low ports."""
 _DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty", "pts")
-_FOR_USERS: Final = ("dri", "kfd", "nvidiactl", "nvidia-uvm", "nvidia0")
+_USER_DEVICES: Final = ("dri", "kfd", "nvidiactl", "nvidia-uvm", "nvidia0")
 """Whose rights the system decides by user."""
 _WRITABLE_DEVICES: Final = (*_DEVICES, "ptmx", "shm", "console", "dri", "kfd", "nvidiactl", "nvidia-uvm")
 
@@ -51,7 +57,7 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
     """The system is macOS, and its `sandbox-exec` takes what would be said to it."""
 
     @property
-    def step(self) -> Step:
+    def step(self) -> ConfinementMethod:
         if self.has_mounts and self.has_networks and self.has_filter:
             return "namespaces" if self.has_rules else "namespaces without landlock"
         if self.has_rules and self.has_filter:
@@ -60,14 +66,14 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_rules(self) -> bool:
-        return self.landlock >= _OLDEST_RULES
+        return self.landlock >= _MIN_LANDLOCK
 
     @property
     def has_scopes(self) -> bool:
-        return self.landlock >= _SCOPES_SINCE
+        return self.landlock >= _LANDLOCK_SCOPES_VERSION
 
 
-def lowered(abilities: Abilities, step: Step) -> Abilities:
+def limit_abilities(abilities: Abilities, step: ConfinementMethod) -> Abilities:
     """As if the system could do no more than that."""
     if step == "namespaces":
         return abilities
@@ -77,57 +83,65 @@ def lowered(abilities: Abilities, step: Step) -> Abilities:
     return without if step == "landlock" else msgspec.structs.replace(without, landlock=0, has_filter=False)
 
 
-def scope(abilities: Abilities) -> tuple[str, ...]:
+def scope_instructions(abilities: Abilities) -> tuple[str, ...]:
     """For the process that starts all commands of a session: they signal each other and nobody else."""
     if not abilities.has_scopes:
         return ()
-    scopes = _ABSTRACT_SOCKETS | _SIGNALS
+    scopes = _SCOPE_ABSTRACT_SOCKETS | _SCOPE_SIGNALS
     if abilities.step != "landlock":
         return ("final", f"rules 0 0 {scopes}", "restrict")
     # Every layer forbids renaming into another folder unless it says otherwise, once one of them is about files.
-    return ("final", f"rules {_REFER} 0 {scopes}", f"allow {_REFER} /", "restrict")
+    return ("final", f"rules {_RIGHT_REFER} 0 {scopes}", f"allow {_RIGHT_REFER} /", "restrict")
 
 
-def own_network(abilities: Abilities) -> tuple[str, ...]:
+def network_instructions(abilities: Abilities) -> tuple[str, ...]:
     """For the process that makes a session's network."""
     return (*(("users",) if abilities.needs_users else ()), "network")
 
 
-def plan(box: Box, abilities: Abilities, list_folder: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
+def confinement_plan(
+    box: Box, abilities: Abilities, list_folder: Callable[[str], Sequence[str]]
+) -> tuple[str, ...]:
     """What a process does to itself, in order. `list_folder`: the names in a folder, none if it cannot be read."""
     step = abilities.step
     if step in ("none", "seatbelt"):
         return ()
     if step == "landlock":
         return (
-            *_rules(box, abilities, readable=_readable(box, list_folder)),
-            "bare " + _rights(abilities),
-            _filter(box, abilities, has_mounts=False),
+            *_landlock_instructions(box, abilities, readable=_readable_places(box, list_folder)),
+            "bare " + _rights_instruction(abilities),
+            _filter_instruction(box, abilities, has_mounts=False),
         )
     return (
-        *_joined(box, abilities),
-        *_mounts(box, abilities, list_folder),
-        *_rules_beside_mounts(box, abilities),
-        "bare " + _rights(abilities),
-        *_sockets(box, abilities),
-        _filter(box, abilities, has_mounts=True),
+        *_join_instructions(box, abilities),
+        *_mount_instructions(box, abilities, list_folder),
+        *_landlock_with_mounts(box, abilities),
+        "bare " + _rights_instruction(abilities),
+        *_socket_instructions(box, abilities),
+        _filter_instruction(box, abilities, has_mounts=True),
     )
 
 
-def _joined(box: Box, abilities: Abilities) -> tuple[str, ...]:
+def _join_instructions(box: Box, abilities: Abilities) -> tuple[str, ...]:
     if box.network == "own":
         return ("join users", "join network") if abilities.needs_users else ("join network",)
     return ("users",) if abilities.needs_users else ()
 
 
-def _mounts(box: Box, abilities: Abilities, list_folder: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
+def _mount_instructions(
+    box: Box, abilities: Abilities, list_folder: Callable[[str], Sequence[str]]
+) -> tuple[str, ...]:
     writable = outermost(box.writable)
     is_everything = "/" in writable
     found = ["mounts"]
     names = set(list_folder("/dev"))
     shares_memory = any(path == "/dev/shm" or path.startswith("/dev/shm/") for path in writable)
     # A mount that cannot be written lets devices be written all the same.
-    wanted = (*_DEVICES, *(_FOR_USERS if abilities.needs_users else ()), *(("shm",) if shares_memory else ()))
+    wanted = (
+        *_DEVICES,
+        *(_USER_DEVICES if abilities.needs_users else ()),
+        *(("shm",) if shares_memory else ()),
+    )
     found.append("devices " + " ".join(name for name in wanted if name in names))
     if not is_everything:
         found += [f"keep {path}" for path in writable]
@@ -146,28 +160,30 @@ def _mounts(box: Box, abilities: Abilities, list_folder: Callable[[str], Sequenc
     return tuple(found)
 
 
-def _rules_beside_mounts(box: Box, abilities: Abilities) -> tuple[str, ...]:
+def _landlock_with_mounts(box: Box, abilities: Abilities) -> tuple[str, ...]:
     """With a session's scope no rules about files: it could not allow renaming into another folder, for a process
     under such rules makes no mounts. What is left of the layer keeps commands from looking into each other."""
     if abilities.has_scopes:
-        return (f"rules 0 0 {_ABSTRACT_SOCKETS}", "final", "restrict")
-    return _rules(box, abilities, readable=None) if abilities.has_rules else ()
+        return (f"rules 0 0 {_SCOPE_ABSTRACT_SOCKETS}", "final", "restrict")
+    return _landlock_instructions(box, abilities, readable=None) if abilities.has_rules else ()
 
 
-def _rules(box: Box, abilities: Abilities, *, readable: Sequence[str] | None) -> tuple[str, ...]:
+def _landlock_instructions(
+    box: Box, abilities: Abilities, *, readable: Sequence[str] | None
+) -> tuple[str, ...]:
     """`readable`: all that can be read; None: whatever there is."""
-    changes = _WRITE | _REMOVE_AND_MAKE | (_REFER if abilities.landlock >= 2 else 0)
-    changes |= _TRUNCATE if abilities.landlock >= 3 else 0
-    writes = _WRITE | (changes & _TRUNCATE)
-    handled = changes | (_READ if readable is not None else 0)
+    changes = _RIGHT_WRITE | _RIGHTS_CREATE_REMOVE | (_RIGHT_REFER if abilities.landlock >= 2 else 0)
+    changes |= _RIGHT_TRUNCATE if abilities.landlock >= 3 else 0
+    writes = _RIGHT_WRITE | (changes & _RIGHT_TRUNCATE)
+    handled = changes | (_RIGHT_READ if readable is not None else 0)
     found = [f"rules {handled} 0 0"]
     found += [f"allow {changes} {path}" for path in box.writable]
     found += [f"allow {writes if name != 'shm' else changes} /dev/{name}" for name in _WRITABLE_DEVICES]
-    found += [f"allow {_READ} {path}" for path in readable or ()]
+    found += [f"allow {_RIGHT_READ} {path}" for path in readable or ()]
     return (*found, "final", "restrict")
 
 
-def _readable(box: Box, list_folder: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
+def _readable_places(box: Box, list_folder: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
     """What together is all but the hidden places: rules only add up, so that what lies beside them is named."""
     hidden = set(box.hidden)
     above = {"/"} if hidden else set[str]()
@@ -187,7 +203,7 @@ def _readable(box: Box, list_folder: Callable[[str], Sequence[str]]) -> tuple[st
     return (*found, *box.shown)
 
 
-def _sockets(box: Box, abilities: Abilities) -> tuple[str, ...]:
+def _socket_instructions(box: Box, abilities: Abilities) -> tuple[str, ...]:
     """Names without a path reach the sockets of a network, or Landlock keeps them within the session."""
     if not abilities.sees_connections:
         return ()
@@ -195,18 +211,18 @@ def _sockets(box: Box, abilities: Abilities) -> tuple[str, ...]:
     return (*(f"reach {path}" for path in box.sockets), *(("reach @",) if are_named else ()))
 
 
-def _rights(abilities: Abilities) -> str:
-    return "" if abilities.needs_users else " ".join(map(str, _KEPT_RIGHTS))
+def _rights_instruction(abilities: Abilities) -> str:
+    return "" if abilities.needs_users else " ".join(map(str, _KEPT_CAPABILITIES))
 
 
-def _filter(box: Box, abilities: Abilities, *, has_mounts: bool) -> str:
-    if not is_known(abilities.machine):
+def _filter_instruction(box: Box, abilities: Abilities, *, has_mounts: bool) -> str:
+    if not is_known_machine(abilities.machine):
         raise ValueError(f"There is no filter of system calls for {abilities.machine}.")
     has_network = box.network == "open" or (box.network == "own" and has_mounts)
-    sockets: Sockets = "network" if has_network else "none"
+    sockets: AllowedSockets = "network" if has_network else "none"
     if has_mounts and abilities.sees_connections:
         sockets = "all" if has_network else "local"
-    code = program(
+    code = seccomp_program(
         abilities.machine, sockets=sockets, may_look_inside=abilities.has_rules, has_own_ipc=has_mounts
     )
     return ("ask " if sockets in ("all", "local") else "filter ") + code.hex()

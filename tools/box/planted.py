@@ -9,27 +9,27 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from tools.box.nested import Nested
-from tools.box.policy import Box, covering
-from tools.git.config import small_text
+from tools.box.nested import NestedPaths
+from tools.box.policy import Box, covering_place
+from tools.git.config import read_small_text
 from tools.git.repository import Repository, find_repository
 from tools.patterns import late
 
-Seen = dict[str, tuple[int, ...]]
+Snapshot = dict[str, tuple[int, ...]]
 _MAX_LINKS: Final = 1_000
-_TODO: Final = "rebase-merge/git-rebase-todo"
+_REBASE_TODO: Final = "rebase-merge/git-rebase-todo"
 """Of a rebase that waits: its `exec` lines run when it goes on. It is gone when that has ended."""
 _EXEC: Final = late(r"^\s*(?:exec|x)\s.*$", re.MULTILINE)
-_MAX_TODO: Final = 1 << 20
+_MAX_TODO_BYTES: Final = 1 << 20
 
 
-def look(box: Box, below: Nested) -> Seen:
+def take_snapshot(box: Box, below: NestedPaths) -> Snapshot:
     """What there is of what commands in the box may plant; `below`: what lies in the folder that it searches."""
-    found: Seen = {}
-    _note_all(found, box.watched)
-    _note_all(found, (path for path in below.later if covering(path, box.guarded) is None))
-    for git in below.gits:
-        _note_repository(found, git)
+    found: Snapshot = {}
+    _add_paths(found, box.watched)
+    _add_paths(found, (path for path in below.later if covering_place(path, box.guarded) is None))
+    for git in below.git_folders:
+        _add_repository(found, git)
     return found
 
 
@@ -52,30 +52,30 @@ def links_in_git(folders: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def changed(before: Seen, after: Seen) -> tuple[str, ...]:
+def changed_paths(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
     """Made, changed or removed; a folder only if nothing in it says so."""
     found = [
         path
         for path in sorted({*before, *after})
-        if before.get(path) != after.get(path) and (path in after or not path.endswith(_TODO))
+        if before.get(path) != after.get(path) and (path in after or not path.endswith(_REBASE_TODO))
     ]
     return tuple(path for path in found if not any(other.startswith(path + "/") for other in found))
 
 
-def _note_all(found: Seen, paths: Iterable[str]) -> None:
+def _add_paths(found: Snapshot, paths: Iterable[str]) -> None:
     """And of folders what is in them."""
     for path in paths:
-        _note(found, path)
+        _add_path(found, path)
         try:
             names = sorted(os.listdir(path))[:200]  # noqa: PTH208  (texts are wanted)
         except OSError:
             continue
         for name in names:
             if not name.endswith(".sample"):
-                _note(found, f"{path}/{name}")
+                _add_path(found, f"{path}/{name}")
 
 
-def _note(found: Seen, path: str) -> None:
+def _add_path(found: Snapshot, path: str) -> None:
     try:
         seen = os.lstat(path)
     except OSError:
@@ -83,36 +83,36 @@ def _note(found: Seen, path: str) -> None:
     found[path] = (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_mode)
 
 
-def _note_repository(found: Seen, git: str) -> None:
+def _add_repository(found: Snapshot, git: str) -> None:
     """What of it starts programs or leads elsewhere; nothing of one as git makes it."""
     place = Path(git)
     try:
         repository = find_repository(place.parent if place.name == ".git" else place)
         if repository is None or place not in (repository.top / ".git", repository.top):
             return
-        odd = list(repository.oddities(Path.home()))
+        odd = list(repository.risky_settings(Path.home()))
     except (OSError, ValueError):
-        _note(found, git)
+        _add_path(found, git)
         return
     for one in odd:
         path = str(one.file)
         found[path] = (*found.get(path, ()), zlib.crc32(one.text.encode(errors="replace")))
-    _note_all(found, _hooks(repository))
-    _note_rebase(found, repository.folder / _TODO)
+    _add_paths(found, _hook_files(repository))
+    _add_rebase(found, repository.folder / _REBASE_TODO)
     if place == repository.folder and repository.common != repository.folder:
-        _note(found, str(repository.folder / "commondir"))
+        _add_path(found, str(repository.folder / "commondir"))
 
 
-def _note_rebase(found: Seen, todo: Path) -> None:
+def _add_rebase(found: Snapshot, todo: Path) -> None:
     try:
-        commands = set(_EXEC.findall(small_text(todo, _MAX_TODO) or ""))
+        commands = set(_EXEC.findall(read_small_text(todo, _MAX_TODO_BYTES) or ""))
     except (OSError, ValueError):
         commands = {""}
     if commands:
         found[str(todo)] = tuple(sorted(zlib.crc32(one.encode(errors="replace")) for one in commands))
 
 
-def _hooks(repository: Repository) -> list[str]:
+def _hook_files(repository: Repository) -> list[str]:
     folder = repository.common / "hooks"
     try:
         names = os.listdir(folder)  # noqa: PTH208  (texts are wanted)

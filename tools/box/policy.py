@@ -68,10 +68,10 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
         return path in self.granted or not self.hides(path)
 
     def hides(self, path: str) -> bool:
-        place = covering(path, self.hidden)
+        place = covering_place(path, self.hidden)
         if place is None:
             return False
-        shown = covering(path, self.shown)
+        shown = covering_place(path, self.shown)
         return shown is None or len(shown) < len(place)
 
     def may_write(self, path: str) -> bool:
@@ -79,20 +79,23 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
             return True
         if self.hides(path):
             return False
-        place, guard = covering(path, self.writable), covering(path, (*self.guarded, *self.reserved))
+        place, guard = (
+            covering_place(path, self.writable),
+            covering_place(path, (*self.guarded, *self.reserved)),
+        )
         return place is not None and (guard is None or len(guard) < len(place))
 
     def may_write_in_place(self, path: str) -> bool:
         """As processes write."""
-        return self.may_write(path) and covering(path, self.linked) is None
+        return self.may_write(path) and covering_place(path, self.linked) is None
 
 
-def with_private(box: Box, folder: str) -> Box:
+def with_private_folder(box: Box, folder: str) -> Box:
     """The same, with a folder of bayou's own that it shows and lets be written."""
     return msgspec.structs.replace(box, writable=(*box.writable, folder), shown=(*box.shown, folder))
 
 
-def covering(path: str, places: Iterable[str]) -> str | None:
+def covering_place(path: str, places: Iterable[str]) -> str | None:
     """The nearest of `places` that is `path` or holds it."""
     found = [place for place in places if path == place or is_below(path, place)]
     return max(found, key=len, default=None)

@@ -10,59 +10,59 @@ import errno
 import os
 import sys
 
-_LOCAL, _STREAM = 1, 1
-_NO_SOCKET = 111
+_AF_UNIX, _SOCK_STREAM = 1, 1
+_ECONNREFUSED = 111
 """What a connection to a file that is no socket comes to."""
-_TAKE_DESCRIPTOR = 438
-_SET_DUMPABLE = 4
+_PIDFD_GETFD = 438
+_PR_SET_DUMPABLE = 4
 
 
 def main() -> None:
     sys.path.append(os.path.dirname(__file__))  # noqa: PTH120  (no `pathlib`: it doubles what a start costs)
-    found = _tried([os.fsencode(word) for word in sys.argv[1:]])
+    found = _try_in_child([os.fsencode(word) for word in sys.argv[1:]])
     os.write(1, found.encode(errors="replace"))
     os._exit(0)
 
 
-def _tried(instructions: "list[bytes]") -> str:
+def _try_in_child(instructions: "list[bytes]") -> str:
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        os.write(writing, _obeyed(instructions, writing).encode(errors="replace"))
+        os.write(writing, _confine_and_report(instructions, writing).encode(errors="replace"))
         os._exit(0)
     os.close(writing)
     found = os.read(reading, 512)
     if found.startswith(b"asks "):
         try:
-            _answer(child, int(found[5:]))
+            _answer_connection(child, int(found[5:]))
         except OSError as problem:
             return f"{problem.errno or 0} connections"
         found = os.read(reading, 512)
     return found.decode(errors="replace")
 
 
-def _obeyed(instructions: "list[bytes]", writing: int) -> str:
+def _confine_and_report(instructions: "list[bytes]", writing: int) -> str:
     confinement = __import__("confine").Confinement([])
     try:
-        confinement.obey(instructions)
+        confinement.run_instructions(instructions)
     except OSError as problem:
         return f"{problem.errno or 0} {problem.filename}"
     if confinement.connections < 0:
         return "."
     system = ctypes.CDLL(None, use_errno=True)
-    system.prctl(_SET_DUMPABLE, 1, 0, 0, 0)  # as a command is after its start
+    system.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)  # as a command is after its start
     os.write(writing, b"asks %d" % confinement.connections)
-    address = _LOCAL.to_bytes(2, sys.byteorder) + b"/dev/null\0"
-    system.connect(system.socket(_LOCAL, _STREAM, 0), address, len(address))
-    return "." if ctypes.get_errno() == _NO_SOCKET else f"{ctypes.get_errno()} connections"
+    address = _AF_UNIX.to_bytes(2, sys.byteorder) + b"/dev/null\0"
+    system.connect(system.socket(_AF_UNIX, _SOCK_STREAM, 0), address, len(address))
+    return "." if ctypes.get_errno() == _ECONNREFUSED else f"{ctypes.get_errno()} connections"
 
 
-def _answer(child: int, descriptor: int) -> None:
+def _answer_connection(child: int, descriptor: int) -> None:
     process = os.pidfd_open(child)
-    asked = ctypes.CDLL(None, use_errno=True).syscall(_TAKE_DESCRIPTOR, process, descriptor, 0)
+    asked = ctypes.CDLL(None, use_errno=True).syscall(_PIDFD_GETFD, process, descriptor, 0)
     if asked < 0:
         raise OSError(ctypes.get_errno() or errno.EPERM, "")
-    __import__("connections").Connections(asked, [b"/"]).answer()
+    __import__("connections").Connections(asked, [b"/"]).answer_next()
 
 
 if __name__ == "__main__":

@@ -17,19 +17,19 @@ from typing import Final
 
 import msgspec
 
-_MOST_HEADER: Final = 64 * 1024
-_PIECE: Final = 64 * 1024
-_CONNECT_SECONDS: Final = 20.0
-_HEADER_SECONDS: Final = 30.0
-_METADATA: Final = frozenset({"169.254.169.254", "100.100.100.200", "fd00:ec2::254", "192.0.0.192"})
-_TRANSLATED: Final = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("2002::/16"))
+_MAX_HEADER: Final = 64 * 1024
+_CHUNK: Final = 64 * 1024
+_CONNECT_TIMEOUT: Final = 20.0
+_HEADER_TIMEOUT: Final = 30.0
+_METADATA_ADDRESSES: Final = frozenset({"169.254.169.254", "100.100.100.200", "fd00:ec2::254", "192.0.0.192"})
+_TRANSLATED_NETWORKS: Final = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("2002::/16"))
 
 _PROXY_USER: Final = "bayou"
 
-Allow = Callable[[str, int, str], Awaitable[bool]]
+AllowHost = Callable[[str, int, str], Awaitable[bool]]
 """Of a host and a port, for the caller by its `caller`; empty where a program did not say it."""
-Resolve = Callable[[str, int], Awaitable[list[str]]]
-Connect = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
+ResolveHost = Callable[[str, int], Awaitable[list[str]]]
+ConnectHost = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
 
 
 def is_own_address(address: str) -> bool:
@@ -63,17 +63,17 @@ class HostProxy:
 
     def __init__(
         self,
-        allow: Allow,
+        allow: AllowHost,
         *,
         is_listed: Callable[[str, int], bool] = lambda host, port: False,
-        resolve: Resolve | None = None,
-        connect: Connect | None = None,
+        resolve: ResolveHost | None = None,
+        connect: ConnectHost | None = None,
         is_own: Callable[[str], bool] = is_own_address,
     ) -> None:
         """`allow`: may wait for a person. `is_listed`: somebody wrote down this very host, wherever it leads."""
         self._allow = allow
         self._is_listed = is_listed
-        self._resolve = resolve or _resolved
+        self._resolve = resolve or _resolve
         self._connect = connect or asyncio.open_connection
         self._is_own = is_own
         self._server: asyncio.Server | None = None
@@ -81,7 +81,7 @@ class HostProxy:
 
     async def serve(self, listening: socket.socket) -> None:
         listening.setblocking(False)
-        self._server = await asyncio.start_server(self._accepted, sock=listening, limit=_MOST_HEADER)
+        self._server = await asyncio.start_server(self._handle_client, sock=listening, limit=_MAX_HEADER)
 
     def close(self) -> None:
         if self._server is not None:
@@ -90,12 +90,12 @@ class HostProxy:
         for connection in tuple(self._connections):
             connection.cancel()
 
-    async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _handle_client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._connections.add(task)
         try:
-            await self._answer(reader, writer)
+            await self._handle_request(reader, writer)
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
             pass  # One of both has gone, or said what is no request.
         except asyncio.CancelledError:
@@ -104,16 +104,16 @@ class HostProxy:
             self._connections.discard(task)
             writer.close()
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _HEADER_SECONDS)
-        wanted = wanted_by(head)
+    async def _handle_request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _HEADER_TIMEOUT)
+        wanted = parse_proxy_request(head)
         if wanted is None:
             await _refuse(
                 writer, "400 Bad Request", "This is bayou's proxy; it takes requests with a whole address."
             )
             return
         try:
-            there, back = await self._opened(wanted)
+            there, back = await self._open_connection(wanted)
         except RefusedHost as refusal:
             await _refuse(writer, "403 Forbidden", str(refusal))
             return
@@ -127,11 +127,13 @@ class HostProxy:
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
             else:
                 back.write(wanted.first)
-            await asyncio.gather(_copied(reader, back), _copied(there, writer))
+            await asyncio.gather(_copy_stream(reader, back), _copy_stream(there, writer))
         finally:
             back.close()
 
-    async def _opened(self, wanted: ProxyRequest) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _open_connection(
+        self, wanted: ProxyRequest
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         if not await self._allow(wanted.host, wanted.port, wanted.caller):
             place = f"{wanted.host}:{wanted.port}"
             raise RefusedHost(
@@ -143,27 +145,27 @@ class HostProxy:
             raise OSError(f"its name leads nowhere ({problem.strerror or problem})") from None
         if not self._is_listed(wanted.host, wanted.port):
             for address in addresses:
-                why = forbidden(address, self._is_own)
+                why = forbidden_reason(address, self._is_own)
                 if why:
                     leads = f"it leads to {address}, {why}"
                     raise RefusedHost(f"The sandbox does not let {wanted.host} be reached: {leads}.")
         problem: OSError = OSError("it has no address")
         for address in addresses[:4]:
             try:
-                return await asyncio.wait_for(self._connect(address, wanted.port), _CONNECT_SECONDS)
+                return await asyncio.wait_for(self._connect(address, wanted.port), _CONNECT_TIMEOUT)
             except OSError as failure:
                 problem = failure
         raise problem
 
 
-def wanted_by(head: bytes) -> ProxyRequest | None:
+def parse_proxy_request(head: bytes) -> ProxyRequest | None:
     """None: it is no request for a proxy."""
     line, _, rest = head.partition(b"\r\n")
     words = line.decode("latin-1").split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
         return None
     method, target, version = words
-    caller = _caller(rest)
+    caller = _caller_name(rest)
     if method == "CONNECT":
         place = _host_and_port(target, None)
         return ProxyRequest(*place, b"", is_tunnel=True, caller=caller) if place else None
@@ -174,13 +176,13 @@ def wanted_by(head: bytes) -> ProxyRequest | None:
     place = _host_and_port(authority.rpartition("@")[2], 80)
     if place is None:
         return None
-    kept = [line for line in rest.split(b"\r\n") if not _is_for_the_proxy(line)]
+    kept = [line for line in rest.split(b"\r\n") if not _is_proxy_header(line)]
     first = f"{method} {slash or '/'}{path} {version}".encode("latin-1")
     first = b"\r\n".join([first, b"Connection: close", *kept])
     return ProxyRequest(*place, first, is_tunnel=False, caller=caller)
 
 
-def _caller(headers: bytes) -> str:
+def _caller_name(headers: bytes) -> str:
     for line in headers.split(b"\r\n"):
         name, _, value = line.partition(b":")
         if name.strip().lower() == b"proxy-authorization":
@@ -196,7 +198,7 @@ def _caller(headers: bytes) -> str:
     return ""
 
 
-def _is_for_the_proxy(line: bytes) -> bool:
+def _is_proxy_header(line: bytes) -> bool:
     return line.split(b":")[0].strip().lower() in (b"proxy-connection", b"proxy-authorization", b"connection")
 
 
@@ -218,19 +220,19 @@ def _host_and_port(text: str, usual: int | None) -> tuple[str, int] | None:
     return (host, number) if 0 < number < 65_536 else None
 
 
-def forbidden(address: str, is_own: Callable[[str], bool]) -> str:
+def forbidden_reason(address: str, is_own: Callable[[str], bool]) -> str:
     """Why no name may lead there; empty if it may."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return "which is no address"
     if isinstance(found, ipaddress.IPv6Address):
-        inner = found.ipv4_mapped or (found.sixtofour if found in _TRANSLATED[1] else None)
-        if inner is None and found in _TRANSLATED[0]:
+        inner = found.ipv4_mapped or (found.sixtofour if found in _TRANSLATED_NETWORKS[1] else None)
+        if inner is None and found in _TRANSLATED_NETWORKS[0]:
             inner = ipaddress.IPv4Address(int(found) & 0xFFFF_FFFF)
         if inner is not None:
-            return forbidden(str(inner), is_own)
-    if str(found) in _METADATA:
+            return forbidden_reason(str(inner), is_own)
+    if str(found) in _METADATA_ADDRESSES:
         return "which tells about the machine and its rights (metadata)"
     if found.is_loopback or found.is_unspecified:
         return "which is this machine"
@@ -241,14 +243,14 @@ def forbidden(address: str, is_own: Callable[[str], bool]) -> str:
     return "which is this machine" if is_own(str(found)) else ""
 
 
-async def _resolved(host: str, port: int) -> list[str]:
+async def _resolve(host: str, port: int) -> list[str]:
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(one[4][0]) for one in found))
 
 
-async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _copy_stream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     try:
-        while piece := await reader.read(_PIECE):
+        while piece := await reader.read(_CHUNK):
             writer.write(piece)
             await writer.drain()
     finally:

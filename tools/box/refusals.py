@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from tools.box.policy import Box, covering, is_below
+from tools.box.policy import Box, covering_place, is_below
 from tools.box.requests import BoxRequest
 from tools.patterns import late
 
@@ -20,7 +20,7 @@ def _any_of(*words: str) -> "re.Pattern[str]":
     return late(r"(?<![a-z])(?:" + "|".join(map(re.escape, words)) + ")")
 
 
-_WRITING: Final = _any_of(
+_WRITE_ERRORS: Final = _any_of(
     "read-only file system",
     "erofs",
     "permission denied",
@@ -29,7 +29,7 @@ _WRITING: Final = _any_of(
     "eperm",
     "device or resource busy",
 )
-_READING: Final = _any_of(
+_READ_ERRORS: Final = _any_of(
     "no such file",
     "permission denied",
     "not a directory",
@@ -37,7 +37,7 @@ _READING: Final = _any_of(
     "invalid format",
     "load key",
 )
-_NETWORK: Final = _any_of(
+_NETWORK_ERRORS: Final = _any_of(
     "network is unreachable",
     "enetunreach",
     "could not resolve host",
@@ -56,9 +56,11 @@ _NETWORK: Final = _any_of(
     "tunneling socket could not be established",
     "bayou: the sandbox does not let",
 )
-_LOCAL: Final = _any_of("econnrefused", "connection refused", "could not connect", "can't connect")
-_RIGHTS: Final = _any_of("no new privileges", "sudo: effective uid", "setuid", "must be setuid")
-_DAEMON: Final = _any_of(
+_LOCAL_CONNECTION_ERRORS: Final = _any_of(
+    "econnrefused", "connection refused", "could not connect", "can't connect"
+)
+_PRIVILEGE_ERRORS: Final = _any_of("no new privileges", "sudo: effective uid", "setuid", "must be setuid")
+_DAEMON_ERRORS: Final = _any_of(
     "cannot connect to the docker daemon",
     "docker.sock",
     "docker daemon running",
@@ -67,24 +69,24 @@ _DAEMON: Final = _any_of(
 _PATH: Final = late(
     r"""['"‘’“”`](?P<quoted>[^'"‘’“”`\n]{1,400})['"‘’“”`]|(?P<plain>(?:~|\.{0,2})/?[\w.@+~/-]*[\w@+~-])"""
 )
-_SPEAKER: Final = late(r"^\S+: (?:line )?\d+: ")
+_SHELL_PREFIX: Final = late(r"^\S+: (?:line )?\d+: ")
 """The shell, which says its own path before what it was refused."""
-_LINKED: Final = (
+_LINK_ERRORS: Final = (
     "for a further name of it elsewhere (a hard link) would change too; `edit` and `write` make a copy first"
 )
-_MOST: Final = 4
-_LONGEST_LINE: Final = 2_000
+_MAX_REFUSALS: Final = 4
+_MAX_LINE: Final = 2_000
 
-Kind = Literal["write", "read", "network", "rights", "daemon"]
+RefusalKind = Literal["write", "read", "network", "rights", "daemon"]
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    kind: Kind
+    kind: RefusalKind
     place: str = ""
     """Absolute, and the nearest that makes sense to be allowed."""
 
 
-def refusals(
+def find_refusals(
     output: str,
     box: Box,
     *,
@@ -95,55 +97,53 @@ def refusals(
     """`real_path`: without links. The same place is told once, and a few are enough."""
     found: dict[Refusal, None] = {}
     for whole in output.splitlines():
-        if len(found) >= _MOST:
+        if len(found) >= _MAX_REFUSALS:
             break
-        line = _SPEAKER.sub("", whole)
-        low = line[:_LONGEST_LINE].casefold()
-        if _WRITING.search(low):
-            for place in _refused_places(
-                line, box, cwd, real_path, box.may_write_in_place, _is_worth_writing
-            ):
+        line = _SHELL_PREFIX.sub("", whole)
+        low = line[:_MAX_LINE].casefold()
+        if _WRITE_ERRORS.search(low):
+            for place in _refused_places(line, box, cwd, real_path, box.may_write_in_place, _is_allowable):
                 found.setdefault(Refusal("write", place))
-        if _READING.search(low):
+        if _READ_ERRORS.search(low):
             for place in _refused_places(line, box, cwd, real_path, box.may_read, lambda path: True):
                 found.setdefault(Refusal("read", place))
-        if has_failed and _DAEMON.search(low):
+        if has_failed and _DAEMON_ERRORS.search(low):
             found.setdefault(Refusal("daemon"))
         elif has_failed and _is_network(low, box):
             found.setdefault(Refusal("network"))
-        if has_failed and _RIGHTS.search(low):
+        if has_failed and _PRIVILEGE_ERRORS.search(low):
             found.setdefault(Refusal("rights"))
-    return tuple(found)[:_MOST]
+    return tuple(found)[:_MAX_REFUSALS]
 
 
-def hidden_secrets(text: str, box: Box) -> tuple[Refusal, ...]:
+def hidden_files_named(text: str, box: Box) -> tuple[Refusal, ...]:
     """Files of the workspace that the text names and that are hidden: a program finds them empty, and says nothing."""
     places = [path for path in box.hidden_files if box.searched and is_below(path, box.searched)]
     names = {path: re.escape(path.rpartition("/")[2]) for path in places}
     return tuple(
         Refusal("read", path) for path in places if re.search(rf"(?<![\w.-]){names[path]}(?![\w.-])", text)
-    )[:_MOST]
+    )[:_MAX_REFUSALS]
 
 
-def named_links(text: str, output: str, box: Box) -> tuple[Refusal, ...]:
+def linked_files_named(text: str, output: str, box: Box) -> tuple[Refusal, ...]:
     """Files that the text names and that have further names elsewhere, where something was refused that has no place: a
     program that puts a new file in the place of an old one names the new one.
     """
-    if not box.linked or _WRITING.search(output.casefold()) is None:
+    if not box.linked or _WRITE_ERRORS.search(output.casefold()) is None:
         return ()
     names = {path: re.escape(path.rpartition("/")[2]) for path in box.linked}
     return tuple(
         Refusal("write", path)
         for path in box.linked
         if re.search(rf"(?<![\w.-]){names[path]}(?![\w.-])", text)
-    )[:_MOST]
+    )[:_MAX_REFUSALS]
 
 
 def _is_network(line: str, box: Box) -> bool:
     if box.network == "open":
         return False
-    is_local = box.network == "off" and _LOCAL.search(line)
-    return bool(is_local or _NETWORK.search(line))
+    is_local = box.network == "off" and _LOCAL_CONNECTION_ERRORS.search(line)
+    return bool(is_local or _NETWORK_ERRORS.search(line))
 
 
 def _refused_places(
@@ -155,7 +155,7 @@ def _refused_places(
     is_worth: Callable[[str], bool],
 ) -> list[str]:
     found: list[str] = []
-    for match in _PATH.finditer(line[:_LONGEST_LINE]):
+    for match in _PATH.finditer(line[:_MAX_LINE]):
         said = match["quoted"] or match["plain"]
         if "/" not in said and not match["quoted"]:
             continue
@@ -165,20 +165,20 @@ def _refused_places(
     return found
 
 
-def _is_worth_writing(path: str) -> bool:
+def _is_allowable(path: str) -> bool:
     """Not what nobody may write anyway."""
     return path != "/" and not path.startswith(("/dev/", "/proc/", "/sys/"))
 
 
-def told(found: tuple[Refusal, ...], box: Box, home: str, exists: Callable[[str], bool]) -> str:
+def refusal_note(found: tuple[Refusal, ...], box: Box, home: str, exists: Callable[[str], bool]) -> str:
     """In one line, for the model and the person, with what to ask for; empty if nothing was refused."""
     if not found:
         return ""
     said: list[str] = []
     for one in found:
-        place = shown(one.place, home)
-        if one.kind == "write" and covering(one.place, box.linked) is not None:
-            said.append(f"writing {place} was refused, {_LINKED}")
+        place = home_relative(one.place, home)
+        if one.kind == "write" and covering_place(one.place, box.linked) is not None:
+            said.append(f"writing {place} was refused, {_LINK_ERRORS}")
             continue
         said.append(
             {
@@ -204,24 +204,24 @@ def told(found: tuple[Refusal, ...], box: Box, home: str, exists: Callable[[str]
 
 def request_for(one: Refusal, box: Box, home: str, exists: Callable[[str], bool]) -> BoxRequest | None:
     """The narrowest leave after which it would not be refused; None if only the way outside is left."""
-    linked = covering(one.place, box.linked) if one.kind == "write" else None
+    linked = covering_place(one.place, box.linked) if one.kind == "write" else None
     if linked is not None:
-        return BoxRequest("write", shown(linked, home))
+        return BoxRequest("write", home_relative(linked, home))
     if one.kind == "write":
         place = one.place if box.kind == "read" else place_to_allow(one.place, home, exists)
-        return BoxRequest("write", shown(place, home)) if place is not None else None
+        return BoxRequest("write", home_relative(place, home)) if place is not None else None
     if one.kind == "read":
-        return BoxRequest("read", shown(covering(one.place, box.hidden) or one.place, home))
+        return BoxRequest("read", home_relative(covering_place(one.place, box.hidden) or one.place, home))
     if one.kind == "network":
         return BoxRequest("reach", one.place) if one.place else None
     if one.kind == "daemon":
         names = ("docker.sock", "podman.sock")
         socket = next((path for path in box.hidden_files if path.endswith(names)), None)
-        return BoxRequest("use", shown(socket, home)) if socket is not None else None
+        return BoxRequest("use", home_relative(socket, home)) if socket is not None else None
     return None
 
 
-def shown(path: str, home: str) -> str:
+def home_relative(path: str, home: str) -> str:
     return "~" + path[len(home) :] if path == home or path.startswith(home + "/") else path
 
 

@@ -8,7 +8,7 @@ from tools.patterns import late
 
 RequestVerb = Literal["write", "read", "use", "reach"]
 REQUEST_FORMS: Final = '"write ~/notes", "read ~/x", "use /run/a.sock" or "reach example.org:443"'
-_DOING: Final[dict[RequestVerb, str]] = {
+_VERB_PHRASES: Final[dict[RequestVerb, str]] = {
     "write": "writing",
     "read": "reading",
     "use": "using",
@@ -30,14 +30,14 @@ class BoxRequest(msgspec.Struct, frozen=True):
     @property
     def words(self) -> str:
         """For the person who is asked."""
-        return f"allow {_DOING[self.verb]} {self.place}"
+        return f"allow {_VERB_PHRASES[self.verb]} {self.place}"
 
 
 def parse_request(text: str) -> BoxRequest | None:
     """None if it has none of the forms."""
     word, _, place = text.strip().partition(" ")
     place = place.strip()
-    verb: RequestVerb | None = next((one for one in _DOING if one == word), None)
+    verb: RequestVerb | None = next((one for one in _VERB_PHRASES if one == word), None)
     if verb is None or not place or "\n" in place or "\0" in place:
         return None
     if verb != "reach":

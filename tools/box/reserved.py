@@ -10,9 +10,9 @@ import os
 from collections.abc import Iterable
 from typing import Final
 
-from tools.box.git_places import RESERVED
+from tools.box.git_places import RESERVED_CONTENT
 
-_LONGEST: Final = 16
+_MAX_CONTENT: Final = 16
 
 
 class ReservedNames:
@@ -24,12 +24,12 @@ class ReservedNames:
     def hold(self, paths: Iterable[str]) -> None:
         """Those that can be made."""
         for path in paths:
-            self._hold(path)
+            self._hold_name(path)
 
-    def _hold(self, path: str) -> None:
+    def _hold_name(self, path: str) -> None:
         for _ in range(3):
             known = self._held.get(path)
-            if known is not None and _is_at(known, path):
+            if known is not None and _is_same_file(known, path):
                 return
             if known is not None:
                 os.close(self._held.pop(path))
@@ -45,13 +45,15 @@ class ReservedNames:
                 pass  # Someone has it to themselves: it stays when this session ends.
             self._held[path] = opened
             if os.fstat(opened).st_size == 0:
-                os.write(opened, _content(path))
+                os.write(opened, _reserved_content(path))
 
     def close(self) -> None:
         for path, opened in self._held.items():
             try:
                 fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if _is_at(opened, path) and os.pread(opened, _LONGEST, 0) == _content(path):
+                if _is_same_file(opened, path) and os.pread(opened, _MAX_CONTENT, 0) == _reserved_content(
+                    path
+                ):
                     os.unlink(path)  # noqa: PTH108  (a text)
             except OSError:
                 pass  # Another session holds it still, or it is gone.
@@ -59,12 +61,12 @@ class ReservedNames:
         self._held.clear()
 
 
-def _content(path: str) -> bytes:
-    said = RESERVED[path.rpartition("/")[2]]
+def _reserved_content(path: str) -> bytes:
+    said = RESERVED_CONTENT[path.rpartition("/")[2]]
     return f"{said}\n".encode() if said else b""
 
 
-def _is_at(opened: int, path: str) -> bool:
+def _is_same_file(opened: int, path: str) -> bool:
     try:
         return os.path.samestat(os.fstat(opened), os.lstat(path))
     except OSError:

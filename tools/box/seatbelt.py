@@ -12,22 +12,22 @@ PROGRAM: Final = "/usr/bin/sandbox-exec"
 _DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/tty", "/dev/ptmx", "/dev/dtracehelper", "/dev/urandom")
 
 
-def profile(box: Box) -> str:
+def seatbelt_profile(box: Box) -> str:
     lines = [
         "(version 1)",
         "(allow default)",
         "(deny file-write*)",
         _rule(
             "allow file-write*",
-            [*_places(box.writable), *(f"(literal {_quoted(path)})" for path in _DEVICES)],
+            [*_path_filters(box.writable), *(f"(literal {_quoted(path)})" for path in _DEVICES)],
         ),
         '(allow file-write* (regex #"^/dev/(ttys|fd/)"))',
-        *_each("deny file-write*", _places((*box.guarded, *box.linked))),
-        *_each("deny file-write-unlink", [f"(literal {_quoted(path)})" for path in box.pinned]),
-        *_each("deny file-read-data", _places(box.hidden)),
-        *_each("deny file-write*", _places(box.hidden)),
-        *_each("allow file-read-data", _places(box.shown)),
-        *_sockets(box),
+        *_rule_per_place("deny file-write*", _path_filters((*box.guarded, *box.linked))),
+        *_rule_per_place("deny file-write-unlink", [f"(literal {_quoted(path)})" for path in box.pinned]),
+        *_rule_per_place("deny file-read-data", _path_filters(box.hidden)),
+        *_rule_per_place("deny file-write*", _path_filters(box.hidden)),
+        *_rule_per_place("allow file-read-data", _path_filters(box.shown)),
+        *_socket_rules(box),
         "(deny signal)",
         "(allow signal (target same-sandbox))",
         "(deny appleevent-send)",
@@ -39,22 +39,22 @@ def profile(box: Box) -> str:
             "(allow network* (local unix-socket))",
             "(allow network* (remote unix-socket))",
         ]
-        lines += _sockets(box)
+        lines += _socket_rules(box)
     if box.network == "own":
         lines += ['(allow network* (local ip "localhost:*"))', '(allow network* (remote ip "localhost:*"))']
     return "\n".join(lines)
 
 
 def command_line(box: Box, words: Iterable[str]) -> tuple[str, ...]:
-    return (PROGRAM, "-p", profile(box), *words)
+    return (PROGRAM, "-p", seatbelt_profile(box), *words)
 
 
-def _sockets(box: Box) -> list[str]:
+def _socket_rules(box: Box) -> list[str]:
     paths = (f"(remote unix-socket (path-literal {_quoted(path)}))" for path in box.hidden_files)
-    return _each("deny network-outbound", list(paths))
+    return _rule_per_place("deny network-outbound", list(paths))
 
 
-def _places(paths: Iterable[str]) -> list[str]:
+def _path_filters(paths: Iterable[str]) -> list[str]:
     return [f"(subpath {_quoted(path)})" for path in paths]
 
 
@@ -62,7 +62,7 @@ def _rule(verb: str, places: Iterable[str]) -> str:
     return f"({verb} {' '.join(places)})"
 
 
-def _each(verb: str, places: list[str]) -> list[str]:
+def _rule_per_place(verb: str, places: list[str]) -> list[str]:
     return [_rule(verb, places)] if places else []
 
 

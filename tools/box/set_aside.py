@@ -12,11 +12,11 @@ from pathlib import Path
 
 import msgspec
 
-from tools.box.git_copies import GitCopies, PutBack
-from tools.box.nested import Nested, NestedFiles
-from tools.box.planted import Seen, changed, links_in_git, look
-from tools.box.policy import Box, covering
-from tools.protected.later import VCS
+from tools.box.git_copies import GitCopies, RestoredFiles
+from tools.box.nested import NestedPathFinder, NestedPaths
+from tools.box.planted import Snapshot, changed_paths, links_in_git, take_snapshot
+from tools.box.policy import Box, covering_place
+from tools.protected.later import VCS_FOLDERS
 
 
 class SetAside(msgspec.Struct, frozen=True):
@@ -26,11 +26,11 @@ class SetAside(msgspec.Struct, frozen=True):
     """Where it is now."""
 
 
-class BoxSeen(msgspec.Struct, frozen=True):
+class BoxSnapshot(msgspec.Struct, frozen=True):
     """What a box cannot protect, at one moment."""
 
-    files: Seen = {}
-    later: frozenset[str] = frozenset()
+    files: Snapshot = {}
+    autorun_files: frozenset[str] = frozenset()
     """Those of them that run later."""
     limits: tuple[str, ...] = ()
     """Where the look stopped."""
@@ -43,66 +43,74 @@ class BoxChanges(msgspec.Struct, frozen=True, kw_only=True):
     """Files that run later, made or changed by it, which stay."""
     set_aside: tuple[SetAside, ...] = ()
     """Those that were moved out of the workspace."""
-    put_back: tuple[PutBack, ...] = ()
+    put_back: tuple[RestoredFiles, ...] = ()
     """What of git it had destroyed."""
     limits: tuple[str, ...] = ()
     """Where the look stopped, so that more may have been made; each is said once."""
 
 
-def compared(box: Box | None) -> Box | None:
+def current_box(box: Box | None) -> Box | None:
     """For a process that lasts, `box` as one would be made now: places that would be guarded now are compared, for what
     came after its beginning is not held."""
     if box is None:
         return None
     objects = tuple(f"{folder}/objects" for folder in box.repositories)
-    places = tuple(path for path in box.guarded if covering(path, objects) is None)
+    places = tuple(path for path in box.guarded if covering_place(path, objects) is None)
     return msgspec.structs.replace(box, watched=(*box.watched, *places), guarded=())
 
 
-def look_before(box: Box | None, nested: NestedFiles, copies: GitCopies) -> BoxSeen:
-    """Before a command; each is followed by one `look_behind`. For a thread."""
+def snapshot_before(box: Box | None, nested: NestedPathFinder, copies: GitCopies) -> BoxSnapshot:
+    """Before a command; each is followed by one `changes_after`. For a thread."""
     if box is not None and box.repositories:
         copies.take(box.repositories)
-    return _look(box, nested)
+    return _take_snapshot(box, nested)
 
 
-def _look(box: Box | None, nested: NestedFiles) -> BoxSeen:
+def _take_snapshot(box: Box | None, nested: NestedPathFinder) -> BoxSnapshot:
     """Looks through the folder below the box once, for both."""
     if box is None:
-        return BoxSeen()
-    below = nested.find(box.searched) if box.searched else Nested()
-    return BoxSeen(look(box, below), _later_files(box, below), below.limits)
+        return BoxSnapshot()
+    below = nested.find(box.searched) if box.searched else NestedPaths()
+    return BoxSnapshot(take_snapshot(box, below), _autorun_files(box, below), below.limits)
 
 
-def look_behind(
-    before: BoxSeen, box: Box | None, nested: NestedFiles, copies: GitCopies, folder: Callable[[], Path]
+def changes_after(
+    before: BoxSnapshot,
+    box: Box | None,
+    nested: NestedPathFinder,
+    copies: GitCopies,
+    folder: Callable[[], Path],
 ) -> BoxChanges:
     """`folder`: below it is kept what is moved. For a thread."""
     restored = copies.put_back(box.repositories) if box is not None and box.repositories else ()
-    changes, _ = look_meanwhile(before, box, nested, folder)
+    changes, _ = changes_so_far(before, box, nested, folder)
     return msgspec.structs.replace(changes, put_back=restored)
 
 
-def look_meanwhile(
-    before: BoxSeen, box: Box | None, nested: NestedFiles, folder: Callable[[], Path]
-) -> tuple[BoxChanges, BoxSeen]:
+def changes_so_far(
+    before: BoxSnapshot, box: Box | None, nested: NestedPathFinder, folder: Callable[[], Path]
+) -> tuple[BoxChanges, BoxSnapshot]:
     """While it goes on: what it did, and what there is now. For a thread."""
-    after = _look(box, nested)
-    new = after.later - before.later
+    after = _take_snapshot(box, nested)
+    new = after.autorun_files - before.autorun_files
     moved = set_aside(new, folder()) if new else ()
     places = tuple(one.path for one in moved)
-    planted = tuple(path for path in changed(before.files, after.files) if covering(path, places) is None)
+    planted = tuple(
+        path for path in changed_paths(before.files, after.files) if covering_place(path, places) is None
+    )
     if moved:
-        after = _look(box, nested)
-    limits = nested.untold(after.limits) if box is not None and box.searched else ()
+        after = _take_snapshot(box, nested)
+    limits = nested.new_limits(after.limits) if box is not None and box.searched else ()
     return BoxChanges(planted=planted, set_aside=moved, limits=limits), after
 
 
-def _later_files(box: Box, below: Nested) -> frozenset[str]:
+def _autorun_files(box: Box, below: NestedPaths) -> frozenset[str]:
     """Files that run later which are there, in the places where a command of this box can make them."""
     places = [*filter(os.path.lexists, box.watched), *below.later]
     later = frozenset(
-        path for path in places if not VCS.intersection(path.split("/")) and not _is_allowed(path, box)
+        path
+        for path in places
+        if not VCS_FOLDERS.intersection(path.split("/")) and not _is_allowed(path, box)
     )
     return later | links_in_git(box.repositories)
 
@@ -111,7 +119,7 @@ def set_aside(paths: frozenset[str], folder: Path) -> tuple[SetAside, ...]:
     """Moves these below that folder. What cannot be moved stays where it is."""
     moved: list[SetAside] = []
     for path in _outermost(paths):
-        kept = _free_name(folder, path)
+        kept = _unused_path(folder, path)
         try:
             kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             shutil.move(path, kept)
@@ -122,14 +130,14 @@ def set_aside(paths: frozenset[str], folder: Path) -> tuple[SetAside, ...]:
 
 
 def _is_allowed(path: str, box: Box) -> bool:
-    return covering(path, box.allowed) is not None
+    return covering_place(path, box.allowed) is not None
 
 
 def _outermost(paths: frozenset[str]) -> Sequence[str]:
-    return [path for path in sorted(paths) if covering(os.path.dirname(path), paths) is None]  # noqa: PTH120
+    return [path for path in sorted(paths) if covering_place(os.path.dirname(path), paths) is None]  # noqa: PTH120
 
 
-def _free_name(folder: Path, path: str) -> Path:
+def _unused_path(folder: Path, path: str) -> Path:
     name, number = Path(path).name, 1
     while os.path.lexists(kept := folder / str(number) / name):
         number += 1

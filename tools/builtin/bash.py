@@ -16,32 +16,32 @@ from tools.box.requests import REQUEST_FORMS, parse_request
 from tools.edits.call import EditArguments, run_edit
 from tools.edits.named import patch_in_command
 from tools.effects import Effects, Program
-from tools.files.paths import absolute
+from tools.files.paths import absolute_path
 from tools.limits import format_size
 from tools.operations import FileOperations
 from tools.patterns import late
 from tools.results import Json, TextPart, ToolResult, text_result
 from tools.running.box_notes import box_details, box_notes, job_notes
-from tools.running.card import command_card, so_far
+from tools.running.card import command_card, progress_result
 from tools.running.commands import CommandOutcome, RunningCommand, start_command
 from tools.running.interceptor import better_tool
-from tools.running.pace import Pace
+from tools.running.pace import PollInterval
 from tools.running.pty.pty_host import PtyHost
 from tools.running.rolling import OutputSnapshot
 from tools.running.shell import SpawnPlan, check_names, child_environment, split_leading_cd
-from tools.running.withheld import missed, told, withheld
+from tools.running.withheld import missing_note, missing_variables, withheld_names
 from tools.schema import UNDECLARED, schema_of
-from tools.spellings import speller
-from tools.text import on_screen, visible
+from tools.spellings import alias_resolver
+from tools.text import escape_controls, final_output
 from tools.workspace import Workspace, workspace_of
 
 _MIN_TIMEOUT: Final = 1
 _MAX_TIMEOUT: Final = 3600
-_SAID_SO_FAR: Final = 2_000
+_BACKGROUND_TAIL_BYTES: Final = 2_000
 """Bytes of its end that are told of a command that goes on in the background."""
 _WORD: Final = late(r"""(?P<into>>>?\s*)?(?:"([^"\n]{1,500})"|'([^'\n]{1,500})'|([^\s"'`;|&()<>=]{1,500}))""")
-_MOST_WORDS: Final = 500
-_MOST_OF_A_BEGINNING: Final = 1 << 20
+_MAX_WORDS: Final = 500
+_MAX_HEAD_BYTES: Final = 1 << 20
 
 
 class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,9 +87,9 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
         patch, shell = self.patch(), workspace_of(context).shell()
         if patch is not None and not shell.is_persistent:
             return EditArguments(input=patch).effects(context)
-        stands_in = absolute(self.cwd, context.cwd) if self.cwd else str(context.cwd)
+        stands_in = absolute_path(self.cwd, context.cwd) if self.cwd else str(context.cwd)
         folder = workspace_of(context).files.real_path(stands_in)
-        written, named = _written_and_named(self.command, Path(folder))
+        written, named = _path_words(self.command, Path(folder))
         lasts = shell.is_persistent and not (self.background or self.pty)
         return Effects(
             runs=Program(
@@ -112,13 +112,13 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
         return patch_in_command(msgspec.to_builtins(self))
 
 
-class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+class _CommandRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What was asked for, as far as the wording of the result needs it."""
 
     command: str
     timeout: float | None
     notices: tuple[str, ...]
-    is_usual: bool
+    uses_default_timeout: bool
     """The time limit is the setting's."""
     hidden: frozenset[str]
     """Variables that the command does not get."""
@@ -142,7 +142,7 @@ def bash_tool(*, has_terminals: bool = True) -> Tool:
         arguments=BashArguments,
         effects=BashArguments.effects,
         may_only_read=True,
-        prepare=_prepare,
+        prepare=_prepare_arguments,
         run=_run,
         show=command_card,
         snippet="Run shell commands (builds, tests, git, anything without a tool of its own)",
@@ -152,7 +152,7 @@ def bash_tool(*, has_terminals: bool = True) -> Tool:
     )
 
 
-_spelled = speller(
+_resolve_aliases = alias_resolver(
     BashArguments,
     dict.fromkeys(("cmd", "script", "code"), "command"),
     dict.fromkeys(("workdir", "working_directory", "directory", "dir", "dir_path", "work_dir"), "cwd"),
@@ -167,9 +167,9 @@ _spelled = speller(
 )
 
 
-def _prepare(raw: dict[str, Any]) -> dict[str, Any]:
+def _prepare_arguments(raw: dict[str, Any]) -> dict[str, Any]:
     """Also commands as lists of words, and limits in thousandths where their name says so."""
-    out = _spelled(raw)
+    out = _resolve_aliases(raw)
     command: Json = out.get("command")
     if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
         out["command"] = shlex.join([str(word) for word in command])
@@ -188,7 +188,9 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
         raise ToolError("The command holds a null byte, which no shell can get.")
     unclear = [text for text in arguments.allow or () if parse_request(text) is None]
     if unclear:
-        raise ToolError(f"allow has forms such as {REQUEST_FORMS}; this is none: {visible(unclear[0])}")
+        raise ToolError(
+            f"allow has forms such as {REQUEST_FORMS}; this is none: {escape_controls(unclear[0])}"
+        )
     patch = arguments.patch()
     if patch is not None and not workspace.shell().is_persistent:
         return await run_edit(EditArguments(input=patch), context)
@@ -201,16 +203,16 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
     check_names(arguments.env or {})
     if arguments.cwd and workspace.shell().is_persistent and not (arguments.background or arguments.pty):
         raise ToolError("This shell lasts from command to command: go elsewhere with cd, not with cwd.")
-    stands_in = Path(absolute(arguments.cwd, context.cwd)) if arguments.cwd else context.cwd
+    stands_in = Path(absolute_path(arguments.cwd, context.cwd)) if arguments.cwd else context.cwd
     if workspace.shell().is_intercepting:
         _, rest = split_leading_cd(arguments.command)
-        rules = workspace.shell().intercepted
+        rules = workspace.shell().intercept_rules
         refusal = better_tool(arguments.command, rest, workspace.active_tools(), rules)
         if refusal:
             raise ToolError(refusal)
     extra = dict(arguments.env or {})
     terminal, without = _terminal(workspace) if arguments.pty else (None, "")
-    asked = _asked(arguments, workspace, has_terminal=terminal is not None, notice=without)
+    asked = _command_request(arguments, workspace, has_terminal=terminal is not None, notice=without)
     plan = SpawnPlan(
         command=arguments.command,
         cwd=str(stands_in),
@@ -231,7 +233,7 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
                 timeout=asked.timeout,
                 call_id=context.call_id,
             )
-        return _result(outcome, asked)
+        return _command_result(outcome, asked)
     await asyncio.to_thread(_check_folder, workspace.files, plan.cwd)
     running = await start_command(
         workspace,
@@ -243,8 +245,8 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
     )
     finishing = asyncio.ensure_future(running.finish(asked.timeout))
     if arguments.background:
-        return _hand_over(asked, context, running, finishing)
-    return await _wait(asked, context, workspace, running, finishing)
+        return _move_to_background(asked, context, running, finishing)
+    return await _wait_for_end(asked, context, workspace, running, finishing)
 
 
 def _terminal(workspace: Workspace) -> tuple[PtyHost | None, str]:
@@ -256,26 +258,28 @@ def _terminal(workspace: Workspace) -> tuple[PtyHost | None, str]:
     return workspace.pty_host, ""
 
 
-def _asked(arguments: BashArguments, workspace: Workspace, *, has_terminal: bool, notice: str) -> _Asked:
+def _command_request(
+    arguments: BashArguments, workspace: Workspace, *, has_terminal: bool, notice: str
+) -> _CommandRequest:
     settings = workspace.shell()
     is_usual = arguments.timeout is None and not (arguments.background or has_terminal)
-    timeout, notices = _clamped(settings.default_timeout if is_usual else arguments.timeout)
+    timeout, notices = _clamped_timeout(settings.default_timeout if is_usual else arguments.timeout)
     if notice:
         notices = (*notices, notice)
-    hidden = withheld(os.environ, settings.passed_names) - {*(arguments.env or {})}
-    return _Asked(
+    hidden = withheld_names(os.environ, settings.passed_names) - {*(arguments.env or {})}
+    return _CommandRequest(
         command=arguments.command,
         timeout=timeout,
         notices=notices,
-        is_usual=is_usual,
+        uses_default_timeout=is_usual,
         hidden=hidden,
         head=arguments.head,
         tail=arguments.tail,
     )
 
 
-async def _wait(
-    asked: _Asked,
+async def _wait_for_end(
+    asked: _CommandRequest,
     context: ToolContext,
     workspace: Workspace,
     running: RunningCommand,
@@ -283,26 +287,26 @@ async def _wait(
 ) -> ToolResult:
     """Shows output as it comes, until the end or until the command goes to the background."""
     threshold = workspace.shell().background_after_seconds
-    shown, pace = 0, Pace()
+    shown, pace = 0, PollInterval()
     try:
         while True:
             done, _ = await asyncio.wait({finishing}, timeout=pace.seconds)
             if done:
-                return _result(finishing.result(), asked)
+                return _command_result(finishing.result(), asked)
             is_late = threshold is not None and running.seconds >= threshold and not context.is_waited_for()
             if context.jobs is not None and (is_late or context.background_requested()):
-                return _hand_over(asked, context, running, finishing, is_unasked=is_late)
-            pace.saw(has_news := running.output.arrived != shown)
+                return _move_to_background(asked, context, running, finishing, is_unasked=is_late)
+            pace.update(has_news := running.output.arrived != shown)
             if has_news:
                 shown = running.output.arrived
-                context.progress(so_far(running.output))
+                context.progress(progress_result(running.output))
     except asyncio.CancelledError:
         # Aborted: what was printed until then is worth more than the bare fact.
-        return _result(await running.abort(finishing), asked)
+        return _command_result(await running.abort(finishing), asked)
 
 
-def _hand_over(
-    asked: _Asked,
+def _move_to_background(
+    asked: _CommandRequest,
     context: ToolContext,
     running: RunningCommand,
     finishing: "asyncio.Task[CommandOutcome]",
@@ -312,8 +316,8 @@ def _hand_over(
     """Gives the running command to the job table; the call itself is over. `is_unasked`: only because it takes long."""
     assert context.jobs is not None
     running.let_go()
-    if asked.is_usual:
-        running.lift_limit()
+    if asked.uses_default_timeout:
+        running.remove_timeout()
     title = asked.command.strip().split("\n", 1)[0][:120]
 
     async def work() -> ToolResult:
@@ -321,7 +325,7 @@ def _hand_over(
             outcome = await asyncio.shield(finishing)
         except asyncio.CancelledError:
             outcome = await running.abort(finishing)
-        return _result(outcome, asked)
+        return _command_result(outcome, asked)
 
     job = context.jobs.adopt(
         call_id=context.call_id,
@@ -332,12 +336,12 @@ def _hand_over(
         look=functools.partial(job_notes, running, title),
     )
     text = (
-        f"Background job {job} started: {visible(title)}\n"
+        f"Background job {job} started: {escape_controls(title)}\n"
         "Its result arrives by itself when it ends; go on with other work."
     )
     if is_unasked:
         text += f"\nIt goes on there because it has run for {elapsed(running.seconds)} already; do not start it again."
-    if said := running.output.preview(_SAID_SO_FAR).strip("\n"):
+    if said := running.output.preview(_BACKGROUND_TAIL_BYTES).strip("\n"):
         text += f"\nWhat it has said so far:\n{said}"
     if context.jobs.is_waited_for:
         text += (
@@ -351,12 +355,12 @@ def _check_folder(files: FileOperations, cwd: str) -> None:
     try:
         kind = files.stat(cwd).kind
     except OSError:
-        raise ToolError(f"Working directory does not exist: {visible(cwd)}") from None
+        raise ToolError(f"Working directory does not exist: {escape_controls(cwd)}") from None
     if kind != "directory":
-        raise ToolError(f"Working directory is not a directory: {visible(cwd)}")
+        raise ToolError(f"Working directory is not a directory: {escape_controls(cwd)}")
 
 
-def _clamped(timeout: float | None) -> tuple[float | None, tuple[str, ...]]:
+def _clamped_timeout(timeout: float | None) -> tuple[float | None, tuple[str, ...]]:
     if not timeout:
         return None, ()  # A model that says 0 wants no limit; one second would be the opposite.
     kept = min(max(timeout, _MIN_TIMEOUT), _MAX_TIMEOUT)
@@ -368,35 +372,35 @@ def _clamped(timeout: float | None) -> tuple[float | None, tuple[str, ...]]:
     return kept, (notice,)
 
 
-def _result(outcome: CommandOutcome, asked: _Asked) -> ToolResult:
+def _command_result(outcome: CommandOutcome, asked: _CommandRequest) -> ToolResult:
     whole = outcome.output.text.rstrip("\n")
     lines = [*asked.notices]
-    text, cut = _portion(outcome.output, head=asked.head, tail=asked.tail) or (
+    text, cut = _selected_lines(outcome.output, head=asked.head, tail=asked.tail) or (
         whole,
-        cut_notice(outcome.output),
+        truncation_notice(outcome.output),
     )
     text = text or "(no output)"
     if cut:
         lines.insert(0, cut)
     if outcome.has_survivors:
         lines.append("Processes started by this command still run; they end with the session.")
-    if outcome.ended_rest:
+    if outcome.killed_survivors:
         lines.append(
             "Processes that this command left running were ended with it. What is to go on, such as a server, "
             "runs with background: true."
         )
-    if outcome.is_timed_out and asked.is_usual:
+    if outcome.is_timed_out and asked.uses_default_timeout:
         lines.append(
             "That is the usual limit. A command that needs longer gets a timeout (up to 3600, 0 for none), "
             "or background: true."
         )
-    found = missed(asked.command, text, has_failed=bool(outcome.exit_code), names=asked.hidden)
+    found = missing_variables(asked.command, text, has_failed=bool(outcome.exit_code), names=asked.hidden)
     if found:
-        lines.append(told(found))
+        lines.append(missing_note(found))
     lines += box_notes(outcome, text)
     if lines:
         text += "\n\n" + "\n".join(f"[{line}]" for line in lines)
-    ending = _ending(outcome, asked.timeout)
+    ending = _ending_line(outcome, asked.timeout)
     if ending:
         text += f"\n\n{ending}"
     return ToolResult(
@@ -412,7 +416,7 @@ def _result(outcome: CommandOutcome, asked: _Asked) -> ToolResult:
     )
 
 
-def _ending(outcome: CommandOutcome, timeout: float | None) -> str:
+def _ending_line(outcome: CommandOutcome, timeout: float | None) -> str:
     if outcome.is_aborted:
         return "Command aborted"
     if outcome.is_timed_out:
@@ -430,17 +434,17 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def cut_notice(output: OutputSnapshot) -> str:
+def truncation_notice(output: OutputSnapshot) -> str:
     """What of the output is shown and where the rest is, or nothing when all of it is shown."""
     cut = output.truncation
     if not cut.truncated:
         return ""
     if cut.last_line_partial:
         size, whole = format_size(cut.output_bytes), format_size(output.last_line_bytes)
-        return f"Showing last {size} of line {cut.total_lines} (line is {whole}). {output.rest}"
+        return f"Showing last {size} of line {cut.total_lines} (line is {whole}). {output.artifact_notice}"
     first = cut.total_lines - cut.output_lines + 1
     limit = f" ({format_size(cut.max_bytes)} limit)" if cut.truncated_by == "bytes" else ""
-    return f"Showing lines {first}-{cut.total_lines} of {cut.total_lines}{limit}. {output.rest}"
+    return f"Showing lines {first}-{cut.total_lines} of {cut.total_lines}{limit}. {output.artifact_notice}"
 
 
 def _details(outcome: CommandOutcome, *, has_colours: bool) -> dict[str, Any]:
@@ -462,34 +466,34 @@ def _details(outcome: CommandOutcome, *, has_colours: bool) -> dict[str, Any]:
     return details
 
 
-def _written_and_named(command: str, cwd: Path) -> tuple[frozenset[str], frozenset[str]]:
+def _path_words(command: str, cwd: Path) -> tuple[frozenset[str], frozenset[str]]:
     """What its output is redirected into, and each other word that can be a path: enough to order calls."""
     folder, rest = split_leading_cd(command)
-    inside = Path(absolute(folder, cwd)) if folder else cwd
+    inside = Path(absolute_path(folder, cwd)) if folder else cwd
     written: set[str] = set()
     named: set[str] = set()
     for match in _WORD.finditer(rest):
         word = match[2] or match[3] or match[4]
-        if word.startswith("-") or "\0" in word or len(named) >= _MOST_WORDS:
+        if word.startswith("-") or "\0" in word or len(named) >= _MAX_WORDS:
             continue
-        path = absolute(word, inside)
-        if not _holds(path, cwd):
+        path = absolute_path(word, inside)
+        if not _is_ancestor(path, cwd):
             (written if match["into"] else named).add(path)
     return frozenset(written), frozenset(named)
 
 
-def _holds(path: str, cwd: Path) -> bool:
+def _is_ancestor(path: str, cwd: Path) -> bool:
     """A folder that everything lies in tells nothing."""
     return os.path.commonpath((path, cwd)) == path
 
 
-def _portion(output: OutputSnapshot, *, head: int | None, tail: int | None) -> tuple[str, str] | None:
+def _selected_lines(output: OutputSnapshot, *, head: int | None, tail: int | None) -> tuple[str, str] | None:
     """These lines, and which of how many they are; None where everything that is shown is meant."""
     wanted = head or tail
     total = output.truncation.total_lines
     if wanted is None or wanted >= total:
         return None
-    lines = (_beginning(output) if head else output.text).rstrip("\n").split("\n")
+    lines = (_read_head(output) if head else output.text).rstrip("\n").split("\n")
     chosen = lines[:head] if head else lines[-wanted:]
     if len(chosen) < wanted:
         return None
@@ -497,12 +501,12 @@ def _portion(output: OutputSnapshot, *, head: int | None, tail: int | None) -> t
     return "\n".join(chosen), f"Showing the {'first' if head else 'last'} {wanted} of {total} lines{rest}"
 
 
-def _beginning(output: OutputSnapshot) -> str:
+def _read_head(output: OutputSnapshot) -> str:
     """What is shown of a long output is its end; its beginning is in the file."""
     if not output.truncation.truncated or output.artifact is None:
         return output.text
     try:
         with output.artifact.path.open("rb") as file:
-            return on_screen(file.read(_MOST_OF_A_BEGINNING).decode("utf-8", "replace"))
+            return final_output(file.read(_MAX_HEAD_BYTES).decode("utf-8", "replace"))
     except OSError:
         return ""

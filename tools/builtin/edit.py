@@ -16,17 +16,17 @@ from tools.edits.call import AnchoredChange, EditArguments, Replacement, run_edi
 from tools.edits.card import edit_card
 from tools.edits.dialects.modes import EditMode
 from tools.edits.diffs import diff_texts
-from tools.edits.named import named_paths, parts_of
+from tools.edits.named import edit_objects, edited_paths
 from tools.results import Card, Json, ToolResult
 from tools.schema import schema_of
-from tools.spellings import PATH, speller
-from tools.text import one_line, visible
+from tools.spellings import PATH_ALIASES, alias_resolver
+from tools.text import escape_controls, one_line
 
 if TYPE_CHECKING:
-    from tools.edits.preview import CallDiff, Look
+    from tools.edits.preview import CallDiff, LookUpFile
 
 
-class _Replacing(msgspec.Struct, frozen=True, kw_only=True):
+class _ReplaceArguments(msgspec.Struct, frozen=True, kw_only=True):
     path: Annotated[str, msgspec.Meta(description="File to edit (relative or absolute)")]
     edits: Annotated[
         tuple[Replacement, ...],
@@ -36,14 +36,14 @@ class _Replacing(msgspec.Struct, frozen=True, kw_only=True):
     ]
 
 
-class _Anchoring(msgspec.Struct, frozen=True, kw_only=True):
+class _AnchoredArguments(msgspec.Struct, frozen=True, kw_only=True):
     changes: Annotated[
         tuple[AnchoredChange, ...],
         msgspec.Meta(description="Changes of one file or several; their ranges must not overlap"),
     ]
 
 
-class _Patching(msgspec.Struct, frozen=True, kw_only=True):
+class _PatchArguments(msgspec.Struct, frozen=True, kw_only=True):
     input: Annotated[str, msgspec.Meta(description="The whole patch")]
 
 
@@ -55,13 +55,13 @@ def edit_tool() -> Tool:
             "matched against the original and applied together, or none is. Put several changes of one file into one "
             "call. Notebooks are edited as read shows them."
         ),
-        schema=schema_of(_Replacing),
+        schema=schema_of(_ReplaceArguments),
         arguments=EditArguments,
         effects=EditArguments.effects,
-        prepare=_for_replacing,
+        prepare=_prepare_replacing,
         run=run_edit,
-        preview=_diffs,
-        show=partial(_show, "edit"),
+        preview=_preview_diffs,
+        show=partial(_edit_call_card, "edit"),
         snippet="Make precise changes in a file",
         guidelines=(
             "Keep oldText as short as is unique, and merge changes that touch or are near each other into one edit",
@@ -78,13 +78,13 @@ def anchored_tool() -> Tool:
             "rows as they are now. All changes of a call are made, or none. New lines are given whole. Cover "
             "exactly the lines that change: what stands before and behind the range stays."
         ),
-        schema=schema_of(_Anchoring),
+        schema=schema_of(_AnchoredArguments),
         arguments=EditArguments,
         effects=EditArguments.effects,
-        prepare=_for_anchoring,
+        prepare=_prepare_anchored,
         run=run_edit,
-        preview=_diffs,
-        show=partial(_show, "edit"),
+        preview=_preview_diffs,
+        show=partial(_edit_call_card, "edit"),
         snippet="Make precise changes in a file, by the anchors of its lines",
         guidelines=("Copy anchors from what was shown last, and never compute one",),
     )
@@ -101,13 +101,13 @@ def patch_tool() -> Tool:
             "Delete File: PATH, and *** Move to: PATH behind an update. Without line numbers. All files are changed, "
             "or none."
         ),
-        schema=schema_of(_Patching),
+        schema=schema_of(_PatchArguments),
         arguments=EditArguments,
         effects=EditArguments.effects,
-        prepare=_for_patching,
+        prepare=_prepare_patch,
         run=run_edit,
-        preview=_diffs,
-        show=partial(_show, "apply_patch"),
+        preview=_preview_diffs,
+        show=partial(_edit_call_card, "apply_patch"),
         snippet="Change, add, move and remove files by a patch",
         is_active=False,
     )
@@ -119,9 +119,9 @@ def edit_tool_for(mode: EditMode) -> Tool:
     return {"replace": edit_tool, "anchored": anchored_tool, "patch": patch_tool}[mode]()
 
 
-_spelled = speller(
+_resolve_aliases = alias_resolver(
     EditArguments,
-    PATH,
+    PATH_ALIASES,
     dict.fromkeys(("old", "old_string", "old_str", "search", "find", "old_text"), "oldText"),
     dict.fromkeys(("new", "new_string", "new_str", "replace", "replacement", "new_text"), "newText"),
     dict.fromkeys(("replacements", "edit"), "edits"),
@@ -136,47 +136,47 @@ def _is_patch(text: str) -> bool:
     return is_patch(text)
 
 
-_PAIR = ("oldText", "newText", "all")
+_PAIR_FIELDS = ("oldText", "newText", "all")
 
 
-def _for_replacing(raw: dict[str, Any]) -> dict[str, Any]:
-    out = _mended(raw)
+def _prepare_replacing(raw: dict[str, Any]) -> dict[str, Any]:
+    out = _repaired_arguments(raw)
     if not ({"changes", "input"} & out.keys()):
         return out
-    paths = named_paths(out)
+    paths = edited_paths(out)
     return {"path": paths[0] if paths else "", "edits": [], **out}
 
 
-def _for_anchoring(raw: dict[str, Any]) -> dict[str, Any]:
-    out = _mended(raw)
+def _prepare_anchored(raw: dict[str, Any]) -> dict[str, Any]:
+    out = _repaired_arguments(raw)
     return {"changes": [], **out} if {"edits", "input"} & out.keys() else out
 
 
-def _for_patching(raw: dict[str, Any]) -> dict[str, Any]:
-    out = _mended(raw)
+def _prepare_patch(raw: dict[str, Any]) -> dict[str, Any]:
+    out = _repaired_arguments(raw)
     return {"input": "", **out} if {"edits", "changes"} & out.keys() else out
 
 
-def _mended(raw: dict[str, Any]) -> dict[str, Any]:
+def _repaired_arguments(raw: dict[str, Any]) -> dict[str, Any]:
     """Older and common other forms: one pair at the top level, lists as JSON text, one edit without a list; a patch or
     changes by anchors in the place of replacements. What is in form already stays as it is."""
-    out = _spelled(raw)
-    edits, changes = _listed(out.pop("edits", None)), _listed(out.pop("changes", None))
-    if any("from" not in change for change in _objects(changes)):
+    out = _resolve_aliases(raw)
+    edits, changes = _as_list(out.pop("edits", None)), _as_list(out.pop("changes", None))
+    if any("from" not in change for change in _decoded_objects(changes)):
         edits, changes = [*edits, *changes], []
     text: Json = out.get("input")
     if isinstance(text, str) and text.strip() and not _is_patch(text):
         edits.append({"oldText": out.pop("input"), "newText": ""})
     for_all = {"all": out.pop("all")} if "all" in out else {}
     if "oldText" in out and "newText" in out:
-        edits.append({name: out.pop(name) for name in _PAIR if name in out})
-    edits = [_pair(for_all, edit) for edit in edits]
-    patches = [_patch_in(edit) for edit in _objects(edits)]
+        edits.append({name: out.pop(name) for name in _PAIR_FIELDS if name in out})
+    edits = [_expand_pair(for_all, edit) for edit in edits]
+    patches = [_patch_in(edit) for edit in _decoded_objects(edits)]
     if patches and len(patches) == len(edits) and all(patches):
         out["input"], edits = "\n".join(patch or "" for patch in patches), []
     if edits:
         out["edits"] = edits
-        named = [edit.get("path") for edit in _objects(edits)]
+        named = [edit.get("path") for edit in _decoded_objects(edits)]
         if "path" not in out and named and all(named):
             out["path"] = named[0]
     if changes:
@@ -185,11 +185,11 @@ def _mended(raw: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _pair(for_all: dict[str, Any], edit: Any) -> Any:
-    return {**for_all, **_spelled(cast("dict[str, Any]", edit))} if isinstance(edit, dict) else edit
+def _expand_pair(for_all: dict[str, Any], edit: Any) -> Any:
+    return {**for_all, **_resolve_aliases(cast("dict[str, Any]", edit))} if isinstance(edit, dict) else edit
 
 
-def _listed(value: Json) -> list[Any]:
+def _as_list(value: Json) -> list[Any]:
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -198,7 +198,7 @@ def _listed(value: Json) -> list[Any]:
     return list(value) if isinstance(value, list) else [] if value is None else [value]
 
 
-def _objects(parts: list[Any]) -> list[dict[str, Any]]:
+def _decoded_objects(parts: list[Any]) -> list[dict[str, Any]]:
     return [part for part in parts if isinstance(part, dict)]
 
 
@@ -210,41 +210,41 @@ def _patch_in(edit: Mapping[str, Any]) -> str | None:
     return texts[0] if len(texts) == 1 and texts[0].lstrip().startswith("*** Begin Patch") else None
 
 
-def _show(title: str, arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    paths = named_paths(arguments)
+def _edit_call_card(title: str, arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    paths = edited_paths(arguments)
     path = one_line(paths[0].strip())[:500] if paths else text_argument(arguments, "path")
-    return edit_card(title, path, result, lambda: _preview(path, arguments))
+    return edit_card(title, path, result, lambda: _preview_text(path, arguments))
 
 
-def _diffs(arguments: Mapping[str, Any], look: "Look") -> "tuple[CallDiff, ...]":
+def _preview_diffs(arguments: Mapping[str, Any], look: "LookUpFile") -> "tuple[CallDiff, ...]":
     from tools.edits.preview import preview_edits  # noqa: PLC0415  (a start needs none of the dialects)
 
     return preview_edits(arguments, look)
 
 
-_MAX_PREVIEWED = 20_000
+_MAX_PREVIEW_CHARS = 20_000
 """Characters of arguments that are drawn while more of them arrive."""
 
 
-def _preview(path: str, arguments: Mapping[str, Any]) -> str:
+def _preview_text(path: str, arguments: Mapping[str, Any]) -> str:
     """What the arguments alone tell, while they stream in or wait for approval."""
     patch: Json = arguments.get("input")
     if isinstance(patch, str) and patch:
         # Its heads name places by their text; where in the files they are is not known yet.
-        lines = visible(patch[:_MAX_PREVIEWED]).split("\n")
+        lines = escape_controls(patch[:_MAX_PREVIEW_CHARS]).split("\n")
         return "\n".join("@@ -1,1 +1,1 @@" if line.startswith(("***", "@@")) else line for line in lines)
     parts: list[str] = []
-    room = _MAX_PREVIEWED
-    for edit in parts_of(arguments, "edits"):
+    room = _MAX_PREVIEW_CHARS
+    for edit in edit_objects(arguments, "edits"):
         old: Json = edit.get("oldText")
         new: Json = edit.get("newText")
         if isinstance(old, str) and room > 0:
             new = new if isinstance(new, str) else ""
-            diff = diff_texts(path, visible(old[:room]) + "\n", visible(new[:room]) + "\n")
+            diff = diff_texts(path, escape_controls(old[:room]) + "\n", escape_controls(new[:room]) + "\n")
             room -= len(old) + len(new)
             # Where in the file it will be is not known yet.
             parts.append("\n".join(line for line in diff.patch.split("\n")[2:] if line))
-    for change in parts_of(arguments, "changes"):
+    for change in edit_objects(arguments, "changes"):
         lines: Json = change.get("lines")
         if not isinstance(lines, list) or room <= 0:
             continue
@@ -252,5 +252,5 @@ def _preview(path: str, arguments: Mapping[str, Any]) -> str:
         parts.append(f"@@ {one_line(str(first))}{f' to {one_line(str(last))}' if last else ''}")
         for line in lines:
             if (room := room - len(str(line))) > 0:
-                parts.append(f"+{visible(str(line))}")
+                parts.append(f"+{escape_controls(str(line))}")
     return "\n".join(parts)

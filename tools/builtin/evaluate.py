@@ -9,14 +9,14 @@ import msgspec
 
 from tools.base import Tool, ToolContext, ToolError
 from tools.effects import Effects, Program
-from tools.files.paths import absolute
+from tools.files.paths import absolute_path
 from tools.results import Card, Json, ToolResult
 from tools.schema import UNDECLARED, schema_of
-from tools.spellings import speller
-from tools.text import visible
+from tools.spellings import alias_resolver
+from tools.text import escape_controls
 from tools.workspace import workspace_of
 
-MOST_CODE: Final = 20_000_000
+MAX_CODE_CHARS: Final = 20_000_000
 
 
 class EvalArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +30,7 @@ class EvalArguments(msgspec.Struct, frozen=True, kw_only=True):
     """The folder of this cell."""
 
     def effects(self, context: ToolContext) -> Effects:
-        folder = absolute(self.cwd, context.cwd) if self.cwd else str(context.cwd)
+        folder = absolute_path(self.cwd, context.cwd) if self.cwd else str(context.cwd)
         real = workspace_of(context).files.real_path(folder)
         return Effects(runs=Program(language="python", code=self.code, folder=real), state="kernel")
 
@@ -47,7 +47,7 @@ def eval_tool() -> Tool:
         schema=schema_of(EvalArguments),
         arguments=EvalArguments,
         effects=EvalArguments.effects,
-        prepare=_prepare,
+        prepare=_prepare_arguments,
         run=_run,
         show=_show,
         snippet="Run Python that keeps its state (calculations, data, many tool calls at once)",
@@ -57,7 +57,7 @@ def eval_tool() -> Tool:
     )
 
 
-_spelled = speller(
+_resolve_aliases = alias_resolver(
     EvalArguments,
     dict.fromkeys(("input", "source", "python", "script", "expression"), "code"),
     dict.fromkeys(("workdir", "working_directory", "directory", "dir"), "cwd"),
@@ -67,9 +67,9 @@ _spelled = speller(
 )
 
 
-def _prepare(raw: dict[str, Any]) -> dict[str, Any]:
+def _prepare_arguments(raw: dict[str, Any]) -> dict[str, Any]:
     """Also `cells`, a list of code and titles, as other agents' tools take them."""
-    out = _spelled(raw)
+    out = _resolve_aliases(raw)
     given: Json = out.get("cells")
     if isinstance(given, list) and "code" not in out:
         cells: list[Json] = given
@@ -86,15 +86,15 @@ def _prepare(raw: dict[str, Any]) -> dict[str, Any]:
 async def _run(arguments: EvalArguments, context: ToolContext) -> ToolResult:
     if not arguments.code.strip():
         raise ToolError("The code is empty. Pass the Python to run.")
-    if len(arguments.code) > MOST_CODE:
+    if len(arguments.code) > MAX_CODE_CHARS:
         raise ToolError("The code is too long: 20 MB is the most. Put data into files.")
-    cwd = absolute(arguments.cwd, context.cwd) if arguments.cwd else None
+    cwd = absolute_path(arguments.cwd, context.cwd) if arguments.cwd else None
     if cwd is not None and not await asyncio.to_thread(os.path.isdir, cwd):
-        raise ToolError(f"Working directory does not exist: {visible(cwd)}")
+        raise ToolError(f"Working directory does not exist: {escape_controls(cwd)}")
     # The kernel, its words and pictures: what most sessions never need.
-    from tools.kernel.calls import EvalWish, evaluate  # noqa: PLC0415
+    from tools.kernel.calls import EvalRequest, evaluate  # noqa: PLC0415
 
-    wish = EvalWish(
+    wish = EvalRequest(
         code=arguments.code,
         title=arguments.title or "",
         timeout=arguments.timeout,
@@ -105,6 +105,6 @@ async def _run(arguments: EvalArguments, context: ToolContext) -> ToolResult:
 
 
 def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    from tools.kernel.card import card  # noqa: PLC0415  (as above)
+    from tools.kernel.card import eval_card  # noqa: PLC0415  (as above)
 
-    return card(arguments, result)
+    return eval_card(arguments, result)

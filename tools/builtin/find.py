@@ -12,23 +12,23 @@ from tools.builtin.ls import list_card
 from tools.effects import Effects
 from tools.files.failures import file_error
 from tools.files.paths import prefix_of
-from tools.files.places import exists, locate, located
+from tools.files.places import exists, resolve_argument, resolve_arguments
 from tools.limits import truncate_head
 from tools.operations import FileOperations
 from tools.results import Card, TextPart, ToolResult
 from tools.schema import schema_of
 from tools.searching.globs import glob_regex, is_glob, path_regex
-from tools.searching.ripgrep import ALWAYS, find_ripgrep, run_ripgrep
-from tools.spellings import FOLDER, speller
+from tools.searching.ripgrep import DEFAULT_ARGUMENTS, find_ripgrep, run_ripgrep
+from tools.spellings import FOLDER_ALIASES, alias_resolver
 from tools.text import one_line
 from tools.workspace import Workspace, workspace_of
 
 _DEFAULT_LIMIT: Final = 1_000
 _MAX_FILES: Final = 2_000_000
-_SPARE: Final = 20_000
+_MAX_EXTRA_MATCHES: Final = 20_000
 """Matches that may be held beyond those that are shown."""
-_HINTED: Final = 5
-_EVERYTHING: Final = ("", "**", "**/*")
+_MAX_HINTED: Final = 5
+_MATCH_ALL_PATTERNS: Final = ("", "**", "**/*")
 
 
 class FindArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class FindArguments(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
 
     def effects(self, context: ToolContext) -> Effects:
-        return Effects(lists=located(context, self.path))
+        return Effects(lists=resolve_arguments(context, self.path))
 
 
 def find_tool() -> Tool:
@@ -54,9 +54,9 @@ def find_tool() -> Tool:
         schema=schema_of(FindArguments),
         arguments=FindArguments,
         effects=FindArguments.effects,
-        prepare=speller(
+        prepare=alias_resolver(
             FindArguments,
-            FOLDER,
+            FOLDER_ALIASES,
             dict.fromkeys(("name", "glob", "query", "glob_pattern", "file_pattern"), "pattern"),
             dict.fromkeys(("head", "max_results", "head_limit", "max_depth_results"), "limit"),
         ),
@@ -69,36 +69,36 @@ def find_tool() -> Tool:
 
 async def _run(arguments: FindArguments, context: ToolContext) -> ToolResult:
     workspace = workspace_of(context)
-    folder, pattern = await asyncio.to_thread(_place, workspace, arguments, context)
+    folder, pattern = await asyncio.to_thread(_search_place, workspace, arguments, context)
     limit = arguments.limit or _DEFAULT_LIMIT
-    found = _Found(workspace.files, folder, pattern, limit)
-    argv = (await find_ripgrep(workspace), *ALWAYS, "--files", "--null", ".")
+    found = _MatchCollector(workspace.files, folder, pattern, limit)
+    argv = (await find_ripgrep(workspace), *DEFAULT_ARGUMENTS, "--files", "--null", ".")
     end = await run_ripgrep(workspace, argv, folder, b"\0", found.take)
-    if end.failure and not found.files_seen:
-        raise ToolError(f"The search failed: {end.failure}")
+    if end.failure_message and not found.files_seen:
+        raise ToolError(f"The search failed: {end.failure_message}")
     prefix = one_line(prefix_of(folder, context.cwd))
-    result = await asyncio.to_thread(_result, found, limit, prefix, end.unread)
+    result = await asyncio.to_thread(_result, found, limit, prefix, end.unread_notice)
     if result is not None:
         return result
-    ignored = await _ignored(workspace, folder, pattern, prefix)
-    notes = "".join(f"\n\n[{note}]" for note in (ignored, end.unread) if note)
+    ignored = await _ignored_files_hint(workspace, folder, pattern, prefix)
+    notes = "".join(f"\n\n[{note}]" for note in (ignored, end.unread_notice) if note)
     return ToolResult(content=(TextPart(text=f"No files found matching pattern{notes}"),))
 
 
-async def _ignored(workspace: Workspace, folder: str, pattern: str, prefix: str) -> str:
+async def _ignored_files_hint(workspace: Workspace, folder: str, pattern: str, prefix: str) -> str:
     """A hint at files that would match, had they not been left out."""
-    found = _Found(workspace.files, folder, pattern, _HINTED, is_strict=True)
-    argv = (await find_ripgrep(workspace), *ALWAYS, "--no-ignore", "--files", "--null", ".")
+    found = _MatchCollector(workspace.files, folder, pattern, _MAX_HINTED, is_strict=True)
+    argv = (await find_ripgrep(workspace), *DEFAULT_ARGUMENTS, "--no-ignore", "--files", "--null", ".")
     await run_ripgrep(workspace, argv, folder, b"\0", found.take)
-    newest, count, _ = await asyncio.to_thread(found.newest)
+    newest, count, _ = await asyncio.to_thread(found.newest_matches)
     if not count:
         return ""
     named = ", ".join(prefix + one_line(path) for path in newest)
-    some = "" if count <= _HINTED else f" ({_HINTED} of {count:,})"
+    some = "" if count <= _MAX_HINTED else f" ({_MAX_HINTED} of {count:,})"
     return f"Ignored files match{some}, which are left out here but can be read: {named}"
 
 
-class _Found:
+class _MatchCollector:
     """Files as they come in: what matches is looked at for its time while the search still runs.
 
     Of a million files that match only the newest are kept.
@@ -118,30 +118,30 @@ class _Found:
         self._folder = folder
         self._wants_folder = pattern.endswith("/")
         self._pattern = pattern.rstrip("/")
-        self._matching = _matcher(self._pattern)
+        self._matching = _path_matcher(self._pattern)
         self._times: dict[str, int] = {}
 
     def take(self, records: list[bytes]) -> bool:
         names = b"\0".join(records)
-        paths = _paths(names)
+        paths = _decoded_paths(names)
         self.files_seen += len(paths)
         self._names.append(names)
         _add_folders(self.folders, paths)
         if not self._wants_folder:
-            self._look_at(self._matching(paths))
+            self._stat_matches(self._matching(paths))
         return self.files_seen < _MAX_FILES
 
-    def newest(self) -> tuple[list[str], int, str]:
+    def newest_matches(self) -> tuple[list[str], int, str]:
         """The most recently changed, how many there are in all, and in which looser way if it took one."""
         if not self._matches_all:
-            self._look_at(self._matching(sorted(self.folders)))
+            self._stat_matches(self._matching(sorted(self.folders)))
         self._add_links()
-        how = "" if self._count or self._is_strict else self._look_closer()
-        if exact := self._exact():
+        how = "" if self._count or self._is_strict else self._match_loosely()
+        if exact := self._literal_matches():
             self._times, self._count = {path: self._times[path] for path in exact}, len(exact)
-        return self._newest(), self._count, how
+        return self._keep_newest(), self._count, how
 
-    def _newest(self) -> list[str]:
+    def _keep_newest(self) -> list[str]:
         times = self._times
         chosen = list(times)
         if len(chosen) > self._limit:
@@ -149,7 +149,7 @@ class _Found:
             chosen = [path for path, time in times.items() if time >= oldest]
         return sorted(chosen, key=lambda path: (-times[path], path))[: self._limit]
 
-    def _exact(self) -> list[str]:
+    def _literal_matches(self) -> list[str]:
         """A name that is there is meant as it is, whatever its brackets could mean."""
         if not is_glob(self._pattern):
             return []
@@ -158,10 +158,10 @@ class _Found:
 
     def _add_links(self) -> None:
         """Symbolic links, which ripgrep passes over. They are looked for where it found something."""
-        if self._count > _SPARE:
+        if self._count > _MAX_EXTRA_MATCHES:
             return
         links: list[str] = []
-        for folder in ("", *sorted(self.folders)[:_SPARE]):
+        for folder in ("", *sorted(self.folders)[:_MAX_EXTRA_MATCHES]):
             inside = f"{self._folder}/{folder}".rstrip("/")
             try:
                 entries = self._files.entries(inside or "/")
@@ -173,7 +173,7 @@ class _Found:
                     links.append(path)
                     if paths[path]:
                         self.folders.add(path)
-        self._look_at(links)
+        self._stat_matches(links)
 
     def _is_link(self, path: str) -> bool:
         above, _, name = f"{self._folder}/{path}".rpartition("/")
@@ -187,32 +187,34 @@ class _Found:
 
     @property
     def _matches_all(self) -> bool:
-        return not self._wants_folder and self._pattern in _EVERYTHING
+        return not self._wants_folder and self._pattern in _MATCH_ALL_PATTERNS
 
-    def _look_at(self, paths: list[str]) -> None:
+    def _stat_matches(self, paths: list[str]) -> None:
         self._count += len(paths)
         self._times.update(zip(paths, self._files.modified(self._folder, paths), strict=True))
-        if len(self._times) > 2 * self._limit + _SPARE:
-            self._times = {path: self._times[path] for path in self._newest()}
+        if len(self._times) > 2 * self._limit + _MAX_EXTRA_MATCHES:
+            self._times = {path: self._times[path] for path in self._keep_newest()}
 
-    def _look_closer(self) -> str:
-        files = [] if self._wants_folder else [path for names in self._names for path in _paths(names)]
+    def _match_loosely(self) -> str:
+        files = (
+            [] if self._wants_folder else [path for names in self._names for path in _decoded_paths(names)]
+        )
         candidates = [*files, *self.folders]
-        self._look_at(_matcher(self._pattern, ignore_case=True)(candidates))
+        self._stat_matches(_path_matcher(self._pattern, ignore_case=True)(candidates))
         if self._count:
             return "No exact match; matched without regard to case"
         if not is_glob(self._pattern):
             needle = self._pattern.lstrip("/").casefold()
-            self._look_at([path for path in candidates if needle in path.rsplit("/", 1)[-1].casefold()])
+            self._stat_matches([path for path in candidates if needle in path.rsplit("/", 1)[-1].casefold()])
         return "No exact match; names that contain the pattern"
 
 
-def _place(workspace: Workspace, arguments: FindArguments, context: ToolContext) -> tuple[str, str]:
+def _search_place(workspace: Workspace, arguments: FindArguments, context: ToolContext) -> tuple[str, str]:
     """Where to search and for what; an absolute pattern brings its own place."""
     pattern = arguments.pattern.strip()
     if not pattern or "\0" in pattern:
         raise ToolError("The pattern is empty or holds a null byte. Pass a name or a glob.")
-    folder = locate(workspace, arguments.path, context)
+    folder = resolve_argument(workspace, arguments.path, context)
     if pattern.startswith("/") and exists(workspace, f"{folder}{pattern}"):
         pattern = f"/{pattern.lstrip('/')}"
     elif pattern.startswith("/"):
@@ -222,7 +224,7 @@ def _place(workspace: Workspace, arguments: FindArguments, context: ToolContext)
         if above and not exists(workspace, above) and exists(workspace, f"{folder}{above}"):
             above = f"{folder}{above}"  # from the folder that is searched, as in lists of ignored files
         folder = above or "/"
-        if pattern.rstrip("/") not in _EVERYTHING:
+        if pattern.rstrip("/") not in _MATCH_ALL_PATTERNS:
             pattern = f"/{pattern}"
     try:
         kind = workspace.files.stat(folder).kind
@@ -233,9 +235,9 @@ def _place(workspace: Workspace, arguments: FindArguments, context: ToolContext)
     return folder, pattern.removeprefix("./")
 
 
-def _result(found: _Found, limit: int, prefix: str, unread: str) -> ToolResult | None:
+def _result(found: _MatchCollector, limit: int, prefix: str, unread: str) -> ToolResult | None:
     """None: there is nothing."""
-    newest, count, how = found.newest()
+    newest, count, how = found.newest_matches()
     if not count:
         return None
     shown = [prefix + one_line(path) + ("/" if path in found.folders else "") for path in newest]
@@ -258,7 +260,7 @@ def _result(found: _Found, limit: int, prefix: str, unread: str) -> ToolResult |
     return ToolResult(content=(TextPart(text=text),), details=details)
 
 
-def _paths(names: bytes) -> list[str]:
+def _decoded_paths(names: bytes) -> list[str]:
     found = names.decode("utf-8", "surrogateescape").split("\0")
     return [name.removeprefix("./") for name in found if name]
 
@@ -276,9 +278,9 @@ def _add_folders(folders: set[str], paths: list[str]) -> None:
             end = path.rfind("/", 0, end)
 
 
-def _matcher(pattern: str, *, ignore_case: bool = False) -> Callable[[list[str]], list[str]]:
+def _path_matcher(pattern: str, *, ignore_case: bool = False) -> Callable[[list[str]], list[str]]:
     """Which of some paths match."""
-    if pattern in _EVERYTHING:
+    if pattern in _MATCH_ALL_PATTERNS:
         return list
     if not ignore_case and pattern.startswith("*.") and "/" not in pattern and not is_glob(pattern[1:]):
         end = pattern[1:]

@@ -12,29 +12,29 @@ import msgspec
 from tools.arguments import number_detail, pattern_argument, text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
-from tools.edits.dialects.anchors import row
+from tools.edits.dialects.anchors import anchored_row
 from tools.edits.texts import read_text
 from tools.effects import Effects
 from tools.files.failures import file_error
 from tools.files.paths import prefix_of
-from tools.files.places import locate, located
+from tools.files.places import resolve_argument, resolve_arguments
 from tools.files.snapshots import MAX_CHARS
 from tools.limits import MAX_BYTES, MAX_LINE_CHARS, truncate_head
 from tools.results import Card, ListBlock, TextPart, ToolResult
 from tools.schema import UNDECLARED, schema_of
-from tools.searching.by_file import by_file, hits_in
-from tools.searching.expressions import expression
-from tools.searching.globs import Wanted, named_globs, wanted
-from tools.searching.kept_back import kept_back_below, passed_over
-from tools.searching.matches import COUNTED, Found, FoundLine
-from tools.searching.odd import odd_files
-from tools.searching.ripgrep import ALWAYS, SearchEnd, find_ripgrep, run_ripgrep
-from tools.spellings import FOLDER, PATH, speller
+from tools.searching.by_file import grouped_by_file, stored_hits
+from tools.searching.expressions import ripgrep_expression
+from tools.searching.globs import FileFilter, absolute_globs, parse_globs
+from tools.searching.kept_back import withheld_below, withheld_notice
+from tools.searching.matches import MAX_COUNTED, FoundLine, MatchCollector
+from tools.searching.odd import files_in_other_encodings
+from tools.searching.ripgrep import DEFAULT_ARGUMENTS, SearchEnd, find_ripgrep, run_ripgrep
+from tools.spellings import FOLDER_ALIASES, PATH_ALIASES, alias_resolver
 from tools.text import one_line
 from tools.workspace import Workspace, workspace_of
 
 if TYPE_CHECKING:
-    from tools.repomap.in_grep import NamedPlaces
+    from tools.repomap.in_grep import SymbolContext
 
 
 Spans = tuple[tuple[int, int], ...]
@@ -43,7 +43,9 @@ _MAX_CONTEXT: Final = 50
 
 
 class GrepArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    pattern: Annotated[str, msgspec.Meta(description="Regular expression (or plain text with literal)")]
+    pattern: Annotated[
+        str, msgspec.Meta(description="Regular ripgrep_expression (or plain text with literal)")
+    ]
     path: Annotated[
         str | None, msgspec.Meta(description="File or directory to search; the working directory by default")
     ] = None
@@ -64,14 +66,14 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     multiline: Annotated[bool | None, UNDECLARED] = None
 
     def effects(self, context: ToolContext) -> Effects:
-        (folder,) = located(context, self.path)
-        return Effects(reads=(folder,), globs=named_globs(self.glob or "", folder))
+        (folder,) = resolve_arguments(context, self.path)
+        return Effects(reads=(folder,), globs=absolute_globs(self.glob or "", folder))
 
 
-_spelled = speller(
+_resolve_aliases = alias_resolver(
     GrepArguments,
-    PATH,
-    FOLDER,
+    PATH_ALIASES,
+    FOLDER_ALIASES,
     dict.fromkeys(("query", "regex", "search", "search_pattern", "text"), "pattern"),
     dict.fromkeys(("include", "file_pattern", "glob_pattern", "include_pattern", "files"), "glob"),
     dict.fromkeys(("-i", "case_insensitive"), "ignoreCase"),
@@ -96,7 +98,7 @@ def grep_tool() -> Tool:
         schema=schema_of(GrepArguments),
         arguments=GrepArguments,
         effects=GrepArguments.effects,
-        prepare=_spelled,
+        prepare=_resolve_aliases,
         run=_run,
         show=_show,
         snippet="Search file contents",
@@ -110,15 +112,15 @@ async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
         raise ToolError("The pattern is empty. Pass what to search for.")
     if "\0" in arguments.pattern:
         raise ToolError("The pattern holds a null byte, which ripgrep cannot search for.")
-    path = await asyncio.to_thread(_check, workspace, arguments.path, context)
+    path = await asyncio.to_thread(_checked_folder, workspace, arguments.path, context)
     is_file = path != str(context.cwd) and workspace.files.stat(path).kind == "file"
     folder, target = (str(Path(path).parent), f"./{Path(path).name}") if is_file else (path, ".")
-    files = await asyncio.to_thread(_wanted, workspace, "" if is_file else arguments.glob or "", folder)
-    is_kept_back = kept_back_below(workspace, folder, is_named=is_file)
-    found = Found(files, workspace.mask_text, is_kept_back)
-    places = tuple(_places(files))
-    searching = (*places, *_options(arguments))
-    pattern, how = expression(
+    files = await asyncio.to_thread(_wanted_files, workspace, "" if is_file else arguments.glob or "", folder)
+    is_kept_back = withheld_below(workspace, folder, is_named=is_file)
+    found = MatchCollector(files, workspace.mask_text, is_kept_back)
+    places = tuple(_file_arguments(files))
+    searching = (*places, *_ripgrep_options(arguments))
+    pattern, how = ripgrep_expression(
         arguments.pattern, is_literal=bool(arguments.literal), spans_lines=bool(arguments.multiline)
     )
     rg = await find_ripgrep(workspace)
@@ -129,14 +131,14 @@ async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
             searched = both.create_task(
                 run_ripgrep(workspace, argv, folder, b"\n", found.take, call_id=context.call_id)
             )
-            looked = both.create_task(odd_files(workspace, rg, places, folder, target))
+            looked = both.create_task(files_in_other_encodings(workspace, rg, places, folder, target))
     except ExceptionGroup as problems:
         raise problems.exceptions[0] from None
     end, odd = searched.result(), looked.result()
-    if end.failure and not found.matches:
+    if end.failure_message and not found.matches:
         hint = "" if arguments.literal else " For plain text set literal."
-        what = "glob" if "glob" in end.failure else "regular expression"
-        raise ToolError(f"The pattern is not a valid {what}.{hint}\n{end.failure}")
+        what = "glob" if "glob" in end.failure_message else "regular expression"
+        raise ToolError(f"The pattern is not a valid {what}.{hint}\n{end.failure_message}")
     for label, paths in odd.items():
         for one in paths:
             found.forget(one.removeprefix("./"))
@@ -144,24 +146,26 @@ async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
         await search(argv, folder, b"\n", found.take)
     prefix = prefix_of(folder, context.cwd)
     if not is_file and not found.matches:
-        notice = await passed_over(workspace, rg, places, folder, is_kept_back, prefix)
-        return _nothing(notice, end.unread)
-    named = None if is_file else await _named(workspace, arguments, folder)
+        notice = await withheld_notice(workspace, rg, places, folder, is_kept_back, prefix)
+        return _no_matches(notice, end.unread_notice)
+    named = None if is_file else await _symbol_context(workspace, arguments, folder)
     return await asyncio.to_thread(_result, workspace, arguments, found, end, folder, prefix, named)
 
 
-async def _named(workspace: Workspace, arguments: GrepArguments, folder: str) -> "NamedPlaces | None":
+async def _symbol_context(
+    workspace: Workspace, arguments: GrepArguments, folder: str
+) -> "SymbolContext | None":
     """What the map of the repository knows, where a name of code is searched for."""
-    if arguments.ignore_case or not workspace.has_map:
+    if arguments.ignore_case or not workspace.may_be_mapped:
         return None
-    from tools.repomap.in_grep import name_in, places_of  # noqa: PLC0415  (SQLite, parsers)
+    from tools.repomap.in_grep import identifier_in, symbol_context_for  # noqa: PLC0415  (SQLite, parsers)
 
-    if name_in(arguments.pattern) is None:
+    if identifier_in(arguments.pattern) is None:
         return None
-    return await asyncio.to_thread(places_of, workspace, arguments.pattern, folder)
+    return await asyncio.to_thread(symbol_context_for, workspace, arguments.pattern, folder)
 
 
-def _wanted(workspace: Workspace, globs: str, folder: str) -> Wanted:
+def _wanted_files(workspace: Workspace, globs: str, folder: str) -> FileFilter:
     def kind(path: str) -> str:
         try:
             return workspace.files.stat(f"{folder}/{path}").kind
@@ -169,13 +173,15 @@ def _wanted(workspace: Workspace, globs: str, folder: str) -> Wanted:
             return ""
 
     try:
-        return wanted(globs, folder, lambda path: bool(kind(path)), lambda path: kind(path) == "directory")
+        return parse_globs(
+            globs, folder, lambda path: bool(kind(path)), lambda path: kind(path) == "directory"
+        )
     except re.error as problem:
         raise ToolError(f"{one_line(globs)} is not a glob: {problem}.") from None
 
 
-def _check(workspace: Workspace, raw: str | None, context: ToolContext) -> str:
-    path = locate(workspace, raw, context)
+def _checked_folder(workspace: Workspace, raw: str | None, context: ToolContext) -> str:
+    path = resolve_argument(workspace, raw, context)
     try:
         kind = workspace.files.stat(path).kind
     except OSError as problem:
@@ -185,10 +191,10 @@ def _check(workspace: Workspace, raw: str | None, context: ToolContext) -> str:
     return path
 
 
-def _places(files: Wanted) -> Iterator[str]:
+def _file_arguments(files: FileFilter) -> Iterator[str]:
     """Which files are looked at at all."""
-    yield from ALWAYS
-    for glob in files.without:
+    yield from DEFAULT_ARGUMENTS
+    for glob in files.excluded:
         yield f"--glob=!{glob}"
     for name in files.names:
         # As a type, because a glob would bring ignored files back.
@@ -197,20 +203,20 @@ def _places(files: Wanted) -> Iterator[str]:
         yield "--type=wanted"
 
 
-def _options(arguments: GrepArguments) -> Iterator[str]:
+def _ripgrep_options(arguments: GrepArguments) -> Iterator[str]:
     yield from ("--json", "--line-number")
     if arguments.ignore_case:
         yield "--ignore-case"
-    before, after = _around(arguments)
+    before, after = _context_lines(arguments)
     yield from (f"--before-context={before}", f"--after-context={after}")
 
 
-def _around(arguments: GrepArguments) -> tuple[int, int]:
+def _context_lines(arguments: GrepArguments) -> tuple[int, int]:
     both = arguments.context or 0
     return min(arguments.before or both, _MAX_CONTEXT), min(arguments.after or both, _MAX_CONTEXT)
 
 
-def _nothing(*notices: str) -> ToolResult:
+def _no_matches(*notices: str) -> ToolResult:
     told = ". ".join(filter(None, notices))
     return ToolResult(content=(TextPart(text="No matches found" + (f"\n\n[{told}]" if told else "")),))
 
@@ -218,14 +224,14 @@ def _nothing(*notices: str) -> ToolResult:
 def _result(
     workspace: Workspace,
     arguments: GrepArguments,
-    found: Found,
+    found: MatchCollector,
     end: SearchEnd,
     folder: str,
     prefix: str,
-    named: "NamedPlaces | None",
+    named: "SymbolContext | None",
 ) -> ToolResult:
     if not found.matches:
-        return _nothing(end.unread)
+        return _no_matches(end.unread_notice)
     limit = arguments.limit or _DEFAULT_LIMIT
     lines: list[str] = []
     hits: list[tuple[int, int, int]] = []
@@ -234,25 +240,25 @@ def _result(
     is_anchored = workspace.edit_mode() == "anchored"
     if named is not None:
         size = sum(len(line.text) for kept in found.files.values() for line in kept[:limit])
-        named.allow(min(size, MAX_BYTES))
+        named.set_budget(min(size, MAX_BYTES))
         lines += named.heading()
-    for path in named.ordered(found.files) if named is not None else sorted(found.files):
+    for path in named.sorted_by_kind(found.files) if named is not None else sorted(found.files):
         if shown >= limit:
             break
-        kept = _first_matches(found.files[path], limit - shown, _around(arguments)[1])
-        matches = sum(line.begins for line in kept)
+        kept = _limited_matches(found.files[path], limit - shown, _context_lines(arguments)[1])
+        matches = sum(line.starts_match for line in kept)
         if not matches:
             continue
         files += 1
         shown += matches
         has_clipped = has_clipped or any(line.is_clipped for line in kept)
-        _remember(workspace, str(Path(folder, path)), kept)
+        _remember_lines(workspace, str(Path(folder, path)), kept)
         told = _shown_lines(one_line(prefix + path), kept, path, named, is_anchored=is_anchored)
         for text, spans in told:
             hits += ((len(lines), *span) for span in spans)
             lines.append(text)
     cut = truncate_head("\n".join(lines), max_lines=max(len(lines), 1))
-    total = f"over {COUNTED:,}" if end.is_stopped else f"{found.matches:,}"
+    total = f"over {MAX_COUNTED:,}" if end.is_stopped else f"{found.matches:,}"
     notices: list[str] = []
     details: dict[str, Any] = {}
     if found.matches > shown:
@@ -267,15 +273,15 @@ def _result(
     if has_clipped:
         notices.append(f"Some lines truncated to {MAX_LINE_CHARS} chars. Use read tool to see full lines")
         details["linesTruncated"] = True
-    if end.unread:
-        notices.append(end.unread)
+    if end.unread_notice:
+        notices.append(end.unread_notice)
     text = cut.content + (f"\n\n[{'. '.join(notices)}]" if notices else "")
     details |= {"matches": found.matches, "files": len(found.files), "hits": hits}
     return ToolResult(content=(TextPart(text=text),), details=details)
 
 
-def _first_matches(lines: list[FoundLine], limit: int, context: int) -> list[FoundLine]:
-    matches = [line.number for line in lines if line.begins]
+def _limited_matches(lines: list[FoundLine], limit: int, context: int) -> list[FoundLine]:
+    matches = [line.number for line in lines if line.starts_match]
     if len(matches) <= limit:
         return lines
     beyond = matches[limit]
@@ -287,7 +293,7 @@ def _shown_lines(
     path: str,
     lines: list[FoundLine],
     below: str = "",
-    named: "NamedPlaces | None" = None,
+    named: "SymbolContext | None" = None,
     *,
     is_anchored: bool = False,
 ) -> list[tuple[str, Spans]]:
@@ -301,15 +307,15 @@ def _shown_lines(
     before = ""
     for line in lines:
         is_apart = has_context and previous is not None and line.number > previous + 1
-        within = named.within(below, line.number) if named is not None and line.is_match else before
-        if named is not None and within and within != before and named.takes(f"-- in {within}"):
+        within = named.enclosing_symbol(below, line.number) if named is not None and line.is_match else before
+        if named is not None and within and within != before and named.is_allowed(f"-- in {within}"):
             out.append((f"-- in {within}", ()))
             before = within
         elif is_apart:
             out.append(("--", ()))
         sign = ":" if line.is_match else "-"
         if is_anchored and not line.is_clipped:
-            told = f"{path}{sign}{row(line.number, line.text)}"
+            told = f"{path}{sign}{anchored_row(line.number, line.text)}"
         else:
             told = f"{path}{sign}{line.number}{sign} {line.text}"
         before_text = len(told) - len(line.text)
@@ -318,7 +324,7 @@ def _shown_lines(
     return out
 
 
-def _remember(workspace: Workspace, path: str, lines: list[FoundLine]) -> None:
+def _remember_lines(workspace: Workspace, path: str, lines: list[FoundLine]) -> None:
     try:
         stat = workspace.files.stat(path)
     except (OSError, ValueError):
@@ -329,10 +335,10 @@ def _remember(workspace: Workspace, path: str, lines: list[FoundLine]) -> None:
     real = workspace.files.real_path(path)
     workspace.read_cache.record(real, stat.version, seen)
     if workspace.edit_mode() == "anchored" and stat.size <= MAX_CHARS:
-        _keep_whole(workspace, path, real, seen)
+        _store_snapshot(workspace, path, real, seen)
 
 
-def _keep_whole(workspace: Workspace, path: str, real: str, seen: list[tuple[int, str]]) -> None:
+def _store_snapshot(workspace: Workspace, path: str, real: str, seen: list[tuple[int, str]]) -> None:
     """The text that the anchors are of, if it still is what was searched."""
     try:
         with workspace.files.open(path) as file:
@@ -354,6 +360,10 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     files = number_detail(result.details, "files") if result else None
     if matches is None or files is None:
         return card
-    told = [by_file(block, hits_in(result), where) for block in card.blocks if isinstance(block, ListBlock)]
+    told = [
+        grouped_by_file(block, stored_hits(result), where)
+        for block in card.blocks
+        if isinstance(block, ListBlock)
+    ]
     counted = f"{matches:,} match{'' if matches == 1 else 'es'} in {files:,} file{'' if files == 1 else 's'}"
     return msgspec.structs.replace(card, summary=counted, blocks=tuple(told))

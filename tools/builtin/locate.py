@@ -8,24 +8,24 @@ import msgspec
 from tools.arguments import text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.effects import Effects
-from tools.files.paths import display
-from tools.files.places import exists, locate, located
+from tools.files.paths import display_path
+from tools.files.places import exists, resolve_argument, resolve_arguments
 from tools.limits import count_lines
 from tools.patterns import late
 from tools.results import Card, TextBlock, ToolResult, text_result
 from tools.schema import schema_of
-from tools.text import one_line, visible
-from tools.threads import InThread, Stop
+from tools.text import escape_controls, one_line
+from tools.threads import StopFlag, ThreadedTool
 from tools.workspace import Workspace, workspace_of
 
 if TYPE_CHECKING:
     from tools.repomap.repository import IndexState
 
-_NAME = late(r"`?(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::|#|->)(?:[^\W\d]|\$)[\w$]*)*(?:\(\))?`?")
-_MOST_TOKENS = 4000
-_SURE_TOKENS = 1000
-_MORE = "more: true gives the rest."
-_TOKENS_INSTEAD = 500
+_IDENTIFIER = late(r"`?(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::|#|->)(?:[^\W\d]|\$)[\w$]*)*(?:\(\))?`?")
+_MAX_TOKENS = 4000
+_CONFIDENT_TOKENS = 1000
+_MORE_HINT = "more: true gives the rest."
+_FALLBACK_MAP_TOKENS = 500
 """Of a map of the folder, where nothing is found."""
 
 
@@ -41,7 +41,7 @@ class LocateArguments(msgspec.Struct, frozen=True, kw_only=True):
     )
 
     def effects(self, context: ToolContext) -> Effects:
-        return Effects(lists=located(context, self.path))
+        return Effects(lists=resolve_arguments(context, self.path))
 
 
 def locate_tool() -> Tool:
@@ -55,56 +55,58 @@ def locate_tool() -> Tool:
         schema=schema_of(LocateArguments),
         arguments=LocateArguments,
         effects=LocateArguments.effects,
-        run=InThread(_run),
+        run=ThreadedTool(_run),
         show=_show,
         snippet="Find where a symbol is, or the files a task is about",
         is_read_only=True,
     )
 
 
-def _run(arguments: LocateArguments, context: ToolContext, stop: Stop) -> ToolResult:
+def _run(arguments: LocateArguments, context: ToolContext, stop: StopFlag) -> ToolResult:
     phrases = [arguments.about] if isinstance(arguments.about, str) else arguments.about
     about = "\n".join(filter(None, (phrase.strip() for phrase in phrases)))
     if not about:
         raise ToolError("about is empty. Pass a symbol's name, or words of the task.")
     workspace = workspace_of(context)
-    folder = locate(workspace, arguments.path, context)
-    return _located(workspace, folder, about, uses=bool(arguments.uses), is_more=bool(arguments.more))
+    folder = resolve_argument(workspace, arguments.path, context)
+    return _locate(workspace, folder, about, uses=bool(arguments.uses), is_more=bool(arguments.more))
 
 
-def _located(workspace: Workspace, folder: str, about: str, *, uses: bool, is_more: bool) -> ToolResult:
-    from tools.repomap.of_session import below_root, known_files, repository_of  # noqa: PLC0415  (SQLite, parsers)
-    from tools.repomap.telling import cut, definitions_told, map_told, uses_told  # noqa: PLC0415  (as above)
+def _locate(workspace: Workspace, folder: str, about: str, *, uses: bool, is_more: bool) -> ToolResult:
+    from tools.repomap.of_session import known_files, relative_to_root, repository_of  # noqa: PLC0415  (SQLite, parsers)
+    from tools.repomap.telling import definitions_text, map_text, truncate_to_tokens, uses_text  # noqa: PLC0415  (as above)
 
     repository = repository_of(workspace)
-    below = below_root(repository, folder, workspace)
+    below = relative_to_root(repository, folder, workspace)
     if not exists(workspace, folder):
-        raise ToolError(f"{display(folder, workspace.cwd)} does not exist.")
+        raise ToolError(f"{display_path(folder, workspace.cwd)} does not exist.")
     repository.look()
-    if _NAME.fullmatch(about):
+    if _IDENTIFIER.fullmatch(about):
         name = about.strip("`").removesuffix("()")
         found, count = repository.definitions(name, below=below, near=known_files(repository, workspace))
         used = repository.uses(name, below=below) if uses else None
         if found or (used is not None and used.shown):
-            told = definitions_told(name, found, count, repository.state())
+            told = definitions_text(name, found, count, repository.state())
             if used is not None:
-                told += "\n" + uses_told(name, used)
-            return text_result(cut(told, _MOST_TOKENS), details={"outline": True, "definitions": count})
+                told += "\n" + uses_text(name, used)
+            return text_result(
+                truncate_to_tokens(told, _MAX_TOKENS), details={"outline": True, "definitions": count}
+            )
     answer = repository.map_about(
         about,
         below=below,
         known=known_files(repository, workspace),
-        sure_tokens=_SURE_TOKENS,
+        sure_tokens=_CONFIDENT_TOKENS,
         is_more=is_more,
     )
     if not answer.map.files and is_more:
         return text_result("No more files are likely.", details={"files": 0})
     if not answer.map.files:
         # Not a guess: what this folder is about, for who has no word of it yet.
-        used = repository.map_folder(below, tokens=_TOKENS_INSTEAD)
-        told = f"{map_told(answer, is_question=True)} What is most used here:\n{map_told(used, is_question=False)}"
+        used = repository.map_folder(below, tokens=_FALLBACK_MAP_TOKENS)
+        told = f"{map_text(answer, is_question=True)} What is most used here:\n{map_text(used, is_question=False)}"
         return text_result(told, details=_details(0, used.state))
-    told = map_told(answer, is_question=True, more=_MORE)
+    told = map_text(answer, is_question=True, more=_MORE_HINT)
     return text_result(told, details=_details(len(answer.map.files), answer.state))
 
 
@@ -116,12 +118,12 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     given: Any = arguments.get("about")
     phrases = cast("list[Any]", given) if isinstance(given, list) else []
     about = ", ".join(map(str, phrases)) or text_argument(arguments, "about")
-    subject = one_line(visible(about))
+    subject = one_line(escape_controls(about))
     path = text_argument(arguments, "path")
     if path:
-        subject += f" in {one_line(visible(path))}"
+        subject += f" in {one_line(escape_controls(path))}"
     if result is None:
         return Card(title="locate", subject=subject)
     summary = "failed" if result.is_error else f"{count_lines(result.text)} lines"
-    blocks = (TextBlock(text=visible(result.text)),)
+    blocks = (TextBlock(text=escape_controls(result.text)),)
     return Card(title="locate", subject=subject, summary=summary, blocks=blocks)

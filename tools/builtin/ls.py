@@ -10,13 +10,13 @@ from tools.base import Tool, ToolContext
 from tools.effects import Effects
 from tools.files.failures import file_error
 from tools.files.listing import MAX_ENTRIES, Listing, list_directory
-from tools.files.places import locate, located
+from tools.files.places import resolve_argument, resolve_arguments
 from tools.limits import count_lines
 from tools.results import Card, ListBlock, TextBlock, TextPart, ToolResult
 from tools.schema import schema_of
-from tools.spellings import FOLDER, PATH, speller
-from tools.text import visible
-from tools.threads import InThread, Stop
+from tools.spellings import FOLDER_ALIASES, PATH_ALIASES, alias_resolver
+from tools.text import escape_controls
+from tools.threads import StopFlag, ThreadedTool
 from tools.workspace import Workspace, workspace_of
 
 
@@ -29,7 +29,7 @@ class LsArguments(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
 
     def effects(self, context: ToolContext) -> Effects:
-        return Effects(lists=located(context, self.path))
+        return Effects(lists=resolve_arguments(context, self.path))
 
 
 def ls_tool() -> Tool:
@@ -39,15 +39,17 @@ def ls_tool() -> Tool:
         schema=schema_of(LsArguments),
         arguments=LsArguments,
         effects=LsArguments.effects,
-        prepare=speller(LsArguments, PATH, FOLDER, dict.fromkeys(("head", "max_results"), "limit")),
-        run=InThread(_run),
+        prepare=alias_resolver(
+            LsArguments, PATH_ALIASES, FOLDER_ALIASES, dict.fromkeys(("head", "max_results"), "limit")
+        ),
+        run=ThreadedTool(_run),
         show=_show,
         snippet="List directory contents",
         is_read_only=True,
     )
 
 
-def _run(arguments: LsArguments, context: ToolContext, stop: Stop) -> ToolResult:
+def _run(arguments: LsArguments, context: ToolContext, stop: StopFlag) -> ToolResult:
     listing = _list(workspace_of(context), arguments.path, context, arguments.limit or MAX_ENTRIES)
     details: dict[str, Any] = {}
     if listing.limit_reached:
@@ -58,12 +60,14 @@ def _run(arguments: LsArguments, context: ToolContext, stop: Stop) -> ToolResult
 
 
 def _list(workspace: Workspace, raw: str | None, context: ToolContext, limit: int) -> Listing:
-    path = locate(workspace, raw, context)
+    path = resolve_argument(workspace, raw, context)
     try:
         return list_directory(workspace.files, path, limit)
     except NotADirectoryError:
         return Listing(
-            text=f"{visible(raw or '')} is a file, not a directory. Use read to see it.", shown=0, total=0
+            text=f"{escape_controls(raw or '')} is a file, not a directory. Use read to see it.",
+            shown=0,
+            total=0,
         )
     except OSError as problem:
         raise file_error(problem, "list", path, workspace.files) from None

@@ -11,14 +11,14 @@ from tools.arguments import text_argument
 from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.results import Card, FileBlock, TextBlock, ToolResult, text_result
 from tools.schema import schema_of
-from tools.text import one_line, plain, visible
+from tools.text import escape_controls, one_line, plain_output
 from tools.workspace import Workspace, workspace_of
 
-_MOST_SOURCE: Final = 64 * 1024
-_MOST_CELLS: Final = 60
+_MAX_SOURCE_CHARS: Final = 64 * 1024
+_MAX_SPACING: Final = 60
 """Of any spacing: more draws nothing that can be read."""
-_SECONDS: Final = 2.0
-_FOLDED: Final = 6
+_TIMEOUT: Final = 2.0
+_FOLDED_LINES: Final = 6
 
 
 class MermaidConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -51,16 +51,16 @@ async def _run(arguments: MermaidArguments, context: ToolContext) -> ToolResult:
     source, config = arguments.mermaid, arguments.config or MermaidConfig()
     if not source.strip():
         raise ToolError("The source is empty. Pass Mermaid source, beginning with the kind: graph TD.")
-    if len(source.encode("utf-8", "replace")) > _MOST_SOURCE:
+    if len(source.encode("utf-8", "replace")) > _MAX_SOURCE_CHARS:
         raise ToolError("The source is too long: 64 KB is the most. Draw a part of it.")
     options, ignored = _options(config)
     try:
         # A thread cannot be ended: what takes too long is not waited for.
-        picture = await asyncio.wait_for(asyncio.to_thread(_drawn, source, options), _SECONDS)
+        picture = await asyncio.wait_for(asyncio.to_thread(_draw, source, options), _TIMEOUT)
     except TimeoutError:
         raise ToolError("The diagram takes too long to draw. Draw a part of it.") from None
     told = [f"[Ignored: {name}, which this drawing does not know.]" for name in ignored]
-    uri = await asyncio.to_thread(_saved, workspace_of(context), picture)
+    uri = await asyncio.to_thread(_save_artifact, workspace_of(context), picture)
     return text_result(
         "\n".join([picture, "", *told, f"Saved artifact: {uri}"]),
         details={"lines": picture.count("\n") + 1, "artifact": uri, "ignored": list(ignored)},
@@ -71,17 +71,17 @@ def _options(config: MermaidConfig) -> tuple[dict[str, Any], tuple[str, ...]]:
     """What the library takes, and the names of what it does not know. Numbers are whole and not negative."""
     options: dict[str, Any] = {"use_ascii": bool(config.use_ascii)}
     if config.padding_x is not None:
-        options["gap"] = _cells(config.padding_x)
+        options["gap"] = _whole_cells(config.padding_x)
     if config.box_border_padding is not None:
-        options["padding_x"] = options["padding_y"] = _cells(config.box_border_padding)
+        options["padding_x"] = options["padding_y"] = _whole_cells(config.box_border_padding)
     return options, ("paddingY",) if config.padding_y is not None else ()
 
 
-def _cells(number: float) -> int:
-    return int(max(0, min(_MOST_CELLS, number))) if number == number else 0
+def _whole_cells(number: float) -> int:
+    return int(max(0, min(_MAX_SPACING, number))) if number == number else 0
 
 
-def _drawn(source: str, options: Mapping[str, Any]) -> str:
+def _draw(source: str, options: Mapping[str, Any]) -> str:
     try:
         import termaid  # noqa: PLC0415  (optional, and costs 60 ms)  # pyright: ignore[reportMissingImports]
     except ImportError:
@@ -90,22 +90,22 @@ def _drawn(source: str, options: Mapping[str, Any]) -> str:
         drawn = str(termaid.render(source, **options))
     except Exception as problem:  # noqa: BLE001  (a foreign reader meets a model's text)
         raise ToolError(
-            f"This is no diagram that can be drawn. {_where(source)} ({one_line(str(problem))[:200]})"
+            f"This is no diagram that can be drawn. {_diagram_line(source)} ({one_line(str(problem))[:200]})"
         ) from None
-    lines = [line.rstrip() for line in plain(drawn).split("\n")]
+    lines = [line.rstrip() for line in plain_output(drawn).split("\n")]
     picture = "\n".join(lines).strip("\n")
     if not picture.strip():
-        raise ToolError(f"This is no diagram that can be drawn. {_where(source)}")
+        raise ToolError(f"This is no diagram that can be drawn. {_diagram_line(source)}")
     return picture
 
 
-def _where(source: str) -> str:
+def _diagram_line(source: str) -> str:
     """The line that says what kind of diagram it is meant to be."""
     number, line = next((number, line) for number, line in enumerate(source.split("\n"), 1) if line.strip())
     return f"Line {number}: {one_line(line.strip())[:120]}"
 
 
-def _saved(workspace: Workspace, picture: str) -> str:
+def _save_artifact(workspace: Workspace, picture: str) -> str:
     try:
         artifact, descriptor = workspace.artifacts.create("render_mermaid")
     except OSError as problem:
@@ -120,8 +120,10 @@ def _saved(workspace: Workspace, picture: str) -> str:
 
 def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     source = arguments.get("mermaid")
-    source = visible(source).strip("\n") if isinstance(source, str) else ""
-    blocks: tuple[FileBlock | TextBlock, ...] = (FileBlock(path="diagram.mmd", text=source, folds=_FOLDED),)
+    source = escape_controls(source).strip("\n") if isinstance(source, str) else ""
+    blocks: tuple[FileBlock | TextBlock, ...] = (
+        FileBlock(path="diagram.mmd", text=source, folds=_FOLDED_LINES),
+    )
     if result is not None:
-        blocks = (*blocks, TextBlock(text=visible(result.text)))
+        blocks = (*blocks, TextBlock(text=escape_controls(result.text)))
     return Card(title="render mermaid", subject=text_argument(arguments, "mermaid"), blocks=blocks)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from tools.amounts import counted
+from tools.amounts import pluralized
 from tools.arguments import number_argument, number_detail, text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.read_formats import (
@@ -19,28 +19,28 @@ from tools.builtin.read_formats import (
     notebook_page,
     notebook_text,
 )
-from tools.edits.dialects.anchors import plain_rows
-from tools.edits.shown_rows import anchored_page, note_cells
-from tools.effects import NOTHING, Effects
+from tools.edits.dialects.anchors import rows_without_anchors
+from tools.edits.shown_rows import anchored_page, record_notebook_rows
+from tools.effects import NO_EFFECTS, Effects
 from tools.filemap.outlines import SymbolLines, outline_result, symbol_lines
 from tools.files.artifacts import SCHEME
 from tools.files.failures import file_error
 from tools.files.lines import FileShrank
 from tools.files.listing import list_directory
-from tools.files.pages import NotText, Page, Request, load_page, notice
-from tools.files.paths import display
-from tools.files.places import exists, locate, located
+from tools.files.pages import BinaryFile, Page, PageRequest, load_page, page_notice
+from tools.files.paths import display_path
+from tools.files.places import exists, resolve_argument, resolve_arguments
 from tools.operations import FileStat
 from tools.patterns import late
 from tools.results import Card, FileBlock, ImageBlock, ImagePart, TextBlock, TextPart, ToolResult, text_result
 from tools.schema import UNDECLARED, schema_of
-from tools.spellings import PATH, speller
-from tools.text import one_line, visible
-from tools.threads import InThread, Stop
+from tools.spellings import PATH_ALIASES, alias_resolver
+from tools.text import escape_controls, one_line
+from tools.threads import StopFlag, ThreadedTool
 from tools.workspace import Workspace, workspace_of
 
-_RANGE = late(r"(?P<path>.+):(?P<first>[1-9]\d*)(?:-(?P<last>[1-9]\d*))?", re.DOTALL)
-_CONTEXT = 3
+_PATH_WITH_RANGE = late(r"(?P<path>.+):(?P<first>[1-9]\d*)(?:-(?P<last>[1-9]\d*))?", re.DOTALL)
+_ANCHOR_CONTEXT = 3
 """Lines around a range that is shown with anchors: many edits are just beside it."""
 
 
@@ -66,10 +66,10 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
 
     def effects(self, context: ToolContext) -> Effects:
         if self.path.strip().startswith(SCHEME):
-            return NOTHING
+            return NO_EFFECTS
         # With a range behind it, a file of that whole name counts too: one may be made until the call runs.
-        match = _RANGE.fullmatch(self.path.strip())
-        return Effects(reads=located(context, self.path, *((match["path"],) if match else ())))
+        match = _PATH_WITH_RANGE.fullmatch(self.path.strip())
+        return Effects(reads=resolve_arguments(context, self.path, *((match["path"],) if match else ())))
 
 
 def read_tool() -> Tool:
@@ -83,8 +83,8 @@ def read_tool() -> Tool:
         schema=schema_of(ReadArguments),
         arguments=ReadArguments,
         effects=ReadArguments.effects,
-        prepare=_spelled,
-        run=InThread(_run),
+        prepare=_resolve_aliases,
+        run=ThreadedTool(_run),
         show=_show,
         snippet="Read files",
         guidelines=("Use read to look into files, not cat or sed",),
@@ -92,9 +92,9 @@ def read_tool() -> Tool:
     )
 
 
-_spelled = speller(
+_resolve_aliases = alias_resolver(
     ReadArguments,
-    PATH,
+    PATH_ALIASES,
     dict.fromkeys(("start", "start_line", "line", "from", "line_start", "first_line"), "offset"),
     dict.fromkeys(("head", "lines", "num_lines", "max_lines", "line_count", "count"), "limit"),
     dict.fromkeys(("last", "last_lines", "tail_lines"), "tail"),
@@ -103,65 +103,67 @@ _spelled = speller(
 )
 
 
-class _Target(msgspec.Struct, frozen=True, kw_only=True):
+class _ReadTarget(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     shown: str
     stat: FileStat
-    request: Request
+    request: PageRequest
 
 
-def _run(arguments: ReadArguments, context: ToolContext, stop: Stop) -> ToolResult:
+def _run(arguments: ReadArguments, context: ToolContext, stop: StopFlag) -> ToolResult:
     if not arguments.path.strip():
         raise ToolError("The path is empty. Pass the file to read.")
     return _read(arguments, context, workspace_of(context), stop)
 
 
-def _read(arguments: ReadArguments, context: ToolContext, workspace: Workspace, stop: Stop) -> ToolResult:
-    target = _target(arguments, context, workspace)
+def _read(arguments: ReadArguments, context: ToolContext, workspace: Workspace, stop: StopFlag) -> ToolResult:
+    target = _resolve_target(arguments, context, workspace)
     if target.stat.kind == "directory":
         if arguments.map or arguments.symbol:
-            return _folder(arguments, context, workspace, target, stop)
-        return _directory(workspace, target)
+            return _read_folder(arguments, context, workspace, target, stop)
+        return _list_directory(workspace, target)
     if target.stat.kind == "other":
         raise ToolError(f"{target.shown} is a device, a socket or a FIFO. Only regular files can be read.")
     try:
-        return _file(arguments, context, workspace, target, stop)
+        return _read_file(arguments, context, workspace, target, stop)
     except OSError as problem:
         raise file_error(problem, "read", target.path, workspace.files) from None
     except FileShrank:
         raise ToolError(f"{target.shown} became shorter while it was read. Read it again.") from None
 
 
-def _target(arguments: ReadArguments, context: ToolContext, workspace: Workspace) -> _Target:
+def _resolve_target(arguments: ReadArguments, context: ToolContext, workspace: Workspace) -> _ReadTarget:
     offset, limit = arguments.offset, arguments.limit
     if arguments.end_line is not None and limit is None:
         limit = max(1, arguments.end_line - (offset or 1) + 1)
     raw = arguments.path
     if raw.strip().startswith(SCHEME):
-        path, offset, limit = _artifact(workspace, raw.strip(), offset, limit)
-        request = Request(offset=offset, limit=limit, is_output=True)
-        return _Target(path=path, shown=raw.strip(), stat=workspace.files.stat(path), request=request)
-    path, match = _meant(workspace, raw, context)
+        path, offset, limit = _artifact_path(workspace, raw.strip(), offset, limit)
+        request = PageRequest(offset=offset, limit=limit, is_output=True)
+        return _ReadTarget(path=path, shown=raw.strip(), stat=workspace.files.stat(path), request=request)
+    path, match = _split_range(workspace, raw, context)
     if match is not None:
-        offset, limit = _range(match, offset, limit)
+        offset, limit = _offset_and_limit(match, offset, limit)
     try:
         stat = workspace.files.stat(path)
     except OSError as problem:
         raise file_error(problem, "read", path, workspace.files) from None
-    request = Request(offset=offset, limit=limit, tail=arguments.tail if offset is None else None)
-    return _Target(path=path, shown=display(path, context.cwd), stat=stat, request=request)
+    request = PageRequest(offset=offset, limit=limit, tail=arguments.tail if offset is None else None)
+    return _ReadTarget(path=path, shown=display_path(path, context.cwd), stat=stat, request=request)
 
 
-def _meant(workspace: Workspace, raw: str, context: ToolContext) -> "tuple[str, re.Match[str] | None]":
+def _split_range(workspace: Workspace, raw: str, context: ToolContext) -> "tuple[str, re.Match[str] | None]":
     """The file, and the range of lines that stands behind its name (`a.py:3-5`), unless a file is called so."""
-    path = locate(workspace, raw, context)
-    match = _RANGE.fullmatch(raw.strip())
+    path = resolve_argument(workspace, raw, context)
+    match = _PATH_WITH_RANGE.fullmatch(raw.strip())
     if match is None or exists(workspace, path):
         return path, None
-    return locate(workspace, match["path"], context), match
+    return resolve_argument(workspace, match["path"], context), match
 
 
-def _range(match: "re.Match[str]", offset: int | None, limit: int | None) -> tuple[int | None, int | None]:
+def _offset_and_limit(
+    match: "re.Match[str]", offset: int | None, limit: int | None
+) -> tuple[int | None, int | None]:
     if offset is None:
         offset = int(match["first"])
         if match["last"] and limit is None:
@@ -169,22 +171,22 @@ def _range(match: "re.Match[str]", offset: int | None, limit: int | None) -> tup
     return offset, limit
 
 
-def _artifact(
+def _artifact_path(
     workspace: Workspace, uri: str, offset: int | None, limit: int | None
 ) -> tuple[str, int | None, int | None]:
     body = uri.removeprefix(SCHEME)
-    match = _RANGE.fullmatch(body)
+    match = _PATH_WITH_RANGE.fullmatch(body)
     if match:
-        offset, limit = _range(match, offset, limit)
+        offset, limit = _offset_and_limit(match, offset, limit)
         body = match["path"]
     path = workspace.artifacts.find(int(body)) if body.isascii() and body.isdigit() else None
     if path is None:
-        raise ToolError(f"There is no {visible(uri)[:100]} in this session.")
+        raise ToolError(f"There is no {escape_controls(uri)[:100]} in this session.")
     return str(path), offset, limit
 
 
-def _folder(
-    arguments: ReadArguments, context: ToolContext, workspace: Workspace, target: _Target, stop: Stop
+def _read_folder(
+    arguments: ReadArguments, context: ToolContext, workspace: Workspace, target: _ReadTarget, stop: StopFlag
 ) -> ToolResult:
     """Its map, or a symbol of it."""
     from tools.repomap.folders import folder_map, symbol_in_folder  # noqa: PLC0415  (SQLite, parsers)
@@ -198,11 +200,12 @@ def _folder(
     first = definition.symbol.lead_line or definition.symbol.start_line
     wanted = ReadArguments(path=path, offset=first, limit=definition.symbol.end_line - first + 1)
     result = _read(wanted, context, workspace, stop)
-    head = f"{visible(definition.name)} is in {visible(path)}, lines {first}-{definition.symbol.end_line}:\n"
+    where = f"{escape_controls(path)}, lines {first}-{definition.symbol.end_line}"
+    head = f"{escape_controls(definition.name)} is in {where}:\n"
     return msgspec.structs.replace(result, content=(TextPart(text=head + result.text),))
 
 
-def _directory(workspace: Workspace, target: _Target) -> ToolResult:
+def _list_directory(workspace: Workspace, target: _ReadTarget) -> ToolResult:
     try:
         listing = list_directory(workspace.files, target.path)
     except OSError as problem:
@@ -212,8 +215,8 @@ def _directory(workspace: Workspace, target: _Target) -> ToolResult:
     return text_result(text, details={"directory": True, "entries": listing.total})
 
 
-def _file(
-    arguments: ReadArguments, context: ToolContext, workspace: Workspace, target: _Target, stop: Stop
+def _read_file(
+    arguments: ReadArguments, context: ToolContext, workspace: Workspace, target: _ReadTarget, stop: StopFlag
 ) -> ToolResult:
     with workspace.files.open(target.path) as file:
         head = beginning(file)
@@ -232,14 +235,14 @@ def _file(
                 return found
             symbol = found
             count = symbol.last - symbol.first + 1
-            request = Request(offset=symbol.first, limit=count, about=symbol.words)
+            request = PageRequest(offset=symbol.first, limit=count, symbol=symbol.description)
         is_anchored = workspace.edit_mode() == "anchored" and not request.is_output
         if is_anchored:
-            request = request.with_context(_CONTEXT)
+            request = request.with_context(_ANCHOR_CONTEXT)
         if notebook is not None:
             made = notebook_page(notebook, target.path, request, is_anchored=is_anchored)
-            note_cells(workspace, target.path, target.stat.version, notebook, made)
-            return _with_inside(made, symbol)
+            record_notebook_rows(workspace, target.path, target.stat.version, notebook, made)
+            return _with_symbol_outline(made, symbol)
         file.seek(0)
         real = target.path if request.is_output else workspace.files.real_path(target.path)
         try:
@@ -251,24 +254,29 @@ def _file(
                 workspace.line_indexes,
                 stop,
             )
-        except NotText:
+        except BinaryFile:
             raise binary_refusal(head, target.shown, target.stat.size) from None
         if is_anchored:
             page = anchored_page(workspace, target.path, page, real)
-    return _with_inside(_page_result(arguments, workspace, target, request, page, real), symbol)
+    return _with_symbol_outline(_page_result(arguments, workspace, target, request, page, real), symbol)
 
 
-def _with_inside(result: ToolResult, symbol: SymbolLines | None) -> ToolResult:
+def _with_symbol_outline(result: ToolResult, symbol: SymbolLines | None) -> ToolResult:
     """A symbol that is larger than a page comes with what there is in it."""
     last = number_detail(result.details, "lastLine")
-    if symbol is None or not symbol.inside or last is None or last >= symbol.last:
+    if symbol is None or not symbol.members or last is None or last >= symbol.last:
         return result
-    text = f"{result.text}\n\nInside {symbol.name}:\n{symbol.inside}"
+    text = f"{result.text}\n\nInside {symbol.name}:\n{symbol.members}"
     return msgspec.structs.replace(result, content=(TextPart(text=text),))
 
 
 def _page_result(
-    arguments: ReadArguments, workspace: Workspace, target: _Target, request: Request, page: Page, real: str
+    arguments: ReadArguments,
+    workspace: Workspace,
+    target: _ReadTarget,
+    request: PageRequest,
+    page: Page,
+    real: str,
 ) -> ToolResult:
     if page.total_lines == 0:
         return text_result(f"{target.shown} is empty.", details={"totalLines": 0})
@@ -280,7 +288,7 @@ def _page_result(
         return text_result(text, details={"totalLines": page.total_lines})
     if not page.clipped_bytes and not request.is_output:
         workspace.read_cache.record(real, target.stat.version, enumerate(page.lines, page.first_line))
-    notes = [notice(page, request, target.path)]
+    notes = [page_notice(page, request, target.path)]
     if not page.encoding.is_utf8 or page.encoding.mark:
         notes.append(f"Encoding: {page.encoding.label}")
     elif "\ufffd" in page.text:
@@ -307,7 +315,7 @@ def _page_result(
 
 def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     path = text_argument(arguments, "path")
-    subject = path + _asked_for(arguments)
+    subject = path + _requested_range(arguments)
     if result is None:
         return Card(title="read", subject=subject)
     if result.is_error:
@@ -327,11 +335,11 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     total = number_detail(result.details, "totalLines")
     text, note = _split_note(result.text)
     if result.details and result.details.get("anchored"):
-        text = plain_rows(text)
+        text = rows_without_anchors(text)
     summary = ""
     if last is not None and total is not None:
         shown = last - first + 1
-        lines = counted(total, "line")
+        lines = pluralized(total, "line")
         summary = lines if shown >= total else f"{shown:,} of {lines}"
     return Card(
         title="read",
@@ -341,7 +349,7 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     )
 
 
-def _asked_for(arguments: Mapping[str, Any]) -> str:
+def _requested_range(arguments: Mapping[str, Any]) -> str:
     symbol = text_argument(arguments, "symbol")
     if symbol:
         return f" {one_line(symbol)}"
@@ -355,7 +363,7 @@ def _asked_for(arguments: Mapping[str, Any]) -> str:
 
 
 def _split_note(text: str) -> tuple[str, str]:
-    """The notice in brackets at the end apart from the lines."""
+    """The page_notice in brackets at the end apart from the lines."""
     start = text.rfind("\n\n[")
     if start >= 0 and text.endswith("]") and "\n" not in text[start + 2 :]:
         return text[:start], text[start + 3 : -1]

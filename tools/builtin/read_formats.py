@@ -3,14 +3,14 @@
 from typing import Any, BinaryIO, Final
 
 from tools.base import ToolContext, ToolError
-from tools.edits.dialects.anchors import rows
-from tools.files.encoding import SAMPLE_BYTES, detect
-from tools.files.images import identify, prepare
-from tools.files.notebooks import MAX_NOTEBOOK_BYTES, notebook_of
-from tools.files.pages import Request, showing
+from tools.edits.dialects.anchors import anchored_rows
+from tools.files.encoding import SAMPLE_BYTES, detect_encoding
+from tools.files.images import identify_image, prepare_image
+from tools.files.notebooks import MAX_NOTEBOOK_BYTES, parse_notebook
+from tools.files.pages import PageRequest, range_notice
 from tools.limits import MAX_BYTES, format_size, truncate_head
 from tools.results import ImagePart, TextPart, ToolResult, text_result
-from tools.text import visible
+from tools.text import escape_controls
 from tools.workspace import Workspace
 
 _MAX_IMAGE_BYTES = 100_000_000
@@ -51,11 +51,11 @@ def beginning(file: BinaryIO) -> bytes:
 
 
 def is_image(head: bytes) -> bool:
-    return identify(head) is not None
+    return identify_image(head) is not None
 
 
 def is_binary(head: bytes) -> bool:
-    return detect(head, is_whole=len(head) < SAMPLE_BYTES) is None
+    return detect_encoding(head, is_whole=len(head) < SAMPLE_BYTES) is None
 
 
 def binary_refusal(head: bytes, shown: str, size: int) -> ToolError:
@@ -84,9 +84,9 @@ def image_result(
         )
     file.seek(0)
     data = file.read()
-    info = identify(data[:SAMPLE_BYTES]) or identify(data)
+    info = identify_image(data[:SAMPLE_BYTES]) or identify_image(data)
     assert info is not None
-    ready = prepare(data, info, resizes=workspace.read().resizes_images)
+    ready = prepare_image(data, info, resizes=workspace.read().resizes_images)
     if ready.problem:
         raise ToolError(f"{shown} is an image ({info.mime_type}) but {ready.problem}.")
     details = {
@@ -114,25 +114,25 @@ def notebook_text(file: BinaryIO, path: str, size: int) -> str | None:
     if not path.lower().endswith(".ipynb") or size > MAX_NOTEBOOK_BYTES:
         return None
     file.seek(0)
-    notebook = notebook_of(file.read())
+    notebook = parse_notebook(file.read())
     return None if notebook is None else notebook.text
 
 
-def notebook_page(cells: str, path: str, request: Request, *, is_anchored: bool) -> ToolResult:
+def notebook_page(cells: str, path: str, request: PageRequest, *, is_anchored: bool) -> ToolResult:
     """A page of the text of a notebook's cells, its lines with anchors or without."""
     lines = cells.removesuffix("\n").split("\n")
     first = max(1, len(lines) - request.tail + 1 if request.tail is not None else request.offset or 1)
     if first > len(lines):
         return text_result(f"Line {first} is beyond end of the notebook's text ({len(lines)} lines total).")
     wanted = lines[first - 1 :][: request.limit or request.tail]
-    cut = truncate_head(visible(rows(wanted, first) if is_anchored else "\n".join(wanted)))
+    cut = truncate_head(escape_controls(anchored_rows(wanted, first) if is_anchored else "\n".join(wanted)))
     last = first + cut.output_lines - 1
     text = cut.content
     if last < len(lines) or request.is_range:
         limit = f" ({format_size(MAX_BYTES)} limit)" if cut.truncated_by == "bytes" else ""
         about = f": {request.about}" if request.about else ""
         more = f" Use offset={last + 1} to continue." if last < len(lines) and not about else ""
-        text += f"\n\n[{showing(first, last, len(lines))}{limit}{about}.{more}]"
+        text += f"\n\n[{range_notice(first, last, len(lines))}{limit}{about}.{more}]"
     details: dict[str, Any] = {
         "notebook": True,
         "firstLine": first,

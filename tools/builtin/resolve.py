@@ -8,12 +8,12 @@ import msgspec
 from tools.arguments import text_argument
 from tools.base import Tool, ToolContext, ToolError
 from tools.edits.card import edit_card
-from tools.edits.pending import CannotResolve
+from tools.edits.pending import UnknownAction
 from tools.effects import Effects
 from tools.files.failures import file_error
 from tools.results import Card, ToolResult, text_result
 from tools.schema import schema_of
-from tools.text import visible
+from tools.text import escape_controls
 from tools.workspace import workspace_of
 
 
@@ -27,7 +27,8 @@ class ResolveArguments(msgspec.Struct, frozen=True, kw_only=True):
     def effects(self, context: ToolContext) -> Effects:
         is_applied = self.action == "apply"
         return Effects(
-            writes=tuple(workspace_of(context).pending.paths(self.id)) if is_applied else (), acts_as="edit"
+            writes=tuple(workspace_of(context).pending.affected_paths(self.id)) if is_applied else (),
+            acts_as="edit",
         )
 
 
@@ -54,20 +55,20 @@ async def run_resolve(arguments: ResolveArguments, context: ToolContext) -> Tool
         resolved = await workspace.pending.resolve(
             arguments.id, arguments.action, arguments.reason, by="model", call_id=context.call_id
         )
-    except CannotResolve as problem:
+    except UnknownAction as problem:
         raise ToolError(str(problem)) from None
     except OSError as problem:
         raise file_error(problem, "write", str(problem.filename), workspace.files) from None
     staged = resolved.staged
     if not resolved.is_done:
         raise ToolError(resolved.text)
-    details: dict[str, Any] = {"label": visible(staged.label), "action": arguments.action}
+    details: dict[str, Any] = {"label": escape_controls(staged.label), "action": arguments.action}
     if arguments.action == "apply":
         details |= {
             "added": sum(file.diff.added for file in staged.files),
             "removed": sum(file.diff.removed for file in staged.files),
         }
-    return text_result(visible(resolved.text), details=details)
+    return text_result(escape_controls(resolved.text), details=details)
 
 
 def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:

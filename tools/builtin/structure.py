@@ -7,44 +7,44 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from tools.amounts import counted
+from tools.amounts import pluralized
 from tools.arguments import number_detail
 from tools.base import Tool, ToolContext, ToolError
 from tools.builtin.ls import list_card
-from tools.edits.card import edit_card, file_told
+from tools.edits.card import edit_card, file_details
 from tools.edits.dialects.matching import Span
 from tools.edits.diffs import diff_spans
-from tools.edits.named import parts_of
-from tools.edits.pending import CannotResolve, StagedAction, StagedFile
+from tools.edits.named import edit_objects
+from tools.edits.pending import StagedAction, StagedFile, UnknownAction
 from tools.edits.texts import read_text
 from tools.effects import Effects
 from tools.files.mutations import content_hash
-from tools.files.paths import absolute, display
-from tools.files.places import locate, located
+from tools.files.paths import absolute_path, display_path
+from tools.files.places import resolve_argument, resolve_arguments
 from tools.limits import clip_line, truncate_head
 from tools.results import Card, Json, ToolResult, text_result
 from tools.schema import schema_of
-from tools.searching.kept_back import kept_back_below
-from tools.searching.ripgrep import ALWAYS, find_ripgrep, run_ripgrep
+from tools.searching.kept_back import withheld_below
+from tools.searching.ripgrep import DEFAULT_ARGUMENTS, find_ripgrep, run_ripgrep
 from tools.structure.child import search
-from tools.structure.languages import named, of_file
+from tools.structure.languages import language_named, language_of_file
 from tools.structure.messages import (
     Answer,
+    FileMatches,
     Rewrite,
     SearchDone,
     SearchedFile,
-    SearchedResult,
     SearchProblem,
     StructureRequest,
 )
-from tools.structure.rewriting import variables
-from tools.text import one_line, visible
+from tools.structure.rewriting import pattern_variables
+from tools.text import escape_controls, one_line
 from tools.workspace import Workspace, workspace_of
 
 _DEFAULT_LIMIT: Final = 100
-_FEW: Final = 20
-_TOLD: Final = 8
-_MOST_SHOWN: Final = 50
+_MAX_WITH_CAPTURES: Final = 20
+_MAX_TOLD_FILES: Final = 8
+_MAX_SHOWN_FILES: Final = 50
 
 Paths = Annotated[
     tuple[str, ...] | None,
@@ -64,7 +64,7 @@ class AstGrepArguments(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
 
     def effects(self, context: ToolContext) -> Effects:
-        return _effects(self.paths, context)
+        return _search_effects(self.paths, context)
 
 
 class StructuralRewrite(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +84,7 @@ class AstEditArguments(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
 
     def effects(self, context: ToolContext) -> Effects:
-        found = _effects(self.paths, context)
+        found = _search_effects(self.paths, context)
         return msgspec.structs.replace(found, stages=(*found.reads, *found.globs))
 
 
@@ -124,45 +124,47 @@ def ast_edit_tool() -> Tool:
     )
 
 
-def _effects(paths: Sequence[str] | None, context: ToolContext) -> Effects:
+def _search_effects(paths: Sequence[str] | None, context: ToolContext) -> Effects:
     plain = _plain_paths(paths)
-    globs = tuple(absolute(path, context.cwd) for path in paths or () if path not in plain)
-    return Effects(reads=located(context, *(plain or (() if globs else (None,)))), globs=globs)
+    globs = tuple(absolute_path(path, context.cwd) for path in paths or () if path not in plain)
+    return Effects(reads=resolve_arguments(context, *(plain or (() if globs else (None,)))), globs=globs)
 
 
 def _plain_paths(paths: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(path for path in paths or () if not any(sign in path for sign in "*?[{"))
 
 
-class _Searched:
+class _SearchResults:
     """What was found so far."""
 
     def __init__(self) -> None:
-        self.results: list[SearchedResult] = []
+        self.results: list[FileMatches] = []
         self.problems: list[str] = []
 
 
 async def _search(
     rewrites: tuple[Rewrite, ...], paths: Sequence[str] | None, language: str | None, context: ToolContext
-) -> tuple[_Searched, SearchDone]:
+) -> tuple[_SearchResults, SearchDone]:
     workspace = workspace_of(context)
-    if not workspace.is_here:
+    if not workspace.has_local_files:
         raise ToolError("Code is searched by its structure on this machine alone. Use grep.")
     if any(not rewrite.pattern.strip() for rewrite in rewrites):
         raise ToolError("The pattern is empty. Pass the code to look for.")
-    wanted = named(language) if language else None
+    wanted = language_named(language) if language else None
     if language and wanted is None:
         raise ToolError(f"{one_line(language)} is not among the languages that are searched by structure.")
-    folders = [await asyncio.to_thread(locate, workspace, path, context) for path in _plain_paths(paths)]
+    folders = [
+        await asyncio.to_thread(resolve_argument, workspace, path, context) for path in _plain_paths(paths)
+    ]
     globs = [path for path in paths or () if path not in _plain_paths(paths)]
     files = await _files_to_search(workspace, folders, globs, context.cwd, wanted)
     if not files:
         raise ToolError("There are no files here in a language that is searched by structure.")
-    found = _Searched()
+    found = _SearchResults()
 
     def take(answers: list[Answer]) -> None:
         for answer in answers:
-            if isinstance(answer, SearchedResult):
+            if isinstance(answer, FileMatches):
                 found.results.append(answer)
             elif isinstance(answer, SearchProblem):
                 found.problems.append(answer.words)
@@ -175,39 +177,43 @@ async def _grep(arguments: AstGrepArguments, context: ToolContext) -> ToolResult
     rewrites = (Rewrite(pattern=arguments.pattern),)
     found, done = await _search(rewrites, arguments.paths, arguments.language, context)
     if not found.results:
-        return _nothing(found, done)
+        return _no_matches(found, done)
     limit = arguments.limit or _DEFAULT_LIMIT
     total = sum(len(result.found) for result in found.results)
     rows: list[str] = []
     for result in sorted(found.results, key=lambda result: result.path):
-        path = display(result.path, context.cwd)
+        path = display_path(result.path, context.cwd)
         for node in result.found[: max(0, limit - len(rows))]:
             captures = "".join(f"  ${name} = {one_line(text)}" for name, text in node.captures.items())
             rows.append(
-                clip_line(f"{path}:{node.line}: {visible(node.text)}{captures if total <= _FEW else ''}")[0]
+                clip_line(
+                    f"{path}:{node.line}: {escape_controls(node.text)}{captures if total <= _MAX_WITH_CAPTURES else ''}"
+                )[0]
             )
     cut = truncate_head("\n".join(rows))
     notices = [f"{limit} of {total} matches. Use limit={limit * 2} for more"] if total > limit else []
-    notices += found.problems[:_TOLD]
+    notices += found.problems[:_MAX_TOLD_FILES]
     text = cut.content + (f"\n\n[{'. '.join(notices)}]" if notices else "")
-    return text_result(visible(text), details={"matches": total, "files": len(found.results)})
+    return text_result(escape_controls(text), details={"matches": total, "files": len(found.results)})
 
 
-def _nothing(found: _Searched, done: SearchDone) -> ToolResult:
+def _no_matches(found: _SearchResults, done: SearchDone) -> ToolResult:
     if found.problems and not done.searched:
-        raise ToolError("Nothing was searched. " + visible("\n".join(found.problems[:_TOLD])))
-    read = "; ".join(done.readings[:_TOLD])
+        raise ToolError(
+            "Nothing was searched. " + escape_controls("\n".join(found.problems[:_MAX_TOLD_FILES]))
+        )
+    read = "; ".join(done.pattern_readings[:_MAX_TOLD_FILES])
     text = (
         f"No matches in {done.searched} files. The pattern was read as: {read}. Two usual reasons: it needs a whole "
         "statement or expression; and in f(a=$X) the argument is a node of its own, so f($$$ARGS) finds more."
     )
-    return text_result(visible(text), details={"matches": 0, "files": 0})
+    return text_result(escape_controls(text), details={"matches": 0, "files": 0})
 
 
 async def _edit(arguments: AstEditArguments, context: ToolContext) -> ToolResult:
     workspace = workspace_of(context)
     for rewrite in arguments.rewrites:
-        unknown = set(variables(rewrite.replacement)) - set(variables(rewrite.pattern))
+        unknown = set(pattern_variables(rewrite.replacement)) - set(pattern_variables(rewrite.pattern))
         if unknown:
             names = ", ".join(f"${name}" for name in sorted(unknown))
             raise ToolError(
@@ -218,61 +224,66 @@ async def _edit(arguments: AstEditArguments, context: ToolContext) -> ToolResult
     )
     found, done = await _search(rewrites, arguments.paths, arguments.language, context)
     if not found.results:
-        return _nothing(found, done)
+        return _no_matches(found, done)
     staged, broken, gone = await asyncio.to_thread(
-        _staged_files, workspace, found.results, context.cwd, takes_broken=bool(arguments.include_broken)
+        _stage_files, workspace, found.results, context.cwd, takes_broken=bool(arguments.include_broken)
     )
-    notes = _left_out(found, broken, gone)
+    notes = _skipped_notes(found, broken, gone)
     if not staged:
-        return text_result(visible("\n".join(["Nothing would change.", *notes])), details={"matches": 0})
+        return text_result(
+            escape_controls("\n".join(["Nothing would change.", *notes])), details={"matches": 0}
+        )
     replacements = sum(
-        len(result.parts) for result in found.results if result.path in {file.path for file in staged}
+        len(result.replacements) for result in found.results if result.path in {file.path for file in staged}
     )
-    label = f"AST Edit: {counted(replacements, 'replacement')} in {counted(len(staged), 'file')}"
+    label = f"AST Edit: {pluralized(replacements, 'replacement')} in {pluralized(len(staged), 'file')}"
     try:
         action = workspace.pending.stage(label, "ast_edit", staged)
-    except CannotResolve as problem:
+    except UnknownAction as problem:
         raise ToolError(str(problem)) from None
     several = f" (id {action.id})" if len(workspace.pending.waiting) > 1 else ""
     notes.append(f"Nothing is written yet. Call resolve{several} with apply or discard.")
-    return await asyncio.to_thread(_told, action, notes)
+    return await asyncio.to_thread(_staged_result, action, notes)
 
 
-def _told(action: StagedAction, notes: Sequence[str]) -> ToolResult:
+def _staged_result(action: StagedAction, notes: Sequence[str]) -> ToolResult:
     """In a thread: the diff of many files is long, whatever is shown of it."""
-    cut = truncate_head(visible(action.patch))
-    rest = f"\n[{counted(len(action.files), 'file')}; the diff is cut at 50 KB]" if cut.truncated else ""
-    text = "\n".join([action.label, cut.content + rest, *map(visible, notes)])
+    cut = truncate_head(escape_controls(action.patch))
+    rest = f"\n[{pluralized(len(action.files), 'file')}; the diff is cut at 50 KB]" if cut.truncated else ""
+    text = "\n".join([action.label, cut.content + rest, *map(escape_controls, notes)])
     return text_result(text, details=_details(action.files, action.label, action.id))
 
 
-def _left_out(found: _Searched, broken: Sequence[str], gone: Sequence[str]) -> list[str]:
-    left = [line for result in found.results for line in result.left]
+def _skipped_notes(found: _SearchResults, broken: Sequence[str], gone: Sequence[str]) -> list[str]:
+    left = [line for result in found.results for line in result.skipped]
     nested = sum(result.nested for result in found.results)
-    notes = [f"Left alone: {one_line(line)}" for line in left[:_TOLD]]
-    if len(left) > _TOLD:
-        notes.append(f"… and {len(left) - _TOLD} more left alone.")
-    notes += [f"Left out, as it would have a new syntax error: {one_line(line)}" for line in broken[:_TOLD]]
-    if len(broken) > _TOLD:
-        notes.append(f"… and {len(broken) - _TOLD} more files left out.")
+    notes = [f"Left alone: {one_line(line)}" for line in left[:_MAX_TOLD_FILES]]
+    if len(left) > _MAX_TOLD_FILES:
+        notes.append(f"… and {len(left) - _MAX_TOLD_FILES} more left alone.")
+    notes += [
+        f"Left out, as it would have a new syntax error: {one_line(line)}"
+        for line in broken[:_MAX_TOLD_FILES]
+    ]
+    if len(broken) > _MAX_TOLD_FILES:
+        notes.append(f"… and {len(broken) - _MAX_TOLD_FILES} more files left out.")
     if broken:
         notes.append("Use include_broken to have them as well.")
-    notes += [f"Left out, as it changed meanwhile: {one_line(path)}" for path in gone[:_TOLD]]
+    notes += [f"Left out, as it changed meanwhile: {one_line(path)}" for path in gone[:_MAX_TOLD_FILES]]
     if nested:
         notes.append(f"{nested} matches lie within others; run it again for them.")
-    return [*notes, *(one_line(problem) for problem in found.problems[:_TOLD])]
+    return [*notes, *(one_line(problem) for problem in found.problems[:_MAX_TOLD_FILES])]
 
 
-def _staged_files(
-    workspace: Workspace, results: Sequence[SearchedResult], cwd: Path, *, takes_broken: bool
+def _stage_files(
+    workspace: Workspace, results: Sequence[FileMatches], cwd: Path, *, takes_broken: bool
 ) -> tuple[list[StagedFile], list[str], list[str]]:
     staged: list[StagedFile] = []
     broken: list[str] = []
     gone: list[str] = []
     for result in sorted(results, key=lambda result: result.path):
-        if not result.parts:
+        if not result.replacements:
             continue
-        shown = display(result.path, cwd)
+        shown = display_path(result.path, cwd)
         if result.problems and not takes_broken:
             broken.append(f"{shown}, {result.problems[0]}")
             continue
@@ -287,14 +298,14 @@ def _staged_files(
             continue
         spans = [
             Span(start=part.start, end=part.end, new_text=part.text, strategy="exact")
-            for part in result.parts
+            for part in result.replacements
         ]
         staged.append(
             StagedFile(
                 path=result.path,
                 shown=shown,
                 before_hash=result.digest,
-                data=text.data_with(spans, shown),
+                data=text.bytes_with(spans, shown),
                 diff=diff_spans(shown, text.text, [(span.start, span.end, span.new_text) for span in spans]),
             )
         )
@@ -308,15 +319,15 @@ def _details(staged: Sequence[StagedFile], label: str, id: str) -> dict[str, Any
         "added": sum(file.diff.added for file in staged),
         "removed": sum(file.diff.removed for file in staged),
         "files": [
-            file_told(file.shown, file.diff.patch[:50_000], file.diff.added, file.diff.removed)
-            for file in staged[:_MOST_SHOWN]
+            file_details(file.shown, file.diff.patch[:50_000], file.diff.added, file.diff.removed)
+            for file in staged[:_MAX_SHOWN_FILES]
         ],
     }
 
 
 def _pattern_of(arguments: Mapping[str, Any]) -> str:
     pattern: Json = arguments.get("pattern")
-    rewrites = parts_of(arguments, "rewrites")
+    rewrites = edit_objects(arguments, "rewrites")
     if not isinstance(pattern, str) and rewrites:
         pattern = rewrites[0].get("pattern")
     return one_line(pattern)[:200] if isinstance(pattern, str) else ""
@@ -328,7 +339,7 @@ def _show_found(arguments: Mapping[str, Any], result: ToolResult | None) -> Card
     if matches is None:
         return card
     files = number_detail(result.details, "files") if result else 0
-    summary = f"{counted(matches, 'match', 'matches')} in {counted(files or 0, 'file')}"
+    summary = f"{pluralized(matches, 'match', 'matches')} in {pluralized(files or 0, 'file')}"
     return msgspec.structs.replace(card, summary=summary)
 
 
@@ -355,27 +366,29 @@ async def _files_to_search(
             return True
 
         wanted = tuple(f"--glob={glob.removeprefix('./')}" for glob in globs)
-        await run_ripgrep(workspace, (rg, "--files", "--null", *ALWAYS, *wanted, "./"), folder, b"\0", take)
-        names |= await asyncio.to_thread(_shown, folder, found, kept_back_below(workspace, folder))
-    return await asyncio.to_thread(_known, sorted(names), language)
+        await run_ripgrep(
+            workspace, (rg, "--files", "--null", *DEFAULT_ARGUMENTS, *wanted, "./"), folder, b"\0", take
+        )
+        names |= await asyncio.to_thread(_searchable_paths, folder, found, withheld_below(workspace, folder))
+    return await asyncio.to_thread(_in_known_languages, sorted(names), language)
 
 
-def _shown(folder: str, found: Sequence[bytes], is_kept_back: Callable[[str], bool]) -> set[str]:
+def _searchable_paths(folder: str, found: Sequence[bytes], is_kept_back: Callable[[str], bool]) -> set[str]:
     """In a thread: a repository may have a hundred thousand, each of which is judged."""
     below = folder.rstrip("/")
     names = (name.decode(errors="surrogateescape").removeprefix("./") for name in found if name)
     return {f"{below}/{name}" for name in names if not is_kept_back(name)}
 
 
-def _known(names: Sequence[str], language: str | None) -> list[SearchedFile]:
+def _in_known_languages(names: Sequence[str], language: str | None) -> list[SearchedFile]:
     out: list[SearchedFile] = []
     for name in names:
-        found = of_file(name) if _is_text(name) else None
+        found = language_of_file(name) if _is_valid_utf8(name) else None
         if found is not None and language in (None, found, "typescript" if found == "tsx" else None):
             out.append(SearchedFile(path=name, language=found))
     return out
 
 
-def _is_text(path: str) -> bool:
+def _is_valid_utf8(path: str) -> bool:
     """Names that are no text cannot be told."""
     return path.encode("utf-8", "replace").decode() == path

@@ -16,20 +16,20 @@ from tools.effects import Effects
 from tools.files.encoding import UTF8, Encoding
 from tools.files.failures import file_error
 from tools.files.mutations import FileState, NewContent
-from tools.files.paths import display
-from tools.files.places import locate, located, withheld
+from tools.files.paths import display_path
+from tools.files.places import resolve_argument, resolve_arguments, withheld_files
 from tools.limits import count_lines
 from tools.results import Card, DiffBlock, FileBlock, TextBlock, TextPart, ToolResult
 from tools.schema import schema_of
-from tools.spellings import PATH, speller
-from tools.text import visible
+from tools.spellings import PATH_ALIASES, alias_resolver
+from tools.text import escape_controls
 from tools.workspace import Workspace, workspace_of
 
 if TYPE_CHECKING:
-    from tools.edits.preview import CallDiff, Look
+    from tools.edits.preview import CallDiff, LookUpFile
 
-_SHOWN_LINES = 5
-_MAX_SHOWN = 20_000
+_CARD_LINES = 5
+_MAX_CARD_CHARS = 20_000
 """Characters of the content that are drawn."""
 
 
@@ -38,10 +38,10 @@ class WriteArguments(msgspec.Struct, frozen=True, kw_only=True):
     content: Annotated[str, msgspec.Meta(description="Its whole content")]
 
     def effects(self, context: ToolContext) -> Effects:
-        return Effects(writes=located(context, self.path))
+        return Effects(writes=resolve_arguments(context, self.path))
 
 
-class _Written(msgspec.Struct, frozen=True, kw_only=True):
+class _WriteOutcome(msgspec.Struct, frozen=True, kw_only=True):
     is_new: bool
     diff: Diff | None
     changed_lines: list[int]
@@ -55,18 +55,18 @@ def write_tool() -> Tool:
         schema=schema_of(WriteArguments),
         arguments=WriteArguments,
         effects=WriteArguments.effects,
-        prepare=_spelled,
+        prepare=_resolve_aliases,
         run=run_write,
-        preview=_diffs,
+        preview=_preview_diffs,
         show=_show,
         snippet="Create or completely replace files",
         guidelines=("Use write for new files and complete rewrites only",),
     )
 
 
-_spelled = speller(
+_resolve_aliases = alias_resolver(
     WriteArguments,
-    PATH,
+    PATH_ALIASES,
     dict.fromkeys(("text", "contents", "file_text", "new_content", "code", "data"), "content"),
 )
 
@@ -75,11 +75,11 @@ async def run_write(arguments: WriteArguments, context: ToolContext) -> ToolResu
     workspace = workspace_of(context)
     if not arguments.path.strip() or "\0" in arguments.path:
         raise ToolError("The path is empty or holds a null byte. Pass the file to write.")
-    path = await asyncio.to_thread(locate, workspace, arguments.path, context)
+    path = await asyncio.to_thread(resolve_argument, workspace, arguments.path, context)
     real = await asyncio.to_thread(workspace.files.real_path, path)
-    shown = display(path, context.cwd)
+    shown = display_path(path, context.cwd)
 
-    is_withheld = bool(await asyncio.to_thread(withheld, workspace, [(real, real)]))
+    is_withheld = bool(await asyncio.to_thread(withheld_files, workspace, [(real, real)]))
 
     def compute(state: FileState | None) -> NewContent:
         return _new_content(workspace, path, real, shown, state, arguments.content)
@@ -89,7 +89,7 @@ async def run_write(arguments: WriteArguments, context: ToolContext) -> ToolResu
     except OSError as problem:
         raise file_error(problem, "write", path, workspace.files) from None
     written = changed.info
-    assert isinstance(written, _Written)
+    assert isinstance(written, _WriteOutcome)
     workspace.read_cache.record_whole(real, changed.version, arguments.content)
     return _result(written, shown, is_withheld=is_withheld)
 
@@ -99,9 +99,9 @@ def _new_content(
 ) -> NewContent:
     if state is None:
         workspace.files.make_directory(str(Path(path).parent))
-        data = _encoded(UTF8, content, shown)
+        data = _encode(UTF8, content, shown)
         lines = count_lines(content)
-        info = _Written(is_new=True, diff=None, changed_lines=[], lines=lines)
+        info = _WriteOutcome(is_new=True, diff=None, changed_lines=[], lines=lines)
         return NewContent(data=data, added=lines, info=info)
     old = _old_text(state.data, shown)
     keeps = old is not None and (old.encoding.mark or not old.encoding.has_single_byte_line_feeds)
@@ -111,9 +111,9 @@ def _new_content(
     seen = workspace.read_cache.seen(real)
     if seen is not None and seen.version != state.stat.version and old is not None:
         stale = workspace.read_cache.changed_lines(real, old.text.split("\n"))
-    info = _Written(is_new=False, diff=diff, changed_lines=stale, lines=count_lines(content))
+    info = _WriteOutcome(is_new=False, diff=diff, changed_lines=stale, lines=count_lines(content))
     return NewContent(
-        data=_encoded(encoding, content.removeprefix("\ufeff") if encoding.mark else content, shown),
+        data=_encode(encoding, content.removeprefix("\ufeff") if encoding.mark else content, shown),
         added=diff.added if diff else info.lines,
         removed=diff.removed if diff else 0,
         info=info,
@@ -127,7 +127,7 @@ def _old_text(data: bytes, shown: str) -> FileText | None:
         return None  # It was binary: nothing to compare.
 
 
-def _encoded(encoding: Encoding, content: str, shown: str) -> bytes:
+def _encode(encoding: Encoding, content: str, shown: str) -> bytes:
     try:
         return encoding.encode(content)
     except UnicodeEncodeError as problem:
@@ -137,7 +137,7 @@ def _encoded(encoding: Encoding, content: str, shown: str) -> bytes:
         ) from None
 
 
-def _result(written: _Written, shown: str, *, is_withheld: bool) -> ToolResult:
+def _result(written: _WriteOutcome, shown: str, *, is_withheld: bool) -> ToolResult:
     diff = written.diff
     if written.is_new:
         text = f"Successfully wrote to {shown} (created, {written.lines} lines)."
@@ -146,8 +146,8 @@ def _result(written: _Written, shown: str, *, is_withheld: bool) -> ToolResult:
     else:
         text = f"Successfully wrote to {shown} (overwrote a binary file, {written.lines} lines)."
     if written.changed_lines:
-        lines = ", ".join(map(str, written.changed_lines[:_SHOWN_LINES]))
-        more = ", …" if len(written.changed_lines) > _SHOWN_LINES else ""
+        lines = ", ".join(map(str, written.changed_lines[:_CARD_LINES]))
+        more = ", …" if len(written.changed_lines) > _CARD_LINES else ""
         text += (
             f"\n\n[Warning: the file had changed on disk since you last read it (lines {lines}{more}); "
             "those changes are overwritten. Make sure that nothing was lost.]"
@@ -158,11 +158,11 @@ def _result(written: _Written, shown: str, *, is_withheld: bool) -> ToolResult:
         "removed": diff.removed if diff else 0,
     }
     if diff is not None and not is_withheld:  # programs of the model get details too
-        details["patch"] = visible(diff.patch)
+        details["patch"] = escape_controls(diff.patch)
     return ToolResult(content=(TextPart(text=text),), details=details)
 
 
-def _diffs(arguments: Mapping[str, Any], look: "Look") -> "tuple[CallDiff, ...]":
+def _preview_diffs(arguments: Mapping[str, Any], look: "LookUpFile") -> "tuple[CallDiff, ...]":
     from tools.edits.preview import preview_write  # noqa: PLC0415  (a start needs no dialect of edits)
 
     return preview_write(arguments, look)
@@ -172,7 +172,7 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     path = text_argument(arguments, "path")
     given = arguments.get("content")
     lines = count_lines(given) if isinstance(given, str) else 0
-    content = visible(given[:_MAX_SHOWN]) if isinstance(given, str) else ""
+    content = escape_controls(given[:_MAX_CARD_CHARS]) if isinstance(given, str) else ""
     if result is not None and result.is_error:
         return Card(title="write", subject=path, summary="failed", blocks=(TextBlock(text=result.text),))
     patch = text_detail(result.details, "patch") if result else ""

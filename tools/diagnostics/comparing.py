@@ -11,22 +11,28 @@ import msgspec
 from tools.diagnostics import reading
 from tools.diagnostics.image import FolderImage
 from tools.diagnostics.problems import (
-    Alignment,
-    ChangedText,
     CodeProblem,
+    FileChangeTexts,
+    LineAlignment,
     in_changed_lines,
     new_problems,
 )
-from tools.diagnostics.programs import CannotLook, LookGround, ProgramStart, looks, planned
-from tools.diagnostics.running import MOST_OUTPUT, Circumstances, Heard, look
-from tools.threads import to_the_end
+from tools.diagnostics.programs import (
+    CannotCheck,
+    CheckerCommand,
+    CheckerScope,
+    checker_commands,
+    files_by_command,
+)
+from tools.diagnostics.running import MAX_OUTPUT, CheckerEnvironment, CheckerResult, run_checker
+from tools.threads import run_to_completion
 
-_AT_ONCE: Final = 2
-_MOST_TEXTS: Final = 40
+_MAX_PARALLEL: Final = 2
+_MAX_STDIN_FILES: Final = 40
 """Of so many files the old text is handed to a program one by one; of more, the lines that are new decide."""
 
 
-class NewlySaid(msgspec.Struct, frozen=True, kw_only=True):
+class NewProblems(msgspec.Struct, frozen=True, kw_only=True):
     """What came of all programs."""
 
     problems: tuple[CodeProblem, ...] = ()
@@ -34,79 +40,86 @@ class NewlySaid(msgspec.Struct, frozen=True, kw_only=True):
     """Why some of them had nothing to say, each a sentence without its full stop."""
 
 
-def wanted(
-    commands: Mapping[str, Sequence[str]], changed: Sequence[ChangedText], ground: LookGround
-) -> tuple[list[ProgramStart], list[str]]:
+def plan_starts(
+    commands: Mapping[str, Sequence[str]], changed: Sequence[FileChangeTexts], ground: CheckerScope
+) -> tuple[list[CheckerCommand], list[str]]:
     """What is to be started, and why some of it is not. For a thread."""
-    starts: list[ProgramStart] = []
+    starts: list[CheckerCommand] = []
     failures: list[str] = []
     there = [one.path for one in changed if one.after is not None]
     gone = [one.path for one in changed if one.after is None]
-    for command, files in looks(commands, there, ground).items():
+    for command, files in files_by_command(commands, there, ground).items():
         try:
-            starts += planned(command, files, ground)
-        except CannotLook as problem:
+            starts += checker_commands(command, files, ground)
+        except CannotCheck as problem:
             failures.append(str(problem))
     for command in ("tsc",) if gone else ():
         # What refers to a file that is gone is found by who looks at all files.
-        files = looks(commands, gone, ground).get(command, [])
+        files = files_by_command(commands, gone, ground).get(command, [])
         if files and not any(one.name == command for one in starts):
-            with contextlib.suppress(CannotLook):
-                starts += planned(command, files, ground)
+            with contextlib.suppress(CannotCheck):
+                starts += checker_commands(command, files, ground)
     return starts, failures
 
 
-async def compared(
-    starts: Sequence[ProgramStart], changed: Sequence[ChangedText], ground: LookGround, around: Circumstances
-) -> NewlySaid:
+async def run_and_compare(
+    starts: Sequence[CheckerCommand],
+    changed: Sequence[FileChangeTexts],
+    ground: CheckerScope,
+    around: CheckerEnvironment,
+) -> NewProblems:
     changed = [one for one in changed if one.path.startswith(ground.root.rstrip("/") + "/")]
     alignments = await asyncio.to_thread(lambda: {one.path: one.alignment() for one in changed})
-    turns = asyncio.Semaphore(_AT_ONCE)
+    turns = asyncio.Semaphore(_MAX_PARALLEL)
 
-    async def one(start: ProgramStart) -> tuple[Sequence[CodeProblem], str]:
+    async def one(start: CheckerCommand) -> tuple[Sequence[CodeProblem], str]:
         async with turns:
             try:
-                return await _fresh(start, changed, alignments, ground, around)
-            except CannotLook as problem:
+                return await _new_problems_of(start, changed, alignments, ground, around)
+            except CannotCheck as problem:
                 return (), str(problem)
 
     async with asyncio.TaskGroup() as group:
         running = [group.create_task(one(start)) for start in starts]
     results = [task.result() for task in running]
-    return NewlySaid(
+    return NewProblems(
         problems=tuple({problem: None for problems, _ in results for problem in problems}),
         failures=tuple(dict.fromkeys(failure for _, failure in results if failure)),
     )
 
 
-async def _fresh(
-    start: ProgramStart,
-    changed: Sequence[ChangedText],
-    alignments: Mapping[str, Alignment],
-    ground: LookGround,
-    around: Circumstances,
+async def _new_problems_of(
+    start: CheckerCommand,
+    changed: Sequence[FileChangeTexts],
+    alignments: Mapping[str, LineAlignment],
+    ground: CheckerScope,
+    around: CheckerEnvironment,
 ) -> tuple[Sequence[CodeProblem], str]:
     """What is new, and why that may not be all."""
-    place = reading.leading(start.works_in, ground.root, ground.root)
-    now = await look(start, around, place=place, works_in=start.works_in, argv=start.argv)
+    place = reading.path_resolver(start.folder, ground.root, ground.root)
+    now = await run_checker(start, around, place=place, works_in=start.folder, argv=start.argv)
     cut = (
-        f"{start.name} said more than {MOST_OUTPUT >> 20} MB, and the rest was not read" if now.is_cut else ""
+        f"{start.name} said more than {MAX_OUTPUT >> 20} MB, and the rest was not read" if now.is_cut else ""
     )
     if not now.problems:
         return (), cut
     try:
-        before = await _before(start, now, changed, ground, around)
-    except (CannotLook, OSError):
+        before = await _problems_before(start, now, changed, ground, around)
+    except (CannotCheck, OSError):
         return in_changed_lines(now.problems, alignments), cut
     return new_problems(before, now.problems, alignments), cut
 
 
-async def _before(
-    start: ProgramStart, now: Heard, changed: Sequence[ChangedText], ground: LookGround, around: Circumstances
+async def _problems_before(
+    start: CheckerCommand,
+    now: CheckerResult,
+    changed: Sequence[FileChangeTexts],
+    ground: CheckerScope,
+    around: CheckerEnvironment,
 ) -> Sequence[CodeProblem]:
-    """What it would have said before. Raises `CannotLook`."""
-    if start.of_text:
-        return await _of_texts(start, now, changed, ground, around)
+    """What it would have said before. Raises `CannotCheck`."""
+    if start.stdin_argv:
+        return await _problems_of_texts(start, now, changed, ground, around)
     root = ground.root.rstrip("/")
     missing = {one.path[len(root) + 1 :] for one in changed if one.before is None}
     gone = {word for word in start.given if word.removeprefix("./") in missing}
@@ -114,34 +127,40 @@ async def _before(
         return ()
     image = FolderImage(around.private_folder("before"))
     try:
-        await to_the_end(lambda: image.fill(ground.root, changed))
-        works_in = image.root + start.works_in[len(root) :]
+        await run_to_completion(lambda: image.fill(ground.root, changed))
+        works_in = image.root + start.folder[len(root) :]
         argv = tuple(word for word in start.argv if word not in gone)
-        place = reading.leading(works_in, image.root, ground.root)
-        seen = await look(start, around.seeing(image.root), place=place, works_in=works_in, argv=argv)
+        place = reading.path_resolver(works_in, image.root, ground.root)
+        seen = await run_checker(
+            start, around.with_readable_folder(image.root), place=place, works_in=works_in, argv=argv
+        )
     finally:
-        await to_the_end(image.close)
+        await run_to_completion(image.close)
     if seen.is_cut:
-        raise CannotLook("it said too much")
+        raise CannotCheck("it said too much")
     new = {one.path for one in changed if one.before is None}
     return [problem for problem in seen.problems if problem.path not in new]
 
 
-async def _of_texts(
-    start: ProgramStart, now: Heard, changed: Sequence[ChangedText], ground: LookGround, around: Circumstances
+async def _problems_of_texts(
+    start: CheckerCommand,
+    now: CheckerResult,
+    changed: Sequence[FileChangeTexts],
+    ground: CheckerScope,
+    around: CheckerEnvironment,
 ) -> Sequence[CodeProblem]:
     named = {problem.path for problem in now.problems}
     texts = [one for one in changed if one.path in named and one.before is not None]
-    if len(texts) > _MOST_TEXTS:
-        raise CannotLook("too many files")
-    place = reading.leading(start.works_in, ground.root, ground.root)
+    if len(texts) > _MAX_STDIN_FILES:
+        raise CannotCheck("too many files")
+    place = reading.path_resolver(start.folder, ground.root, ground.root)
     found: list[CodeProblem] = []
     for one in texts:
-        argv = (*start.of_text, one.path)
-        seen = await look(
-            start, around, place=place, works_in=start.works_in, argv=argv, text=one.before or b""
+        argv = (*start.stdin_argv, one.path)
+        seen = await run_checker(
+            start, around, place=place, works_in=start.folder, argv=argv, text=one.before or b""
         )
         if seen.is_cut:
-            raise CannotLook("it said too much")
+            raise CannotCheck("it said too much")
         found += seen.problems
     return found

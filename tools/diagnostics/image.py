@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from tools.diagnostics.problems import ChangedText
+from tools.diagnostics.problems import FileChangeTexts
 
-_LEFT_OUT: Final = frozenset({".git", ".hg", ".svn"})
-_MOST_ENTRIES: Final = 100_000
+_SKIPPED_FOLDERS: Final = frozenset({".git", ".hg", ".svn"})
+_MAX_ENTRIES: Final = 100_000
 
 
 class FolderImage:
@@ -25,7 +25,7 @@ class FolderImage:
         self.root = os.path.realpath(folder)
         self._entries = 0
 
-    def fill(self, root: str, changed: Sequence[ChangedText]) -> None:
+    def fill(self, root: str, changed: Sequence[FileChangeTexts]) -> None:
         below = {one.path[len(root.rstrip("/")) + 1 :]: one.before for one in changed}
         self._fill(Path(root), Path(self.root), below)
 
@@ -45,9 +45,9 @@ class FolderImage:
             names = []
         for name in names:
             self._entries += 1
-            if self._entries > _MOST_ENTRIES:
+            if self._entries > _MAX_ENTRIES:
                 raise OSError("The folders of what was changed hold too much")
-            if name not in here and name not in inner and name not in _LEFT_OUT:
+            if name not in here and name not in inner and name not in _SKIPPED_FOLDERS:
                 (image / name).symlink_to(real / name)
         for name, rest in inner.items():
             if any(before is not None for before in rest.values()) or (real / name).is_dir():

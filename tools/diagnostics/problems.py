@@ -10,12 +10,12 @@ from typing import Final, Literal
 
 import msgspec
 
-from tools.edits.aligning import KeptRun, runs
+from tools.edits.aligning import UnchangedRun, unchanged_runs
 from tools.patterns import late
 
 Severity = Literal["error", "warning", "note"]
-_ORDER: Final[Mapping[str, int]] = {"error": 0, "warning": 1, "note": 2}
-_LINE_NAMED: Final = late(r"\b(lines?|Zeile|ligne) \d+", re.IGNORECASE)
+_SEVERITY_ORDER: Final[Mapping[str, int]] = {"error": 0, "warning": 1, "note": 2}
+_LINE_REFERENCE: Final = late(r"\b(lines?|Zeile|ligne) \d+", re.IGNORECASE)
 
 
 class CodeProblem(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,10 +37,10 @@ class CodeProblem(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def kind(self) -> tuple[str, str, str, str]:
         """What it has in common with the same problem at another line."""
-        return self.path, self.source, self.code, _LINE_NAMED.sub(r"\1", self.text)
+        return self.path, self.source, self.code, _LINE_REFERENCE.sub(r"\1", self.text)
 
 
-class ChangedText(msgspec.Struct, frozen=True, kw_only=True):
+class FileChangeTexts(msgspec.Struct, frozen=True, kw_only=True):
     """A file that was changed, and what it was before."""
 
     path: str
@@ -49,17 +49,17 @@ class ChangedText(msgspec.Struct, frozen=True, kw_only=True):
     """None: it was not there."""
     after: bytes | None
 
-    def alignment(self) -> "Alignment":
-        return Alignment(self.before or b"", self.after or b"")
+    def alignment(self) -> "LineAlignment":
+        return LineAlignment(self.before or b"", self.after or b"")
 
 
-class Alignment:
+class LineAlignment:
     """Which line of a text before is which of the text after."""
 
     def __init__(self, before: bytes, after: bytes) -> None:
-        self._runs: list[KeptRun] = runs(_lines(before), _lines(after))
+        self._runs: list[UnchangedRun] = unchanged_runs(_lines(before), _lines(after))
 
-    def now(self, line: int) -> int | None:
+    def current_line(self, line: int) -> int | None:
         """Where this line of before stands now; None: it was changed or is gone."""
         for run in self._runs:
             if run.old < line <= run.old + run.length:
@@ -76,7 +76,7 @@ def _lines(data: bytes) -> list[str]:
 
 
 def new_problems(
-    before: Sequence[CodeProblem], after: Sequence[CodeProblem], changed: Mapping[str, Alignment]
+    before: Sequence[CodeProblem], after: Sequence[CodeProblem], changed: Mapping[str, LineAlignment]
 ) -> list[CodeProblem]:
     """Those of `after` that `before` has not.
 
@@ -85,7 +85,7 @@ def new_problems(
     old: dict[tuple[str, ...], list[int | None]] = defaultdict(list)
     for problem in before:
         alignment = changed.get(problem.path)
-        old[problem.kind].append(alignment.now(problem.line) if alignment else problem.line)
+        old[problem.kind].append(alignment.current_line(problem.line) if alignment else problem.line)
     left: list[CodeProblem] = []
     for problem in after:
         places = old.get(problem.kind, [])
@@ -103,11 +103,13 @@ def new_problems(
     return fresh
 
 
-def in_changed_lines(problems: Sequence[CodeProblem], changed: Mapping[str, Alignment]) -> list[CodeProblem]:
+def in_changed_lines(
+    problems: Sequence[CodeProblem], changed: Mapping[str, LineAlignment]
+) -> list[CodeProblem]:
     """Where nobody knows what was said before: what stands in lines that are new."""
     return [one for one in problems if one.path in changed and changed[one.path].is_changed(one.line)]
 
 
-def in_order(problems: Sequence[CodeProblem]) -> list[CodeProblem]:
+def sorted_problems(problems: Sequence[CodeProblem]) -> list[CodeProblem]:
     """The worst first, then by place."""
-    return sorted(problems, key=lambda one: (_ORDER[one.severity], one.path, one.line, one.column))
+    return sorted(problems, key=lambda one: (_SEVERITY_ORDER[one.severity], one.path, one.line, one.column))

@@ -17,58 +17,58 @@ from tools.patterns import late
 from tools.running.own_programs import find_own_program
 from tools.searching.globs import path_regex
 
-FILES: Final = "{files}"
+FILES_PLACEHOLDER: Final = "{files}"
 """In a command of one's own: the files that were changed."""
-_OWN_FOLDERS: Final = (".venv/bin", "venv/bin", "node_modules/.bin")
+_LOCAL_BIN_FOLDERS: Final = (".venv/bin", "venv/bin", "node_modules/.bin")
 _ESLINT_CONFIG: Final = (
     *(f"eslint.config.{ending}" for ending in ("js", "mjs", "cjs", "ts", "mts", "cts")),
     *(f".eslintrc{ending}" for ending in ("", ".js", ".cjs", ".json", ".yml", ".yaml")),
 )
-_STARTERS: Final = frozenset(
+_RUNNERS: Final = frozenset(
     {"python", "node", "sh", "bash", "env", "npx", "npm", "pnpm", "yarn", "bunx", "bun", "uv", "uvx"}
     | {"poetry", "run", "exec"}
 )
-_NOT_TRUSTED: Final = "the folder is not trusted (--approve trusts it for one run)"
-_MOST_REFERENCES: Final = 8
-_MOST_CONFIG: Final = 256 << 10
-_NO_FILES: Final = late(r'"files"\s*:\s*\[\s*\]')
-_REFERENCE: Final = late(r'\{\s*"path"\s*:\s*"([^"\\]+)"')
+_UNTRUSTED_REASON: Final = "the folder is not trusted (--approve trusts it for one run)"
+_MAX_REFERENCES: Final = 8
+_MAX_CONFIG_BYTES: Final = 256 << 10
+_EMPTY_FILES_LIST: Final = late(r'"files"\s*:\s*\[\s*\]')
+_PROJECT_REFERENCE: Final = late(r'\{\s*"path"\s*:\s*"([^"\\]+)"')
 
 
-class CannotLook(Exception):
+class CannotCheck(Exception):
     """A program is not started. `str` says why, for a person."""
 
 
-class ProgramStart(msgspec.Struct, frozen=True, kw_only=True):
+class CheckerCommand(msgspec.Struct, frozen=True, kw_only=True):
     """One start of a program."""
 
     name: str
     argv: tuple[str, ...]
-    works_in: str
+    folder: str
     """Below the folder of the session, without links."""
-    read: reading.Reader
-    reads_both: bool = False
+    parse: reading.ParseOutput
+    reads_both_streams: bool = False
     """What it says may come on either stream."""
-    usual_exits: tuple[int, ...] = (0, 1)
+    expected_exit_codes: tuple[int, ...] = (0, 1)
     """With another one it has failed, unless it named problems."""
     given: tuple[str, ...] = ()
     """Files among the words of `argv`, as they stand there."""
-    of_text: tuple[str, ...] = ()
+    stdin_argv: tuple[str, ...] = ()
     """How it looks at a text that it is handed, where it can: `argv` with the path behind it."""
 
 
-class LookGround(msgspec.Struct, frozen=True, kw_only=True):
+class CheckerScope(msgspec.Struct, frozen=True, kw_only=True):
     """Where programs may be looked for."""
 
     root: str
     """The folder of the session, without links."""
-    uses_folder: bool
+    is_folder_trusted: bool
     """What lies in it may be run, and what runs may be steered by it."""
     environment: Mapping[str, str]
 
 
-def looks(
-    commands: Mapping[str, Sequence[str]], files: Iterable[str], ground: LookGround
+def files_by_command(
+    commands: Mapping[str, Sequence[str]], files: Iterable[str], ground: CheckerScope
 ) -> dict[str, list[str]]:
     """By command, the files that it is for, relative to the folder."""
     found: dict[str, list[str]] = {}
@@ -88,126 +88,128 @@ def looks(
     return found
 
 
-def planned(command: str, files: Sequence[str], ground: LookGround) -> list[ProgramStart]:
-    """How a command is started for these files; none where the project has no use for it. Raises `CannotLook`."""
+def checker_commands(command: str, files: Sequence[str], ground: CheckerScope) -> list[CheckerCommand]:
+    """How a command is started for these files; none where the project has no use for it. Raises `CannotCheck`."""
     if command == "ruff":
-        return [_ruff(files, ground)]
+        return [_ruff_command(files, ground)]
     if command == "eslint":
-        return _eslint(files, ground)
+        return _eslint_commands(files, ground)
     if command == "tsc":
-        return _tsc(files, ground)
-    return [_own(command, files, ground)]
+        return _tsc_commands(files, ground)
+    return [_custom_command(command, files, ground)]
 
 
-def _ruff(files: Sequence[str], ground: LookGround) -> ProgramStart:
-    program = _program("ruff", files[0], ground)
+def _ruff_command(files: Sequence[str], ground: CheckerScope) -> CheckerCommand:
+    program = _find_program("ruff", files[0], ground)
     # Without a cache: nothing is left behind in the folder.
     argv = (program, "check", "--output-format=json", "--no-cache", "--force-exclude", "--no-fix")
-    return ProgramStart(
+    return CheckerCommand(
         name="ruff",
         argv=(*argv, "--", *files),
-        works_in=ground.root,
-        read=reading.ruff,
-        of_text=(*argv, "-", "--stdin-filename"),
+        folder=ground.root,
+        parse=reading.parse_ruff,
+        stdin_argv=(*argv, "-", "--stdin-filename"),
     )
 
 
-def _eslint(files: Sequence[str], ground: LookGround) -> list[ProgramStart]:
-    configured = [file for file in files if _above(file, ground, _has_eslint)]
+def _eslint_commands(files: Sequence[str], ground: CheckerScope) -> list[CheckerCommand]:
+    configured = [file for file in files if _nearest_parent(file, ground, _has_eslint_config)]
     if not configured:
         return []
-    if not ground.uses_folder:
-        raise CannotLook(f"eslint runs what its configuration in this folder says, and {_NOT_TRUSTED}")
-    program = _program("eslint", configured[0], ground)
+    if not ground.is_folder_trusted:
+        raise CannotCheck(f"eslint runs what its configuration in this folder says, and {_UNTRUSTED_REASON}")
+    program = _find_program("eslint", configured[0], ground)
     argv = (program, "--format", "json")
     return [
-        ProgramStart(
+        CheckerCommand(
             name="eslint",
             argv=(*argv, "--", *configured),
-            works_in=ground.root,
-            read=reading.eslint,
-            of_text=(*argv, "--stdin", "--stdin-filename"),
+            folder=ground.root,
+            parse=reading.parse_eslint,
+            stdin_argv=(*argv, "--stdin", "--stdin-filename"),
         )
     ]
 
 
-def _has_eslint(folder: Path) -> bool:
+def _has_eslint_config(folder: Path) -> bool:
     if any(is_file(folder / name) for name in _ESLINT_CONFIG):
         return True
-    return '"eslintConfig"' in _text(folder / "package.json")
+    return '"eslintConfig"' in _read_small_text(folder / "package.json")
 
 
-def _tsc(files: Sequence[str], ground: LookGround) -> list[ProgramStart]:
+def _tsc_commands(files: Sequence[str], ground: CheckerScope) -> list[CheckerCommand]:
     configs: dict[str, list[str]] = {}
     for file in files:
-        folder = _above(file, ground, lambda folder: is_file(folder / "tsconfig.json"))
+        folder = _nearest_parent(file, ground, lambda folder: is_file(folder / "tsconfig.json"))
         if folder is not None:
             configs.setdefault(str(folder), []).append(file)
-    if configs and not ground.uses_folder:
+    if configs and not ground.is_folder_trusted:
         # Where it writes what it knows of a project, with `noEmit` too, is the configuration's word.
-        raise CannotLook(f"tsc writes where its configuration in this folder says, and {_NOT_TRUSTED}")
-    found: list[ProgramStart] = []
+        raise CannotCheck(f"tsc writes where its configuration in this folder says, and {_UNTRUSTED_REASON}")
+    found: list[CheckerCommand] = []
     for folder, own in configs.items():
-        program = _program("tsc", own[0], ground)
-        for project in _projects(Path(folder)):
+        program = _find_program("tsc", own[0], ground)
+        for project in _referenced_projects(Path(folder)):
             found.append(
-                ProgramStart(
+                CheckerCommand(
                     name="tsc",
                     argv=(program, "--noEmit", "--pretty", "false", "-p", project),
-                    works_in=folder,
-                    read=reading.tsc,
-                    reads_both=True,
-                    usual_exits=(0, 1, 2),
+                    folder=folder,
+                    parse=reading.parse_tsc,
+                    reads_both_streams=True,
+                    expected_exit_codes=(0, 1, 2),
                 )
             )
     return found
 
 
-def _projects(folder: Path) -> list[str]:
+def _referenced_projects(folder: Path) -> list[str]:
     """Of a configuration that only refers to others, those."""
-    text = _text(folder / "tsconfig.json")
-    if not _NO_FILES.search(text):
+    text = _read_small_text(folder / "tsconfig.json")
+    if not _EMPTY_FILES_LIST.search(text):
         return ["tsconfig.json"]
-    return _REFERENCE.findall(text)[:_MOST_REFERENCES] or ["tsconfig.json"]
+    return _PROJECT_REFERENCE.findall(text)[:_MAX_REFERENCES] or ["tsconfig.json"]
 
 
-def _own(command: str, files: Sequence[str], ground: LookGround) -> ProgramStart:
-    if not ground.uses_folder:
-        raise CannotLook(f"`{command}` may run what is in this folder, and {_NOT_TRUSTED}")
+def _custom_command(command: str, files: Sequence[str], ground: CheckerScope) -> CheckerCommand:
+    if not ground.is_folder_trusted:
+        raise CannotCheck(f"`{command}` may run what is in this folder, and {_UNTRUSTED_REASON}")
     try:
         words = shlex.split(command)
     except ValueError as problem:
-        raise CannotLook(f"`{command}` cannot be read: {problem}") from None
+        raise CannotCheck(f"`{command}` cannot be read: {problem}") from None
     if not words:
-        raise CannotLook("An empty command looks at nothing")
-    program = words[0] if "/" in words[0] else _program(words[0], files[0], ground)
+        raise CannotCheck("An empty command looks at nothing")
+    program = words[0] if "/" in words[0] else _find_program(words[0], files[0], ground)
     given = [file if not file.startswith("-") else f"./{file}" for file in files]
     argv: list[str] = [program]
     for word in words[1:]:
-        argv += given if word == FILES else [word]
-    return ProgramStart(
-        name=_name(words),
+        argv += given if word == FILES_PLACEHOLDER else [word]
+    return CheckerCommand(
+        name=_checker_name(words),
         argv=tuple(argv),
-        works_in=ground.root,
-        read=reading.lines,
-        reads_both=True,
-        usual_exits=(0,),
-        given=tuple(given) if FILES in words else (),
+        folder=ground.root,
+        parse=reading.parse_lines,
+        reads_both_streams=True,
+        expected_exit_codes=(0,),
+        given=tuple(given) if FILES_PLACEHOLDER in words else (),
     )
 
 
-def _name(words: Sequence[str]) -> str:
+def _checker_name(words: Sequence[str]) -> str:
     """Of who looks, and not of who starts it."""
     names = [word.rpartition("/")[2] for word in words if not word.startswith(("-", "{"))]
-    own = [name for name in names if name.rstrip("0123456789.") not in _STARTERS]
+    own = [name for name in names if name.rstrip("0123456789.") not in _RUNNERS]
     return (own or names)[0]
 
 
-def _program(name: str, file: str, ground: LookGround) -> str:
-    """The folder's own before the system's, if it may be run. Raises `CannotLook`."""
-    if ground.uses_folder:
-        for place in _OWN_FOLDERS:
-            folder = _above(file, ground, lambda folder, place=place: _is_program(folder / place / name))
+def _find_program(name: str, file: str, ground: CheckerScope) -> str:
+    """The folder's own before the system's, if it may be run. Raises `CannotCheck`."""
+    if ground.is_folder_trusted:
+        for place in _LOCAL_BIN_FOLDERS:
+            folder = _nearest_parent(
+                file, ground, lambda folder, place=place: _is_program(folder / place / name)
+            )
             if folder is not None:
                 return str(folder / place / name)
         for entry in ground.environment.get("PATH", os.defpath).split(os.pathsep):
@@ -217,14 +219,14 @@ def _program(name: str, file: str, ground: LookGround) -> str:
         found = find_own_program(name, outside=Path(ground.root), env=ground.environment)
         if found is not None:
             return found
-    raise CannotLook(f"{name} is not found")
+    raise CannotCheck(f"{name} is not found")
 
 
 def _is_program(path: Path) -> bool:
     return is_file(path) and os.access(path, os.X_OK)
 
 
-def _above(file: str, ground: LookGround, has: Callable[[Path], bool]) -> Path | None:
+def _nearest_parent(file: str, ground: CheckerScope, has: Callable[[Path], bool]) -> Path | None:
     """The nearest folder on the way from a file up to that of the session for which it holds."""
     root = Path(ground.root)
     for folder in (root / file).parents:
@@ -235,9 +237,9 @@ def _above(file: str, ground: LookGround, has: Callable[[Path], bool]) -> Path |
     return None
 
 
-def _text(path: Path) -> str:
+def _read_small_text(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            return file.read(_MOST_CONFIG).decode("utf-8", "replace")
+            return file.read(_MAX_CONFIG_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""

@@ -1,7 +1,7 @@
 """The words of linters and type checkers as values: JSON of ruff and eslint, tsc's lines, lines `path:line:col: text`.
 
-What cannot be read raises `Unreadable` with why. All of it is text of other people's: cut, on one line, without control
-characters.
+Output that cannot be parsed raises `UnreadableOutput` with the reason. The texts come from outside: they are cut, put
+on one line and cleared of control characters.
 """
 
 import os
@@ -14,37 +14,37 @@ import msgspec
 from tools.diagnostics.problems import CodeProblem, Severity
 from tools.patterns import late
 
-MOST_TEXT: Final = 400
+MAX_SHOWN_TEXT: Final = 400
 """Of one problem, as it is shown."""
-MOST_KEPT: Final = 10 * MOST_TEXT
+MAX_TEXT: Final = 10 * MAX_SHOWN_TEXT
 """As it is read: a secret in it is whole, or beyond what is shown of it."""
-MOST_READ: Final = 20_000
+MAX_PROBLEMS: Final = 20_000
 """More problems than anybody asks about."""
-_LINE: Final = late(
+_PROBLEM_LINE: Final = late(
     r"\s*(?P<path>(?:[A-Za-z]:[\\/])?[^:\n]+?):(?P<line>\d{1,9})(?::(?P<column>\d{1,9}))?:?\s+(?P<text>\S.*)"
 )
-_TSC: Final = late(
+_TSC_LINE: Final = late(
     r"(?P<path>.+?)\((?P<line>\d{1,9}),(?P<column>\d{1,9})\): (?P<severity>error|warning) (?P<code>TS\d+): (?P<text>.*)"
 )
-_TSC_AT_ALL: Final = late(r"error TS\d+: .*")
-_NAMED: Final = late(
+_TSC_ERROR: Final = late(r"error TS\d+: .*")
+_NAMED_PROBLEM: Final = late(
     r"(?:\[?(?P<word>fatal error|error|warning|warn|note|info|hint|E|W)\]?)\s*[:\s]\s*", re.IGNORECASE
 )
 _CONTROL: Final = late(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 _ESCAPES: Final = late(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 
-class Unreadable(Exception):
+class UnreadableOutput(Exception):
     """What a program printed is not what it was asked for."""
 
 
-Place = Callable[[str], str | None]
+ResolvePath = Callable[[str], str | None]
 """From a path as a program writes it to the file that is meant; None: none of this folder."""
-Reader = Callable[[str, str, Place], list[CodeProblem]]
+ParseOutput = Callable[[str, str, ResolvePath], list[CodeProblem]]
 """From what it printed, who it is, and where its paths lead."""
 
 
-def clean(text: str, most: int = MOST_TEXT) -> str:
+def clean_text(text: str, most: int = MAX_SHOWN_TEXT) -> str:
     text = text.encode("utf-8", "replace").decode()
     line = " ".join(_CONTROL.sub(" ", _ESCAPES.sub("", text)).split())
     return line if len(line) <= most else line[: most - 1] + "…"
@@ -62,9 +62,9 @@ class _Ruff(msgspec.Struct):
     code: str | None = None
 
 
-def ruff(output: str, source: str, place: Place) -> list[CodeProblem]:
+def parse_ruff(output: str, source: str, place: ResolvePath) -> list[CodeProblem]:
     found: list[CodeProblem] = []
-    for one in _decoded(output, list[_Ruff])[:MOST_READ]:
+    for one in _decode(output, list[_Ruff])[:MAX_PROBLEMS]:
         path = place(one.filename)
         if path is not None:
             found.append(
@@ -72,8 +72,8 @@ def ruff(output: str, source: str, place: Place) -> list[CodeProblem]:
                     path=path,
                     line=max(1, one.location.row),
                     column=one.location.column,
-                    text=clean(one.message, MOST_KEPT),
-                    code=clean(one.code or "")[:40],
+                    text=clean_text(one.message, MAX_TEXT),
+                    code=clean_text(one.code or "")[:40],
                     source=source,
                 )
             )
@@ -93,20 +93,20 @@ class _EslintFile(msgspec.Struct, rename="camel"):
     messages: list[_EslintMessage]
 
 
-def eslint(output: str, source: str, place: Place) -> list[CodeProblem]:
+def parse_eslint(output: str, source: str, place: ResolvePath) -> list[CodeProblem]:
     found: list[CodeProblem] = []
-    for file in _decoded(output, list[_EslintFile]):
+    for file in _decode(output, list[_EslintFile]):
         path = place(file.file_path)
         for one in file.messages:
-            if path is None or one.line is None or len(found) >= MOST_READ:
+            if path is None or one.line is None or len(found) >= MAX_PROBLEMS:
                 continue  # without a line: that a file is ignored, which is no problem of it
             found.append(
                 CodeProblem(
                     path=path,
                     line=max(1, one.line),
                     column=one.column or 0,
-                    text=clean(one.message, MOST_KEPT),
-                    code=clean(one.rule_id or "")[:80],
+                    text=clean_text(one.message, MAX_TEXT),
+                    code=clean_text(one.rule_id or "")[:80],
                     source=source,
                     severity="error" if one.severity == 2 else "warning",
                 )
@@ -114,24 +114,24 @@ def eslint(output: str, source: str, place: Place) -> list[CodeProblem]:
     return found
 
 
-def _decoded(output: str, kind: Any) -> Any:
+def _decode(output: str, kind: Any) -> Any:
     text = output.strip()
     if not text:
         return []
     start = text.find("[")
     if start < 0:
-        raise Unreadable(clean(text[:MOST_READ], MOST_KEPT))
+        raise UnreadableOutput(clean_text(text[:MAX_PROBLEMS], MAX_TEXT))
     try:
         return msgspec.json.decode(text[start:], type=kind)
     except (ValueError, RecursionError) as problem:
-        raise Unreadable(f"its JSON cannot be read: {problem}") from None
+        raise UnreadableOutput(f"its JSON cannot be read: {problem}") from None
 
 
-def tsc(output: str, source: str, place: Place) -> list[CodeProblem]:
+def parse_tsc(output: str, source: str, place: ResolvePath) -> list[CodeProblem]:
     found: list[CodeProblem] = []
     general = ""
-    for line in _lines(output):
-        matched = _TSC.fullmatch(line)
+    for line in _output_lines(output):
+        matched = _TSC_LINE.fullmatch(line)
         path = place(matched["path"]) if matched is not None else None
         if matched is not None and path is not None:
             found.append(
@@ -139,28 +139,28 @@ def tsc(output: str, source: str, place: Place) -> list[CodeProblem]:
                     path=path,
                     line=int(matched["line"]),
                     column=int(matched["column"]),
-                    text=clean(matched["text"], MOST_KEPT),
+                    text=clean_text(matched["text"], MAX_TEXT),
                     code=matched["code"],
                     source=source,
                     severity="error" if matched["severity"] == "error" else "warning",
                 )
             )
-        elif _TSC_AT_ALL.match(line):
+        elif _TSC_ERROR.match(line):
             general = general or line
     if general and not found:
-        raise Unreadable(clean(general, MOST_KEPT))
-    return found[:MOST_READ]
+        raise UnreadableOutput(clean_text(general, MAX_TEXT))
+    return found[:MAX_PROBLEMS]
 
 
-def lines(output: str, source: str, place: Place) -> list[CodeProblem]:
+def parse_lines(output: str, source: str, place: ResolvePath) -> list[CodeProblem]:
     found: list[CodeProblem] = []
-    for line in _lines(output):
-        matched = _LINE.match(line) if len(line) < 10_000 else None
+    for line in _output_lines(output):
+        matched = _PROBLEM_LINE.match(line) if len(line) < 10_000 else None
         path = place(matched["path"].strip()) if matched is not None else None
         if matched is None or path is None:
             continue
-        text = clean(matched["text"], MOST_KEPT)
-        named = _NAMED.match(text)
+        text = clean_text(matched["text"], MAX_TEXT)
+        named = _NAMED_PROBLEM.match(text)
         found.append(
             CodeProblem(
                 path=path,
@@ -171,7 +171,7 @@ def lines(output: str, source: str, place: Place) -> list[CodeProblem]:
                 severity=_severity(named["word"].casefold()) if named else "error",
             )
         )
-        if len(found) >= MOST_READ:
+        if len(found) >= MAX_PROBLEMS:
             break
     return found
 
@@ -182,12 +182,12 @@ def _severity(word: str) -> Severity:
     return "note" if word in ("note", "info", "hint") else "error"
 
 
-def _lines(output: str) -> Iterator[str]:
+def _output_lines(output: str) -> Iterator[str]:
     for line in output.split("\n"):
         yield _ESCAPES.sub("", line).rstrip("\r ")
 
 
-def leading(works_in: str, root: str, meant: str) -> Place:
+def path_resolver(works_in: str, root: str, meant: str) -> ResolvePath:
     """Paths as a program writes them that works in `works_in`, as far as they are below `root`. `meant` is what that
     stands for: itself, or the folder whose image it is. All without links."""
 

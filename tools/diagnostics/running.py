@@ -13,21 +13,21 @@ from typing import Final
 
 import msgspec
 
-from tools.box.policy import Box, with_private
+from tools.box.policy import Box, with_private_folder
 from tools.diagnostics import reading
 from tools.diagnostics.problems import CodeProblem
-from tools.diagnostics.programs import CannotLook, ProgramStart
+from tools.diagnostics.programs import CannotCheck, CheckerCommand
 from tools.operations import CommandLine, RunningProcess
 from tools.running.process import LocalProcesses, pipe
-from tools.threads import waited_out
+from tools.threads import await_uncancelled
 
-MOST_OUTPUT: Final = 4 << 20
-_MOST_WORDS: Final = 20_000
-_LAST_SECONDS: Final = 2.0
+MAX_OUTPUT: Final = 4 << 20
+_MAX_ERROR_CHARS: Final = 20_000
+_DRAIN_TIMEOUT: Final = 2.0
 """For what is still in the pipes of a program that has ended."""
 
 
-class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
+class CheckerEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     """What every start is given."""
 
     processes: LocalProcesses
@@ -37,11 +37,11 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     private_folder: Callable[[str], Path]
     """Makes one that boxes do not show by themselves."""
 
-    def seeing(self, folder: str) -> "Circumstances":
-        return msgspec.structs.replace(self, box=self.box and with_private(self.box, folder))
+    def with_readable_folder(self, folder: str) -> "CheckerEnvironment":
+        return msgspec.structs.replace(self, box=self.box and with_private_folder(self.box, folder))
 
 
-class Heard(msgspec.Struct, frozen=True, kw_only=True):
+class CheckerResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one start came to."""
 
     problems: tuple[CodeProblem, ...] = ()
@@ -49,43 +49,43 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
     """It said more than is read."""
 
 
-async def look(
-    how: ProgramStart,
-    around: Circumstances,
+async def run_checker(
+    how: CheckerCommand,
+    around: CheckerEnvironment,
     *,
-    place: reading.Place,
+    place: reading.ResolvePath,
     works_in: str,
     argv: tuple[str, ...],
     text: bytes = b"",
-) -> Heard:
-    """Raises `CannotLook`. `text`: what it reads on its stdin."""
+) -> CheckerResult:
+    """Raises `CannotCheck`. `text`: what it reads on its stdin."""
     command = CommandLine(argv=argv, cwd=works_in, environment=around.environment, box=around.box)
-    said = await _said(how, command, around, text)
+    said = await _run_program(how, command, around, text)
     if said.is_late:
-        raise CannotLook(f"{how.name} took longer than {around.seconds:g} seconds and was ended")
-    whole = said.output + (b"\n" + said.errors if how.reads_both else b"")
+        raise CannotCheck(f"{how.name} took longer than {around.seconds:g} seconds and was ended")
+    whole = said.output + (b"\n" + said.errors if how.reads_both_streams else b"")
     try:
-        found = await asyncio.to_thread(lambda: how.read(whole.decode("utf-8", "replace"), how.name, place))
-    except reading.Unreadable as problem:
+        found = await asyncio.to_thread(lambda: how.parse(whole.decode("utf-8", "replace"), how.name, place))
+    except reading.UnreadableOutput as problem:
         if said.is_cut:
-            raise CannotLook(f"{how.name} said more than {MOST_OUTPUT >> 20} MB") from None
-        raise CannotLook(_failed(how, said, str(problem))) from None
-    if not found and said.code not in how.usual_exits and not said.is_cut:
-        raise CannotLook(_failed(how, said, ""))
-    return Heard(problems=tuple(found), is_cut=said.is_cut)
+            raise CannotCheck(f"{how.name} said more than {MAX_OUTPUT >> 20} MB") from None
+        raise CannotCheck(_failure_message(how, said, str(problem))) from None
+    if not found and said.code not in how.expected_exit_codes and not said.is_cut:
+        raise CannotCheck(_failure_message(how, said, ""))
+    return CheckerResult(problems=tuple(found), is_cut=said.is_cut)
 
 
-def _failed(how: ProgramStart, said: "_Said", why: str) -> str:
+def _failure_message(how: CheckerCommand, said: "_ProgramOutput", why: str) -> str:
     if said.code < 0:
         return f"{how.name} was ended by signal {-said.code}"
-    told = (said.errors + b"\n" + said.output if how.reads_both else said.errors)[:_MOST_WORDS]
+    told = (said.errors + b"\n" + said.output if how.reads_both_streams else said.errors)[:_MAX_ERROR_CHARS]
     lines = [line for line in told.decode("utf-8", "replace").splitlines() if line.strip()]
     line = next((line for line in lines if "rror" in line), lines[0] if lines else "")
-    words = why or reading.clean(line, reading.MOST_KEPT)
+    words = why or reading.clean_text(line, reading.MAX_TEXT)
     return f"{how.name} failed (exit code {said.code})" + (f": {words}" if words else "")
 
 
-class _Said(msgspec.Struct, frozen=True, kw_only=True):
+class _ProgramOutput(msgspec.Struct, frozen=True, kw_only=True):
     output: bytes
     errors: bytes
     code: int
@@ -93,8 +93,10 @@ class _Said(msgspec.Struct, frozen=True, kw_only=True):
     is_cut: bool
 
 
-async def _said(how: ProgramStart, command: CommandLine, around: Circumstances, text: bytes) -> _Said:
-    process, output, errors = await _started(how, command, around, text)
+async def _run_program(
+    how: CheckerCommand, command: CommandLine, around: CheckerEnvironment, text: bytes
+) -> _ProgramOutput:
+    process, output, errors = await _start_program(how, command, around, text)
     ending = asyncio.ensure_future(process.wait())
     is_late = False
     try:
@@ -107,15 +109,15 @@ async def _said(how: ProgramStart, command: CommandLine, around: Circumstances, 
         is_late = not done
         if ending in done:
             await asyncio.wait(
-                {asyncio.ensure_future(one.ended.wait()) for one in (output, errors)}, timeout=_LAST_SECONDS
+                {asyncio.ensure_future(one.ended.wait()) for one in (output, errors)}, timeout=_DRAIN_TIMEOUT
             )
     finally:
         # With all that it started, also where nobody waits for it any longer.
-        await waited_out(process.end())
+        await await_uncancelled(process.end())
         output.close()
         errors.close()
     code = await ending
-    return _Said(
+    return _ProgramOutput(
         output=bytes(output.data),
         errors=bytes(errors.data),
         code=code,
@@ -124,18 +126,18 @@ async def _said(how: ProgramStart, command: CommandLine, around: Circumstances, 
     )
 
 
-async def _started(
-    how: ProgramStart, command: CommandLine, around: Circumstances, text: bytes
-) -> "tuple[RunningProcess, _Taken, _Taken]":
+async def _start_program(
+    how: CheckerCommand, command: CommandLine, around: CheckerEnvironment, text: bytes
+) -> "tuple[RunningProcess, _StreamReader, _StreamReader]":
     """What it says is listened to before it is there: from then on nothing is waited for that could be cancelled."""
-    given = await asyncio.to_thread(_as_file, text)
+    given = await asyncio.to_thread(_input_descriptor, text)
     my_out, his_out = pipe()
     my_errors, his_errors = pipe()
     ours = [os.fdopen(one, "rb", 0) for one in (my_out, my_errors)]
-    heard: list[_Taken] = []
+    heard: list[_StreamReader] = []
     try:
         for one in ours:
-            heard.append(await _taken(one))
+            heard.append(await _read_stream(one))
         process = await around.processes.start_piped(command, given, his_out, his_errors)
     except BaseException as problem:
         for taken in heard:
@@ -143,7 +145,7 @@ async def _started(
         for one in ours[len(heard) :]:
             one.close()
         if isinstance(problem, OSError):
-            raise CannotLook(f"{how.name} could not be started: {problem.strerror or problem}") from None
+            raise CannotCheck(f"{how.name} could not be started: {problem.strerror or problem}") from None
         raise
     finally:
         for descriptor in (given, his_out, his_errors):
@@ -152,7 +154,7 @@ async def _started(
     return process, output, errors
 
 
-def _as_file(text: bytes) -> int:
+def _input_descriptor(text: bytes) -> int:
     """A descriptor that is at its beginning: it is read however large it is, and nobody has to hand it over."""
     if not text:
         return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
@@ -162,13 +164,13 @@ def _as_file(text: bytes) -> int:
         return os.dup(file.fileno())
 
 
-async def _taken(stream: FileIO) -> "_Taken":
-    taken = _Taken()
+async def _read_stream(stream: FileIO) -> "_StreamReader":
+    taken = _StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: taken, stream)
     return taken
 
 
-class _Taken(asyncio.Protocol):
+class _StreamReader(asyncio.Protocol):
     """As much as is read of one stream."""
 
     def __init__(self) -> None:
@@ -181,7 +183,7 @@ class _Taken(asyncio.Protocol):
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        room = MOST_OUTPUT - len(self.data)
+        room = MAX_OUTPUT - len(self.data)
         self.data += data[:room]
         if len(data) > room:
             self.full.set()

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-MOST_LINES: Final = 4_000
+MAX_ALIGNED_LINES: Final = 4_000
 """Of a part that changed, without the equal lines before and behind it."""
-_COMPARED: Final = 40_000
+_MAX_COMPARED_CELLS: Final = 40_000
 
 
-class KeptRun(NamedTuple):
+class UnchangedRun(NamedTuple):
     old: int
     new: int
     length: int
@@ -33,30 +33,34 @@ def equal_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
     return head, tail
 
 
-def runs(old: Sequence[str], new: Sequence[str]) -> list[KeptRun]:
+def unchanged_runs(old: Sequence[str], new: Sequence[str]) -> list[UnchangedRun]:
     """In order; each as long as it goes."""
     head, tail = equal_ends(old, new)
-    found = [KeptRun(0, 0, head)] if head else []
+    found = [UnchangedRun(0, 0, head)] if head else []
     old_end, new_end = len(old) - tail, len(new) - tail
-    if max(old_end - head, new_end - head) <= MOST_LINES:
-        found += _within(old, new, head, old_end, head, new_end)
+    if max(old_end - head, new_end - head) <= MAX_ALIGNED_LINES:
+        found += _runs_within(old, new, head, old_end, head, new_end)
     if tail:
-        found.append(KeptRun(old_end, new_end, tail))
-    return _joined(found)
+        found.append(UnchangedRun(old_end, new_end, tail))
+    return _join_runs(found)
 
 
-def _within(old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int) -> list[KeptRun]:
-    found: list[KeptRun] = []
-    for i, j in [*_single(old, new, a, b, c, d), (b, d)]:
+def _runs_within(
+    old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int
+) -> list[UnchangedRun]:
+    found: list[UnchangedRun] = []
+    for i, j in [*_unique_line_pairs(old, new, a, b, c, d), (b, d)]:
         if (b - a) * (d - c) and i > a and j > c:
-            found += _compared(old, new, a, i, c, j)
+            found += _compared_runs(old, new, a, i, c, j)
         if i < b and j < d:
-            found.append(KeptRun(i, j, 1))
+            found.append(UnchangedRun(i, j, 1))
         a, c = i + 1, j + 1
     return found
 
 
-def _single(old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int) -> list[tuple[int, int]]:
+def _unique_line_pairs(
+    old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int
+) -> list[tuple[int, int]]:
     """Lines that both have once, the longest chain of them in the same order."""
     mine, theirs = Counter(old[a:b]), Counter(new[c:d])
     places = {new[index]: index for index in range(c, d) if theirs[new[index]] == 1}
@@ -82,17 +86,19 @@ def _single(old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: i
     return chain[::-1]
 
 
-def _compared(old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int) -> list[KeptRun]:
-    if (b - a) * (d - c) > _COMPARED:
+def _compared_runs(
+    old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int
+) -> list[UnchangedRun]:
+    if (b - a) * (d - c) > _MAX_COMPARED_CELLS:
         head, tail = equal_ends(old[a:b], new[c:d])
-        ends = [KeptRun(a, c, head), KeptRun(b - tail, d - tail, tail)]
+        ends = [UnchangedRun(a, c, head), UnchangedRun(b - tail, d - tail, tail)]
         return [run for run in ends if run.length]
     blocks = difflib.SequenceMatcher(None, old[a:b], new[c:d], autojunk=False).get_matching_blocks()
-    return [KeptRun(a + block.a, c + block.b, block.size) for block in blocks if block.size]
+    return [UnchangedRun(a + block.a, c + block.b, block.size) for block in blocks if block.size]
 
 
-def _joined(found: Sequence[KeptRun]) -> list[KeptRun]:
-    out: list[KeptRun] = []
+def _join_runs(found: Sequence[UnchangedRun]) -> list[UnchangedRun]:
+    out: list[UnchangedRun] = []
     for run in found:
         if out and out[-1].old + out[-1].length == run.old and out[-1].new + out[-1].length == run.new:
             out[-1] = out[-1]._replace(length=out[-1].length + run.length)
@@ -101,25 +107,25 @@ def _joined(found: Sequence[KeptRun]) -> list[KeptRun]:
     return out
 
 
-def moved(old: Sequence[str], new: Sequence[str], first: int, last: int) -> int | None:
+def moved_line(old: Sequence[str], new: Sequence[str], first: int, last: int) -> int | None:
     """Where lines `first` to `last` (from 0) are now, if they and one line around them are in one run.
 
     None as well where they were copied since: which of the copies was meant is not known.
     """
     before, behind = max(0, first - 1), min(len(old) - 1, last + 1)
-    for run in runs(old, new):
+    for run in unchanged_runs(old, new):
         if not (run.old <= before and behind < run.old + run.length):
             continue
         place = first - run.old + run.new
         is_first_still = first > 0 or place == 0
         is_last_still = last < len(old) - 1 or place + last - first == len(new) - 1
-        if not is_first_still or not is_last_still or _is_copied(old, new, first, last):
+        if not is_first_still or not is_last_still or _has_copies(old, new, first, last):
             return None
         return place
     return None
 
 
-def _is_copied(old: Sequence[str], new: Sequence[str], first: int, last: int) -> bool:
+def _has_copies(old: Sequence[str], new: Sequence[str], first: int, last: int) -> bool:
     """The lines with what is around them are in `new` more often than in `old`; one neighbour with a word is enough."""
     before, behind = max(0, first - 1), min(len(old) - 1, last + 1)
     parts = {(before, behind)}
@@ -127,10 +133,13 @@ def _is_copied(old: Sequence[str], new: Sequence[str], first: int, last: int) ->
         parts.add((before, last))
     if any(map(str.isalnum, old[behind])):
         parts.add((first, behind))
-    return any(_count(new, old[start : end + 1]) > _count(old, old[start : end + 1]) for start, end in parts)
+    return any(
+        _count_occurrences(new, old[start : end + 1]) > _count_occurrences(old, old[start : end + 1])
+        for start, end in parts
+    )
 
 
-def _count(lines: Sequence[str], part: Sequence[str]) -> int:
+def _count_occurrences(lines: Sequence[str], part: Sequence[str]) -> int:
     wanted, head = list(part), part[0]
     return sum(
         line == head and list(lines[index : index + len(wanted)]) == wanted

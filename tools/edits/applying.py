@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from tools.base import ToolContext, ToolError
-from tools.edits.editing import Edited
+from tools.edits.editing import EditedText
 from tools.edits.shown import ShownLines
-from tools.edits.syntax import SyntaxOf
+from tools.edits.syntax import FileSyntax
 from tools.files.failures import file_error
 from tools.files.mutations import AppliedChange, FileState, NewContent
-from tools.files.paths import display
-from tools.files.places import exists, locate, withheld
-from tools.files.snapshots import Snapshot
+from tools.files.paths import display_path
+from tools.files.places import exists, resolve_argument, withheld_files
+from tools.files.snapshots import FileSnapshot
 from tools.text import one_line
 from tools.workspace import Workspace, workspace_of
 
@@ -62,7 +62,7 @@ class LockedFile:
         return ShownLines(lines=dict(cache.lines(self.file.key)), sent=cache.sent(self.file.real))
 
     @property
-    def versions(self) -> tuple[Snapshot, ...]:
+    def versions(self) -> tuple[FileSnapshot, ...]:
         """What was shown of it, the newest first."""
         return self._workspace.read_cache.snapshots.of(self.file.key)
 
@@ -70,31 +70,31 @@ class LockedFile:
         """Lines of its text that the model is shown with their anchors."""
         self._workspace.read_cache.snapshots.record(self.file.key, text, numbers)
 
-    def syntax(self, text: str) -> SyntaxOf:
+    def syntax(self, text: str) -> FileSyntax:
         """The check of syntax for this text of it."""
         return self._workspace.syntax.of("" if self.file.is_notebook else self.file.path, text)
 
 
-Make = Callable[[Sequence[LockedFile]], Sequence[Edited]]
+ComputeEdits = Callable[[Sequence[LockedFile]], Sequence[EditedText]]
 """What becomes of each of some files."""
 
 
 class EditDone(msgspec.Struct, frozen=True, kw_only=True):
     file: EditedFile
-    edited: Edited
+    edited: EditedText
     is_withheld: bool = False
     """Nobody has let the model read it: no line of it is told."""
 
 
-async def file_named(raw: str, context: ToolContext) -> EditedFile:
+async def resolve_file(raw: str, context: ToolContext) -> EditedFile:
     workspace = workspace_of(context)
 
     def found() -> EditedFile:
-        path = locate(workspace, raw, context)
+        path = resolve_argument(workspace, raw, context)
         return EditedFile(
             path=path,
             real=workspace.files.real_path(path),
-            shown=display(path, context.cwd),
+            shown=display_path(path, context.cwd),
             is_notebook=path.lower().endswith(".ipynb"),
         )
 
@@ -106,18 +106,20 @@ def notebook_key(real: str) -> str:
     return f"{real}\0cells"
 
 
-async def edit_files(context: ToolContext, files: Sequence[EditedFile], make: Make) -> tuple[EditDone, ...]:
+async def edit_files(
+    context: ToolContext, files: Sequence[EditedFile], make: ComputeEdits
+) -> tuple[EditDone, ...]:
     """Raises `ToolError`, with every file as it was."""
     workspace = workspace_of(context)
-    made: list[Edited] = []
+    made: list[EditedText] = []
 
     def compute(states: Sequence[FileState | None]) -> list[NewContent | None]:
         made[:] = make(
             [LockedFile(workspace, file, state) for file, state in zip(files, states, strict=True)]
         )
-        return [_content(edited) for edited in made]
+        return [_new_content(edited) for edited in made]
 
-    hidden = await asyncio.to_thread(_withheld, workspace, files)
+    hidden = await asyncio.to_thread(_withheld_files, workspace, files)
     try:
         changes = await workspace.mutations.change_all(
             [file.path for file in files], context.call_id, compute
@@ -137,36 +139,36 @@ async def edit_files(context: ToolContext, files: Sequence[EditedFile], make: Ma
     done = tuple(
         EditDone(
             file=file,
-            edited=_told_little(edited) if file.real in hidden else edited,
+            edited=_without_file_lines(edited) if file.real in hidden else edited,
             is_withheld=file.real in hidden,
         )
         for file, edited in zip(files, made, strict=True)
     )
     for one, change in zip(done, changes, strict=True):
-        _remember(workspace, one, change)
+        _record_known_text(workspace, one, change)
     return done
 
 
-def _withheld(workspace: Workspace, files: Sequence[EditedFile]) -> frozenset[str]:
+def _withheld_files(workspace: Workspace, files: Sequence[EditedFile]) -> frozenset[str]:
     """Of files that are there."""
-    kept = withheld(workspace, ((file.real, file.key) for file in files))
+    kept = withheld_files(workspace, ((file.real, file.key) for file in files))
     return frozenset(real for real in kept if exists(workspace, real))
 
 
-def _told_little(edited: Edited) -> Edited:
+def _without_file_lines(edited: EditedText) -> EditedText:
     """What was done without a line of the file: results go to programs of the model too."""
     diff = msgspec.structs.replace(edited.diff, patch="", display="")
     warning = "The file has syntax errors now that it had not before." if edited.warning else ""
     return msgspec.structs.replace(edited, diff=diff, notes=(), warning=warning)
 
 
-def _content(edited: Edited) -> NewContent | None:
+def _new_content(edited: EditedText) -> NewContent | None:
     if edited.data is None and not edited.is_removed:
         return None
     return NewContent(data=edited.data, added=edited.diff.added, removed=edited.diff.removed)
 
 
-def _remember(workspace: Workspace, done: EditDone, change: AppliedChange | None) -> None:
+def _record_known_text(workspace: Workspace, done: EditDone, change: AppliedChange | None) -> None:
     """The model knows all of what it changed."""
     file, edited, cache = done.file, done.edited, workspace.read_cache
     if change is None:

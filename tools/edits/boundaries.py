@@ -13,19 +13,19 @@ import msgspec
 
 from tools.base import ToolError
 from tools.edits.dialects.matching import Document, Span
-from tools.edits.dialects.replacing import LEFT_OUT
+from tools.edits.dialects.replacing import ELLIPSIS_LINE
 from tools.edits.syntax import NewFlaw
 from tools.limits import clip_line
 from tools.patterns import late
-from tools.text import one_line, visible
+from tools.text import escape_controls, one_line
 
-_MOST_ECHO: Final = 12
-_MOST_TOLD: Final = 3
+_MAX_ECHO_LINES: Final = 12
+_MAX_TOLD_PROBLEMS: Final = 3
 _MAX_LINE: Final = 200
-_CLOSERS: Final = late(
+_CLOSING_LINE: Final = late(
     r"[ \t]*(?:[\])}>;,]+|end[ \t]*[;,]?|fi|done|esac|endif|</[\w.:-]*>)[ \t]*", re.IGNORECASE
 )
-_WITHOUT_FENCE: Final = "Left out the code fence around the new text."
+_FENCE_NOTE: Final = "Left out the code fence around the new text."
 _FENCE: Final = late(r"[ \t]*(?:```|~~~)[\w+#.-]*[ \t]*")
 
 
@@ -36,14 +36,14 @@ class SyntaxCheck(Protocol):
         ...
 
     @property
-    def reads_fences(self) -> bool:
+    def accepts_code_fences(self) -> bool:
         """It takes a code fence for code."""
         ...
 
     def new_problems(self, text: str, spans: Sequence[Span]) -> tuple[NewFlaw, ...] | None: ...
 
 
-class Linted(msgspec.Struct, frozen=True, kw_only=True):
+class CheckedEdits(msgspec.Struct, frozen=True, kw_only=True):
     spans: tuple[Span, ...]
     notes: tuple[str, ...] = ()
     """What was left out of the new texts."""
@@ -51,27 +51,27 @@ class Linted(msgspec.Struct, frozen=True, kw_only=True):
     is_checked: bool = False
 
 
-def linted(document: Document, spans: Sequence[Span], syntax: SyntaxCheck, path: str) -> Linted:
+def check_edits(document: Document, spans: Sequence[Span], syntax: SyntaxCheck, path: str) -> CheckedEdits:
     """Raises `ToolError` for a new text that stands for lines it does not give, or a reading that does not hold."""
     text, given = document.text, tuple(spans)
     for span in given:
         _refuse_framing(document, span, path)
     problems = syntax.new_problems(text, given)
-    _refuse_left_out(text, given, syntax, path, is_broken=bool(problems))
-    if problems == () and syntax.reads_fences:
-        tried, notes = _without_mantle(document, given)
-        if _WITHOUT_FENCE in notes and syntax.new_problems(text, tried) == ():
-            return Linted(spans=tried, notes=notes, is_checked=True)
+    _refuse_ellipsis(text, given, syntax, path, is_broken=bool(problems))
+    if problems == () and syntax.accepts_code_fences:
+        tried, notes = _strip_wrapping(document, given)
+        if _FENCE_NOTE in notes and syntax.new_problems(text, tried) == ():
+            return CheckedEdits(spans=tried, notes=notes, is_checked=True)
     if not problems:
-        doubts = tuple(doubt for span in given if (doubt := _doubtful_escape(document, span, syntax)))
+        doubts = tuple(doubt for span in given if (doubt := _escape_problem(document, span, syntax)))
         if doubts and any(span.strategy == "escapes" for span in given):
             raise ToolError(f"{doubts[0]} Send both texts as they are in the file. Nothing was changed.")
-        return Linted(spans=given, notes=doubts, is_checked=problems is not None)
-    for repair in (_without_mantle, _without_echo):
+        return CheckedEdits(spans=given, notes=doubts, is_checked=problems is not None)
+    for repair in (_strip_wrapping, _strip_repeated_lines):
         tried, notes = repair(document, given)
         if notes and syntax.new_problems(text, tried) == ():
-            return Linted(spans=tried, notes=notes, is_checked=True)
-        one = _one_alone(document, given, repair, lambda made: syntax.new_problems(text, made) == ())
+            return CheckedEdits(spans=tried, notes=notes, is_checked=True)
+        one = _repair_one_change(document, given, repair, lambda made: syntax.new_problems(text, made) == ())
         if one is not None:
             return one
     for span in given:
@@ -81,15 +81,15 @@ def linted(document: Document, spans: Sequence[Span], syntax: SyntaxCheck, path:
                 f"code then (line {problems[0].line}: {problems[0].words}). Send both as they are in the file. "
                 "Nothing was changed."
             )
-    return Linted(spans=given, problems=problems, is_checked=True)
+    return CheckedEdits(spans=given, problems=problems, is_checked=True)
 
 
 Repair = Callable[[Document, tuple[Span, ...]], tuple[tuple[Span, ...], tuple[str, ...]]]
 
 
-def _one_alone(
+def _repair_one_change(
     document: Document, given: tuple[Span, ...], repair: Repair, is_whole: Callable[[tuple[Span, ...]], bool]
-) -> Linted | None:
+) -> CheckedEdits | None:
     """Where repairing all of several changes proves nothing, one of them may be the one."""
     if not 1 < len(given) <= 6:
         return None
@@ -97,27 +97,27 @@ def _one_alone(
         (made,), notes = repair(document, (span,))
         tried = (*given[:index], made, *given[index + 1 :])
         if notes and is_whole(tried):
-            return Linted(spans=tried, notes=notes, is_checked=True)
+            return CheckedEdits(spans=tried, notes=notes, is_checked=True)
     return None
 
 
 # Signs around the new text
 
 
-def _without_mantle(document: Document, spans: tuple[Span, ...]) -> tuple[tuple[Span, ...], tuple[str, ...]]:
+def _strip_wrapping(document: Document, spans: tuple[Span, ...]) -> tuple[tuple[Span, ...], tuple[str, ...]]:
     """Without a fence around it, or the `+` of a diff before each of its lines."""
-    made = [_unwrapped(document.text, span) for span in spans]
+    made = [_strip_fence(document.text, span) for span in spans]
     return tuple(span for span, _ in made), tuple(dict.fromkeys(note for _, note in made if note))
 
 
-def _unwrapped(text: str, span: Span) -> tuple[Span, str]:
+def _strip_fence(text: str, span: Span) -> tuple[Span, str]:
     lines = span.new_text.split("\n")
     tail = [lines.pop()] if len(lines) > 1 and not lines[-1] else []
     body = [line for line in lines if line.strip()]
     had = text[span.start : span.end].split("\n")
     is_fenced = len(lines) > 2 and _FENCE.fullmatch(lines[0]) and lines[-1].strip() in ("```", "~~~")
     if is_fenced and not any(_FENCE.fullmatch(line) for line in had):
-        return msgspec.structs.replace(span, new_text="\n".join(lines[1:-1] + tail)), _WITHOUT_FENCE
+        return msgspec.structs.replace(span, new_text="\n".join(lines[1:-1] + tail)), _FENCE_NOTE
     is_added = bool(body) and all(line.startswith("+") for line in body)
     if is_added and not any(line.startswith("+") for line in had):
         bare = [line.removeprefix("+") for line in lines]
@@ -133,7 +133,7 @@ def _refuse_framing(document: Document, span: Span, path: str) -> None:
     """Line numbers, anchors and notices of a result are no part of the file."""
     had = document.text[span.start : span.end].split("\n")
     lines = [line for line in span.new_text.split("\n") if line.strip() and line not in had]
-    notice = next((line for line in lines if _NOTICE.fullmatch(line)), None)
+    notice = next((line for line in lines if _RESULT_NOTICE.fullmatch(line)), None)
     if notice is not None:
         raise ToolError(
             f'The new text for {one_line(path)} has "{one_line(notice)[:80]}" in it, which is a note of a result and '
@@ -159,7 +159,7 @@ def _refuse_framing(document: Document, span: Span, path: str) -> None:
 
 
 _NUMBERED: Final = late(r"[ \t]*(\d{1,7})(?:[a-z]{2}(?=\|))?([:|→\t])")
-_NOTICE: Final = late(
+_RESULT_NOTICE: Final = late(
     r"\[(?:Showing lines \d+-\d+ of \d|\d+ more lines in |Line \d+ (?:is|exceeds) |Lines? \d+(?:-\d+)? \(already read\)"
     r"|Whole output: |Output cut)[^\n]*\]"
 )
@@ -168,21 +168,21 @@ _NOTICE: Final = late(
 # Escapes that were read once too often, or not at all
 
 
-def _doubtful_escape(document: Document, span: Span, syntax: SyntaxCheck) -> str:
+def _escape_problem(document: Document, span: Span, syntax: SyntaxCheck) -> str:
     """A line that ends within a string, where the lines before the edit did not; or an escape outside of strings."""
     had = document.text[span.start : span.end]
     lines = span.new_text.split("\n")
-    if syntax.is_known and not any(map(_is_open, had.split("\n"))):
+    if syntax.is_known and not any(map(_has_open_string, had.split("\n"))):
         for number, (one, next_one) in enumerate(pairwise(lines)):
-            if _is_open(one) and _is_open(next_one) and _CLOSES.match(next_one):
+            if _has_open_string(one) and _has_open_string(next_one) and _STRING_END.match(next_one):
                 line = document.line_of(span.start) + number
                 return (
                     f'A string begins in line {line} and goes on in the next: if "\\n" was meant in '
                     "it, send the backslash twice."
                 )
     if len(lines) == 1 and "\\" not in had:
-        for match in _LITERAL_BREAK.finditer(span.new_text):
-            if not _is_open(span.new_text[: match.start()]):
+        for match in _LITERAL_LINE_BREAK.finditer(span.new_text):
+            if not _has_open_string(span.new_text[: match.start()]):
                 return (
                     'The new text has a backslash and an "n" where a line seems to end: if a line feed was meant, '
                     "send it as one."
@@ -190,26 +190,28 @@ def _doubtful_escape(document: Document, span: Span, syntax: SyntaxCheck) -> str
     return ""
 
 
-def _is_open(line: str) -> bool:
+def _has_open_string(line: str) -> bool:
     """An odd number of double quotes, without those that are escaped, tripled or a character of their own."""
-    return _NO_QUOTE.sub("", line).count('"') % 2 == 1
+    return _NOT_A_STRING_QUOTE.sub("", line).count('"') % 2 == 1
 
 
-_NO_QUOTE: Final = late(r"""\\.|'"'|"{3}""")
-_CLOSES: Final = late(r"""[^"\n]{0,60}"[ \t]*(?:[)\]},;:.+]|$)""")
-_LITERAL_BREAK: Final = late(r"\\n(?=[ \t]{2,}|\\n|$)")
+_NOT_A_STRING_QUOTE: Final = late(r"""\\.|'"'|"{3}""")
+_STRING_END: Final = late(r"""[^"\n]{0,60}"[ \t]*(?:[)\]},;:.+]|$)""")
+_LITERAL_LINE_BREAK: Final = late(r"\\n(?=[ \t]{2,}|\\n|$)")
 
 
 # Lines given twice
 
 
-def _without_echo(document: Document, spans: tuple[Span, ...]) -> tuple[tuple[Span, ...], tuple[str, ...]]:
+def _strip_repeated_lines(
+    document: Document, spans: tuple[Span, ...]
+) -> tuple[tuple[Span, ...], tuple[str, ...]]:
     """Without the lines at its end that stand behind it already, or at its beginning those before it."""
-    made = [_unechoed(document.text, span) for span in spans]
+    made = [_strip_repeated_line_ends(document.text, span) for span in spans]
     return tuple(span for span, _ in made), tuple(note for _, note in made if note)
 
 
-def _unechoed(text: str, span: Span) -> tuple[Span, str]:
+def _strip_repeated_line_ends(text: str, span: Span) -> tuple[Span, str]:
     if text[text.rfind("\n", 0, span.start) + 1 : span.start].strip():
         return span, ""
     line_end = text.find("\n", span.end)
@@ -219,15 +221,19 @@ def _unechoed(text: str, span: Span) -> tuple[Span, str]:
     new_lines, new_end = _lines(span.new_text)
     if old_end != new_end:
         return span, ""
-    after = text[span.end :].removeprefix("" if old_end else "\n").split("\n", _MOST_ECHO)[:_MOST_ECHO]
-    before = text[: span.start].rstrip(" \t").removesuffix("\n").rsplit("\n", _MOST_ECHO)[-_MOST_ECHO:]
-    count = _echoed(old_lines[::-1], new_lines[::-1], after, is_behind=True)
+    after = (
+        text[span.end :].removeprefix("" if old_end else "\n").split("\n", _MAX_ECHO_LINES)[:_MAX_ECHO_LINES]
+    )
+    before = (
+        text[: span.start].rstrip(" \t").removesuffix("\n").rsplit("\n", _MAX_ECHO_LINES)[-_MAX_ECHO_LINES:]
+    )
+    count = _count_repeated_lines(old_lines[::-1], new_lines[::-1], after, is_behind=True)
     if count:
         kept = new_lines[:-count]
         left = new_lines[-count:]
         where = "behind"
     else:
-        count = _echoed(old_lines, new_lines, before[::-1], is_behind=False)
+        count = _count_repeated_lines(old_lines, new_lines, before[::-1], is_behind=False)
         if not count:
             return span, ""
         kept, left, where = new_lines[count:], new_lines[:count], "before"
@@ -244,14 +250,14 @@ def _lines(text: str) -> tuple[list[str], bool]:
     return (lines[:-1] if ends else lines), ends
 
 
-def _echoed(old: list[str], new: list[str], around: list[str], *, is_behind: bool) -> int:
+def _count_repeated_lines(old: list[str], new: list[str], around: list[str], *, is_behind: bool) -> int:
     """How many lines the new text gives again; `old` and `new` from that end on, `around` from the range away."""
     for count in range(min(len(new) - 1, len(around)), 0, -1):
         mine = new[:count][::-1] if is_behind else new[:count]
         theirs = around[:count] if is_behind else around[:count][::-1]
         if mine != theirs or (old[:count][::-1] if is_behind else old[:count]) == theirs:
             continue
-        if count >= 2 or _CLOSERS.fullmatch(theirs[0]):
+        if count >= 2 or _CLOSING_LINE.fullmatch(theirs[0]):
             return count
     return 0
 
@@ -259,7 +265,7 @@ def _echoed(old: list[str], new: list[str], around: list[str], *, is_behind: boo
 # Lines left out
 
 
-def _refuse_left_out(
+def _refuse_ellipsis(
     text: str, spans: Sequence[Span], syntax: SyntaxCheck, path: str, *, is_broken: bool
 ) -> None:
     """`...` for code that is to stay is refused, where it is no code of the language."""
@@ -270,33 +276,33 @@ def _refuse_left_out(
             continue
         old = set(text[span.start : span.end].split("\n"))
         for line in span.new_text.split("\n"):
-            if line in old or LEFT_OUT.fullmatch(line) is None:
+            if line in old or ELLIPSIS_LINE.fullmatch(line) is None:
                 continue
             is_bare = line.strip() in ("...", "…")
-            if is_broken if is_bare else _NAMES_THE_REST.search(line) is not None:
+            if is_broken if is_bare else _ELLIPSIS_REMARK.search(line) is not None:
                 raise ToolError(
                     f'The new text for {one_line(path)} has "{one_line(line.strip())}" in it, which is not filled '
                     "in; give the lines, or two edits around them. Nothing was changed."
                 )
 
 
-_NAMES_THE_REST: Final = late(
+_ELLIPSIS_REMARK: Final = late(
     r"\b(?:existing|rest|remaining|unchanged|omitted|previous|same|keep|other) ?(?:of|code|as|imports?|methods?|lines?"
     r"|functions?|content|logic|implementation|\W|$)",
     re.IGNORECASE,
 )
 
 
-def told(problems: Sequence[NewFlaw], text: str) -> str:
+def problem_note(problems: Sequence[NewFlaw], text: str) -> str:
     """The words for errors that were written, with the rows around them."""
     lines = text.split("\n")
     out: list[str] = []
-    for problem in problems[:_MOST_TOLD]:
+    for problem in problems[:_MAX_TOLD_PROBLEMS]:
         before = " The file parsed before this edit." if problem.is_first else ""
         out.append(f"New syntax error at line {problem.line}: {problem.words}.{before}")
         for number in range(max(1, problem.line - 1), min(len(lines), problem.line + 1) + 1):
-            shown, _ = clip_line(visible(lines[number - 1]), _MAX_LINE)
+            shown, _ = clip_line(escape_controls(lines[number - 1]), _MAX_LINE)
             out.append(f"{number}: {shown}")
-    if len(problems) > _MOST_TOLD:
-        out.append(f"… and {len(problems) - _MOST_TOLD} more.")
+    if len(problems) > _MAX_TOLD_PROBLEMS:
+        out.append(f"… and {len(problems) - _MAX_TOLD_PROBLEMS} more.")
     return "\n".join(out)

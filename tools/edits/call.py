@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 import msgspec
 
 from tools.base import ToolContext
-from tools.edits.named import MOVES, patch_paths
+from tools.edits.named import MOVE_HEADER, patch_paths
 from tools.effects import Effects
-from tools.files.places import located
+from tools.files.places import resolve_arguments
 from tools.results import ToolResult
 from tools.schema import UNDECLARED
 
@@ -47,8 +47,8 @@ class EditArguments(msgspec.Struct, frozen=True, kw_only=True):
     input: Annotated[str, UNDECLARED] = ""
 
     def effects(self, context: ToolContext) -> Effects:
-        paths = located(context, *self.paths())
-        moved = paths if MOVES in self.input else ()  # what was in a file can be read where it goes
+        paths = resolve_arguments(context, *self.paths())
+        moved = paths if MOVE_HEADER in self.input else ()  # what was in a file can be read where it goes
         return Effects(reads=moved, writes=paths, acts_as="edit")
 
     def paths(self) -> tuple[str, ...]:
@@ -60,6 +60,6 @@ class EditArguments(msgspec.Struct, frozen=True, kw_only=True):
 
 async def run_edit(arguments: EditArguments, context: ToolContext) -> ToolResult:
     # A start needs none of the dialects, and they are twenty modules.
-    from tools.edits.running import carry_out  # noqa: PLC0415
+    from tools.edits.running import execute_edit  # noqa: PLC0415
 
-    return await carry_out(arguments, context)
+    return await execute_edit(arguments, context)

@@ -6,7 +6,7 @@ from typing import Any
 from tools.amounts import changed_lines
 from tools.arguments import number_detail, text_detail
 from tools.results import Block, Card, DiffBlock, Json, TextBlock, ToolResult
-from tools.text import one_line, visible
+from tools.text import escape_controls, one_line
 
 
 def edit_card(title: str, path: str, result: ToolResult | None, preview: Callable[[], str]) -> Card:
@@ -30,7 +30,7 @@ def edit_card(title: str, path: str, result: ToolResult | None, preview: Callabl
     if warning := text_detail(details, "warning"):
         count = warning.count("New syntax error")
         summary += f", {count} new syntax error{'' if count == 1 else 's'}"
-        more.append(TextBlock(text=visible(warning)))
+        more.append(TextBlock(text=escape_controls(warning)))
     elif result is not None and not blocks and result.text:
         more.append(TextBlock(text=result.text))
         summary = "nothing to do"
@@ -39,9 +39,9 @@ def edit_card(title: str, path: str, result: ToolResult | None, preview: Callabl
     return Card(title=title, subject=path, summary=summary, blocks=(*blocks, *more))
 
 
-def file_told(path: str, patch: str, added: int, removed: int) -> dict[str, Any]:
+def file_details(path: str, patch: str, added: int, removed: int) -> dict[str, Any]:
     """One of the `files` in a result's details, as `_diffs` reads it."""
-    return {"path": one_line(path), "patch": visible(patch), "added": added, "removed": removed}
+    return {"path": one_line(path), "patch": escape_controls(patch), "added": added, "removed": removed}
 
 
 def file_diffs(details: Mapping[str, Any] | None, path: str = "") -> Sequence[DiffBlock]:

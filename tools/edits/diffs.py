@@ -11,14 +11,14 @@ import msgspec
 
 from tools.edits.aligning import equal_ends
 
-CONTEXT: Final = 3
+DIFF_CONTEXT: Final = 3
 _DISPLAY_CONTEXT: Final = 4
 _MAX_ALIGNED_CELLS: Final = 4_000_000
 _MAX_ALIGNED_LINES: Final = 60_000
 _MAX_DIFF_CHARS: Final = 400_000
 
 
-class Region(msgspec.Struct, frozen=True, kw_only=True):
+class ChangedRegion(msgspec.Struct, frozen=True, kw_only=True):
     """Lines of the old text that became others. Lines keep their line feeds."""
 
     old_first: int
@@ -46,7 +46,7 @@ def split_lines(text: str) -> list[str]:
     return [*lines, parts[-1]] if parts[-1] else lines
 
 
-class _Lines:
+class _IndexedLines:
     """Lines with their line feeds, of which only a few are looked at."""
 
     def __init__(self, text: str) -> None:
@@ -65,14 +65,14 @@ def diff_spans(path: str, old: str, spans: Sequence[tuple[int, int, str]]) -> Di
     return _render(path, old, changed_regions(old, spans))
 
 
-def changed_regions(old: str, spans: Sequence[tuple[int, int, str]]) -> list[Region]:
+def changed_regions(old: str, spans: Sequence[tuple[int, int, str]]) -> list[ChangedRegion]:
     """The lines that become others, for spans as above."""
-    regions: list[Region] = []
+    regions: list[ChangedRegion] = []
     line, position, shift = 0, 0, 0
     for start, end, new in _joined_by_line(old, spans):
         line += old.count("\n", position, start)
         position = start
-        for region in _aligned(split_lines(old[start:end]), split_lines(new), line, line + shift):
+        for region in _aligned_regions(split_lines(old[start:end]), split_lines(new), line, line + shift):
             regions.append(region)
             shift += len(region.new) - len(region.old)
     return regions
@@ -83,18 +83,18 @@ def diff_texts(path: str, old: str, new: str) -> Diff:
     return diff_spans(path, old, (_whole_span(old, new),))
 
 
-def compared_regions(old: str, new: str) -> list[Region]:
+def compared_regions(old: str, new: str) -> list[ChangedRegion]:
     """The lines in which two whole texts differ."""
     return changed_regions(old, (_whole_span(old, new),))
 
 
 def _whole_span(old: str, new: str) -> tuple[int, int, str]:
-    head = common_head(old, new)
-    tail = _common_tail(old, new, head)
+    head = common_prefix_length(old, new)
+    tail = _common_suffix_length(old, new, head)
     return head, len(old) - tail, new[head : len(new) - tail]
 
 
-def common_head(old: AnyStr, new: AnyStr) -> int:
+def common_prefix_length(old: AnyStr, new: AnyStr) -> int:
     """How much both begin with."""
     low, high = 0, min(len(old), len(new))
     while low < high:
@@ -106,7 +106,7 @@ def common_head(old: AnyStr, new: AnyStr) -> int:
     return low
 
 
-def _common_tail(old: str, new: str, head: int) -> int:
+def _common_suffix_length(old: str, new: str, head: int) -> int:
     low, high = 0, min(len(old), len(new)) - head
     while low < high:
         middle = (low + high + 1) // 2
@@ -144,7 +144,7 @@ def _joined_by_line(old: str, spans: Sequence[tuple[int, int, str]]) -> list[tup
     return out
 
 
-def _aligned(old: list[str], new: list[str], old_line: int, new_line: int) -> list[Region]:
+def _aligned_regions(old: list[str], new: list[str], old_line: int, new_line: int) -> list[ChangedRegion]:
     head, tail = equal_ends(old, new)
     old_middle, new_middle = old[head : len(old) - tail], new[head : len(new) - tail]
     if not old_middle and not new_middle:
@@ -156,7 +156,7 @@ def _aligned(old: list[str], new: list[str], old_line: int, new_line: int) -> li
         is_large = len(old_middle) * len(new_middle) > _MAX_ALIGNED_CELLS
         opcodes = difflib.SequenceMatcher(None, old_middle, new_middle, autojunk=is_large).get_opcodes()
     return [
-        Region(
+        ChangedRegion(
             old_first=old_line + head + first,
             new_first=new_line + head + new_first,
             old=tuple(old_middle[first:last]),
@@ -167,20 +167,20 @@ def _aligned(old: list[str], new: list[str], old_line: int, new_line: int) -> li
     ]
 
 
-def _render(path: str, old: str, regions: list[Region]) -> Diff:
-    lines = _Lines(old if regions else "")
+def _render(path: str, old: str, regions: list[ChangedRegion]) -> Diff:
+    lines = _IndexedLines(old if regions else "")
     return Diff(
-        patch=_patch(path, lines, regions),
-        display=_display(lines, regions),
+        patch=_unified_patch(path, lines, regions),
+        display=_numbered_diff(lines, regions),
         added=sum(len(region.new) for region in regions),
         removed=sum(len(region.old) for region in regions),
         first_changed_line=regions[0].new_first + 1 if regions else None,
     )
 
 
-def grouped(regions: Sequence[Region], context: int) -> list[list[Region]]:
+def group_regions(regions: Sequence[ChangedRegion], context: int) -> list[list[ChangedRegion]]:
     """Those that are shown in one piece, with so many lines around each."""
-    groups: list[list[Region]] = []
+    groups: list[list[ChangedRegion]] = []
     for region in regions:
         last = groups[-1][-1] if groups else None
         if last and region.old_first - (last.old_first + len(last.old)) <= 2 * context:
@@ -190,12 +190,12 @@ def grouped(regions: Sequence[Region], context: int) -> list[list[Region]]:
     return groups
 
 
-def _patch(path: str, lines: _Lines, regions: list[Region]) -> str:
+def _unified_patch(path: str, lines: _IndexedLines, regions: list[ChangedRegion]) -> str:
     if not regions:
         return ""
     out = [f"--- a/{path}\n+++ b/{path}\n"]
     size = 0
-    for group in grouped(regions, CONTEXT):
+    for group in group_regions(regions, DIFF_CONTEXT):
         hunk = _hunk(lines, group)
         size += len(hunk)
         if size > _MAX_DIFF_CHARS:
@@ -205,10 +205,10 @@ def _patch(path: str, lines: _Lines, regions: list[Region]) -> str:
     return "".join(out)
 
 
-def _hunk(lines: _Lines, group: list[Region]) -> str:
+def _hunk(lines: _IndexedLines, group: list[ChangedRegion]) -> str:
     first, last = group[0], group[-1]
-    start = max(0, first.old_first - CONTEXT)
-    end = min(lines.count, last.old_first + len(last.old) + CONTEXT)
+    start = max(0, first.old_first - DIFF_CONTEXT)
+    end = min(lines.count, last.old_first + len(last.old) + DIFF_CONTEXT)
     body: list[str] = []
     position = start
     for region in group:
@@ -230,13 +230,13 @@ def _range(start: int, count: int) -> str:
     return f"{start + 1 if count else start},{count}"
 
 
-def _display(lines: _Lines, regions: list[Region]) -> str:
+def _numbered_diff(lines: _IndexedLines, regions: list[ChangedRegion]) -> str:
     if not regions:
         return ""
     width = len(str(lines.count + sum(len(region.new) for region in regions)))
     out: list[str] = []
     size = position = 0
-    for group in grouped(regions, _DISPLAY_CONTEXT):
+    for group in group_regions(regions, _DISPLAY_CONTEXT):
         first = group[0]
         position = max(0, first.old_first - _DISPLAY_CONTEXT)
         if position:

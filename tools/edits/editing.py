@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from tools.edits.boundaries import SyntaxCheck, linted, told
+from tools.edits.boundaries import SyntaxCheck, check_edits, problem_note
 from tools.edits.dialects.matching import Document, Span, Strategy
-from tools.edits.dialects.replacing import Edit, Placed, replaced
+from tools.edits.dialects.replacing import Edit, PlacedEdits, place_replacements
 from tools.edits.diffs import Diff, diff_spans
-from tools.edits.notebooks import are_raw, notebook_text
+from tools.edits.notebooks import are_in_raw_json, notebook_text
 from tools.edits.shown import ShownLines
-from tools.edits.texts import Editable, in_order, read_text, spliced
+from tools.edits.texts import Editable, apply_spans, read_text, sorted_spans
 
-_HOW: dict[Strategy, str] = {
+_STRATEGY_NOTES: dict[Strategy, str] = {
     "trailing-whitespace": "ignoring trailing whitespace",
     "indentation": "ignoring indentation",
     "look-alikes": "ignoring look-alikes",
@@ -28,7 +28,7 @@ _HOW: dict[Strategy, str] = {
 }
 
 
-class Edited(msgspec.Struct, frozen=True, kw_only=True):
+class EditedText(msgspec.Struct, frozen=True, kw_only=True):
     """What comes of one file."""
 
     data: bytes | None
@@ -56,7 +56,7 @@ class Edited(msgspec.Struct, frozen=True, kw_only=True):
     """Old and new texts that were applied, so that the same edit is known when it comes again."""
 
 
-def editable(data: bytes, path: str, *, is_notebook: bool = False) -> Editable:
+def read_editable(data: bytes, path: str, *, is_notebook: bool = False) -> Editable:
     """A notebook as it is read, any other file as it is. Raises `ToolError` for what is no text."""
     found = notebook_text(data) if is_notebook else None
     return found if found is not None else read_text(data, path)
@@ -70,38 +70,42 @@ def apply_edits(
     syntax: Callable[[str], SyntaxCheck],
     *,
     is_notebook: bool = False,
-) -> Edited:
+) -> EditedText:
     """All edits, each matched against the file as it is. Raises `ToolError`, and then none of them counts."""
-    target = editable(data, path, is_notebook=is_notebook)
-    if not target.is_as_stored and are_raw(data, [edit.old_text for edit in edits], target.text):
+    target = read_editable(data, path, is_notebook=is_notebook)
+    if not target.is_as_stored and are_in_raw_json(data, [edit.old_text for edit in edits], target.text):
         target = read_text(data, path)
-    edited = carried_out(target, replaced(target, edits, path, shown), path, syntax)
-    sent = tuple((target.adapted(edit.old_text), target.adapted(edit.new_text)) for edit in edits)
+    edited = apply_placed_edits(target, place_replacements(target, edits, path, shown), path, syntax)
+    sent = tuple(
+        (target.with_line_feeds(edit.old_text), target.with_line_feeds(edit.new_text)) for edit in edits
+    )
     return msgspec.structs.replace(edited, sent=sent)
 
 
-def carried_out(target: Editable, placed: Placed, path: str, syntax: Callable[[str], SyntaxCheck]) -> Edited:
+def apply_placed_edits(
+    target: Editable, placed: PlacedEdits, path: str, syntax: Callable[[str], SyntaxCheck]
+) -> EditedText:
     """The changes in place, checked. Raises `ToolError`."""
     document = Document(target.text)
-    ordered = in_order(document, placed.found, path)
-    checked = linted(document, ordered, syntax(target.text), path)
+    ordered = sorted_spans(document, placed.found, path)
+    checked = check_edits(document, ordered, syntax(target.text), path)
     spans = [span for span in checked.spans if target.text[span.start : span.end] != span.new_text]
-    text = spliced(target.text, spans)
-    return Edited(
-        data=target.data_with(spans, path) if spans else None,
+    text = apply_spans(target.text, spans)
+    return EditedText(
+        data=target.bytes_with(spans, path) if spans else None,
         text=text,
         diff=diff_spans(path, target.text, [(span.start, span.end, span.new_text) for span in spans]),
         strategies=placed.strategies,
         count=len(spans),
-        notes=(*placed.notes, *_loosely(placed.strategies), *checked.notes),
-        warning=told(checked.problems, text),
+        notes=(*placed.notes, *_loose_match_notes(placed.strategies), *checked.notes),
+        warning=problem_note(checked.problems, text),
         is_checked=checked.is_checked,
         is_as_stored=target.is_as_stored,
-        places=_places(target.text, spans),
+        places=_changed_lines(target.text, spans),
     )
 
 
-def _places(text: str, spans: Sequence[Span]) -> tuple[tuple[int, int], ...]:
+def _changed_lines(text: str, spans: Sequence[Span]) -> tuple[tuple[int, int], ...]:
     out: list[tuple[int, int]] = []
     line, position = 1, 0
     for span in spans:
@@ -113,6 +117,10 @@ def _places(text: str, spans: Sequence[Span]) -> tuple[tuple[int, int], ...]:
     return tuple(out)
 
 
-def _loosely(strategies: Sequence[Strategy]) -> tuple[str, ...]:
-    loose = [f"edit {number} {_HOW[how]}" for number, how in enumerate(strategies, 1) if how in _HOW]
+def _loose_match_notes(strategies: Sequence[Strategy]) -> tuple[str, ...]:
+    loose = [
+        f"edit {number} {_STRATEGY_NOTES[how]}"
+        for number, how in enumerate(strategies, 1)
+        if how in _STRATEGY_NOTES
+    ]
     return (f"Not matched exactly: {', '.join(loose)}.",) if loose else ()

@@ -7,25 +7,25 @@ from typing import Any
 from tools.patterns import late
 from tools.results import Json
 
-EDITING = frozenset({"edit", "apply_patch"})
+EDITING_TOOLS = frozenset({"edit", "apply_patch"})
 """Tools that name several files."""
-MOVES = "*** Move to:"
+MOVE_HEADER = "*** Move to:"
 """In a patch."""
-_NAMED = late(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to):(.*)$", re.MULTILINE)
-_COMMAND = late(
+_PATCH_FILE_HEADER = late(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to):(.*)$", re.MULTILINE)
+_APPLY_PATCH_COMMAND = late(
     r"\s*apply_patch\s+<<-?\s*(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)[ \t]*\n(?P<patch>.*)\n(?P=end)\s*",
     re.DOTALL,
 )
 
 
-def named_paths(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+def edited_paths(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """As they were sent, each once."""
     found: dict[str, None] = {}
     path: Json = arguments.get("path")
     if isinstance(path, str):
         found[path] = None
     for name in ("edits", "changes"):
-        for part in parts_of(arguments, name):
+        for part in edit_objects(arguments, name):
             own: Json = part.get("path")
             if isinstance(own, str):
                 found[own] = None
@@ -40,16 +40,16 @@ def patch_in_command(arguments: Mapping[str, Any]) -> str | None:
     command: Json = arguments.get("command")
     if not isinstance(command, str) or any(value for name, value in arguments.items() if name != "command"):
         return None
-    match = _COMMAND.fullmatch(command)
+    match = _APPLY_PATCH_COMMAND.fullmatch(command)
     return None if match is None else match["patch"]
 
 
 def patch_paths(text: str) -> tuple[str, ...]:
     """Of all files that a patch names, also of one that cannot be carried out."""
-    return tuple(dict.fromkeys(match[1].strip() for match in _NAMED.finditer(text)))
+    return tuple(dict.fromkeys(match[1].strip() for match in _PATCH_FILE_HEADER.finditer(text)))
 
 
-def parts_of(arguments: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+def edit_objects(arguments: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     """The objects of a list; of one that still streams in, those that are there."""
     found: Json = arguments.get(name)
     return [part for part in found if isinstance(part, dict)] if isinstance(found, list) else []

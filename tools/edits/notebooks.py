@@ -13,8 +13,8 @@ import msgspec
 
 from tools.base import ToolError
 from tools.edits.dialects.matching import Span
-from tools.edits.texts import spliced
-from tools.files.notebooks import Notebook, notebook_of
+from tools.edits.texts import apply_spans
+from tools.files.notebooks import Notebook, parse_notebook
 from tools.results import Json
 from tools.text import one_line
 
@@ -34,26 +34,26 @@ class NotebookText(msgspec.Struct, frozen=True, kw_only=True):
     def is_as_stored(self) -> bool:
         return False
 
-    def adapted(self, text: str) -> str:
+    def with_line_feeds(self, text: str) -> str:
         return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
-    def data_with(self, spans: Sequence[Span], path: str) -> bytes:
-        return _with_sources(self.data, _changed(self.notebook, self.text, spans, path))
+    def bytes_with(self, spans: Sequence[Span], path: str) -> bytes:
+        return _with_sources(self.data, _changed_sources(self.notebook, self.text, spans, path))
 
 
 def notebook_text(data: bytes) -> NotebookText | None:
     """None: the file is no notebook."""
-    notebook = notebook_of(data)
+    notebook = parse_notebook(data)
     return None if notebook is None else NotebookText(notebook=notebook, data=data, text=notebook.text)
 
 
-def are_raw(data: bytes, texts: Sequence[str], shown: str) -> bool:
+def are_in_raw_json(data: bytes, texts: Sequence[str], shown: str) -> bool:
     """All of them stand in the file's JSON as they are, and not all in what is shown."""
     raw = data.decode("utf-8", "replace").replace("\r\n", "\n")
     return all(text in raw for text in texts) and not all(text in shown for text in texts)
 
 
-def _changed(notebook: Notebook, text: str, spans: Sequence[Span], path: str) -> dict[int, str]:
+def _changed_sources(notebook: Notebook, text: str, spans: Sequence[Span], path: str) -> dict[int, str]:
     """The sources that the edits change, by the number of their cell, from 0."""
     starts: list[int] = []
     position = 0
@@ -74,16 +74,16 @@ def _changed(notebook: Notebook, text: str, spans: Sequence[Span], path: str) ->
                 "cells can be edited, one cell with each edit; their headings and outputs cannot. Nothing was changed."
             )
         by_cell.setdefault(index, []).append(span)
-    return {index: _source(notebook, starts, index, own) for index, own in by_cell.items()}
+    return {index: _edited_source(notebook, starts, index, own) for index, own in by_cell.items()}
 
 
-def _source(notebook: Notebook, starts: list[int], index: int, spans: list[Span]) -> str:
+def _edited_source(notebook: Notebook, starts: list[int], index: int, spans: list[Span]) -> str:
     start = starts[index]
     own = [
         Span(start=span.start - start, end=span.end - start, new_text=span.new_text, strategy=span.strategy)
         for span in spans
     ]
-    return spliced(notebook.cells[index].source, own)
+    return apply_spans(notebook.cells[index].source, own)
 
 
 def _with_sources(data: bytes, sources: dict[int, str]) -> bytes:
@@ -101,10 +101,10 @@ def _with_sources(data: bytes, sources: dict[int, str]) -> bytes:
         )
         source += kept[len(kept.rstrip("\n")) :]
         cells[index]["source"] = source.splitlines(keepends=True) if isinstance(old, list) else source
-    return _written(text, whole, data)
+    return _format_like(text, whole, data)
 
 
-def _written(before: str, whole: dict[str, Any], data: bytes) -> bytes:
+def _format_like(before: str, whole: dict[str, Any], data: bytes) -> bytes:
     """As the file was written: its indentation, its escapes, its end."""
     second = before.split("\n", 2)[1] if "\n" in before.rstrip() else ""
     indent = len(second) - len(second.lstrip(" ")) or None

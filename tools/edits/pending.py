@@ -12,11 +12,11 @@ import msgspec
 from tools.edits.diffs import Diff
 from tools.files.mutations import FileState, MutationQueue, NewContent, content_hash
 
-MOST: Final = 8
-_NOTHING: Final = "No pending action to resolve. Nothing to apply or discard."
+MAX_PENDING: Final = 8
+_NOTHING_PENDING: Final = "No pending action to resolve. Nothing to apply or discard."
 
-Answer = Literal["apply", "discard"]
-By = Literal["model", "person", "program", "extension"]
+Resolution = Literal["apply", "discard"]
+ResolvedBy = Literal["model", "person", "program", "extension"]
 
 
 class StagedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,18 +46,18 @@ class StagedAction(msgspec.Struct, frozen=True, kw_only=True):
         return "".join(file.diff.patch for file in self.files)
 
 
-class Resolved(msgspec.Struct, frozen=True, kw_only=True):
+class ResolvedAction(msgspec.Struct, frozen=True, kw_only=True):
     """What came of one."""
 
     staged: StagedAction
-    action: Answer
+    action: Resolution
     is_done: bool
     """False: it was to be applied, and could not be."""
     text: str
-    by: By
+    by: ResolvedBy
 
 
-class CannotResolve(Exception):
+class UnknownAction(Exception):
     """There is no such action; the words say what there is."""
 
 
@@ -68,9 +68,9 @@ class PendingChanges:
         self._mutations = mutations
         self._waiting: list[StagedAction] = []
         self._count = 0
-        self._listeners: list[Callable[[Resolved | None], None]] = []
+        self._listeners: list[Callable[[ResolvedAction | None], None]] = []
 
-    def subscribe(self, listener: Callable[[Resolved | None], None]) -> None:
+    def subscribe(self, listener: Callable[[ResolvedAction | None], None]) -> None:
         """Called whenever the list is another; with what came of one that is gone."""
         self._listeners.append(listener)
 
@@ -87,9 +87,9 @@ class PendingChanges:
         apply: Callable[[str], Awaitable[str]] | None = None,
         reject: Callable[[str], Awaitable[str | None]] | None = None,
     ) -> StagedAction:
-        """Raises `CannotResolve` when too many wait."""
-        if len(self._waiting) >= MOST:
-            raise CannotResolve(f"{MOST} actions wait already. Resolve one of them first.")
+        """Raises `UnknownAction` when too many wait."""
+        if len(self._waiting) >= MAX_PENDING:
+            raise UnknownAction(f"{MAX_PENDING} actions wait already. Resolve one of them first.")
         self._count += 1
         made = StagedAction(
             id=f"p{self._count}",
@@ -100,52 +100,52 @@ class PendingChanges:
             reject=reject,
         )
         self._waiting.append(made)
-        self._tell(None)
+        self._notify(None)
         return made
 
     def find(self, id: str | None) -> StagedAction:
-        """The one that is meant; without an id there must be one alone. Raises `CannotResolve`."""
+        """The one that is meant; without an id there must be one alone. Raises `UnknownAction`."""
         if not self._waiting:
-            raise CannotResolve(_NOTHING)
+            raise UnknownAction(_NOTHING_PENDING)
         if id is None:
             if len(self._waiting) > 1:
                 names = "; ".join(f"{one.id}: {one.label}" for one in self._waiting)
-                raise CannotResolve(f"Several actions wait; say which by id. {names}")
+                raise UnknownAction(f"Several actions wait; say which by id. {names}")
             return self._waiting[0]
         found = next((one for one in self._waiting if one.id == id), None)
         if found is None:
             known = ", ".join(one.id for one in self._waiting)
-            raise CannotResolve(f"No action {id} waits. Waiting: {known}.")
+            raise UnknownAction(f"No action {id} waits. Waiting: {known}.")
         return found
 
-    def paths(self, id: str | None) -> tuple[str, ...]:
+    def affected_paths(self, id: str | None) -> tuple[str, ...]:
         """The files that applying it would write, of all that may be meant."""
         chosen = [one for one in self._waiting if id in (None, one.id)]
         return tuple(dict.fromkeys(file.path for one in chosen for file in one.files))
 
-    async def resolve(self, id: str | None, action: Answer, reason: str, *, by: By, call_id: str) -> Resolved:
-        """Once: it waits no longer, whatever comes of it. Raises `CannotResolve`, or what `apply` raises."""
+    async def resolve(
+        self, id: str | None, action: Resolution, reason: str, *, by: ResolvedBy, call_id: str
+    ) -> ResolvedAction:
+        """Once: it waits no longer, whatever comes of it. Raises `UnknownAction`, or what `apply` raises."""
         staged = self.find(id)
         self._waiting.remove(staged)
-        found = Resolved(staged=staged, action=action, is_done=False, text="", by=by)
+        found = ResolvedAction(staged=staged, action=action, is_done=False, text="", by=by)
         try:
-            found = await (self._applied if action == "apply" else self._discarded)(
-                staged, reason, by, call_id
-            )
+            found = await (self._apply if action == "apply" else self._discard)(staged, reason, by, call_id)
         except BaseException as problem:
             said = f"Could not apply: {staged.label}: {problem}"
             found = msgspec.structs.replace(found, text=said)
             raise
         finally:
-            self._tell(found)
+            self._notify(found)
         return found
 
     def drop_all(self, why: str) -> tuple[StagedAction, ...]:
         """They belong to what is left."""
         gone, self._waiting = tuple(self._waiting), []
         for one in gone:
-            self._tell(
-                Resolved(
+            self._notify(
+                ResolvedAction(
                     staged=one,
                     action="discard",
                     is_done=True,
@@ -155,10 +155,10 @@ class PendingChanges:
             )
         return gone
 
-    async def _applied(self, staged: StagedAction, reason: str, by: By, call_id: str) -> Resolved:
-        done = Resolved(staged=staged, action="apply", is_done=True, text="", by=by)
+    async def _apply(self, staged: StagedAction, reason: str, by: ResolvedBy, call_id: str) -> ResolvedAction:
+        done = ResolvedAction(staged=staged, action="apply", is_done=True, text="", by=by)
         if staged.files:
-            changed = await self._written(staged, call_id)
+            changed = await self._write(staged, call_id)
             if changed:
                 return msgspec.structs.replace(
                     done,
@@ -172,7 +172,7 @@ class PendingChanges:
         what = staged.label if staged.label.endswith(files) else staged.label + files
         return msgspec.structs.replace(done, text=said or f"Applied: {what}.")
 
-    async def _written(self, staged: StagedAction, call_id: str) -> list[str]:
+    async def _write(self, staged: StagedAction, call_id: str) -> list[str]:
         """All of it, or nothing and the names of the files that are others now."""
         changed: list[str] = []
 
@@ -191,11 +191,13 @@ class PendingChanges:
         await self._mutations().change_all([file.path for file in staged.files], call_id, compute)
         return changed
 
-    async def _discarded(self, staged: StagedAction, reason: str, by: By, call_id: str) -> Resolved:
+    async def _discard(
+        self, staged: StagedAction, reason: str, by: ResolvedBy, call_id: str
+    ) -> ResolvedAction:
         said = await staged.reject(reason) if staged.reject is not None else None
         text = said or f"Discarded: {staged.label}. Reason: {reason}"
-        return Resolved(staged=staged, action="discard", is_done=True, text=text, by=by)
+        return ResolvedAction(staged=staged, action="discard", is_done=True, text=text, by=by)
 
-    def _tell(self, resolved: Resolved | None) -> None:
+    def _notify(self, resolved: ResolvedAction | None) -> None:
         for listener in tuple(self._listeners):
             listener(resolved)

@@ -11,16 +11,16 @@ import msgspec
 
 from tools.base import ToolError
 from tools.edits.call import EditArguments
-from tools.edits.card import file_told
-from tools.edits.dialects.anchored import AnchoredEdit, anchored
+from tools.edits.card import file_details
+from tools.edits.dialects.anchored import AnchoredEdit, place_anchored_edits
 from tools.edits.dialects.matching import Document
-from tools.edits.dialects.patching import PatchedFile, patched, read_patch
-from tools.edits.dialects.replacing import Edit, NoPlace, Placed, replaced
-from tools.edits.diffs import CONTEXT, Region, changed_regions, compared_regions, grouped
-from tools.edits.named import parts_of
+from tools.edits.dialects.patching import PatchedFile, parse_patch, place_hunks
+from tools.edits.dialects.replacing import Edit, EditNotFound, PlacedEdits, place_replacements
+from tools.edits.diffs import DIFF_CONTEXT, ChangedRegion, changed_regions, compared_regions, group_regions
+from tools.edits.named import edit_objects
 from tools.edits.shown import NOTHING_SHOWN, ShownLines
-from tools.edits.texts import Editable, in_order
-from tools.files.snapshots import Snapshot
+from tools.edits.texts import Editable, sorted_spans
+from tools.files.snapshots import FileSnapshot
 
 _T = TypeVar("_T")
 MAX_LINES: Final = 400
@@ -30,7 +30,7 @@ _MAX_COMPARED: Final = 4_000_000
 """Lines of the old text times those of the new, that are compared for a preview."""
 
 
-class SeenFile(msgspec.Struct, frozen=True, kw_only=True):
+class PreviewFile(msgspec.Struct, frozen=True, kw_only=True):
     """What may be known of a file before a call runs."""
 
     state: Literal["text", "missing", "hidden"]
@@ -41,12 +41,12 @@ class SeenFile(msgspec.Struct, frozen=True, kw_only=True):
     """Absolute, without links."""
     text: Editable | None = None
     shown: ShownLines = NOTHING_SHOWN
-    versions: tuple[Snapshot, ...] = ()
+    versions: tuple[FileSnapshot, ...] = ()
     error: ToolError | None = None
     """What a call that wants to change a missing file answers."""
 
 
-Look = Callable[[str], SeenFile]
+LookUpFile = Callable[[str], PreviewFile]
 """A file by its path as it was sent."""
 
 
@@ -62,7 +62,7 @@ class CallDiff(msgspec.Struct, frozen=True, kw_only=True):
     removed: int
 
 
-class LostEdit(msgspec.Struct, frozen=True, kw_only=True):
+class UnmatchedEdit(msgspec.Struct, frozen=True, kw_only=True):
     """An edit whose old text is not in its file."""
 
     why: str
@@ -71,16 +71,18 @@ class LostEdit(msgspec.Struct, frozen=True, kw_only=True):
     real: str
 
 
-def preview_edits(arguments: Mapping[str, Any], look: Look) -> tuple[CallDiff, ...]:
+def preview_edits(arguments: Mapping[str, Any], look: LookUpFile) -> tuple[CallDiff, ...]:
     """The diffs of a call of an editing tool; none where a file may not be shown or an edit has no place."""
     try:
         call = msgspec.convert(dict(arguments), EditArguments)
-        return tuple(diff_of(seen, regions) for seen, regions in islice(_regions(call, look), _MAX_FILES))
+        return tuple(
+            diff_of(seen, regions) for seen, regions in islice(_changed_regions(call, look), _MAX_FILES)
+        )
     except (msgspec.ValidationError, ToolError):
         return ()
 
 
-def preview_write(arguments: Mapping[str, Any], look: Look) -> tuple[CallDiff, ...]:
+def preview_write(arguments: Mapping[str, Any], look: LookUpFile) -> tuple[CallDiff, ...]:
     """The diff against the file that is written over; none for a new file, whose text the arguments show."""
     path, content = arguments.get("path"), arguments.get("content")
     if not isinstance(path, str) or not path.strip() or not isinstance(content, str):
@@ -91,25 +93,25 @@ def preview_write(arguments: Mapping[str, Any], look: Look) -> tuple[CallDiff, .
     return (diff_of(seen, compared_regions(seen.text.text, content.replace("\r\n", "\n"))),)
 
 
-def lost_edit(arguments: Mapping[str, Any], look: Look) -> LostEdit | None:
+def first_unmatched_edit(arguments: Mapping[str, Any], look: LookUpFile) -> UnmatchedEdit | None:
     """The first of the complete edits so far whose old text is not in its file."""
-    for path, edits in _by_path(_edits(arguments)).items():
+    for path, edits in _group_by_path(_edits(arguments)).items():
         seen = look(path)
         try:
             if seen.error is not None:
                 raise seen.error
             if seen.text is not None:
-                replaced(seen.text, edits, seen.path, seen.shown)
+                place_replacements(seen.text, edits, seen.path, seen.shown)
         except ToolError as problem:
-            if problem is seen.error or isinstance(problem, NoPlace):
-                return LostEdit(why=str(problem), path=path, real=seen.real)
+            if problem is seen.error or isinstance(problem, EditNotFound):
+                return UnmatchedEdit(why=str(problem), path=path, real=seen.real)
     return None
 
 
-def details_of(diffs: Sequence[CallDiff]) -> dict[str, Any]:
+def diff_details(diffs: Sequence[CallDiff]) -> dict[str, Any]:
     """The details that a result with these diffs has."""
     files: list[dict[str, Any]] = [
-        {**file_told(diff.path, diff.patch, diff.added, diff.removed), "more": diff.more} for diff in diffs
+        {**file_details(diff.path, diff.patch, diff.added, diff.removed), "more": diff.more} for diff in diffs
     ]
     totals = {name: sum(file[name] for file in files) for name in ("added", "removed", "more")}
     details = {"patch": "".join(file["patch"] for file in files), **totals}
@@ -118,84 +120,94 @@ def details_of(diffs: Sequence[CallDiff]) -> dict[str, Any]:
 
 def _edits(arguments: Mapping[str, Any]) -> Iterable[tuple[str, Edit]]:
     """Edits by old and new text, each with its path, up to the first that is not complete."""
-    for part in parts_of(arguments, "edits"):
+    for part in edit_objects(arguments, "edits"):
         path, old, new = part.get("path") or arguments.get("path"), part.get("oldText"), part.get("newText")
         if not isinstance(path, str) or not isinstance(old, str) or not isinstance(new, str):
             return
         yield path, Edit(old_text=old, new_text=new, replaces_all=bool(part.get("all")))
 
 
-def _by_path(named: Iterable[tuple[str, _T]]) -> dict[str, list[_T]]:
+def _group_by_path(named: Iterable[tuple[str, _T]]) -> dict[str, list[_T]]:
     found: dict[str, list[_T]] = {}
     for path, one in named:
         found.setdefault(path, []).append(one)
     return found
 
 
-def _regions(call: EditArguments, look: Look) -> Iterable[tuple[SeenFile, Sequence[Region]]]:
+def _changed_regions(
+    call: EditArguments, look: LookUpFile
+) -> Iterable[tuple[PreviewFile, Sequence[ChangedRegion]]]:
     """Raises `ToolError` where an edit has no place or a file may not be shown."""
     if call.input.strip():
-        for patch in read_patch(call.input):
-            yield _patched(patch, look(patch.path))
+        for patch in parse_patch(call.input):
+            yield _patch_regions(patch, look(patch.path))
         return
-    changes = _by_path(
+    changes = _group_by_path(
         (change.path, AnchoredEdit(first=change.first, last=change.last, place=change.place or "replace",
                                    lines=change.lines))
         for change in call.changes
     )  # fmt: skip
     for path, of_file in changes.items():
         seen = look(path)
-        yield seen, _placed(seen, anchored(_text(seen), of_file, seen.path, seen.versions))
-    edits = _by_path(
+        yield (
+            seen,
+            _placed_regions(
+                seen, place_anchored_edits(_require_text(seen), of_file, seen.path, seen.versions)
+            ),
+        )
+    edits = _group_by_path(
         (edit.path or call.path,
          Edit(old_text=edit.old_text, new_text=edit.new_text, replaces_all=bool(edit.all)))
         for edit in call.edits
     )  # fmt: skip
     for path, of_file in edits.items():
         seen = look(path)
-        yield seen, _placed(seen, replaced(_text(seen), of_file, seen.path, seen.shown))
+        yield (
+            seen,
+            _placed_regions(seen, place_replacements(_require_text(seen), of_file, seen.path, seen.shown)),
+        )
 
 
-def _patched(patch: PatchedFile, seen: SeenFile) -> tuple[SeenFile, Sequence[Region]]:
+def _patch_regions(patch: PatchedFile, seen: PreviewFile) -> tuple[PreviewFile, Sequence[ChangedRegion]]:
     if patch.kind == "add":
         if seen.state != "missing":
             raise ToolError(f"{patch.path} exists already.")
-        return seen, (_region((), [f"{line}\n" for line in patch.lines]),)
-    text = _text(seen)
+        return seen, (_whole_region((), [f"{line}\n" for line in patch.lines]),)
+    text = _require_text(seen)
     if patch.kind == "remove":
-        return seen, (_region(text.text.splitlines(keepends=True), ()),)
-    return seen, _placed(seen, patched(text, patch.hunks, seen.path, seen.shown))
+        return seen, (_whole_region(text.text.splitlines(keepends=True), ()),)
+    return seen, _placed_regions(seen, place_hunks(text, patch.hunks, seen.path, seen.shown))
 
 
-def _text(seen: SeenFile) -> Editable:
+def _require_text(seen: PreviewFile) -> Editable:
     if seen.text is None:
         raise seen.error or ToolError(f"{seen.path} is not shown.")
     return seen.text
 
 
-def _region(old: Sequence[str], new: Sequence[str]) -> Region:
-    return Region(old_first=0, new_first=0, old=tuple(old), new=tuple(new))
+def _whole_region(old: Sequence[str], new: Sequence[str]) -> ChangedRegion:
+    return ChangedRegion(old_first=0, new_first=0, old=tuple(old), new=tuple(new))
 
 
-def _placed(seen: SeenFile, placed: Placed) -> Sequence[Region]:
-    text = _text(seen).text
+def _placed_regions(seen: PreviewFile, placed: PlacedEdits) -> Sequence[ChangedRegion]:
+    text = _require_text(seen).text
     spans = [
         (span.start, span.end, span.new_text)
-        for span in in_order(Document(text), placed.found, seen.path)
+        for span in sorted_spans(Document(text), placed.found, seen.path)
         if text[span.start : span.end] != span.new_text
     ]
     return changed_regions(text, spans)
 
 
-def diff_of(seen: SeenFile, regions: Sequence[Region]) -> CallDiff:
+def diff_of(seen: PreviewFile, regions: Sequence[ChangedRegion]) -> CallDiff:
     """A unified diff of at most `MAX_LINES` lines."""
     lines = seen.text.text.removesuffix("\n").split("\n") if seen.text is not None else []
     out = [f"--- a/{seen.path}", f"+++ b/{seen.path}"]
     more = 0
-    for group in grouped(regions, CONTEXT):
+    for group in group_regions(regions, DIFF_CONTEXT):
         first, last = group[0], group[-1]
-        start = max(0, first.old_first - CONTEXT)
-        end = min(len(lines), last.old_first + len(last.old) + CONTEXT)
+        start = max(0, first.old_first - DIFF_CONTEXT)
+        end = min(len(lines), last.old_first + len(last.old) + DIFF_CONTEXT)
         count = end - start + sum(len(region.new) for region in group)
         room = max(0, MAX_LINES + 2 - len(out))
         if room:
@@ -212,7 +224,7 @@ def diff_of(seen: SeenFile, regions: Sequence[Region]) -> CallDiff:
     )
 
 
-def _rows(lines: Sequence[str], group: Sequence[Region], start: int, end: int) -> Iterable[str]:
+def _rows(lines: Sequence[str], group: Sequence[ChangedRegion], start: int, end: int) -> Iterable[str]:
     at = start
     for region in group:
         yield from (f" {line}" for line in lines[at : region.old_first])

@@ -13,12 +13,12 @@ from typing import Final
 from tools.edits.dialects.matching import Span
 from tools.patterns import late
 
-_MOST: Final = 48 * 1024
+_MAX_CHARS: Final = 48 * 1024
 """The interpreter is held while it reads: 10 ms for this."""
 _NAME: Final = "<edited text>"
-_TOP: Final = late(r"^(?=[^\s#)\]}])", re.MULTILINE)
-_GOES_ON: Final = ("else", "elif", "except", "finally")
-_SURE: Final = late(
+_TOP_LEVEL_LINE: Final = late(r"^(?=[^\s#)\]}])", re.MULTILINE)
+_CONTINUING_KEYWORDS: Final = ("else", "elif", "except", "finally")
+_RELIABLE_MESSAGES: Final = late(
     r"expected an indented block|unexpected indent|unindent does not match|cannot assign to|expected ':'"
     r"|inconsistent use of tabs|unmatched|was never closed|does not match opening"
 )
@@ -29,34 +29,36 @@ def python_error(before: str, after: str, spans: Sequence[Span]) -> tuple[int, s
     if not spans:
         return None
     shift = sum(len(span.new_text) - (span.end - span.start) for span in spans[:-1])
-    start, end = _statements(after, spans[0].start, spans[-1].start + shift + len(spans[-1].new_text))
-    if end - start > _MOST or _complaint(after[start:end]) is None:
+    start, end = _enclosing_statements(
+        after, spans[0].start, spans[-1].start + shift + len(spans[-1].new_text)
+    )
+    if end - start > _MAX_CHARS or _syntax_error(after[start:end]) is None:
         return None
     # What seemed to be whole statements may be a part of something: the whole decides.
-    if max(len(before), len(after)) > _MOST:
+    if max(len(before), len(after)) > _MAX_CHARS:
         return None
-    found = _complaint(after)
-    return found if found is not None and _complaint(before) is None else None
+    found = _syntax_error(after)
+    return found if found is not None and _syntax_error(before) is None else None
 
 
-def _statements(text: str, first: int, last: int) -> tuple[int, int]:
+def _enclosing_statements(text: str, first: int, last: int) -> tuple[int, int]:
     """From where a line begins that is not indented, before `first`, to where one does behind `last`."""
     start = 0
-    for match in _TOP.finditer(text, 0, first + 1):
-        if not text.startswith(_GOES_ON, match.start()):
+    for match in _TOP_LEVEL_LINE.finditer(text, 0, first + 1):
+        if not text.startswith(_CONTINUING_KEYWORDS, match.start()):
             start = match.start()
-    following = _TOP.search(text, last + 1)
-    while following is not None and text.startswith(_GOES_ON, following.start()):
-        following = _TOP.search(text, following.end() + 1)
+    following = _TOP_LEVEL_LINE.search(text, last + 1)
+    while following is not None and text.startswith(_CONTINUING_KEYWORDS, following.start()):
+        following = _TOP_LEVEL_LINE.search(text, following.end() + 1)
     return start, len(text) if following is None else following.start()
 
 
-def _complaint(text: str) -> tuple[int, str] | None:
+def _syntax_error(text: str) -> tuple[int, str] | None:
     _ignore_warnings()
     try:
         compile(text, _NAME, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
     except SyntaxError as problem:
-        if _SURE.search(problem.msg or "") is None:
+        if _RELIABLE_MESSAGES.search(problem.msg or "") is None:
             return None
         return problem.lineno or 1, problem.msg
     except (ValueError, RecursionError, MemoryError):

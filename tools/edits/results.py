@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tools.edits.applying import EditDone
-from tools.edits.card import file_told
+from tools.edits.card import file_details
 from tools.results import TextPart, ToolResult
-from tools.text import one_line, visible
+from tools.text import escape_controls, one_line
 
 
-def replaced_result(done: Sequence[EditDone]) -> ToolResult:
+def replace_result(done: Sequence[EditDone]) -> ToolResult:
     changed = [one for one in done if one.edited.data is not None]
     said: list[str] = []
     if changed:
@@ -34,7 +34,7 @@ def anchored_result(done: Sequence[EditDone], rows: Sequence[str]) -> ToolResult
     return _result(done, " ".join((*said, *_notes(done))), shown)
 
 
-def patched_result(done: Sequence[EditDone]) -> ToolResult:
+def patch_result(done: Sequence[EditDone]) -> ToolResult:
     said: list[str] = []
     for one in done:
         edited, name = one.edited, one_line(one.file.shown)
@@ -62,14 +62,16 @@ def _result(done: Sequence[EditDone], text: str, shown: Sequence[str]) -> ToolRe
         if one.edited.warning
     ]
     parts = [part for part in (text, "\n".join(warnings), *shown) if part]
-    return ToolResult(content=(TextPart(text=visible("\n\n".join(parts))),), details=_details(done))
+    return ToolResult(
+        content=(TextPart(text=escape_controls("\n\n".join(parts))),), details=_result_details(done)
+    )
 
 
-def _details(done: Sequence[EditDone]) -> dict[str, Any]:
+def _result_details(done: Sequence[EditDone]) -> dict[str, Any]:
     edits = [one.edited for one in done]
     details: dict[str, Any] = {
-        "diff": visible("\n".join(edited.diff.display for edited in edits if edited.diff.display)),
-        "patch": visible("".join(edited.diff.patch for edited in edits)),
+        "diff": escape_controls("\n".join(edited.diff.display for edited in edits if edited.diff.display)),
+        "patch": escape_controls("".join(edited.diff.patch for edited in edits)),
         "added": sum(edited.diff.added for edited in edits),
         "removed": sum(edited.diff.removed for edited in edits),
         "strategies": [strategy for edited in edits for strategy in edited.strategies],
@@ -77,12 +79,14 @@ def _details(done: Sequence[EditDone]) -> dict[str, Any]:
     }
     if len(done) > 1:
         details["files"] = [
-            file_told(one.file.shown, one.edited.diff.patch, one.edited.diff.added, one.edited.diff.removed)
+            file_details(
+                one.file.shown, one.edited.diff.patch, one.edited.diff.added, one.edited.diff.removed
+            )
             for one in done
         ]
     elif edits[0].diff.first_changed_line is not None:
         details["firstChangedLine"] = edits[0].diff.first_changed_line
-    warnings = [visible(edited.warning) for edited in edits if edited.warning]
+    warnings = [escape_controls(edited.warning) for edited in edits if edited.warning]
     if warnings:
         details["warning"] = "\n".join(warnings)
     return details

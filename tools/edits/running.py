@@ -6,31 +6,36 @@ from typing import Any
 import msgspec
 
 from tools.base import ToolContext, ToolError
-from tools.edits.applying import EditedFile, LockedFile, edit_files, file_named
+from tools.edits.applying import EditedFile, LockedFile, edit_files, resolve_file
 from tools.edits.call import AnchoredChange, EditArguments
-from tools.edits.dialects.anchored import AnchoredEdit, Stale, anchored, fresh_rows
-from tools.edits.dialects.patching import PatchedFile, patched, read_patch
+from tools.edits.dialects.anchored import (
+    AnchoredEdit,
+    StaleAnchors,
+    anchored_rows_around,
+    place_anchored_edits,
+)
+from tools.edits.dialects.patching import PatchedFile, parse_patch, place_hunks
 from tools.edits.dialects.replacing import Edit
 from tools.edits.diffs import diff_texts
-from tools.edits.editing import Edited, apply_edits, carried_out, editable
-from tools.edits.results import anchored_result, patched_result, replaced_result
+from tools.edits.editing import EditedText, apply_edits, apply_placed_edits, read_editable
+from tools.edits.results import anchored_result, patch_result, replace_result
 from tools.results import ToolResult
 from tools.text import one_line
 
 
-async def carry_out(arguments: EditArguments, context: ToolContext) -> ToolResult:
+async def execute_edit(arguments: EditArguments, context: ToolContext) -> ToolResult:
     if any(not path.strip() for path in arguments.paths()):
         raise ToolError("The path is empty. Pass the file to edit.")
     if arguments.input.strip():
-        return await _patch(arguments.input, context)
+        return await _run_patch(arguments.input, context)
     if arguments.changes:
-        return await _anchored(arguments.changes, context)
+        return await _run_anchored_changes(arguments.changes, context)
     if not arguments.edits:
         raise ToolError("There is nothing to change in this call. Give at least one edit.")
-    return await _replace(arguments, context)
+    return await _run_replacements(arguments, context)
 
 
-async def _by_file(
+async def _group_by_file(
     named: Sequence[tuple[str, Any]], context: ToolContext
 ) -> tuple[list[EditedFile], list[list[Any]]]:
     """What is to happen to each file; one file may have several names."""
@@ -38,13 +43,13 @@ async def _by_file(
     jobs: dict[str, list[Any]] = {}
     known: dict[str, EditedFile] = {}
     for raw, job in named:
-        file = known[raw] = known.get(raw) or await file_named(raw, context)
+        file = known[raw] = known.get(raw) or await resolve_file(raw, context)
         files.setdefault(file.real, file)
         jobs.setdefault(file.real, []).append(job)
     return list(files.values()), list(jobs.values())
 
 
-async def _replace(arguments: EditArguments, context: ToolContext) -> ToolResult:
+async def _run_replacements(arguments: EditArguments, context: ToolContext) -> ToolResult:
     named = [
         (
             edit.path or arguments.path,
@@ -52,9 +57,9 @@ async def _replace(arguments: EditArguments, context: ToolContext) -> ToolResult
         )
         for edit in arguments.edits
     ]
-    files, jobs = await _by_file(named, context)
+    files, jobs = await _group_by_file(named, context)
 
-    def make(givens: Sequence[LockedFile]) -> list[Edited]:
+    def make(givens: Sequence[LockedFile]) -> list[EditedText]:
         return [
             apply_edits(
                 given.data,
@@ -67,10 +72,10 @@ async def _replace(arguments: EditArguments, context: ToolContext) -> ToolResult
             for given, edits in zip(givens, jobs, strict=True)
         ]
 
-    return replaced_result(await edit_files(context, files, make))
+    return replace_result(await edit_files(context, files, make))
 
 
-async def _anchored(changes: Sequence[AnchoredChange], context: ToolContext) -> ToolResult:
+async def _run_anchored_changes(changes: Sequence[AnchoredChange], context: ToolContext) -> ToolResult:
     named = [
         (
             change.path,
@@ -80,80 +85,85 @@ async def _anchored(changes: Sequence[AnchoredChange], context: ToolContext) -> 
         )
         for change in changes
     ]
-    files, jobs = await _by_file(named, context)
+    files, jobs = await _group_by_file(named, context)
     rows: list[str] = []
 
-    def one(given: LockedFile, edits: Sequence[AnchoredEdit]) -> Edited:
-        target = editable(given.data, given.file.shown, is_notebook=given.file.is_notebook)
+    def one(given: LockedFile, edits: Sequence[AnchoredEdit]) -> EditedText:
+        target = read_editable(given.data, given.file.shown, is_notebook=given.file.is_notebook)
         try:
-            placed = anchored(target, edits, given.file.shown, given.versions)
-        except Stale as problem:
+            placed = place_anchored_edits(target, edits, given.file.shown, given.versions)
+        except StaleAnchors as problem:
             given.note_shown(target.text, problem.rows)
             raise
-        edited = carried_out(target, placed, given.file.shown, given.syntax)
-        text, numbers = fresh_rows(edited.text, edited.places) if edited.data is not None else ("", ())
+        edited = apply_placed_edits(target, placed, given.file.shown, given.syntax)
+        text, numbers = (
+            anchored_rows_around(edited.text, edited.places) if edited.data is not None else ("", ())
+        )
         rows.append(text)
         given.note_shown(edited.text, numbers)
         return edited
 
-    def make(givens: Sequence[LockedFile]) -> list[Edited]:
+    def make(givens: Sequence[LockedFile]) -> list[EditedText]:
         rows.clear()
         return [one(given, edits) for given, edits in zip(givens, jobs, strict=True)]
 
     return anchored_result(await edit_files(context, files, make), rows)
 
 
-async def _patch(text: str, context: ToolContext) -> ToolResult:
-    patches = read_patch(text)
+async def _run_patch(text: str, context: ToolContext) -> ToolResult:
+    patches = parse_patch(text)
     named: list[tuple[str, Any]] = []
     for patch in patches:
         named.append((patch.path, patch))
         if patch.move_to is not None:
             named.append((patch.move_to, patch))
-    files, jobs = await _by_file(named, context)
+    files, jobs = await _group_by_file(named, context)
     twice = next((file for file, of_it in zip(files, jobs, strict=True) if len(of_it) > 1), None)
     if twice is not None:
         raise ToolError(
             f"The patch names {one_line(twice.shown)} more than once. Put its hunks under one heading. "
             "Nothing was changed."
         )
-    return patched_result(await edit_files(context, files, lambda givens: _patched(patches, givens)))
+    return patch_result(await edit_files(context, files, lambda givens: _edit_patched_files(patches, givens)))
 
 
-def _patched(patches: Sequence[PatchedFile], givens: Sequence[LockedFile]) -> list[Edited]:
+def _edit_patched_files(patches: Sequence[PatchedFile], givens: Sequence[LockedFile]) -> list[EditedText]:
     """In the order of the patches; behind one that is moved, the file that it becomes."""
-    made: list[Edited] = []
+    made: list[EditedText] = []
     left = list(givens)
     for patch in patches:
         given = left.pop(0)
         if patch.kind == "add":
-            made.append(_added(given, "".join(f"{line}\n" for line in patch.lines)))
+            made.append(_add_file(given, "".join(f"{line}\n" for line in patch.lines)))
         elif patch.kind == "remove":
-            made.append(_removed(given))
+            made.append(_remove_file(given))
         elif patch.move_to is None:
-            made.append(_changed(given, patch))
+            made.append(_update_file(given, patch))
         else:
-            changed, to = _changed(given, patch), left.pop(0)
+            changed, to = _update_file(given, patch), left.pop(0)
             if to.is_there:
                 raise ToolError(f"{one_line(to.file.shown)} exists already. Nothing was changed.")
-            made.append(msgspec.structs.replace(_removed(given), moved_to=one_line(to.file.shown)))
-            made.append(_added(to, changed.text, given.data if changed.data is None else changed.data))
+            made.append(msgspec.structs.replace(_remove_file(given), moved_to=one_line(to.file.shown)))
+            made.append(_add_file(to, changed.text, given.data if changed.data is None else changed.data))
     return made
 
 
-def _changed(given: LockedFile, patch: PatchedFile) -> Edited:
-    target = editable(given.data, given.file.shown, is_notebook=given.file.is_notebook)
-    return carried_out(
-        target, patched(target, patch.hunks, given.file.shown, given.shown), given.file.shown, given.syntax
+def _update_file(given: LockedFile, patch: PatchedFile) -> EditedText:
+    target = read_editable(given.data, given.file.shown, is_notebook=given.file.is_notebook)
+    return apply_placed_edits(
+        target,
+        place_hunks(target, patch.hunks, given.file.shown, given.shown),
+        given.file.shown,
+        given.syntax,
     )
 
 
-def _added(given: LockedFile, text: str, data: bytes | None = None) -> Edited:
+def _add_file(given: LockedFile, text: str, data: bytes | None = None) -> EditedText:
     if given.is_there:
         raise ToolError(
             f'{one_line(given.file.shown)} exists already. Use "*** Update File:" to change it. Nothing was changed.'
         )
-    return Edited(
+    return EditedText(
         data=text.encode("utf-8", "surrogatepass") if data is None else data,
         text=text,
         diff=diff_texts(given.file.shown, "", text),
@@ -164,13 +174,13 @@ def _added(given: LockedFile, text: str, data: bytes | None = None) -> Edited:
     )
 
 
-def _removed(given: LockedFile) -> Edited:
+def _remove_file(given: LockedFile) -> EditedText:
     text = ""
     try:
-        text = editable(given.data, given.file.shown).text
+        text = read_editable(given.data, given.file.shown).text
     except ToolError:
         pass  # A binary file is removed like any other; there is no diff of it.
-    return Edited(
+    return EditedText(
         data=None,
         text="",
         diff=diff_texts(given.file.shown, text, ""),

@@ -3,12 +3,12 @@
 import msgspec
 
 from tools.arguments import number_detail
-from tools.edits.dialects.anchors import rows
+from tools.edits.dialects.anchors import anchored_rows
 from tools.files.pages import Page
 from tools.files.readcache import Version
 from tools.files.snapshots import MAX_CHARS
 from tools.results import ToolResult
-from tools.text import visible
+from tools.text import escape_controls
 from tools.workspace import Workspace
 
 
@@ -22,10 +22,14 @@ def anchored_page(workspace: Workspace, path: str, page: Page, real: str) -> Pag
     if tuple(text.split("\n")[page.first_line - 1 : page.last_line]) != page.lines:
         return page
     workspace.read_cache.snapshots.record(real, text, range(page.first_line, page.last_line + 1))
-    return msgspec.structs.replace(page, text=visible(rows(page.lines, page.first_line)), is_anchored=True)
+    return msgspec.structs.replace(
+        page, text=escape_controls(anchored_rows(page.lines, page.first_line)), is_anchored=True
+    )
 
 
-def note_cells(workspace: Workspace, path: str, version: Version, cells: str, result: ToolResult) -> None:
+def record_notebook_rows(
+    workspace: Workspace, path: str, version: Version, cells: str, result: ToolResult
+) -> None:
     """What was shown of a notebook: other lines than the file's."""
     first, last = number_detail(result.details, "firstLine"), number_detail(result.details, "lastLine")
     if first is None or last is None:

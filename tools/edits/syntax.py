@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from tools.text import visible
+from tools.text import escape_controls
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
@@ -24,25 +24,28 @@ if TYPE_CHECKING:
     from tools.edits.dialects.matching import Span
 
 MAX_BYTES: Final = 512 * 1024
-_SECONDS: Final = 0.15
-_KEPT: Final = 64
+_PARSE_TIMEOUT: Final = 0.15
+_MAX_CACHED: Final = 64
 _MAX_FLAWS: Final = 400
-_MAX_WORDS: Final = 40
+_MAX_QUOTED_CHARS: Final = 40
 
-_SAME: Final = """python javascript typescript tsx go rust c cpp java kotlin scala csharp swift ruby php lua perl r
-julia ocaml ocaml_interface elixir erlang clojure elm zig dart bash powershell css scss json toml hcl proto graphql
+_SAME_NAMES: Final = """python javascript typescript tsx go rust c cpp java kotlin scala csharp swift ruby php lua perl
+r julia ocaml ocaml_interface elixir erlang clojure elm zig dart bash powershell css scss json toml hcl proto graphql
 solidity verilog vhdl fortran cmake"""
-_GRAMMARS: Final = {name: name for name in _SAME.split()} | {"jsx": "javascript", "cuda": "cuda"}
+_CHECKED_GRAMMARS: Final = {name: name for name in _SAME_NAMES.split()} | {
+    "jsx": "javascript",
+    "cuda": "cuda",
+}
 """Languages whose grammars notice a lost bracket, by the grammar; those of prose and of markup notice nothing."""
 _QUOTES_WITH_BACKTICKS: Final = frozenset({"javascript", "typescript", "tsx", "bash"})
 
 
 def grammar_for(language: str) -> str:
     """Empty: none that would notice anything."""
-    return _GRAMMARS.get(language, "")
+    return _CHECKED_GRAMMARS.get(language, "")
 
 
-class Flaw(msgspec.Struct, frozen=True, gc=False):
+class SyntaxFlaw(msgspec.Struct, frozen=True, gc=False):
     """A place that the grammar cannot read."""
 
     start: int
@@ -65,18 +68,18 @@ class SyntaxChecks:
     """The errors of texts that were looked at, for a session."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, bytes], tuple[Flaw, ...]] = OrderedDict()
+        self._known: OrderedDict[tuple[str, bytes], tuple[SyntaxFlaw, ...]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, path: str, text: str) -> SyntaxOf:
+    def of(self, path: str, text: str) -> FileSyntax:
         """For a file of this name, in which this stands."""
-        from tools.filemap.detection import language_of  # noqa: PLC0415  (a table of patterns, at the first edit)
+        from tools.filemap.detection import detect_language  # noqa: PLC0415  (a table of patterns, at the first edit)
 
         head = text[:2000].encode("utf-8", "replace")
-        language = language_of(PurePath(path), head) or ""
-        return SyntaxOf(self, grammar_for(language))
+        language = detect_language(PurePath(path), head) or ""
+        return FileSyntax(self, grammar_for(language))
 
-    def flaws(self, grammar: str, source: bytes) -> tuple[Flaw, ...]:
+    def flaws(self, grammar: str, source: bytes) -> tuple[SyntaxFlaw, ...]:
         """Raises `Overtime`."""
         key = (grammar, hashlib.blake2b(source, digest_size=16).digest())
         with self._lock:
@@ -84,15 +87,15 @@ class SyntaxChecks:
             if known is not None:
                 self._known.move_to_end(key)
                 return known
-        found = _flaws(_tree(grammar, source), source)
+        found = _flaws(_parse(grammar, source), source)
         with self._lock:
             self._known[key] = found
-            while len(self._known) > _KEPT:
+            while len(self._known) > _MAX_CACHED:
                 self._known.popitem(last=False)
         return found
 
 
-class SyntaxOf:
+class FileSyntax:
     """The syntax of one file's language; of one without a grammar nothing is known."""
 
     def __init__(self, checks: SyntaxChecks, grammar: str) -> None:
@@ -104,21 +107,21 @@ class SyntaxOf:
         return bool(self._grammar)
 
     @property
-    def reads_fences(self) -> bool:
+    def accepts_code_fences(self) -> bool:
         """A code fence is a string or a command to this grammar, though no program means it."""
         return self._grammar in _QUOTES_WITH_BACKTICKS
 
     def new_problems(self, text: str, spans: Sequence[Span]) -> tuple[NewFlaw, ...] | None:
         """What these changes break in `text`; None: it was not looked at."""
-        from tools.filemap.watch import Overtime  # noqa: PLC0415  (parsers, at the first edit)
+        from tools.filemap.watch import TimeLimitReached  # noqa: PLC0415  (parsers, at the first edit)
 
         if not self._grammar:
             return None
         # With the first edit.
         from tools.edits.python_syntax import python_error  # noqa: PLC0415
-        from tools.edits.texts import spliced  # noqa: PLC0415
+        from tools.edits.texts import apply_spans  # noqa: PLC0415
 
-        made = spliced(text, spans)
+        made = apply_spans(text, spans)
         after = made.encode("utf-8", "surrogatepass")
         if len(after) > MAX_BYTES:
             return None
@@ -131,86 +134,90 @@ class SyntaxOf:
                 if then is None:
                     return None
                 had_flaws = bool(then)
-                now = _added(then, now, _shifts(text, spans))
-        except (Overtime, LookupError, OSError):
+                now = _added_flaws(then, now, _byte_shifts(text, spans))
+        except (TimeLimitReached, LookupError, OSError):
             return None
         if now:
-            return tuple(_problem(flaw, after, is_first=not had_flaws) for flaw in now)
+            return tuple(_new_flaw(flaw, after, is_first=not had_flaws) for flaw in now)
         if self._grammar == "python" and (found := python_error(text, made, spans)):
             return (NewFlaw(line=found[0], words=found[1]),)
         return ()
 
 
-def _tree(grammar: str, source: bytes) -> Tree:
-    from tools.filemap.parsing import grammar_of, parse  # noqa: PLC0415  (parsers, at the first edit)
+def _parse(grammar: str, source: bytes) -> Tree:
+    from tools.filemap.parsing import load_grammar, parse  # noqa: PLC0415  (parsers, at the first edit)
     from tools.filemap.watch import Deadline  # noqa: PLC0415  (the same)
 
-    return parse(grammar_of(grammar), source, Deadline(_SECONDS))
+    return parse(load_grammar(grammar), source, Deadline(_PARSE_TIMEOUT))
 
 
-def _flaws(tree: Tree, source: bytes) -> tuple[Flaw, ...]:
+def _flaws(tree: Tree, source: bytes) -> tuple[SyntaxFlaw, ...]:
     """Only what says that it has an error is looked into."""
-    found: list[Flaw] = []
+    found: list[SyntaxFlaw] = []
     waiting = [tree.root_node] if tree.root_node.has_error else []
     while waiting and len(found) < _MAX_FLAWS:
         node = waiting.pop()
         if node.is_missing:
-            found.append(Flaw(node.start_byte, node.end_byte, f"missing {_quoted(node.type)}"))
+            found.append(SyntaxFlaw(node.start_byte, node.end_byte, f"missing {_quoted(node.type)}"))
         elif node.is_error and node.parent is not None:
-            found.append(Flaw(node.start_byte, node.end_byte, f"unexpected {_said(source, node.start_byte)}"))
+            found.append(
+                SyntaxFlaw(
+                    node.start_byte, node.end_byte, f"unexpected {_error_text(source, node.start_byte)}"
+                )
+            )
         else:
             children = [
                 child for child in node.children if child.has_error or child.is_error or child.is_missing
             ]
             waiting.extend(reversed(children))
             if not children:
-                found.append(Flaw(node.start_byte, node.end_byte, "what stands here cannot be read"))
+                found.append(SyntaxFlaw(node.start_byte, node.end_byte, "what stands here cannot be read"))
     return tuple(found)
 
 
-def _said(source: bytes, start: int) -> str:
-    words = source[start : start + 4 * _MAX_WORDS].decode("utf-8", "replace").split(maxsplit=1)
-    return _quoted(words[0][:_MAX_WORDS]) if words else "end of the file"
+def _error_text(source: bytes, start: int) -> str:
+    words = source[start : start + 4 * _MAX_QUOTED_CHARS].decode("utf-8", "replace").split(maxsplit=1)
+    return _quoted(words[0][:_MAX_QUOTED_CHARS]) if words else "end of the file"
 
 
 def _quoted(text: str) -> str:
-    return f'"{visible(text)}"'
+    return f'"{escape_controls(text)}"'
 
 
-def _shifts(text: str, spans: Sequence[Span]) -> list[tuple[int, int, int]]:
+def _byte_shifts(text: str, spans: Sequence[Span]) -> list[tuple[int, int, int]]:
     """For each change where it begins and ends in the old bytes, and by how much it is longer."""
     if text.isascii():
         return [
-            (span.start, span.end, len(_bytes(span.new_text)) - (span.end - span.start)) for span in spans
+            (span.start, span.end, len(_encode(span.new_text)) - (span.end - span.start)) for span in spans
         ]
     out: list[tuple[int, int, int]] = []
     position = at = 0
     for span in spans:
-        at += len(_bytes(text[position : span.start]))
-        length = len(_bytes(text[span.start : span.end]))
-        out.append((at, at + length, len(_bytes(span.new_text)) - length))
+        at += len(_encode(text[position : span.start]))
+        length = len(_encode(text[span.start : span.end]))
+        out.append((at, at + length, len(_encode(span.new_text)) - length))
         at, position = at + length, span.end
     return out
 
 
-def _bytes(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _added(
-    then: Sequence[Flaw], now: Sequence[Flaw], shifts: Sequence[tuple[int, int, int]]
-) -> tuple[Flaw, ...]:
+def _added_flaws(
+    then: Sequence[SyntaxFlaw], now: Sequence[SyntaxFlaw], shifts: Sequence[tuple[int, int, int]]
+) -> tuple[SyntaxFlaw, ...]:
     """Those of now that none of then explains. Where there were some, only what makes them more counts."""
     if not then:
         return tuple(now)
     if len(now) <= len(then):
         return ()
-    moved = sorted((_moved(flaw.start, shifts), _moved(flaw.end, shifts)) for flaw in then)
+    moved = sorted((_moved_position(flaw.start, shifts), _moved_position(flaw.end, shifts)) for flaw in then)
     starts = [start for start, _ in moved]
     furthest: list[int] = []
     for _, end in moved:
         furthest.append(max(end, furthest[-1] if furthest else 0))
-    fresh: list[Flaw] = []
+    fresh: list[SyntaxFlaw] = []
     for flaw in now:
         index = bisect.bisect_right(starts, flaw.end + 1) - 1
         if index < 0 or furthest[index] < flaw.start - 1:
@@ -218,7 +225,7 @@ def _added(
     return tuple(fresh)
 
 
-def _moved(position: int, shifts: Sequence[tuple[int, int, int]]) -> int:
+def _moved_position(position: int, shifts: Sequence[tuple[int, int, int]]) -> int:
     by = 0
     for start, end, longer in shifts:
         if position >= end:
@@ -228,7 +235,7 @@ def _moved(position: int, shifts: Sequence[tuple[int, int, int]]) -> int:
     return position + by
 
 
-def _problem(flaw: Flaw, source: bytes, *, is_first: bool) -> NewFlaw:
+def _new_flaw(flaw: SyntaxFlaw, source: bytes, *, is_first: bool) -> NewFlaw:
     start = flaw.start
     rest = source[start : flaw.end or start]
     start += len(rest) - len(rest.lstrip())

@@ -9,7 +9,7 @@ import msgspec
 
 from tools.base import ToolError
 from tools.edits.dialects.matching import Document, Span
-from tools.files.encoding import UTF8, Encoding, detect
+from tools.files.encoding import UTF8, Encoding, detect_encoding
 from tools.text import one_line
 
 
@@ -29,11 +29,11 @@ class Editable(Protocol):
         """False: `text` is what `read` makes of the file."""
         ...
 
-    def adapted(self, text: str) -> str:
+    def with_line_feeds(self, text: str) -> str:
         """What a model wrote, with the line feeds of `text`."""
         ...
 
-    def data_with(self, spans: Sequence[Span], path: str) -> bytes:
+    def bytes_with(self, spans: Sequence[Span], path: str) -> bytes:
         """Spans in order, not overlapping. Raises `ToolError`."""
         ...
 
@@ -50,11 +50,11 @@ class FileText(msgspec.Struct, frozen=True, kw_only=True):
     def is_as_stored(self) -> bool:
         return True
 
-    def adapted(self, text: str) -> str:
+    def with_line_feeds(self, text: str) -> str:
         text = text.removeprefix("\ufeff").replace("\r\n", "\n")
         return text.replace("\r", "\n") if self.endings == "cr" else text
 
-    def data_with(self, spans: Sequence[Span], path: str) -> bytes:
+    def bytes_with(self, spans: Sequence[Span], path: str) -> bytes:
         try:
             return self.encoding.encode(_with_endings(self, spans))
         except UnicodeEncodeError as problem:
@@ -66,7 +66,7 @@ class FileText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_text(data: bytes, path: str) -> FileText:
-    encoding = detect(data[: 256 * 1024], is_whole=len(data) <= 256 * 1024)
+    encoding = detect_encoding(data[: 256 * 1024], is_whole=len(data) <= 256 * 1024)
     if encoding is None:
         raise ToolError(
             f"{one_line(path)} is a binary file. Only text can be edited; use bash for anything else."
@@ -85,7 +85,7 @@ def read_text(data: bytes, path: str) -> FileText:
     return FileText(text=raw.replace("\r\n", "\n"), raw=raw, encoding=encoding, endings=endings)
 
 
-def spliced(text: str, spans: Sequence[Span]) -> str:
+def apply_spans(text: str, spans: Sequence[Span]) -> str:
     """The text with these in place; of what two of them replace, both count."""
     parts: list[str] = []
     position = 0
@@ -95,7 +95,7 @@ def spliced(text: str, spans: Sequence[Span]) -> str:
     return "".join([*parts, text[position:]])
 
 
-def in_order(document: Document, found: Sequence[Sequence[Span]], path: str) -> list[Span]:
+def sorted_spans(document: Document, found: Sequence[Sequence[Span]], path: str) -> list[Span]:
     """The places of each edit, from the first to the last. Raises `ToolError` where two meet."""
     placed = sorted(
         ((span.start, span.end, number, span) for number, spans in enumerate(found, 1) for span in spans),
@@ -114,7 +114,7 @@ def _with_endings(file: FileText, spans: Sequence[Span]) -> str:
     """The edited text with the line endings that the file has."""
     if file.endings == "mixed":
         return _with_mixed_endings(file, spans)
-    text = spliced(file.text, spans)
+    text = apply_spans(file.text, spans)
     if file.endings == "crlf":
         return text.replace("\n", "\r\n")
     return text.replace("\n", "\r") if file.endings == "cr" else text

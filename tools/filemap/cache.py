@@ -16,52 +16,52 @@ from tools.filemap.symbols import FileMap
 
 MAPPER_VERSION = 23
 """Part of every key: raised whenever maps come out differently."""
-_IN_MEMORY = 64
-_SYMBOLS_IN_MEMORY = 200_000
-_DISK_FILES = 512
-_DISK_BYTES = 32 * 1024 * 1024
-_LARGEST_FILE = 4 * 1024 * 1024
+_MAX_MAPS_IN_MEMORY = 64
+_MAX_SYMBOLS_IN_MEMORY = 200_000
+_MAX_DISK_FILES = 512
+_MAX_DISK_BYTES = 32 * 1024 * 1024
+_MAX_FILE_BYTES = 4 * 1024 * 1024
 _SUFFIX = ".map"
 
 
 class MapCache:
     """May be used by several threads. Without a folder only memory is used; a folder that fails is done without."""
 
-    def __init__(self, folder: Path | None = None, *, files: int = _DISK_FILES) -> None:
+    def __init__(self, folder: Path | None = None, *, files: int = _MAX_DISK_FILES) -> None:
         self._folder, self._files = folder, files
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, FileMap] = OrderedDict()
         self._symbols = 0
 
     def get(self, path: Path, text: SourceText) -> FileMap | None:
-        key = _key(path, text)
+        key = _cache_key(path, text)
         with self._lock:
             known = self._kept.get(key)
             if known is not None:
                 self._kept.move_to_end(key)
                 return known
-        known = self._from_disk(key)
+        known = self._read_from_disk(key)
         if known is not None:
-            self._keep(key, known)
+            self._keep_in_memory(key, known)
         return known
 
     def put(self, path: Path, text: SourceText, made: FileMap) -> None:
-        key = _key(path, text)
-        self._keep(key, made)
-        self._to_disk(key, made)
+        key = _cache_key(path, text)
+        self._keep_in_memory(key, made)
+        self._write_to_disk(key, made)
 
-    def _keep(self, key: str, made: FileMap) -> None:
+    def _keep_in_memory(self, key: str, made: FileMap) -> None:
         with self._lock:
             before = self._kept.pop(key, None)
             self._symbols += len(made.symbols) - (len(before.symbols) if before is not None else 0)
             self._kept[key] = made
             while len(self._kept) > 1 and (
-                len(self._kept) > _IN_MEMORY or self._symbols > _SYMBOLS_IN_MEMORY
+                len(self._kept) > _MAX_MAPS_IN_MEMORY or self._symbols > _MAX_SYMBOLS_IN_MEMORY
             ):
                 _, oldest = self._kept.popitem(last=False)
                 self._symbols -= len(oldest.symbols)
 
-    def _from_disk(self, key: str) -> FileMap | None:
+    def _read_from_disk(self, key: str) -> FileMap | None:
         if self._folder is None:
             return None
         file = self._folder / (key + _SUFFIX)
@@ -72,17 +72,17 @@ class MapCache:
         try:
             known = msgspec.msgpack.decode(zlib.decompress(packed), type=FileMap)
         except (zlib.error, msgspec.MsgspecError, ValueError):
-            _remove(file)
+            _remove_quietly(file)
             return None
         with contextlib.suppress(OSError):
             os.utime(file)
         return known
 
-    def _to_disk(self, key: str, made: FileMap) -> None:
+    def _write_to_disk(self, key: str, made: FileMap) -> None:
         if self._folder is None:
             return
         packed = zlib.compress(msgspec.msgpack.encode(made), 1)
-        if len(packed) > _LARGEST_FILE:
+        if len(packed) > _MAX_FILE_BYTES:
             return
         unfinished = self._folder / f"{key}.{os.getpid()}.{threading.get_ident()}.new"
         try:
@@ -90,7 +90,7 @@ class MapCache:
             unfinished.write_bytes(packed)
             unfinished.replace(self._folder / (key + _SUFFIX))
         except OSError:
-            _remove(unfinished)
+            _remove_quietly(unfinished)
             return
         self._evict()
 
@@ -109,9 +109,9 @@ class MapCache:
             return
         found.sort()
         size = sum(each[1] for each in found)
-        while found and (len(found) > self._files or size > _DISK_BYTES):
+        while found and (len(found) > self._files or size > _MAX_DISK_BYTES):
             _, taken, path = found.pop(0)
-            _remove(Path(path))
+            _remove_quietly(Path(path))
             size -= taken
 
 
@@ -121,11 +121,11 @@ def shared_cache(folder: Path) -> MapCache:
     return MapCache(folder)
 
 
-def _key(path: Path, text: SourceText) -> str:
+def _cache_key(path: Path, text: SourceText) -> str:
     whole = f"{MAPPER_VERSION}\0{path.absolute()}\0{text.modified_ns}\0{text.total_bytes}\0{text.digest}"
     return hashlib.blake2b(whole.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
-def _remove(file: Path) -> None:
+def _remove_quietly(file: Path) -> None:
     with contextlib.suppress(OSError):
         file.unlink()

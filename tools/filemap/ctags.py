@@ -6,18 +6,18 @@ from pathlib import Path
 
 import msgspec
 
-from tools.filemap.drafts import nested_by_range
+from tools.filemap.drafts import nest_by_range
 from tools.filemap.language import FoundSymbol
 from tools.filemap.watch import Deadline
 from tools.filemap.wording import MAX_SIGNATURE, one_line
 from tools.running.own_programs import find_own_program
-from tools.running.withheld import own_variables
+from tools.running.withheld import child_variables
 
-_LIMIT = 32 * 1024 * 1024
-_STEP_SECONDS = 0.05
+_MAX_OUTPUT = 32 * 1024 * 1024
+_POLL_INTERVAL = 0.05
 # Without N there are no names in what it writes; with -G it looks at `#!` lines and mode lines as well.
 _ARGUMENTS = ("--options=NONE", "--output-format=json", "--fields=NnKeSsl", "--sort=no", "-G", "-f", "-")
-_KINDS = {
+_KIND_NAMES = {
     "func": "function",
     "prototype": "function",
     "def": "function",
@@ -37,7 +37,7 @@ class _Tag(msgspec.Struct):
 
 
 @lru_cache(maxsize=1)
-def _program() -> str | None:
+def _find_program() -> str | None:
     """The program, when it is the universal one and can write JSON."""
     here = Path.cwd()
     path = find_own_program("ctags", outside=here) or find_own_program("universal-ctags", outside=here)
@@ -47,19 +47,19 @@ def _program() -> str | None:
     question = [path, "--options=NONE", "--list-features"]
     try:
         told = subprocess.run(
-            question, capture_output=True, timeout=5, check=False, cwd="/", env=own_variables()
+            question, capture_output=True, timeout=5, check=False, cwd="/", env=child_variables()
         )
     except (OSError, subprocess.SubprocessError):
         return None
     return path if b"json" in told.stdout else None
 
 
-def outline(path: Path, last_row: int, watch: Deadline) -> tuple[str, list[FoundSymbol]] | None:
+def ctags_outline(path: Path, last_row: int, watch: Deadline) -> tuple[str, list[FoundSymbol]] | None:
     """Language and symbols; nothing when ctags is not there, knows the language not, or takes too long."""
-    program = _program()
+    program = _find_program()
     if program is None:
         return None
-    output = _output([program, *_ARGUMENTS, str(path.absolute())], watch)
+    output = _run([program, *_ARGUMENTS, str(path.absolute())], watch)
     if not output:
         return None
     decode = msgspec.json.Decoder(_Tag).decode
@@ -70,10 +70,10 @@ def outline(path: Path, last_row: int, watch: Deadline) -> tuple[str, list[Found
         except (ValueError, RecursionError):
             continue
     tags = [tag for tag in tags if tag.name and tag.line > 0]
-    return (tags[0].language, _drafts(tags, last_row)) if tags else None
+    return (tags[0].language, _symbols_from_tags(tags, last_row)) if tags else None
 
 
-def _output(command: list[str], watch: Deadline) -> bytes:
+def _run(command: list[str], watch: Deadline) -> bytes:
     try:
         running = subprocess.Popen(
             command,
@@ -81,15 +81,15 @@ def _output(command: list[str], watch: Deadline) -> bytes:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd="/",
-            env=own_variables(),
+            env=child_variables(),
         )
     except OSError:
         return b""
     with running:
         while True:
             try:
-                output, _ = running.communicate(timeout=_STEP_SECONDS)
-                return output[:_LIMIT]
+                output, _ = running.communicate(timeout=_POLL_INTERVAL)
+                return output[:_MAX_OUTPUT]
             except subprocess.TimeoutExpired:
                 if watch.is_over:
                     running.kill()
@@ -97,22 +97,22 @@ def _output(command: list[str], watch: Deadline) -> bytes:
                     return b""
 
 
-def _drafts(tags: list[_Tag], last_row: int) -> list[FoundSymbol]:
+def _symbols_from_tags(tags: list[_Tag], last_row: int) -> list[FoundSymbol]:
     tags.sort(key=lambda tag: tag.line)
     drafts: list[FoundSymbol] = []
     for number, tag in enumerate(tags):
-        end = tag.end - 1 if tag.end >= tag.line else _guessed_end(tags, number, last_row)
+        end = tag.end - 1 if tag.end >= tag.line else _guess_end(tags, number, last_row)
         drafts.append(
             FoundSymbol(
                 name=tag.name[:120],
-                kind=_KINDS.get(tag.kind, tag.kind or "tag"),
+                kind=_KIND_NAMES.get(tag.kind, tag.kind or "tag"),
                 start=tag.line * 1000 + number % 1000,
                 start_row=tag.line - 1,
                 end_row=end,
                 signature=_signature(tag),
             )
         )
-    return nested_by_range(drafts)
+    return nest_by_range(drafts)
 
 
 def _signature(tag: _Tag) -> str:
@@ -122,7 +122,7 @@ def _signature(tag: _Tag) -> str:
     return one_line(f"{tag.name}{space}{tag.signature}", MAX_SIGNATURE)
 
 
-def _guessed_end(tags: list[_Tag], number: int, last_row: int) -> int:
+def _guess_end(tags: list[_Tag], number: int, last_row: int) -> int:
     """Where ctags does not say the end: before the next symbol of the same kind and scope."""
     tag = tags[number]
     if tag.kind in ("variable", "constant", "field", "member", "macro", "label"):

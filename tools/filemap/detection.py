@@ -118,7 +118,7 @@ groovy: groovy
 """
 
 
-def _table(text: str) -> dict[str, str]:
+def _parse_table(text: str) -> dict[str, str]:
     table: dict[str, str] = {}
     for line in text.strip().splitlines():
         language, _, names = line.partition(":")
@@ -127,7 +127,11 @@ def _table(text: str) -> dict[str, str]:
     return table
 
 
-_SUFFIXES, _NAMES, _INTERPRETERS = _table(_BY_SUFFIX), _table(_BY_NAME), _table(_BY_INTERPRETER)
+_SUFFIXES, _NAMES, _INTERPRETERS = (
+    _parse_table(_BY_SUFFIX),
+    _parse_table(_BY_NAME),
+    _parse_table(_BY_INTERPRETER),
+)
 _SHEBANG = late(rb"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+|\w+=\S*\s+)*)?(?:\S*/)?([\w.+-]+)")
 _MODELINE = late(
     rb"-\*-\s*(?:mode:\s*)?([\w+-]+)\s*(?:;.*)?-\*-|\b(?:vim?|ex):.*?\b(?:ft|filetype)=(\w+)", re.I
@@ -140,7 +144,7 @@ _ALIASES = {
     "makefile": "make",
     "tex": "latex",
 }
-_OBJECTIVE = late(rb"^\s*(?:@interface|@implementation|@protocol|@property|@end|#import)\b", re.M)
+_OBJECTIVE_C = late(rb"^\s*(?:@interface|@implementation|@protocol|@property|@end|#import)\b", re.M)
 _CPLUSPLUS = late(
     rb"^\s*(?:namespace\b|template\s*<|class\s+\w+[^;]*[:{]|using\s+\w|public:|private:|protected:)"
     rb"|\b(?:std|boost|absl)::|\bconstexpr\b|\bnullptr\b|^#include\s*<(?:string|vector|map|memory|iostream)>",
@@ -148,7 +152,7 @@ _CPLUSPLUS = late(
 )
 _PREPROCESSOR = late(rb"^[ \t]*#[ \t]*(?:include|define|if|ifdef|ifndef|undef)\b", re.M)
 _JSON_VALUE = rb"(?:\"[^\"\n]*\"\s*[,:\]]|[\]}]|-?\d|(?:true|false|null)\b)"
-_CONTENT: tuple[tuple[str, re.Pattern[bytes]], ...] = (
+_CONTENT_PATTERNS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("xml", late(rb"\s*<\?xml\b")),
     ("html", late(rb"\s*(?:<!doctype\s+html|<html\b)", re.I)),
     ("php", late(rb"\s*<\?php\b")),
@@ -160,14 +164,14 @@ _CONTENT: tuple[tuple[str, re.Pattern[bytes]], ...] = (
 )
 
 
-def language_of(path: PurePath, source: bytes) -> str | None:
+def detect_language(path: PurePath, source: bytes) -> str | None:
     """Name of the language, or nothing when it is not known. `source` may be a piece of the beginning."""
     name = path.name.lower()
     known = _NAMES.get(name) or _by_suffix(name)
     head = source[:4096]
     if known is None or (known == "ini" and head.startswith(b"#!")):
         return _by_first_lines(head) or known or _by_content(head)
-    return _refined(known, name, head, source[:65536])
+    return _refine_by_content(known, name, head, source[:65536])
 
 
 def _by_suffix(name: str) -> str | None:
@@ -185,13 +189,13 @@ def _by_suffix(name: str) -> str | None:
     return _SUFFIXES.get(suffix)
 
 
-def _refined(known: str, name: str, head: bytes, more: bytes) -> str:
+def _refine_by_content(known: str, name: str, head: bytes, more: bytes) -> str:
     """Endings that several languages share, decided by content."""
     if known == "h":
-        if _OBJECTIVE.search(more):
+        if _OBJECTIVE_C.search(more):
             return "objc"
         return "cpp" if _CPLUSPLUS.search(more) else "c"
-    if name.endswith(".m") and not _OBJECTIVE.search(more):
+    if name.endswith(".m") and not _OBJECTIVE_C.search(more):
         return "matlab" if re.search(rb"^\s*(?:function\b|%|classdef\b)", more, re.M) else "objc"
     if name.endswith(".v") and re.search(
         rb"^\s*(?:Require|Theorem|Lemma|Inductive|Definition)\b", more, re.M
@@ -231,7 +235,7 @@ def _by_first_lines(head: bytes) -> str | None:
 
 
 def _by_content(head: bytes) -> str | None:
-    for language, pattern in _CONTENT:
+    for language, pattern in _CONTENT_PATTERNS:
         if pattern.match(head):
             if language == "json" and _is_json_lines(head):
                 return "jsonl"

@@ -9,7 +9,7 @@ from tools.filemap.language import FoundRoute, FoundSymbol
 _MAX_ROUTES = 2000
 
 
-def without(drafts: list[FoundSymbol], removed: Collection[int]) -> list[FoundSymbol]:
+def without_symbols(drafts: list[FoundSymbol], removed: Collection[int]) -> list[FoundSymbol]:
     """The list without some; their children go to the next one above that stays."""
     if not removed:
         return drafts
@@ -28,7 +28,7 @@ def without(drafts: list[FoundSymbol], removed: Collection[int]) -> list[FoundSy
     return kept
 
 
-def ordered(drafts: list[FoundSymbol]) -> list[FoundSymbol]:
+def in_file_order(drafts: list[FoundSymbol]) -> list[FoundSymbol]:
     """In the order of the file, what contains before what it contains."""
     if _is_ordered(drafts):
         return drafts
@@ -53,11 +53,11 @@ def _is_ordered(drafts: list[FoundSymbol]) -> bool:
     return True
 
 
-def merged(
+def merge_clauses(
     drafts: list[FoundSymbol], is_same: Callable[[FoundSymbol, FoundSymbol], bool]
 ) -> list[FoundSymbol]:
     """Neighbours of one parent that are clauses of the same thing become one symbol."""
-    drafts = ordered(drafts)
+    drafts = in_file_order(drafts)
     last: dict[int, int] = {}
     removed: dict[int, int] = {}
     for index, draft in enumerate(drafts):
@@ -71,12 +71,12 @@ def merged(
             removed[index] = before
         else:
             last[parent] = index
-    return without(drafts, removed.keys())
+    return without_symbols(drafts, removed.keys())
 
 
-def nested_by_range(drafts: list[FoundSymbol]) -> list[FoundSymbol]:
+def nest_by_range(drafts: list[FoundSymbol]) -> list[FoundSymbol]:
     """Parents from ranges alone: the smallest symbol around another is its parent."""
-    drafts = ordered(drafts)
+    drafts = in_file_order(drafts)
     open_: list[int] = []
     for index, draft in enumerate(drafts):
         while open_ and drafts[open_[-1]].end_row < draft.start_row:
@@ -86,7 +86,7 @@ def nested_by_range(drafts: list[FoundSymbol]) -> list[FoundSymbol]:
     return drafts
 
 
-def owned(drafts: list[FoundSymbol], kinds: Collection[str]) -> list[FoundSymbol]:
+def attach_by_scope(drafts: list[FoundSymbol], kinds: Collection[str]) -> list[FoundSymbol]:
     """Symbols whose `scope` names a type of this file become its children."""
     types: dict[str, int] = {}
     for index, draft in enumerate(drafts):
@@ -100,7 +100,7 @@ def owned(drafts: list[FoundSymbol], kinds: Collection[str]) -> list[FoundSymbol
     return drafts
 
 
-def with_methods(drafts: list[FoundSymbol], owners: Collection[str]) -> list[FoundSymbol]:
+def mark_methods(drafts: list[FoundSymbol], owners: Collection[str]) -> list[FoundSymbol]:
     """Functions that stand in one of these are its methods."""
     for draft in drafts:
         if draft.kind == "function" and draft.parent >= 0 and drafts[draft.parent].kind in owners:
@@ -119,14 +119,14 @@ def with_routes(drafts: list[FoundSymbol], source: bytes, routes: Iterable[Found
         first, last = bisect_right(rows, route.start) - 1, bisect_right(rows, route.end - 1) - 1
         name = f"{route.verb} {route.path}".strip()
         signature = f"{name} → {route.handler}" if route.handler else name
-        around = _innermost(known, first)
+        around = _innermost_symbol(known, first)
         drafts.append(
             FoundSymbol(name, "route", rows[first], first, last, around, signature, node_type="route")
         )
     return drafts
 
 
-def _innermost(drafts: list[FoundSymbol], row: int) -> int:
+def _innermost_symbol(drafts: list[FoundSymbol], row: int) -> int:
     """The smallest symbol that begins before the row and goes on behind it."""
     around = (at for at, draft in enumerate(drafts) if draft.start_row < row <= draft.end_row)
     return min(around, key=lambda at: (drafts[at].end_row - drafts[at].start_row, -at), default=-1)

@@ -8,10 +8,10 @@ from tree_sitter import Node
 
 from tools.filemap.drafts import with_routes
 from tools.filemap.language import FoundSymbol, Language
-from tools.filemap.languages.titles import TITLES, titled_tests, with_tests
+from tools.filemap.languages.titles import TEST_TITLES, add_tests, find_titled_tests
 from tools.filemap.parsing import parse
-from tools.filemap.plan import plan_of
-from tools.filemap.walking import Walk
+from tools.filemap.plan import numbered_rules
+from tools.filemap.walking import TreeWalk
 from tools.filemap.watch import Deadline
 
 
@@ -23,21 +23,23 @@ class Outline(NamedTuple):
     has_errors: bool
 
 
-def outline(language: Language, source: bytes, watch: Deadline) -> Outline:
+def outline_source(language: Language, source: bytes, watch: Deadline) -> Outline:
     """The symbols of a source text. Raises `Overtime` or `Cancelled`."""
     prepared = language.prepare(source, watch) if language.prepare is not None else source
-    plan, imports = plan_of(language.name), list[str]()
-    walk = Walk(plan, source, watch, imports)
+    plan, imports = numbered_rules(language.name), list[str]()
+    walk = TreeWalk(plan, source, watch, imports)
     tree = parse(plan.grammar, prepared, watch)
     walk.run(tree)
     has_errors = tree.root_node.has_error
-    is_lost = has_errors and language.simplify is not None and _is_lost(tree.root_node)
-    titles = TITLES.get(language.name)
-    tests = titled_tests(source, titles, partial(_is_said, tree.root_node)) if titles is not None else []
+    is_lost = has_errors and language.simplify is not None and _is_mostly_error(tree.root_node)
+    titles = TEST_TITLES.get(language.name)
+    tests = (
+        find_titled_tests(source, titles, partial(_is_in_text, tree.root_node)) if titles is not None else []
+    )
     del tree  # of a large source it is the largest thing in memory
     drafts = walk.drafts
     if is_lost and language.simplify is not None:
-        again = Walk(plan, source, watch, imports)
+        again = TreeWalk(plan, source, watch, imports)
         again.run(parse(plan.grammar, language.simplify(prepared, watch), watch))
         if len(again.drafts) > len(drafts):
             drafts = again.drafts
@@ -47,10 +49,10 @@ def outline(language: Language, source: bytes, watch: Deadline) -> Outline:
         drafts = language.finish(drafts, source)
     if language.routes is not None:
         drafts = with_routes(drafts, source, language.routes(source))
-    return Outline(with_tests(drafts, tests), imports, has_errors)
+    return Outline(add_tests(drafts, tests), imports, has_errors)
 
 
-def _is_lost(root: Node) -> bool:
+def _is_mostly_error(root: Node) -> bool:
     """Whether an error takes in most of the source."""
     half = root.end_byte // 2
     middle = root.first_child_for_byte(half)
@@ -58,14 +60,14 @@ def _is_lost(root: Node) -> bool:
     return root.is_error or is_error
 
 
-def _is_said(root: Node, place: int) -> bool:
+def _is_in_text(root: Node, place: int) -> bool:
     """Whether a place lies within a text or a comment."""
     node = root.descendant_for_byte_range(place, place + 1)
     while node is not None and not node.is_error:
-        if node.start_byte < place and any(word in node.type for word in _SAID):
+        if node.start_byte < place and any(word in node.type for word in _TEXT_NODES):
             return True
         node = node.parent
     return False
 
 
-_SAID = ("string", "comment", "heredoc", "pod")
+_TEXT_NODES = ("string", "comment", "heredoc", "pod")

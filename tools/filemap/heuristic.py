@@ -5,7 +5,7 @@ import re
 from tools.filemap.language import FoundSymbol
 from tools.filemap.scanners.lines import source_lines
 from tools.filemap.scanners.nesting import Nesting
-from tools.filemap.watch import Deadline, Overtime
+from tools.filemap.watch import Deadline, TimeLimitReached
 
 _DEFINITION = re.compile(
     rb"(?P<indent>[ \t]*)"
@@ -23,7 +23,7 @@ _ASSIGNED_FUNCTION = re.compile(
     rb"(?P<indent>[ \t]*)(?:(?:export|const|let|var|local)[ \t]+)*(?P<name>[A-Za-z_$][\w$.]*)[ \t]*(?:=|:=|:)[ \t]*"
     rb"(?:async[ \t]+)?(?:function\b|fn\b|\([^)\n]*\)[ \t]*(?:=>|->)|\\\w)"
 )
-_BRACED = re.compile(
+_BRACED_DEFINITION = re.compile(
     rb"(?P<indent>[ \t]*)(?:[A-Za-z_][\w<>,:*&\[\]? \t]*[ \t*&])?(?P<name>[A-Za-z_~][\w:~]*)[ \t]*"
     rb"\((?P<arguments>[^;{}\n]*)\)"
     rb"[ \t]*(?:const|override|noexcept|throws[ \w.,]*)?[ \t]*\{[ \t]*$"
@@ -36,8 +36,8 @@ _NUMBERED = re.compile(
     rb"(?:chapter|section|part|appendix)[ \t]+[\dIVXA-Z]+\b.{0,80}$|\d+(?:\.\d+){0,3}\.?[ \t]+[A-Z].{3,80}$",
     re.I,
 )
-_LABEL = re.compile(rb"(?P<name>[A-Za-z_][\w -]{1,50}):[ \t]*$")
-_NO_NAMES = frozenset(
+_LABEL_LINE = re.compile(rb"(?P<name>[A-Za-z_][\w -]{1,50}):[ \t]*$")
+_RESERVED_WORDS = frozenset(
     b"if for while switch catch return else do elif unless until foreach with and or not".split()
 )
 _KINDS = {"func": "function", "fun": "function", "fn": "function", "def": "function", "defp": "function",
@@ -48,7 +48,7 @@ _MAX_LINE = 2000
 _MAX_SYMBOLS = 20_000
 
 
-def scan(source: bytes, watch: Deadline) -> list[FoundSymbol]:
+def scan_heuristically(source: bytes, watch: Deadline) -> list[FoundSymbol]:
     """Never raises `Overtime`: what was found until then is the outline."""
     found: list[tuple[int, FoundSymbol]] = []
     comments: set[int] = set()
@@ -68,11 +68,11 @@ def scan(source: bytes, watch: Deadline) -> list[FoundSymbol]:
                 if draft is not None and len(found) < _MAX_SYMBOLS:
                     found.append((_indent(text), draft))
             is_after_blank = not text
-    except Overtime:
+    except TimeLimitReached:
         pass
     if is_code:  # then `#` begins a comment and no heading
         found = [each for each in found if each[1].start_row not in comments]
-    return _nested(found, last_row)
+    return _nest_by_indent(found, last_row)
 
 
 def _indent(text: bytes) -> int:
@@ -84,14 +84,14 @@ def _definition(text: bytes, row: int, start: int) -> FoundSymbol | None:
     match = _DEFINITION.match(text)
     if match is not None and not _is_prose(match):
         word = match["word"].decode().lower()
-        return _draft(match["name"], _KINDS.get(word, word), text, row, start)
+        return _new_symbol(match["name"], _KINDS.get(word, word), text, row, start)
     match = _ASSIGNED_FUNCTION.match(text)
     if match is None:
-        match = _BRACED.match(text)
+        match = _BRACED_DEFINITION.match(text)
         if match is not None and not _PARAMETERS.fullmatch(match["arguments"]):
             return None
-    if match is not None and match["name"].lower() not in _NO_NAMES:
-        return _draft(match["name"], "function", text, row, start)
+    if match is not None and match["name"].lower() not in _RESERVED_WORDS:
+        return _new_symbol(match["name"], "function", text, row, start)
     return None
 
 
@@ -106,18 +106,18 @@ def _is_prose(match: re.Match[bytes]) -> bool:
 def _heading(text: bytes, row: int, start: int) -> FoundSymbol | None:
     match = _HEADING.match(text)
     if match is None and (_CAPITALS.match(text) or _NUMBERED.match(text)):
-        return _draft(text, "heading", text, row, start)
-    match = match or _LABEL.match(text)
-    return _draft(match["name"], "heading", text, row, start) if match is not None else None
+        return _new_symbol(text, "heading", text, row, start)
+    match = match or _LABEL_LINE.match(text)
+    return _new_symbol(match["name"], "heading", text, row, start) if match is not None else None
 
 
-def _draft(name: bytes, kind: str, text: bytes, row: int, start: int) -> FoundSymbol:
+def _new_symbol(name: bytes, kind: str, text: bytes, row: int, start: int) -> FoundSymbol:
     signature = " ".join(text.decode("utf-8", "replace").split())[:120].rstrip(" {:")
     shown = name.decode("utf-8", "replace").strip().rstrip(":.!?*") or name.decode("utf-8", "replace")
     return FoundSymbol(name=shown, kind=kind, start=start, start_row=row, end_row=row, signature=signature)
 
 
-def _nested(found: list[tuple[int, FoundSymbol]], last_row: int) -> list[FoundSymbol]:
+def _nest_by_indent(found: list[tuple[int, FoundSymbol]], last_row: int) -> list[FoundSymbol]:
     """A symbol reaches to the next one that is not indented deeper."""
     nested = Nesting()
     for indent, draft in found:

@@ -9,45 +9,45 @@ from tree_sitter import Node
 
 from tools.filemap.watch import Deadline
 
-Chain = tuple[str, "Chain | None"]
+NodePath = tuple[str, "NodePath | None"]
 
 
-class NodePlace:
+class NodeContext:
     """What a name rule may ask about the node it judges: its text, and the types of the nodes above it."""
 
-    __slots__ = ("chain", "plain", "source")
+    __slots__ = ("ancestors", "ascii_text", "source")
 
     def __init__(self, source: bytes) -> None:
         self.source = source
-        self.chain: Chain | None = None
-        self.plain = source.decode("ascii") if source.isascii() else None
+        self.ancestors: NodePath | None = None
+        self.ascii_text = source.decode("ascii") if source.isascii() else None
         """Most sources: their bytes are their letters, and a part of a text costs half of decoding it."""
 
     def said(self, start: int, end: int) -> str:
         """The text between two bytes."""
-        if self.plain is not None:
-            return self.plain[start:end]
+        if self.ascii_text is not None:
+            return self.ascii_text[start:end]
         return self.source[start:end].decode("utf-8", "replace")
 
     def text(self, node: Node) -> str:
         return self.said(node.start_byte, node.end_byte)
 
-    def above(self, steps: int = 0) -> str:
+    def ancestor_type(self, steps: int = 0) -> str:
         """Type of the node that many steps above the parent (0: the parent itself). Cheaper than `node.parent`."""
-        link = self.chain
+        link = self.ancestors
         while steps and link is not None:
             link, steps = link[1], steps - 1
         return link[0] if link is not None else ""
 
-    def nearest(self, *types: str) -> str:
+    def nearest_ancestor_type(self, *types: str) -> str:
         """Which of these the nearest node around it is that is one of them; empty: there is none."""
-        link = self.chain
+        link = self.ancestors
         while link is not None and link[0] not in types:
             link = link[1]
         return link[0] if link is not None else ""
 
 
-class Named(NamedTuple):
+class NamedNode(NamedTuple):
     """A name with what differs from the rule: another kind, or a name that no single node spells."""
 
     name: "Node | str"
@@ -55,19 +55,19 @@ class Named(NamedTuple):
     signature: str = ""
 
 
-Found = None | str | Node | Named | list[Node] | list[Named]
-NameRule = Callable[[Node, NodePlace], Found]
+FoundNames = None | str | Node | NamedNode | list[Node] | list[NamedNode]
+NameRule = Callable[[Node, NodeContext], FoundNames]
 
 
-class Sign(NamedTuple):
+class DefinitionWord(NamedTuple):
     """A word that stands wherever something is defined; with a pattern, only where that occurs around the word."""
 
     word: bytes
     around: re.Pattern[bytes] | None = None
 
 
-def signs(*written: bytes) -> tuple[Sign, ...]:
-    return tuple(Sign(word) for word in written)
+def definition_words(*written: bytes) -> tuple[DefinitionWord, ...]:
+    return tuple(DefinitionWord(word) for word in written)
 
 
 class FoundSymbol(msgspec.Struct, gc=False):
@@ -114,9 +114,9 @@ class NodeRule(msgspec.Struct, frozen=True):
 
 class Language(msgspec.Struct, frozen=True, kw_only=True):
     name: str
-    called: str = ""
+    display_name: str = ""
     """By people, where that is not its name with a capital letter."""
-    parsed_as: str = ""
+    grammar_name: str = ""
     """By which bundled grammar, where that is called otherwise."""
     rules: Mapping[str, NodeRule]
     enter: frozenset[str]
@@ -130,11 +130,11 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that may stand between a comment and what it belongs to, such as attributes; they belong to it too."""
     imports: Mapping[str, str | NameRule] = {}
     modifiers: frozenset[str] = frozenset()
-    exporting: frozenset[str] = frozenset()
+    exporting_modifiers: frozenset[str] = frozenset()
     """Modifiers that mean `exported`."""
     export_rule: Callable[[FoundSymbol, bytes], bool] | None = None
     """For languages that export by name; gets the symbol and the text before its name."""
-    is_header_whole: bool = False
+    has_type_before_name: bool = False
     """Whether the signature begins before the name (`static int f(int a)`)."""
     has_decorators: bool = False
     inner_doc: Callable[[bytes, int], str] | None = None
@@ -149,25 +149,25 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     """What only the whole list can tell: merged clauses, receivers, section ends."""
     routes: Callable[[bytes], Iterator[FoundRoute]] | None = None
     """Where the whole text, bodies too, ties paths of a web program to functions."""
-    worth: Callable[[Chain], tuple[Sign, ...] | None] | None = None
+    definition_filter: Callable[[NodePath], tuple[DefinitionWord, ...] | None] | None = None
     """Inside the given node only children with one of these signs are looked at: bodies hold little else."""
     max_line_bytes: int = 0
     """Longer lines are not outlined (0: all are). What a program packed into one line has no places to go to."""
 
     @property
     def title(self) -> str:
-        return self.called or self.name.capitalize()
+        return self.display_name or self.name.capitalize()
 
     @property
     def grammar(self) -> str:
-        return self.parsed_as or self.name
+        return self.grammar_name or self.name
 
 
-PACKED = 10_000
+MAX_PACKED_LINE = 10_000
 """For `max_line_bytes`: bundles have lines of megabytes, names of one letter and trees of forty times their size."""
 
 
-def words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
@@ -180,55 +180,59 @@ def last_child(node: Node) -> Node | None:
     return node.named_child(node.named_child_count - 1) if node.named_child_count else None
 
 
-def child_of(node: Node, *types: str) -> Node | None:
+def child_of_type(node: Node, *types: str) -> Node | None:
     """The first child of one of these types."""
     return next((child for child in node.named_children if child.type in types), None)
 
 
-def first_of(*types: str) -> NameRule:
-    return lambda node, _place: child_of(node, *types)
+def first_of_types(*types: str) -> NameRule:
+    return lambda node, _place: child_of_type(node, *types)
 
 
-def fixed(name: str) -> NameRule:
+def fixed_name(name: str) -> NameRule:
     return lambda _node, _place: name
 
 
-def named_or(other: str) -> NameRule:
+def name_or(other: str) -> NameRule:
     """What it is called, where it need not have a name."""
     return lambda node, _place: node.child_by_field_name("name") or other
 
 
-def method_in(*owners: str) -> NameRule:
+def method_inside(*owners: str) -> NameRule:
     """A function, which is a method where it stands in one of these nodes."""
 
-    def rule(node: Node, place: NodePlace) -> Named | None:
-        name = node.child_by_field_name("name") or child_of(node, "simple_identifier")
-        return Named(name, "method" if place.above() in owners else "function") if name is not None else None
+    def rule(node: Node, place: NodeContext) -> NamedNode | None:
+        name = node.child_by_field_name("name") or child_of_type(node, "simple_identifier")
+        return (
+            NamedNode(name, "method" if place.ancestor_type() in owners else "function")
+            if name is not None
+            else None
+        )
 
     return rule
 
 
-def name_of_function(node: Node, _place: NodePlace) -> Node | None:
+def name_of_function(node: Node, _place: NodeContext) -> Node | None:
     """`name = function(…)` in a list."""
     value = node.child_by_field_name("value")
     is_function = value is not None and value.type == "function_definition"
     return node.child_by_field_name("name") if is_function else None
 
 
-def head_line(node: Node, place: NodePlace, limit: int = 80, until: str = "{") -> str:
+def header_line(node: Node, place: NodeContext, limit: int = 80, until: str = "{") -> str:
     """The first line of a node, without what opens its body."""
-    line = place.said(node.start_byte, min(node.end_byte, node.start_byte + _LONGEST_LINE)).split("\n", 1)[0]
+    line = place.said(node.start_byte, min(node.end_byte, node.start_byte + _MAX_LINE)).split("\n", 1)[0]
     return line.split(until, 1)[0].strip()[:limit] if until else line.strip()[:limit]
 
 
-_LONGEST_LINE = 2000
+_MAX_LINE = 2000
 
 
-def deep(*types: str) -> NameRule:
+def first_descendant(*types: str) -> NameRule:
     """The first node of one of these types anywhere inside, nearest level first."""
     wanted = frozenset(types)
 
-    def rule(node: Node, _place: NodePlace) -> Node | None:
+    def rule(node: Node, _place: NodeContext) -> Node | None:
         level, seen = [node], 0
         while level and seen < 60:
             below: list[Node] = []

@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
-_FARTHEST = 4096
-_LINE = 120
+_MAX_DISTANCE = 4096
+_MAX_LINE = 120
 
 
-class Lead(NamedTuple):
+class LeadingNodes(NamedTuple):
     """What stands in front of a declaration and belongs to it."""
 
     start: int
@@ -18,16 +18,18 @@ class Lead(NamedTuple):
     """Of several declarations in one wrapper only the first begins with it."""
 
     @staticmethod
-    def of(wrapper: Node, above: "Above | None") -> "Lead":
+    def before(wrapper: Node, above: "CommentTracker | None") -> "LeadingNodes":
         start = wrapper.start_byte
-        return Lead(start, wrapper.start_point[0], above.comment_of(start) if above is not None else None)
+        return LeadingNodes(
+            start, wrapper.start_point[0], above.comment_of(start) if above is not None else None
+        )
 
-    def of_more(self) -> "Lead":
+    def without_start(self) -> "LeadingNodes":
         """For what comes after the first declaration in the same wrapper."""
         return self._replace(is_first=False) if self.is_first else self
 
 
-class Above:
+class CommentTracker:
     """The comments and attributes that stand directly above the next declaration.
 
     Asked at every comment: what is near is told by counting line ends, which costs less than a node's rows.
@@ -44,14 +46,14 @@ class Above:
 
     def add(self, node: Node, kind: int) -> None:
         start = node.start_byte
-        is_apart = not self._is_near(start)
+        is_apart = not self._is_adjacent(start)
         if kind in self._between:
             if is_apart or self._first is None:
                 self._first = node
             if is_apart:
                 self._comment = None
         else:
-            if self._is_behind_something(start):
+            if self._is_trailing_comment(start):
                 return
             if is_apart or self._comment is None:
                 self._comment = node
@@ -60,25 +62,25 @@ class Above:
         end = node.end_byte
         self._end = end - 1 if self._source[end - 1 : end] == b"\n" else end
 
-    def _is_near(self, start: int) -> bool:
+    def _is_adjacent(self, start: int) -> bool:
         """Whether what begins there stands on the line where this ends, or on the next."""
-        return 0 <= self._end > start - _FARTHEST and self._source.count(b"\n", self._end, start) < 2
+        return 0 <= self._end > start - _MAX_DISTANCE and self._source.count(b"\n", self._end, start) < 2
 
-    def _is_behind_something(self, start: int) -> bool:
+    def _is_trailing_comment(self, start: int) -> bool:
         """Whether a comment ends a line on which something else stands: then it belongs to that."""
-        before = self._source[max(0, start - _LINE) : start]
+        before = self._source[max(0, start - _MAX_LINE) : start]
         return bool(before[before.rfind(b"\n") + 1 :].strip())
 
     def comment_of(self, start: int) -> Node | None:
         """The comment that stands directly above a declaration that begins there."""
-        return self._comment if self._comment is not None and self._is_near(start) else None
+        return self._comment if self._comment is not None and self._is_adjacent(start) else None
 
-    def belonging(self, start: int) -> "tuple[Node | None, Node | None]":
+    def leading_nodes(self, start: int) -> "tuple[Node | None, Node | None]":
         """That comment, and the first attribute above such a declaration."""
-        return (self._comment, self._first) if self._is_near(start) else (None, None)
+        return (self._comment, self._first) if self._is_adjacent(start) else (None, None)
 
 
-def last_row(node: Node, start_row: int, source: bytes) -> int:
+def last_row_with_text(node: Node, start_row: int, source: bytes) -> int:
     """The last row in which the node says something: some grammars let one go on up to the next."""
     row, column = node.end_point
     end = node.end_byte

@@ -12,30 +12,30 @@ import msgspec
 
 from tools.filemap import ctags, heuristic
 from tools.filemap.cache import MapCache
-from tools.filemap.detection import language_of
-from tools.filemap.drafts import ordered
+from tools.filemap.detection import detect_language
+from tools.filemap.drafts import in_file_order
 from tools.filemap.embedded import outline_with_embedded, with_fenced_code
 from tools.filemap.language import FoundSymbol
 from tools.filemap.languages.registry import is_described, language_named
-from tools.filemap.reading import CHANGED, CannotMap, SourceText, lines_in, read_text
+from tools.filemap.reading import CHANGED_NOTE, CannotMap, SourceText, count_lines, read_text
 from tools.filemap.scanners.registry import SCANNERS
 from tools.filemap.scanners.result import CUT_SHORT, Scanned
 from tools.filemap.symbols import FileMap, Symbol
-from tools.filemap.watch import Cancel, Deadline, Overtime
-from tools.memory import give_back_memory, without_collector
+from tools.filemap.watch import Cancel, Deadline, TimeLimitReached
+from tools.memory import garbage_collection_paused, trim_heap
 
 _READ_SECONDS = 30.0
 _FALLBACK_SECONDS = 1.0
 _MAX_PARSED_BYTES = 4 * 1024 * 1024
 """Larger sources are not parsed: the tree takes up to forty times the memory of its source."""
-_WITHOUT_OUTLINE = {"diff": "Diff", "log": "Log"}
+_LANGUAGES_WITHOUT_OUTLINE = {"diff": "Diff", "log": "Log"}
 """Texts of other texts: what looks like a definition in them is none."""
-_TRIM_FROM = 64 * 1024
-_TIME_IS_OVER = "the time limit was reached; this outline is heuristic"
-_FAILED = "its own outline failed; this one is heuristic"
-_TOO_LARGE = "too large for its grammar; this outline is heuristic"
-_HAS_ERRORS = "syntax errors, or syntax that the parser does not know: symbols near it may be missing"
-_LONG_LINES = "lines of over {:,} bytes are not outlined; search in them with grep"
+_TRIM_THRESHOLD = 64 * 1024
+_TIMEOUT_NOTE = "the time limit was reached; this outline is heuristic"
+_FAILED_NOTE = "its own outline failed; this one is heuristic"
+_TOO_LARGE_NOTE = "too large for its grammar; this outline is heuristic"
+_SYNTAX_ERROR_NOTE = "syntax errors, or syntax that the parser does not know: symbols near it may be missing"
+_LONG_LINES_NOTE = "lines of over {:,} bytes are not outlined; search in them with grep"
 
 
 def map_file(
@@ -48,21 +48,21 @@ def map_file(
     began = time.perf_counter()
     try:
         text = read_text(path, Deadline(_READ_SECONDS, cancel))
-    except Overtime:
+    except TimeLimitReached:
         raise CannotMap(110, path, f"Reading took longer than {_READ_SECONDS:.0f} seconds") from None
     known = cache.get(path, text) if cache is not None else None
     if known is not None:
         return known if known.path == str(path) else msgspec.structs.replace(known, path=str(path))
-    with without_collector():
-        made = _made(path, text, deadline_seconds, cancel, began)
-    if cache is not None and _is_worth_keeping(made):
+    with garbage_collection_paused():
+        made = _make_map(path, text, deadline_seconds, cancel, began)
+    if cache is not None and _is_cacheable(made):
         cache.put(path, text, made)
     return made
 
 
-def _is_worth_keeping(made: FileMap) -> bool:
+def _is_cacheable(made: FileMap) -> bool:
     """What was cut short by the clock or by a writer may come out better the next time."""
-    return not {CHANGED, _TIME_IS_OVER, CUT_SHORT}.intersection(made.notes)
+    return not {CHANGED_NOTE, _TIMEOUT_NOTE, CUT_SHORT}.intersection(made.notes)
 
 
 async def map_file_async(path: Path) -> FileMap:
@@ -74,23 +74,23 @@ async def map_file_async(path: Path) -> FileMap:
         stop.set()
 
 
-def _made(path: Path, text: SourceText, deadline_seconds: float, cancel: Cancel, began: float) -> FileMap:
+def _make_map(path: Path, text: SourceText, deadline_seconds: float, cancel: Cancel, began: float) -> FileMap:
     watch = Deadline(deadline_seconds, cancel)
-    outlined = _outlined(path, text, language_of(path, text.source), watch, cancel)
+    outlined = _outline(path, text, detect_language(path, text.source), watch, cancel)
     made = _file_map(str(path), text, outlined, began)
-    if _is_changed(path, text) and CHANGED not in made.notes:
-        made = msgspec.structs.replace(made, notes=(*made.notes, CHANGED))
-    if len(text.source) >= _TRIM_FROM:
-        give_back_memory()
+    if _has_changed(path, text) and CHANGED_NOTE not in made.notes:
+        made = msgspec.structs.replace(made, notes=(*made.notes, CHANGED_NOTE))
+    if len(text.source) >= _TRIM_THRESHOLD:
+        trim_heap()
     return made
 
 
 def map_text(source: bytes, name: str, *, deadline_seconds: float = 2.0) -> FileMap:
     """The map of a text that is called `name` and stands in no file."""
-    lines = lines_in(source)
+    lines = count_lines(source)
     text = SourceText(source=source, total_lines=lines, total_bytes=len(source), modified_ns=0, digest="")
     began = time.perf_counter()
-    outlined = _outlined(None, text, language_of(Path(name), source), Deadline(deadline_seconds), None)
+    outlined = _outline(None, text, detect_language(Path(name), source), Deadline(deadline_seconds), None)
     return _file_map(name, text, outlined, began)
 
 
@@ -102,14 +102,14 @@ def _file_map(path: str, text: SourceText, outlined: Scanned, began: float) -> F
         parser=outlined.parser,
         total_lines=total_lines,
         total_bytes=text.total_bytes,
-        symbols=symbols_of(outlined.drafts, max(1, total_lines)),
+        symbols=symbols_from_drafts(outlined.drafts, max(1, total_lines)),
         imports=outlined.imports,
         notes=(*text.notes, *(note for note in outlined.notes if note not in text.notes)),
         elapsed_ms=round((time.perf_counter() - began) * 1000, 1),
     )
 
 
-def _is_changed(path: Path, text: SourceText) -> bool:
+def _has_changed(path: Path, text: SourceText) -> bool:
     try:
         state = path.stat()
     except OSError:
@@ -117,38 +117,38 @@ def _is_changed(path: Path, text: SourceText) -> bool:
     return (state.st_mtime_ns, state.st_size) != (text.modified_ns, text.total_bytes)
 
 
-def _outlined(
+def _outline(
     path: Path | None, text: SourceText, name: str | None, watch: Deadline, cancel: Cancel
 ) -> Scanned:
     """By the scanner or grammar of the language; else by ctags; else by what lines look like."""
-    if name in _WITHOUT_OUTLINE:
-        return Scanned([], _WITHOUT_OUTLINE[name], parser="none")
+    if name in _LANGUAGES_WITHOUT_OUTLINE:
+        return Scanned([], _LANGUAGES_WITHOUT_OUTLINE[name], parser="none")
     notes: tuple[str, ...] = ()
     title, found = name or "unknown", None
     try:
-        found = _by_language(name, text.source, watch) if name is not None else None
-    except Overtime:
-        notes = (_TIME_IS_OVER,)
+        found = _outline_by_language(name, text.source, watch) if name is not None else None
+    except TimeLimitReached:
+        notes = (_TIMEOUT_NOTE,)
     except (OSError, MemoryError):
         raise
     except Exception:  # noqa: BLE001  (a description that stumbles over an odd file costs its outline, not the read)
-        notes = (_FAILED,)
+        notes = (_FAILED_NOTE,)
     if found is not None:
         if found.drafts or not text.source.strip():
             return found
         title, notes = found.title, found.notes
     elif path is not None and not notes:
         seconds = min(_FALLBACK_SECONDS, max(0.3, watch.seconds_left))
-        tagged = ctags.outline(path, max(0, text.total_lines - 1), Deadline(seconds, cancel))
+        tagged = ctags.ctags_outline(path, max(0, text.total_lines - 1), Deadline(seconds, cancel))
         Deadline(_FALLBACK_SECONDS, cancel).check()
         if tagged is not None:
             language, drafts = tagged
             return Scanned(drafts, language if name is None else title, parser="universal-ctags")
-    drafts = heuristic.scan(text.source, Deadline(_FALLBACK_SECONDS, cancel))
+    drafts = heuristic.scan_heuristically(text.source, Deadline(_FALLBACK_SECONDS, cancel))
     return Scanned(drafts, title, parser="heuristic", notes=notes)
 
 
-def _by_language(name: str, source: bytes, watch: Deadline) -> Scanned | None:
+def _outline_by_language(name: str, source: bytes, watch: Deadline) -> Scanned | None:
     scanner = SCANNERS.get(name)
     if scanner is not None:
         scanned = scanner.scan(source, watch)
@@ -160,17 +160,17 @@ def _by_language(name: str, source: bytes, watch: Deadline) -> Scanned | None:
         return None
     language = language_named(name)
     if len(source) > _MAX_PARSED_BYTES:
-        return Scanned([], language.title, notes=(_TOO_LARGE,))
+        return Scanned([], language.title, notes=(_TOO_LARGE_NOTE,))
     notes: list[str] = []
     limit = language.max_line_bytes
     if limit and _has_line_over(source, limit):
         source = b"\n".join(line if len(line) <= limit else b"" for line in source.split(b"\n"))
-        notes.append(_LONG_LINES.format(limit))
+        notes.append(_LONG_LINES_NOTE.format(limit))
     found = outline_with_embedded(language, source, watch)
     if found.has_errors:
-        notes.append(_HAS_ERRORS)
+        notes.append(_SYNTAX_ERROR_NOTE)
     return Scanned(
-        ordered(found.drafts),
+        in_file_order(found.drafts),
         language.title,
         parser="tree-sitter",
         imports=tuple(found.imports),
@@ -188,7 +188,7 @@ def _has_line_over(source: bytes, limit: int) -> bool:
     return False
 
 
-def symbols_of(drafts: list[FoundSymbol], total_lines: int) -> tuple[Symbol, ...]:
+def symbols_from_drafts(drafts: list[FoundSymbol], total_lines: int) -> tuple[Symbol, ...]:
     """Takes the drafts out of the list: of very many, both would be a large part of the memory."""
     found: list[Symbol] = []
     drafts.reverse()

@@ -8,8 +8,8 @@ import msgspec
 from tools.base import ToolError
 from tools.limits import MAX_BYTES, clip_line
 from tools.results import ToolResult, text_result
-from tools.text import visible
-from tools.threads import Stop
+from tools.text import escape_controls
+from tools.threads import StopFlag
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -17,69 +17,72 @@ if TYPE_CHECKING:
 
 _DEADLINE_SECONDS = 2.0
 _MAX_LISTED = 20
-_MAX_INSIDE = 150
+_MAX_MEMBERS = 150
 _MAX_SIGNATURE = 160
 
 
 def outline_result(
-    path: str, shown: str, workspace: Workspace, model_window: int | None, stop: Stop
+    path: str, shown: str, workspace: Workspace, model_window: int | None, stop: StopFlag
 ) -> ToolResult:
     """The outline of a file as the result itself."""
     from tools.filemap.rendering.render import budget_for_window, render_map  # noqa: PLC0415  (as below)
 
-    outline = msgspec.structs.replace(_outline(path, workspace, stop), path=shown)
+    outline = msgspec.structs.replace(_make_outline(path, workspace, stop), path=shown)
     rendered = render_map(outline, budget_bytes=budget_for_window(model_window, MAX_BYTES, is_asked=True))
-    return text_result(visible(rendered.text), details={"outline": True, "totalLines": outline.total_lines})
+    return text_result(
+        escape_controls(rendered.text), details={"outline": True, "totalLines": outline.total_lines}
+    )
 
 
 class SymbolLines(msgspec.Struct, frozen=True, kw_only=True):
     """Where a symbol is."""
 
     name: str
-    words: str
+    description: str
     """Its kind and whole name."""
     first: int
     last: int
-    inside: str
+    members: str
     """What is declared in it, a line each."""
 
 
 def symbol_lines(
-    path: str, shown: str, name: str, workspace: Workspace, stop: Stop
+    path: str, shown: str, name: str, workspace: Workspace, stop: StopFlag
 ) -> SymbolLines | ToolResult:
     """The lines of the symbol; when several have that name, a list of them with what they belong to."""
-    from tools.filemap.symbols import find_symbol, whole_name  # noqa: PLC0415  (as below)
+    from tools.filemap.symbols import find_symbol, qualified_name  # noqa: PLC0415  (as below)
 
-    outline = _outline(path, workspace, stop)
+    outline = _make_outline(path, workspace, stop)
     found = find_symbol(outline, name)
     if not found:
         raise ToolError(
-            f"There is no symbol {visible(name)!r} in {shown}. Read it with map: true to see which there are."
+            f"There is no symbol {escape_controls(name)!r} in {shown}. Read it with map: true to see which there are."
         )
     if len(found) == 1:
         symbol = found[0]
-        whole = visible(whole_name(outline, symbol))
+        whole = escape_controls(qualified_name(outline, symbol))
         return SymbolLines(
             name=whole,
-            words=f"{symbol.kind} {whole}",
+            description=f"{symbol.kind} {whole}",
             first=symbol.lead_line or symbol.start_line,
             last=symbol.end_line,
-            inside=_inside(outline, symbol),
+            members=_member_lines(outline, symbol),
         )
     listed = [
-        f"{visible(whole_name(outline, symbol))} ({symbol.kind}) lines {symbol.start_line}-{symbol.end_line}"
+        f"{escape_controls(qualified_name(outline, symbol))} ({symbol.kind}) "
+        f"lines {symbol.start_line}-{symbol.end_line}"
         for symbol in found[:_MAX_LISTED]
     ]
     more = f"\n… and {len(found) - _MAX_LISTED} more" if len(found) > _MAX_LISTED else ""
     text = (
-        f"{len(found)} symbols match {visible(name)!r} in {shown}. Read one by its whole name or its lines:\n"
+        f"{len(found)} symbols match {escape_controls(name)!r} in {shown}. Read one by its whole name or its lines:\n"
         + "\n".join(listed)
         + more
     )
     return text_result(text, details={"symbols": len(found)})
 
 
-def _inside(outline: "FileMap", symbol: "Symbol") -> str:
+def _member_lines(outline: "FileMap", symbol: "Symbol") -> str:
     depths: dict[int, int] = {}
     lines: list[str] = []
     for index, one in enumerate(outline.symbols):
@@ -87,12 +90,12 @@ def _inside(outline: "FileMap", symbol: "Symbol") -> str:
             continue
         depths[index] = depths.get(one.parent, -1) + 1 if one.parent is not None else 0
         what = clip_line(f"{one.kind} {one.signature or one.name}", _MAX_SIGNATURE)[0]
-        lines.append(f"{'  ' * depths[index]}{one.start_line}-{one.end_line}: {visible(what)}")
-    more = [f"… and {len(lines) - _MAX_INSIDE} more"] if len(lines) > _MAX_INSIDE else []
-    return "\n".join([*lines[:_MAX_INSIDE], *more])
+        lines.append(f"{'  ' * depths[index]}{one.start_line}-{one.end_line}: {escape_controls(what)}")
+    more = [f"… and {len(lines) - _MAX_MEMBERS} more"] if len(lines) > _MAX_MEMBERS else []
+    return "\n".join([*lines[:_MAX_MEMBERS], *more])
 
 
-def _outline(path: str, workspace: Workspace, stop: Stop) -> "FileMap":
+def _make_outline(path: str, workspace: Workspace, stop: StopFlag) -> "FileMap":
     # The mapper brings parsers along, which most sessions start without.
     from tools.filemap.cache import shared_cache  # noqa: PLC0415
     from tools.filemap.map import map_file  # noqa: PLC0415

@@ -6,14 +6,14 @@ from typing import Any, cast
 from tree_sitter import Language as Grammar
 from tree_sitter import Parser, Tree
 
-from tools.filemap.watch import Deadline, Overtime
+from tools.filemap.watch import Deadline, TimeLimitReached
 
 _CHUNK = 32 * 1024
 """The interpreter is held while one chunk is parsed: 5 to 10 ms."""
 
 
 @cache
-def grammar_of(name: str) -> Grammar:
+def load_grammar(name: str) -> Grammar:
     """The bundled grammar of that name."""
     # 25 ms, wanted only when a file is really parsed.
     from tree_sitter_language_pack import get_language  # noqa: PLC0415
@@ -38,7 +38,7 @@ def parse(grammar: Grammar, source: bytes, watch: Deadline) -> Tree:
         tree = parser.parse(read, progress_callback=progress)
     except ValueError:
         watch.check()
-        raise Overtime from None
+        raise TimeLimitReached from None
     finally:
         # The parser never lets go of what it was given: at least the source does not stay with it.
         for part in reversed(given):

@@ -8,16 +8,16 @@ from tree_sitter import Language as Grammar
 
 from tools.filemap.language import Language, NameRule, NodeRule
 from tools.filemap.languages.registry import language_named
-from tools.filemap.parsing import grammar_of
+from tools.filemap.parsing import load_grammar
 
-_ERROR = 0xFFFF
+_ERROR_NODE = 0xFFFF
 
 
 class PlannedRule(NamedTuple):
     """A rule with fields as the numbers that the grammar gives them (0: it has no such field)."""
 
     name: int
-    ask: NameRule | None
+    name_rule: NameRule | None
     body: int
     value: int
     kind: str
@@ -40,8 +40,8 @@ class NumberedRules(NamedTuple):
 
 
 @cache
-def _ids(grammar_name: str) -> dict[str, list[int]]:
-    grammar = grammar_of(grammar_name)
+def _node_type_ids(grammar_name: str) -> dict[str, list[int]]:
+    grammar = load_grammar(grammar_name)
     ids: dict[str, list[int]] = {}
     for number in range(grammar.node_kind_count):
         kind = grammar.node_kind_for_id(number)
@@ -51,18 +51,18 @@ def _ids(grammar_name: str) -> dict[str, list[int]]:
 
 
 @cache
-def _types(grammar_name: str) -> dict[int, str]:
+def _node_type_names(grammar_name: str) -> dict[int, str]:
     """Names of node types by number."""
-    grammar = grammar_of(grammar_name)
+    grammar = load_grammar(grammar_name)
     names = {number: grammar.node_kind_for_id(number) or "" for number in range(grammar.node_kind_count)}
-    return {**names, _ERROR: "ERROR"}
+    return {**names, _ERROR_NODE: "ERROR"}
 
 
 @cache
-def plan_of(name: str) -> NumberedRules:
+def numbered_rules(name: str) -> NumberedRules:
     """The description with node types as the numbers that the grammar gives them."""
     language = language_named(name)
-    ids, grammar = _ids(language.grammar), grammar_of(language.grammar)
+    ids, grammar = _node_type_ids(language.grammar), load_grammar(language.grammar)
 
     def numbers(kinds: Iterable[str]) -> frozenset[int]:
         return frozenset(number for kind in kinds for number in ids.get(kind, ()))
@@ -70,13 +70,13 @@ def plan_of(name: str) -> NumberedRules:
     return NumberedRules(
         language=language,
         grammar=grammar,
-        types=_types(language.grammar),
+        types=_node_type_names(language.grammar),
         rules={
-            number: _planned(rule, kind, grammar)
+            number: _plan_rule(rule, kind, grammar)
             for kind, rule in language.rules.items()
             for number in ids.get(kind, ())
         },
-        enter=numbers(language.enter) | {_ERROR},
+        enter=numbers(language.enter) | {_ERROR_NODE},
         wrappers=numbers(language.wrappers),
         between=numbers(language.between),
         imports={number: rule for kind, rule in language.imports.items() for number in ids.get(kind, ())},
@@ -84,13 +84,13 @@ def plan_of(name: str) -> NumberedRules:
     )
 
 
-def _planned(rule: NodeRule, kind: str, grammar: Grammar) -> PlannedRule:
+def _plan_rule(rule: NodeRule, kind: str, grammar: Grammar) -> PlannedRule:
     def field(name: str) -> int:
         return (grammar.field_id_for_name(name) or 0) if name else 0
 
     return PlannedRule(
         name=field(rule.name) if isinstance(rule.name, str) else 0,
-        ask=None if isinstance(rule.name, str) else rule.name,
+        name_rule=None if isinstance(rule.name, str) else rule.name,
         body=field(rule.body),
         value=field(rule.value),
         kind=rule.kind,

@@ -10,13 +10,13 @@ from pathlib import Path
 import msgspec
 
 from tools.filemap.watch import Deadline
-from tools.files.encoding import SAMPLE_BYTES, UTF8, Encoding, detect
+from tools.files.encoding import SAMPLE_BYTES, UTF8, Encoding, detect_encoding
 
 MAX_BYTES = 64 * 1024 * 1024
 """Of larger files only the beginning is mapped."""
-CHANGED = "changed while mapping"
-_PIECE = 1024 * 1024
-_RECODED = 256 * 1024
+CHANGED_NOTE = "changed while mapping"
+_CHUNK = 1024 * 1024
+_RECODE_CHUNK = 256 * 1024
 
 
 class CannotMap(OSError):
@@ -43,7 +43,7 @@ def read_text(path: Path, watch: Deadline) -> SourceText:
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except OSError as problem:
-        raise CannotMap(problem.errno or errno.EIO, path, _why(problem)) from None
+        raise CannotMap(problem.errno or errno.EIO, path, _failure_reason(problem)) from None
     except ValueError:
         raise CannotMap(errno.EINVAL, path, "This is no valid path") from None
     try:
@@ -51,12 +51,12 @@ def read_text(path: Path, watch: Deadline) -> SourceText:
     except OSError as problem:
         if isinstance(problem, CannotMap) or problem.errno is None:
             raise
-        raise CannotMap(problem.errno, path, _why(problem)) from None
+        raise CannotMap(problem.errno, path, _failure_reason(problem)) from None
     finally:
         os.close(descriptor)
 
 
-def _why(problem: OSError) -> str:
+def _failure_reason(problem: OSError) -> str:
     return problem.strerror or str(problem)
 
 
@@ -73,14 +73,14 @@ def _read(descriptor: int, path: Path, watch: Deadline) -> SourceText:
         state.st_mtime_ns,
         state.st_size,
     ) or total_bytes != state.st_size:
-        notes.append(CHANGED)
+        notes.append(CHANGED_NOTE)
     if total_bytes > len(raw):
         notes.append(f"only the first {len(raw) // (1024 * 1024)} MB are mapped")
     source = raw.removeprefix(encoding.mark)
     if not encoding.is_utf8:
-        source = _recoded(source, encoding, watch)
+        source = _to_utf8(source, encoding, watch)
         notes.append(f"encoded as {encoding.name}")
-        total_lines = lines_in(source)
+        total_lines = count_lines(source)
     return SourceText(
         source=source,
         total_lines=total_lines,
@@ -97,10 +97,10 @@ def _content(descriptor: int, path: Path, watch: Deadline) -> tuple[bytes, Encod
     kept = total = newlines = 0
     digest = hashlib.blake2b(digest_size=12)
     last = b""
-    while piece := os.read(descriptor, _PIECE):
+    while piece := os.read(descriptor, _CHUNK):
         watch.check()
         if not total:
-            encoding = detect(piece[:SAMPLE_BYTES], is_whole=len(piece) < SAMPLE_BYTES)
+            encoding = detect_encoding(piece[:SAMPLE_BYTES], is_whole=len(piece) < SAMPLE_BYTES)
         if encoding is None:
             raise CannotMap(errno.EINVAL, path, "This is a binary file; maps are made of text")
         total += len(piece)
@@ -115,16 +115,16 @@ def _content(descriptor: int, path: Path, watch: Deadline) -> tuple[bytes, Encod
     return (pieces[0] if len(pieces) == 1 else b"".join(pieces)), encoding, lines, total, digest.hexdigest()
 
 
-def _recoded(raw: bytes, encoding: Encoding, watch: Deadline) -> bytes:
+def _to_utf8(raw: bytes, encoding: Encoding, watch: Deadline) -> bytes:
     """As UTF-8, in pieces: some decoders hold the interpreter for long."""
     decode = codecs.getincrementaldecoder(encoding.name)("replace").decode
     pieces: list[bytes] = []
-    for start in range(0, len(raw), _RECODED):
+    for start in range(0, len(raw), _RECODE_CHUNK):
         watch.check()
-        is_last = start + _RECODED >= len(raw)
-        pieces.append(decode(raw[start : start + _RECODED], is_last).encode("utf-8", "replace"))
+        is_last = start + _RECODE_CHUNK >= len(raw)
+        pieces.append(decode(raw[start : start + _RECODE_CHUNK], is_last).encode("utf-8", "replace"))
     return b"".join(pieces)
 
 
-def lines_in(source: bytes) -> int:
+def count_lines(source: bytes) -> int:
     return source.count(b"\n") + (1 if source and not source.endswith(b"\n") else 0)

@@ -28,14 +28,14 @@ class Symbol(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=Fals
         return "exported" in self.modifiers
 
 
-_SAY_LITTLE = frozenset(
+_MINOR_KINDS = frozenset(
     ("field", "variable", "constant", "property", "import", "key", "attribute", "element", "member", "value")
 )
 
 
-def says_little(symbol: Symbol) -> bool:
+def is_minor(symbol: Symbol) -> bool:
     """One line for a field or a variable: the last to get room where not all have it."""
-    return symbol.start_line == symbol.end_line and symbol.kind in _SAY_LITTLE
+    return symbol.start_line == symbol.end_line and symbol.kind in _MINOR_KINDS
 
 
 class FileMap(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,15 +62,15 @@ def find_symbol(file_map: FileMap, name: str) -> list[Symbol]:
     The whole name wins over its last part, exact case over any case; overloads are all returned. The kind may stand
     before the name, as a map shows it: `class Parser`, `data.aws_region.here`.
     """
-    found = _named(file_map, name)
+    found = _symbols_named(file_map, name)
     kind, separator, rest = name.strip().replace(" ", ".", 1).partition(".")
     if found or not separator:
         return found
-    return [symbol for symbol in _named(file_map, rest) if symbol.kind == kind]
+    return [symbol for symbol in _symbols_named(file_map, rest) if symbol.kind == kind]
 
 
-def _named(file_map: FileMap, name: str) -> list[Symbol]:
-    whole, wanted = name.strip(), _parts(name)
+def _symbols_named(file_map: FileMap, name: str) -> list[Symbol]:
+    whole, wanted = name.strip(), _name_parts(name)
     if not wanted:
         return []
     return _matching(file_map, whole, wanted) or _matching(
@@ -87,26 +87,26 @@ def _matching(file_map: FileMap, whole: str, wanted: list[str], *, fold: bool = 
         symbol
         for symbol in file_map.symbols
         if wanted[-1] in plain(symbol.name)
-        and _is_in_order(wanted, [plain(part) for part in _path_parts(file_map, symbol)])
+        and _ends_path(wanted, [plain(part) for part in _path_parts(file_map, symbol)])
     ]
 
 
-def whole_name(file_map: FileMap, symbol: Symbol) -> str:
+def qualified_name(file_map: FileMap, symbol: Symbol) -> str:
     """Its name behind those of what it belongs to."""
     return ".".join(_path_parts(file_map, symbol))
 
 
 def _path_parts(file_map: FileMap, symbol: Symbol) -> list[str]:
-    parts = _parts(symbol.name)
+    parts = _name_parts(symbol.name)
     parent, seen = symbol.parent, 0
     while parent is not None and seen < 64:
         above = file_map.symbols[parent]
-        parts = _parts(above.name) + parts
+        parts = _name_parts(above.name) + parts
         parent, seen = above.parent, seen + 1
     return parts
 
 
-def _is_in_order(wanted: list[str], path: list[str]) -> bool:
+def _ends_path(wanted: list[str], path: list[str]) -> bool:
     """Whether the path ends with the last wanted part and has the others before it, in order."""
     if not path or path[-1] != wanted[-1]:
         return False
@@ -114,7 +114,7 @@ def _is_in_order(wanted: list[str], path: list[str]) -> bool:
     return all(part in rest for part in wanted[:-1])
 
 
-def _parts(name: str) -> list[str]:
+def _name_parts(name: str) -> list[str]:
     for separator in _SEPARATORS:
         name = name.replace(separator, ".")
     return [part.strip() for part in name.split(".") if part.strip()]

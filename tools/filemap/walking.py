@@ -10,47 +10,47 @@ from collections.abc import Iterator
 
 from tree_sitter import Node, Tree
 
-from tools.filemap.language import Chain, FoundSymbol, Language, Named, NodePlace, Sign
-from tools.filemap.leading import Above, Lead, last_row
+from tools.filemap.language import DefinitionWord, FoundSymbol, Language, NamedNode, NodeContext, NodePath
+from tools.filemap.leading import CommentTracker, LeadingNodes, last_row_with_text
 from tools.filemap.plan import NumberedRules, PlannedRule
 from tools.filemap.watch import Deadline
 from tools.filemap.wording import (
-    LONGEST_NAME,
-    MAX_NAME,
+    MAX_NAME_LENGTH,
+    MAX_SHOWN_NAME,
     MAX_SIGNATURE,
-    doc_line,
-    header,
+    first_doc_line,
     one_line,
+    one_line_header,
+    strip_modifiers,
     unquoted,
-    without_words,
 )
 
-_SPACE = 32
+_SPACE_BYTE = 32
 _MANY_CHILDREN = 5000
 _CHECK_EVERY = 256
 _MAX_IMPORTS = 200
-_AROUND = 60
-_KEPT = 40
+_SIGN_CONTEXT = 60
+_TRUNCATED_ANNOTATION = 40
 _MAX_SYMBOLS = 400_000
-_LONGEST_DOC = 300
-_LONGEST_HEADER = 3 * MAX_SIGNATURE
+_MAX_DOC = 300
+_MAX_HEADER = 3 * MAX_SIGNATURE
 _DECORATOR = re.compile(rb"@[A-Za-z_][\w.]*")
 _WORD = re.compile(rb"[A-Za-z_]+")
-_AT = ord("@")
+_AT_SIGN = ord("@")
 _QUOTED = rb"\"(?:[^\"\\\n]|\\.)*\""
 _ANNOTATIONS = re.compile(
     rb"(?:@[\w.]+(?:[ \t]*\((?:[^()\"]|" + _QUOTED + rb"|\((?:[^()\"]|" + _QUOTED + rb")*\))*\))?\s+)+"
 )
 """They may be many lines long, and are told as modifiers."""
-_EXPORTED = ("exported",)
-_DECORATORS = 6
+_EXPORTED_MODIFIER = ("exported",)
+_MAX_DECORATORS = 6
 """More of them are not named."""
 
-_Inside = tuple[Node, int, int, Chain | None, Lead | None]
+_PendingNode = tuple[Node, int, int, NodePath | None, LeadingNodes | None]
 """A node to look into: itself, its type, the symbol around it, the types above it, the wrapper that it is."""
 
 
-class Walk:
+class TreeWalk:
     def __init__(self, plan: NumberedRules, source: bytes, watch: Deadline, imports: list[str]) -> None:
         self.drafts: list[FoundSymbol] = []
         self.imports = imports
@@ -59,94 +59,99 @@ class Walk:
         self._language = language
         self._source = source
         self._watch = watch
-        self._place = NodePlace(source)
-        self._said, self._plain = self._place.said, self._place.plain
+        self._place = NodeContext(source)
+        self._said, self._plain = self._place.said, self._place.ascii_text
         self._export_rule, self._inner_doc = language.export_rule, language.inner_doc
         self._has_words = bool(language.modifiers) or language.has_decorators
         self._said_before: dict[bytes, tuple[str, ...]] = {}
-        self._found: dict[tuple[Sign, ...], array[int]] = {}
+        self._found: dict[tuple[DefinitionWord, ...], array[int]] = {}
         self._worth: dict[tuple[str, str], array[int] | None] = {}
 
     def run(self, tree: Tree) -> None:
         root = tree.root_node
-        stack: list[_Inside] = [(root, root.kind_id, -1, None, None)]
+        stack: list[_PendingNode] = [(root, root.kind_id, -1, None, None)]
         steps = 0
         while stack:
             steps += 1
             if steps % _CHECK_EVERY == 0:
                 self._watch.check()
-            self._look_into(stack.pop(), stack)
+            self._visit(stack.pop(), stack)
 
-    def _look_into(self, inside: _Inside, stack: list[_Inside]) -> None:
+    def _visit(self, inside: _PendingNode, stack: list[_PendingNode]) -> None:
         """Takes the symbols among the children of a node; puts what is to be looked into on the stack."""
         node, node_kind, parent, chain, lead = inside
         language, _, types, rules, enter, wrappers, between, imports, attached = self._plan
         drafts = self.drafts
-        here: Chain = (types[node_kind], chain)
-        self._place.chain = here
-        worth = self._worth_of(here) if language.worth is not None else None
-        above: Above | None = None
+        here: NodePath = (types[node_kind], chain)
+        self._place.ancestors = here
+        worth = self._definition_positions(here) if language.definition_filter is not None else None
+        above: CommentTracker | None = None
         is_lead_taken = False
-        for child in _children(node):
+        for child in _named_children(node):
             kind = child.kind_id
             rule = rules.get(kind)
             if rule is None and kind not in enter:
                 if kind in attached:
                     if above is None:
-                        above = Above(between, self._source)
+                        above = CommentTracker(between, self._source)
                     above.add(child, kind)
                 elif kind in imports and (
-                    worth is None or _is_between(worth, child.start_byte, child.end_byte)
+                    worth is None or _any_between(worth, child.start_byte, child.end_byte)
                 ):
-                    self._import(child, kind)
+                    self._add_import(child, kind)
                 continue
-            if worth is not None and not _is_between(worth, child.start_byte, child.end_byte):
+            if worth is not None and not _any_between(worth, child.start_byte, child.end_byte):
                 continue
             if is_lead_taken and lead is not None:
-                lead, is_lead_taken = lead.of_more(), False
+                lead, is_lead_taken = lead.without_start(), False
             if rule is not None:
                 before = len(drafts)
                 if before >= _MAX_SYMBOLS:
                     return
-                body = self._define(child, rule, parent, lead, above)
+                body = self._add_definition(child, rule, parent, lead, above)
                 if len(drafts) > before:
                     is_lead_taken, above = lead is not None, None
-                    if not rule.is_leaf and self._is_worth_entering(child, (types[kind], here), body):
+                    if not rule.is_leaf and self._may_define(child, (types[kind], here), body):
                         stack.append((child, kind, before, here, None))
                     continue
                 if rule.is_leaf and kind not in enter:
                     continue
-            below = (lead or Lead.of(child, above)) if kind in wrappers else None
+            below = (lead or LeadingNodes.before(child, above)) if kind in wrappers else None
             stack.append((child, kind, parent, here, below))
 
-    def _is_worth_entering(self, node: Node, inside: Chain, body: int) -> bool:
-        inner = self._worth_of(inside) if self._language.worth is not None else None
-        return inner is None or _is_between(inner, body if body >= 0 else node.start_byte, node.end_byte)
+    def _may_define(self, node: Node, inside: NodePath, body: int) -> bool:
+        inner = self._definition_positions(inside) if self._language.definition_filter is not None else None
+        return inner is None or _any_between(inner, body if body >= 0 else node.start_byte, node.end_byte)
 
-    def _worth_of(self, here: Chain) -> "array[int] | None":
+    def _definition_positions(self, here: NodePath) -> "array[int] | None":
         """Where inside such a node there may be symbols; None: anywhere."""
         above = here[1]
         key = (here[0], above[0] if above is not None else "")
         if key in self._worth:
             return self._worth[key]
-        asked = self._plan.language.worth
+        asked = self._plan.language.definition_filter
         wanted = asked(here) if asked is not None else None
         found = self._worth[key] = self._occurrences(wanted) if wanted is not None else None
         return found
 
-    def _occurrences(self, wanted: tuple[Sign, ...]) -> "array[int]":
+    def _occurrences(self, wanted: tuple[DefinitionWord, ...]) -> "array[int]":
         """Where the signs are in the whole source: looked for once, asked for at every node."""
         found = self._found.get(wanted)
         if found is None:
             places: set[int] = set()
             for sign in wanted:
-                places.update(_places_of(sign, self._source))
+                places.update(_positions_of(sign, self._source))
                 self._watch.check()
             found = self._found[wanted] = array("Q", sorted(places))
         return found
 
-    def _define(
-        self, node: Node, rule: PlannedRule, parent: int, lead: Lead | None, above: Above | None
+    def _add_definition(
+        self,
+        node: Node,
+        rule: PlannedRule,
+        parent: int,
+        lead: LeadingNodes | None,
+        above: CommentTracker | None,
     ) -> int:
         """Takes what the node defines; where its body begins (-1: it has none)."""
         name, ask, body_field, value_field, kind, node_type, _ = rule
@@ -162,21 +167,21 @@ class Walk:
             inner = value.child_by_field_name("body") if value is not None else None
         body = inner.start_byte if inner is not None else -1
         start, end, row, end_row = node.start_byte, node.end_byte, node.start_point[0], node.end_point[0]
-        if end_row > row and self._source[end - 1] <= _SPACE:
-            end_row = last_row(node, row, self._source)
-        comment, first = above.belonging(start) if above is not None else (None, None)
+        if end_row > row and self._source[end - 1] <= _SPACE_BYTE:
+            end_row = last_row_with_text(node, row, self._source)
+        comment, first = above.leading_nodes(start) if above is not None else (None, None)
         for one in found if isinstance(found, list) else (found,):
             draft = FoundSymbol("", kind, start, row, end_row, parent, "", (), "", -1, "", node_type)
-            self._add(draft, one, end, body, lead, comment, first)
+            self._add_symbol(draft, one, end, body, lead, comment, first)
         return body
 
-    def _add(
+    def _add_symbol(
         self,
         draft: FoundSymbol,
-        found: Node | str | Named,
+        found: Node | str | NamedNode,
         end: int,
         body: int,
-        lead: Lead | None,
+        lead: LeadingNodes | None,
         comment: Node | None,
         first: Node | None,
     ) -> None:
@@ -185,20 +190,20 @@ class Walk:
             name_at, name_end = found.start_byte, found.end_byte
             name = plain[name_at:name_end] if plain is not None else self._said(name_at, name_end)
         else:
-            name, name_at = self._named(draft, found, end)
-        if not name.isidentifier() or len(name) > LONGEST_NAME:
-            name = one_line(unquoted(name), LONGEST_NAME)
+            name, name_at = self._resolve_name(draft, found, end)
+        if not name.isidentifier() or len(name) > MAX_NAME_LENGTH:
+            name = one_line(unquoted(name), MAX_NAME_LENGTH)
             if not name:
                 return
         draft.name = name
-        begin = start if lead is None and first is None else self._led(draft, lead, first)
+        begin = start if lead is None and first is None else self._apply_leading_nodes(draft, lead, first)
         if not draft.signature:
             draft.signature = self._signature(start, name_at, end, body)
         if lead is None or lead.is_first or not drafts:
             if begin < name_at or self._export_rule is not None:
-                self._qualify(draft, begin, name_at)
+                self._add_modifiers(draft, begin, name_at)
             if first is not None and self._language.has_decorators:
-                led = _decorators(self._source[first.start_byte : start])
+                led = _decorators_in(self._source[first.start_byte : start])
                 draft.modifiers += tuple(word for word in led if word not in draft.modifiers)
             if comment is None and lead is not None:
                 comment = lead.comment
@@ -206,22 +211,22 @@ class Walk:
             draft.modifiers = drafts[-1].modifiers
         if self._inner_doc is not None:
             if body >= 0:
-                draft.doc = doc_line(self._inner_doc(self._source, body))
+                draft.doc = first_doc_line(self._inner_doc(self._source, body))
         elif comment is not None:
             at = comment.start_byte
-            draft.doc = doc_line(self._said(at, min(comment.end_byte, at + _LONGEST_DOC)))
+            draft.doc = first_doc_line(self._said(at, min(comment.end_byte, at + _MAX_DOC)))
         drafts.append(draft)
 
-    def _named(self, draft: FoundSymbol, found: str | Named, end: int) -> tuple[str, int]:
+    def _resolve_name(self, draft: FoundSymbol, found: str | NamedNode, end: int) -> tuple[str, int]:
         """What a rule calls it, and where that stands."""
         if isinstance(found, str):
-            return found, self._position(found, draft.start, end)
+            return found, self._find_name(found, draft.start, end)
         name, draft.kind, draft.signature = found.name, found.kind or draft.kind, found.signature
         if isinstance(name, str):
-            return name, self._position(name, draft.start, end)
+            return name, self._find_name(name, draft.start, end)
         return self._said(name.start_byte, name.end_byte), name.start_byte
 
-    def _led(self, draft: FoundSymbol, lead: Lead | None, first: Node | None) -> int:
+    def _apply_leading_nodes(self, draft: FoundSymbol, lead: LeadingNodes | None, first: Node | None) -> int:
         """Lets the symbol begin with its wrapper, or remember where that begins; the byte where its modifiers begin."""
         row = draft.start_row
         if lead is None:
@@ -237,53 +242,53 @@ class Walk:
             draft.lead_row = lead.row
         return lead.start
 
-    def _position(self, name: str, start: int, end: int) -> int:
+    def _find_name(self, name: str, start: int, end: int) -> int:
         at = self._source.find(name.encode(), start, min(end, start + 600))
         return at if at >= 0 else start
 
     def _signature(self, start: int, name_at: int, end: int, body: int) -> str:
-        is_whole = self._language.is_header_whole
+        is_whole = self._language.has_type_before_name
         begin = start if is_whole else name_at
-        if is_whole and self._language.has_decorators and self._source[start] == _AT:
+        if is_whole and self._language.has_decorators and self._source[start] == _AT_SIGN:
             led = _ANNOTATIONS.match(self._source, start, name_at)
             begin = led.end() if led is not None else start
-        until = min(body if body >= 0 else end, begin + _LONGEST_HEADER)
-        text = header(self._said(begin, until), is_cut=body >= 0)
-        return without_words(text, self._language.modifiers) if is_whole else text
+        until = min(body if body >= 0 else end, begin + _MAX_HEADER)
+        text = one_line_header(self._said(begin, until), is_cut=body >= 0)
+        return strip_modifiers(text, self._language.modifiers) if is_whole else text
 
-    def _qualify(self, draft: FoundSymbol, begin: int, name_at: int) -> None:
+    def _add_modifiers(self, draft: FoundSymbol, begin: int, name_at: int) -> None:
         before = self._source[max(begin, name_at - 800) : name_at] if begin < name_at else b""
         found: tuple[str, ...] | None = ()
         if before and self._has_words:
             found = self._said_before.get(before)
             if found is None:
-                found = _words_of(before, self._language)
-                if len(before) <= _KEPT:
+                found = _modifiers_in(before, self._language)
+                if len(before) <= _TRUNCATED_ANNOTATION:
                     self._said_before[before] = found
         if self._export_rule is None:
-            is_exported = not self._language.exporting.isdisjoint(found)
+            is_exported = not self._language.exporting_modifiers.isdisjoint(found)
         else:
             is_exported = self._export_rule(draft, before)
         if is_exported:
-            draft.modifiers = ("exported", *found) if found else _EXPORTED
+            draft.modifiers = ("exported", *found) if found else _EXPORTED_MODIFIER
         elif found:
             draft.modifiers = found
 
-    def _import(self, node: Node, kind: int) -> None:
+    def _add_import(self, node: Node, kind: int) -> None:
         rule = self._plan.imports[kind]
         if len(self.imports) >= _MAX_IMPORTS:
             return
         found = node.child_by_field_name(rule) if isinstance(rule, str) else rule(node, self._place)
         for one in found if isinstance(found, list) else (found,):
-            named = one.name if isinstance(one, Named) else one
+            named = one.name if isinstance(one, NamedNode) else one
             if named is not None:
                 text = named if isinstance(named, str) else self._place.text(named)
-                text = one_line(text, MAX_NAME).strip("\"'`<>; ")
+                text = one_line(text, MAX_SHOWN_NAME).strip("\"'`<>; ")
                 if text and text not in self.imports:
                     self.imports.append(text)
 
 
-def _words_of(before: bytes, language: Language) -> tuple[str, ...]:
+def _modifiers_in(before: bytes, language: Language) -> tuple[str, ...]:
     """Modifiers and decorators in the text before a name."""
     found: list[str] = []
     if language.modifiers:
@@ -292,30 +297,30 @@ def _words_of(before: bytes, language: Language) -> tuple[str, ...]:
             if text in language.modifiers and text not in found:
                 found.append(text)
     if language.has_decorators and b"@" in before:
-        found.extend(_decorators(before))
+        found.extend(_decorators_in(before))
     return tuple(found)
 
 
-def _decorators(before: bytes) -> tuple[str, ...]:
-    return tuple(word.decode() for word in _DECORATOR.findall(before)[:_DECORATORS])
+def _decorators_in(before: bytes) -> tuple[str, ...]:
+    return tuple(word.decode() for word in _DECORATOR.findall(before)[:_MAX_DECORATORS])
 
 
-def _places_of(sign: Sign, source: bytes) -> Iterator[int]:
+def _positions_of(sign: DefinitionWord, source: bytes) -> Iterator[int]:
     word, around = sign
     find, step = source.find, len(word)
     at = find(word)
     while at >= 0:
-        if around is None or around.search(source, max(0, at - _AROUND), at + _AROUND):
+        if around is None or around.search(source, max(0, at - _SIGN_CONTEXT), at + _SIGN_CONTEXT):
             yield at
         at = find(word, at + step)
 
 
-def _is_between(positions: "array[int]", start: int, end: int) -> bool:
+def _any_between(positions: "array[int]", start: int, end: int) -> bool:
     at = bisect_left(positions, start)
     return at < len(positions) and positions[at] < end
 
 
-def _children(node: Node) -> "list[Node] | Iterator[Node]":
+def _named_children(node: Node) -> "list[Node] | Iterator[Node]":
     """The named children; of very many, one after the other, so that the interpreter is not held for all of them."""
     return node.named_children if node.child_count < _MANY_CHILDREN else _one_by_one(node)
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 Cancel = threading.Event | Callable[[], bool] | None
 
 
-class Overtime(Exception):
+class TimeLimitReached(Exception):
     """The time allowed for this step is over."""
 
 
-class Cancelled(OSError):
+class MapCancelled(OSError):
     """Nobody waits for this map any longer."""
 
 
@@ -33,8 +33,8 @@ class Deadline:
         return max(0.0, self._until - time.monotonic())
 
     def check(self) -> None:
-        """Raises `Cancelled` or `Overtime`."""
+        """Raises `MapCancelled` or `TimeLimitReached`."""
         if self.is_cancelled:
-            raise Cancelled("The map was cancelled.")
+            raise MapCancelled("The map was cancelled.")
         if time.monotonic() > self._until:
-            raise Overtime
+            raise TimeLimitReached

@@ -2,14 +2,14 @@
 
 import re
 
-MAX_NAME = 120
+MAX_SHOWN_NAME = 120
 """In what is shown."""
-LONGEST_NAME = 2_000
+MAX_NAME_LENGTH = 2_000
 """In what is kept: names are whole wherever programs read them."""
 MAX_SIGNATURE = 160
 _MAX_DOC = 120
 _BRACKET = re.compile(r"[()\[\]{\n]")
-_FRONT = re.compile(r"(?:@[\w.]+(?:\([^()]*\))?|\[[^\[\]]*\]|#define|(?P<word>\w+))\s+(?=\S)")
+_LEADING_WORD = re.compile(r"(?:@[\w.]+(?:\([^()]*\))?|\[[^\[\]]*\]|#define|(?P<word>\w+))\s+(?=\S)")
 _KIND_WORDS = frozenset(
     [
         "class",
@@ -39,16 +39,16 @@ _KIND_WORDS = frozenset(
         "library",
     ]
 )
-_REMARK = re.compile(r"(?<=\n)[ \t]*(?://|--[ \t])[^\n]*|(?<=\n)[ \t]*/\*(?s:.*?)\*/")
-_TYPE_IN_USE = re.compile(
+_LINE_COMMENT = re.compile(r"(?<=\n)[ \t]*(?://|--[ \t])[^\n]*|(?<=\n)[ \t]*/\*(?s:.*?)\*/")
+_TYPE_REFERENCE = re.compile(
     r"(?:struct|union|enum)\s+(?!(?:class|struct|[A-Z0-9_]+)\b)\w+(?:\s*[*&]+\s*|\s+)"
     r"(?!(?:final|extends|implements|where|with|permits|derives|of)\b)\w"
 )
 """`struct list *next` is no struct."""
-_HEAD_ENDS = frozenset("{:=;,>so")
-_SAID = re.compile(r"[^\W_][^\n]*|[@<`\[(_](?!\*)[^\n]*\w[^\n]*")
+_HEADER_ENDS = frozenset("{:=;,>so")
+_DOC_TEXT = re.compile(r"[^\W_][^\n]*|[@<`\[(_](?!\*)[^\n]*\w[^\n]*")
 _BEFORE_DOC = " \t\r\n/*!#;%-={}|\"'"
-_DOC_EDGE = " \t\r/*!#;%-{}|\"'"
+_DOC_MARGIN = " \t\r/*!#;%-{}|\"'"
 
 
 def unquoted(name: str) -> str:
@@ -69,26 +69,26 @@ def one_line(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def header(text: str, *, is_cut: bool) -> str:
+def one_line_header(text: str, *, is_cut: bool) -> str:
     """A declaration on one line, without what opens its body and without the comments before that."""
     if len(text) <= MAX_SIGNATURE and (is_cut or "{" not in text) and "  " not in text and text.isprintable():
         # Nearly all of them: nothing to be joined or shortened.
         text = text.strip()
-        return _without_end(text) if text and text[-1] in _HEAD_ENDS else text
+        return _without_body_opener(text) if text and text[-1] in _HEADER_ENDS else text
     if not is_cut:
         if "\n" in text or "{" in text:
             text = _before_body(text)
     elif "\n" in text and ("#" in text or "//" in text):
         text = _without_last_comments(text)
     if "\n" in text:
-        text = _REMARK.sub("", text)
+        text = _LINE_COMMENT.sub("", text)
     text = text.strip()
-    if text and text[-1] in _HEAD_ENDS:
-        text = _without_end(text)
+    if text and text[-1] in _HEADER_ENDS:
+        text = _without_body_opener(text)
     return one_line(text, MAX_SIGNATURE)
 
 
-def _without_end(text: str) -> str:
+def _without_body_opener(text: str) -> str:
     return text.rstrip("{:=;, \t\r\n").removesuffix("=>").removesuffix(" is").removesuffix(" do").rstrip()
 
 
@@ -104,22 +104,22 @@ def _without_last_comments(text: str) -> str:
     return "\n".join(lines)
 
 
-def without_words(text: str, modifiers: frozenset[str]) -> str:
+def strip_modifiers(text: str, modifiers: frozenset[str]) -> str:
     """A whole header without the modifiers, annotations and keywords in front, which the symbol says elsewhere."""
     while True:
-        match = _FRONT.match(text)
+        match = _LEADING_WORD.match(text)
         if match is None:
             return text
         word = match["word"]
         if word == "template":
-            text = _after_angles(text[match.end() :])
-        elif word is None or word in modifiers or (word in _KIND_WORDS and not _TYPE_IN_USE.match(text)):
+            text = _after_angle_brackets(text[match.end() :])
+        elif word is None or word in modifiers or (word in _KIND_WORDS and not _TYPE_REFERENCE.match(text)):
             text = text[match.end() :]
         else:
             return text
 
 
-def _after_angles(text: str) -> str:
+def _after_angle_brackets(text: str) -> str:
     depth = 0
     for at, mark in enumerate(text):
         depth += (mark == "<") - (mark == ">")
@@ -144,10 +144,10 @@ def _before_body(text: str) -> str:
     return text
 
 
-def doc_line(comment: str) -> str:
+def first_doc_line(comment: str) -> str:
     """The first line of a comment that says something, without its marks."""
-    for match in _SAID.finditer(comment.lstrip(_BEFORE_DOC)):
-        said = match[0].rstrip(_DOC_EDGE).removesuffix("*)").rstrip(_DOC_EDGE)
+    for match in _DOC_TEXT.finditer(comment.lstrip(_BEFORE_DOC)):
+        said = match[0].rstrip(_DOC_MARGIN).removesuffix("*)").rstrip(_DOC_MARGIN)
         if len(said) > 1:
             return one_line(said, _MAX_DOC)
     return ""

@@ -18,7 +18,7 @@ SCHEME = "artifact://"
 _NAME = late(r"(\d+)\.[\w-]+\.log")
 COMMAND_BYTES: Final = 100_000_000
 SESSION_BYTES: Final = 500_000_000
-_TOOL = late(r"[^\w-]+")
+_NOT_FILE_NAME_CHARS = late(r"[^\w-]+")
 
 
 class Artifact(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +62,7 @@ class Artifacts:
         self._growing: set[Path] = set()
         self._lock = threading.Lock()
 
-    def belong_to(self, folder: Path | None, above: Path | None) -> None:
+    def move_to_session(self, folder: Path | None, above: Path | None) -> None:
         """To another session from now on. What grows goes on growing where it began."""
         with self._lock:
             self.close()
@@ -79,9 +79,9 @@ class Artifacts:
             folder = self._make_folder()
             self._make_room(folder)
             while True:
-                number = self._next if self._next is not None else self._first_free(folder)
+                number = self._next if self._next is not None else self._first_free_number(folder)
                 self._next = number + 1
-                path = folder / f"{number}.{_TOOL.sub('-', tool) or 'tool'}.log"
+                path = folder / f"{number}.{_NOT_FILE_NAME_CHARS.sub('-', tool) or 'tool'}.log"
                 try:
                     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
                 except FileExistsError:
@@ -90,7 +90,7 @@ class Artifacts:
                 return Artifact(number=number, path=path), descriptor
 
     @property
-    def largest(self) -> int:
+    def file_size_limit(self) -> int:
         """Where the file of one output stops growing; sooner if many grow at once."""
         return min(self._command_bytes, self._session_bytes // max(1, len(self._growing)))
 
@@ -137,7 +137,7 @@ class Artifacts:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return self._folder
 
-    def _first_free(self, folder: Path) -> int:
+    def _first_free_number(self, folder: Path) -> int:
         """Also behind those that it was forked with, or one number would mean two."""
         folders = (folder, *([self._above] if self._above is not None and self._above.is_dir() else []))
         numbers = [

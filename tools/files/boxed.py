@@ -11,15 +11,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from tools.box.policy import Box, covering
+from tools.box.policy import Box, covering_place
 from tools.files.hard_links import other_names
-from tools.files.replacing import Version, replace_name, replace_unchanged, swap_or_overwrite
+from tools.files.replacing import Version, replace_at, replace_unchanged, swap_or_overwrite
 from tools.operations import LocalFiles
 
-_OPENED: Final = "/proc/self/fd"
+_DESCRIPTOR_LINKS: Final = "/proc/self/fd"
 
 
-class BoxRefused(PermissionError):
+class DeniedByBox(PermissionError):
     """The box does not let bayou's own tools there."""
 
 
@@ -33,17 +33,17 @@ class BoxedFiles(LocalFiles):
         box = self._box()
         if box is None:
             return super().open(path)
-        _check(box.may_read(os.path.realpath(path)), path, _HIDDEN)
+        _check(box.may_read(os.path.realpath(path)), path, _HIDDEN_REASON)
         opened = super().open(path)
-        if not box.may_read(_where(opened.fileno(), path)):
+        if not box.may_read(_opened_path(opened.fileno(), path)):
             opened.close()
-            _check(False, path, _HIDDEN)
+            _check(False, path, _HIDDEN_REASON)
         return opened
 
     def make_directory(self, path: str) -> None:
         box = self._box()
         if box is not None and not os.path.isdir(path):  # noqa: PTH112  (a text)
-            _check(box.may_write(os.path.realpath(path)), path, _OUTSIDE)
+            _check(box.may_write(os.path.realpath(path)), path, _NOT_WRITABLE_REASON)
         super().make_directory(path)
 
     def remove(self, path: str) -> None:
@@ -52,7 +52,7 @@ class BoxedFiles(LocalFiles):
             super().remove(path)
             return
         folder, _, name = path.rstrip("/").rpartition("/")
-        with _held(box, f"{os.path.realpath(folder or '/')}/{name}", path) as place:
+        with _held_name(box, f"{os.path.realpath(folder or '/')}/{name}", path) as place:
             Path(place).unlink()
 
     def replace(self, path: str, data: bytes) -> None:
@@ -61,8 +61,8 @@ class BoxedFiles(LocalFiles):
             super().replace(path, data)
             return
         target = os.path.realpath(path)
-        with _held(box, target, path) as place:
-            _replace(place, path, data, _keeps_names(box, target))
+        with _held_name(box, target, path) as place:
+            _replace(place, path, data, _names_share_place(box, target))
 
     def replace_unchanged(
         self, path: str, data: bytes, old: bytes, version: Version | None, *, is_shared: bool
@@ -72,58 +72,64 @@ class BoxedFiles(LocalFiles):
             super().replace_unchanged(path, data, old, version, is_shared=is_shared)
             return
         target = os.path.realpath(path)
-        with _held(box, target, path) as place:
+        with _held_name(box, target, path) as place:
             _check_no_link(place, path)
             replace_unchanged(
-                place, path, data, old, version, is_shared=is_shared, keeps_names=_keeps_names(box, target)
+                place,
+                path,
+                data,
+                old,
+                version,
+                is_shared=is_shared,
+                keeps_names=_names_share_place(box, target),
             )
 
 
-_HIDDEN: Final = "the sandbox hides it from the agent"
-_OUTSIDE: Final = "it is outside of what the sandbox lets the agent change"
+_HIDDEN_REASON: Final = "the sandbox hides it from the agent"
+_NOT_WRITABLE_REASON: Final = "it is outside of what the sandbox lets the agent change"
 
 
 def _check(may: bool, path: str, words: str) -> None:
     if not may:
-        raise BoxRefused(errno.EACCES, words, path)
+        raise DeniedByBox(errno.EACCES, words, path)
 
 
-def _where(descriptor: int, path: str) -> str:
+def _opened_path(descriptor: int, path: str) -> str:
     """What was opened really is; where the system does not tell, what the path leads to now."""
     try:
-        return os.readlink(f"{_OPENED}/{descriptor}")  # noqa: PTH115  (a text)
+        return os.readlink(f"{_DESCRIPTOR_LINKS}/{descriptor}")  # noqa: PTH115  (a text)
     except OSError:
         return os.path.realpath(path)
 
 
 @contextmanager
-def _held(box: Box, target: str, path: str) -> Generator[str]:
+def _held_name(box: Box, target: str, path: str) -> Generator[str]:
     """A name for `target` (without links) by its folder, which is held open: nothing can be put in its place."""
-    _check(box.may_write(target), path, _OUTSIDE)
+    _check(box.may_write(target), path, _NOT_WRITABLE_REASON)
     folder, _, name = target.rpartition("/")
     os.makedirs(folder or "/", exist_ok=True)  # noqa: PTH103  (a text)
     held = os.open(folder or "/", getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        really = _where(held, folder or "/")
-        _check(box.may_write(f"{really.rstrip('/')}/{name}"), path, _OUTSIDE)
-        has_names = os.path.isdir(f"{_OPENED}/{held}")  # noqa: PTH112  (a text)
-        yield f"{_OPENED}/{held}/{name}" if has_names else target
+        really = _opened_path(held, folder or "/")
+        _check(box.may_write(f"{really.rstrip('/')}/{name}"), path, _NOT_WRITABLE_REASON)
+        has_names = os.path.isdir(f"{_DESCRIPTOR_LINKS}/{held}")  # noqa: PTH112  (a text)
+        yield f"{_DESCRIPTOR_LINKS}/{held}/{name}" if has_names else target
     finally:
         os.close(held)
 
 
 def _check_no_link(place: str, path: str) -> None:
     if os.path.islink(place):  # noqa: PTH114  (a text)
-        raise BoxRefused(errno.EACCES, "it has become a symbolic link meanwhile", path)
+        raise DeniedByBox(errno.EACCES, "it has become a symbolic link meanwhile", path)
 
 
-def _keeps_names(box: Box, target: str) -> Callable[[], bool]:
+def _names_share_place(box: Box, target: str) -> Callable[[], bool]:
     """Whether all names of a file are in the same writable place: of one that a cache or another project has too, this
     name becomes a file of its own.
     """
 
     def look() -> bool:
-        place = covering(target, box.writable)
+        place = covering_place(target, box.writable)
         return place is not None and other_names(target, place)[1]
 
     return look
@@ -135,4 +141,4 @@ def _replace(place: str, path: str, data: bytes, keeps_names: Callable[[], bool]
     except FileNotFoundError:
         old = None
     _check_no_link(place, path)
-    swap_or_overwrite(place, data, old, path, lambda: replace_name(place, data, old), keeps_names)
+    swap_or_overwrite(place, data, old, path, lambda: replace_at(place, data, old), keeps_names)

@@ -13,7 +13,7 @@ from tools.patterns import late
 
 SAMPLE_BYTES: Final = 64 * 1024
 
-_MARKS: Final = (
+_BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -21,7 +21,7 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 # Code points that text in an encoding is made of, besides ASCII; a wrong guess strays far from them.
-_ASIAN: Final = {
+_ASIAN_RANGES: Final = {
     "gb18030": ((0x4E00, 0x9FFF), (0x3000, 0x303F), (0xFF00, 0xFF65)),
     "euc_jp": ((0x3040, 0x30FF), (0x4E00, 0x9FFF), (0x3000, 0x303F), (0xFF00, 0xFF65)),
     "shift_jis": ((0x3040, 0x30FF), (0x4E00, 0x9FFF), (0x3000, 0x303F), (0xFF00, 0xFF65)),
@@ -29,15 +29,15 @@ _ASIAN: Final = {
     "big5": ((0x4E00, 0x9FFF), (0x3000, 0x303F), (0xFF00, 0xFF65)),
 }
 # Their usual characters are pairs of such bytes; Western words have single ones between letters.
-_PAIRED: Final = ("gb18030", "euc_jp", "euc_kr")
+_PAIRED_ENCODINGS: Final = ("gb18030", "euc_jp", "euc_kr")
 _PAIR_BYTES: Final = late(rb"[\xa1-\xfe]{2,}")
-_MOSTLY: Final = 0.85
+_MIN_PAIRED_SHARE: Final = 0.85
 _BIG5: Final = late(rb"([\xa1-\xf9])[\x40-\x7e\xa1-\xfe]")
 _BIG5_COMMON: Final = b"\xc6"
 """The usual characters begin with no larger byte; accented letters do."""
-_RUN: Final = late(rb"[\x80-\xff]{2,}")
-_CYRILLIC: Final = ("cp1251", "koi8_r")
-_PLAUSIBLE: Final = 0.9
+_HIGH_BYTE_RUN: Final = late(rb"[\x80-\xff]{2,}")
+_CYRILLIC_ENCODINGS: Final = ("cp1251", "koi8_r")
+_MIN_SCORE: Final = 0.9
 
 
 class Encoding(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,19 +78,19 @@ class Encoding(msgspec.Struct, frozen=True, kw_only=True):
 UTF8: Final = Encoding(name="utf-8")
 
 
-def detect(sample: bytes, *, is_whole: bool = True) -> Encoding | None:
+def detect_encoding(sample: bytes, *, is_whole: bool = True) -> Encoding | None:
     """The encoding of a file that begins with `sample`, or None when that is no text."""
-    for mark, name in _MARKS:
+    for mark, name in _BYTE_ORDER_MARKS:
         if sample.startswith(mark):
             return Encoding(name=name, mark=mark)
-    wide = _wide(sample) if b"\0" in sample else ""
+    wide = _utf16_without_mark(sample) if b"\0" in sample else ""
     if wide:
         return Encoding(name=wide)
     if _is_utf8(sample, is_whole):
         return None if _looks_binary(sample) else UTF8
     if _looks_binary(sample):
         return None
-    return _legacy(sample, is_whole)
+    return _legacy_encoding(sample, is_whole)
 
 
 def _is_utf8(sample: bytes, is_whole: bool) -> bool:
@@ -109,7 +109,7 @@ def _looks_binary(sample: bytes) -> bool:
     return odd * 10 > len(head)
 
 
-def _wide(sample: bytes) -> str:
+def _utf16_without_mark(sample: bytes) -> str:
     """UTF-16 without a mark: the high halves of Latin text are zero."""
     head = sample[: len(sample[:4096]) // 2 * 2]
     if len(head) < 4:
@@ -123,19 +123,19 @@ def _wide(sample: bytes) -> str:
     return ""
 
 
-def _legacy(sample: bytes, is_whole: bool) -> Encoding:
+def _legacy_encoding(sample: bytes, is_whole: bool) -> Encoding:
     high = sum(byte >= 0x80 for byte in sample[:8192])
-    sound, bad = _sound_and_bad(sample)
+    sound, bad = _count_utf8_evidence(sample)
     if sound >= max(10 * bad, 1):
         return Encoding(name="utf-8", is_exact=False)
     best, best_score = "", 0.0
-    for name, ranges in _ASIAN.items():
+    for name, ranges in _ASIAN_RANGES.items():
         if not _has_shape_of(name, sample[:8192], high):
             continue
         score = _score(sample, name, ranges, is_whole)
         if score > best_score + 0.02:
             best, best_score = name, score
-    if best_score >= _PLAUSIBLE:
+    if best_score >= _MIN_SCORE:
         return Encoding(name=best)
     if sound >= max(bad, 1):
         return Encoding(name="utf-8", is_exact=False)
@@ -144,15 +144,15 @@ def _legacy(sample: bytes, is_whole: bool) -> Encoding:
 
 def _has_shape_of(name: str, sample: bytes, high: int) -> bool:
     """What tells text in an Asian encoding from Western words, which such an encoding may decode as well."""
-    if name in _PAIRED:
-        return sum(len(run) // 2 * 2 for run in _PAIR_BYTES.findall(sample)) >= high * _MOSTLY
+    if name in _PAIRED_ENCODINGS:
+        return sum(len(run) // 2 * 2 for run in _PAIR_BYTES.findall(sample)) >= high * _MIN_PAIRED_SHARE
     if name == "big5":
         leads = _BIG5.findall(sample)
         return sum(lead <= _BIG5_COMMON for lead in leads) > len(leads) * 0.6
     return True
 
 
-def _sound_and_bad(sample: bytes) -> tuple[int, int]:
+def _count_utf8_evidence(sample: bytes) -> tuple[int, int]:
     """What speaks for UTF-8 with some bad bytes, and how many those are: characters of several bytes hardly ever come
     about by chance, the less the more bytes they have."""
     text = sample.decode("utf-8", "surrogateescape")
@@ -179,7 +179,7 @@ def _score(sample: bytes, name: str, ranges: tuple[tuple[int, int], ...], is_who
 def _single_byte(sample: bytes) -> str:
     """Cyrillic where most letters are, else Western; both read every byte."""
     best, best_score = "", 0.0
-    for name in _CYRILLIC:
+    for name in _CYRILLIC_ENCODINGS:
         text = sample.decode(name, "replace")
         high = [char for char in text if char > "\x7f"]
         lower = sum("а" <= char <= "я" for char in high)
@@ -187,7 +187,9 @@ def _single_byte(sample: bytes) -> str:
         if score > best_score:
             best, best_score = name, score
     high_share = sum(byte >= 0x80 for byte in sample) / max(1, len(sample))
-    in_words = sum(len(run) for run in _RUN.findall(sample)) > sum(byte >= 0x80 for byte in sample) * 0.6
+    in_words = (
+        sum(len(run) for run in _HIGH_BYTE_RUN.findall(sample)) > sum(byte >= 0x80 for byte in sample) * 0.6
+    )
     if best_score > 0.7 and high_share > 0.2 and in_words:
         return best
     try:

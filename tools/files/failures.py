@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Final
 
 from tools.base import ToolError
-from tools.files.boxed import BoxRefused
+from tools.files.boxed import DeniedByBox
 from tools.files.paths import did_you_mean
 from tools.operations import FileOperations
 from tools.text import one_line
 
-_FULL: Final = "the disk is full. The file is as it was before."
+_DISK_FULL: Final = "the disk is full. The file is as it was before."
 _REASONS: Final[dict[int | None, str]] = {
     errno.ELOOP: "it is a symbolic link that leads back to itself.",
-    errno.ENOSPC: _FULL,
-    errno.EDQUOT: _FULL,
+    errno.ENOSPC: _DISK_FULL,
+    errno.EDQUOT: _DISK_FULL,
     errno.EFBIG: "it is too large to be changed as a whole. Use bash, e.g. sed.",
     errno.EISDIR: "it is a directory.",
     errno.ENAMETOOLONG: "the name is too long for the file system.",
@@ -22,7 +22,7 @@ _REASONS: Final[dict[int | None, str]] = {
 }
 
 
-def _broken_link(path: str, files: FileOperations) -> str | None:
+def _broken_link_target(path: str, files: FileOperations) -> str | None:
     """Where a path leads that is there but ends nowhere."""
     try:
         names = {entry.name for entry in files.entries(str(Path(path).parent))}
@@ -36,12 +36,12 @@ def file_error(problem: OSError, verb: str, path: str, files: FileOperations) ->
     shown, code = one_line(path), problem.errno
     reason = _REASONS.get(code, f"{problem.strerror or problem}.")
     if code in (errno.ENOENT, errno.ENOTDIR):
-        if (end := _broken_link(path, files)) is not None:
+        if (end := _broken_link_target(path, files)) is not None:
             reason = f"it is a broken symbolic link; {end} does not exist."
         else:
             hint = did_you_mean(path, lambda folder: [entry.name for entry in files.entries(folder)])
             reason = f"it does not exist.{hint}"
-    elif isinstance(problem, BoxRefused):
+    elif isinstance(problem, DeniedByBox):
         reason = f"{problem.strerror}. Ask the user."
     elif code in (errno.EACCES, errno.EPERM):
         what = "the file is read-only" if "read-only" in (problem.strerror or "") else "permission denied"

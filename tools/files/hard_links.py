@@ -29,12 +29,14 @@ def other_names(place: str, root: str) -> tuple[list[str], bool]:
                     if entry.is_dir(follow_symlinks=False):
                         if entry.name != ".git":
                             waiting.append(entry.path)
-                    elif entry.inode() == found.st_ino and entry.path != place and _is_it(entry, found):
+                    elif (
+                        entry.inode() == found.st_ino and entry.path != place and _is_same_file(entry, found)
+                    ):
                         names.append(entry.path)
         except OSError:
             continue
     return sorted(names), len(names) == found.st_nlink - 1
 
 
-def _is_it(entry: "os.DirEntry[str]", found: os.stat_result) -> bool:
+def _is_same_file(entry: "os.DirEntry[str]", found: os.stat_result) -> bool:
     return entry.stat(follow_symlinks=False).st_dev == found.st_dev

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-MAX_SIDE: Final = 2000
+MAX_IMAGE_SIDE: Final = 2000
 MAX_BYTES: Final = 4_500_000
 """Of the base64 form; providers refuse more."""
 _MAX_UNSCALED_SIDE: Final = 8000
@@ -31,7 +31,7 @@ class ReadyImage(msgspec.Struct, frozen=True, kw_only=True):
     """Why it cannot be sent; `data` is empty then."""
 
 
-def identify(head: bytes) -> ImageInfo | None:
+def identify_image(head: bytes) -> ImageInfo | None:
     """What kind of image begins like this, or None."""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
         if b"acTL" in head[:256]:
@@ -76,12 +76,12 @@ def _webp(head: bytes) -> ImageInfo:
     return ImageInfo(mime_type="image/webp", width=width, height=height)
 
 
-def prepare(data: bytes, info: ImageInfo, *, resizes: bool) -> ReadyImage:
+def prepare_image(data: bytes, info: ImageInfo, *, resizes: bool) -> ReadyImage:
     """The image for a model: as it is if it is small enough, else scaled down, else refused with a way out."""
-    fits = max(info.width, info.height) <= MAX_SIDE and _encoded_size(data) <= MAX_BYTES
+    fits = max(info.width, info.height) <= MAX_IMAGE_SIDE and _encoded_size(data) <= MAX_BYTES
     if fits and info.mime_type != "image/bmp":
         return ReadyImage(data=base64.b64encode(data).decode(), info=info)
-    smaller = _scaled(data, info) if resizes else None
+    smaller = _scale(data, info) if resizes else None
     if smaller is not None:
         return smaller
     if info.mime_type == "image/bmp":
@@ -98,7 +98,7 @@ def _encoded_size(data: bytes) -> int:
     return (len(data) + 2) // 3 * 4
 
 
-def _scaled(data: bytes, info: ImageInfo) -> ReadyImage | None:
+def _scale(data: bytes, info: ImageInfo) -> ReadyImage | None:
     """With Pillow, where it is installed."""
     try:
         from PIL import Image  # noqa: PLC0415  # pyright: ignore[reportMissingImports]  (optional)
@@ -109,7 +109,7 @@ def _scaled(data: bytes, info: ImageInfo) -> ReadyImage | None:
             original = image.size
             image.load()
             shown = image if image.mode in ("RGB", "RGBA", "L") else image.convert("RGBA")
-            for side in (MAX_SIDE, 1568, 1024, 512):
+            for side in (MAX_IMAGE_SIDE, 1568, 1024, 512):
                 shown.thumbnail((side, side))
                 for kind, options in (("PNG", {}), ("JPEG", {"quality": 80})):
                     buffer = io.BytesIO()

@@ -7,7 +7,7 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from tools.threads import Stop
+from tools.threads import StopFlag
 
 BLOCK: Final = 64 * 1024
 _MAX_INDEXES: Final = 32
@@ -36,12 +36,12 @@ class LineIndex:
         return block, needed - self._line_feeds[block]
 
 
-def build_index(file: BinaryIO, stop: Stop) -> LineIndex:
+def build_index(file: BinaryIO, stop: StopFlag) -> LineIndex:
     buffer = bytearray(BLOCK)
     counts = array("Q", [0])
     size = found = 0
     last = b""
-    while count := _fill(file, buffer):
+    while count := _fill_buffer(file, buffer):
         stop.check()
         found += buffer.count(_LINE_FEED, 0, count)
         counts.append(found)
@@ -50,7 +50,7 @@ def build_index(file: BinaryIO, stop: Stop) -> LineIndex:
     return LineIndex(counts, size, ends_with_line_feed=last == _LINE_FEED)
 
 
-def _fill(file: BinaryIO, buffer: bytearray) -> int:
+def _fill_buffer(file: BinaryIO, buffer: bytearray) -> int:
     """Reads until the buffer is full or the file at its end."""
     filled = 0
     while filled < len(buffer) and (piece := file.read(len(buffer) - filled)):
@@ -71,7 +71,7 @@ class RawPage(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_page(file: BinaryIO, index: LineIndex, first_line: int, max_lines: int, max_bytes: int) -> RawPage:
     """Lines from `first_line` on, as many whole ones as fit; of a first line that does not, its beginning."""
-    data, is_end = _bytes_from(file, index, first_line, max_bytes)
+    data, is_end = _read_line_start(file, index, first_line, max_bytes)
     lines: list[bytes] = []
     position = size = 0
     while len(lines) < max_lines and position < len(data):
@@ -94,11 +94,11 @@ def read_page(file: BinaryIO, index: LineIndex, first_line: int, max_lines: int,
     return RawPage(first_line=first_line, lines=tuple(lines))
 
 
-def _beginning(file: BinaryIO, index: LineIndex, line: int, buffer: bytearray) -> tuple[int, int, int]:
+def _find_line_start(file: BinaryIO, index: LineIndex, line: int, buffer: bytearray) -> tuple[int, int, int]:
     """Where a line begins: the block, read into the buffer, the place in it, and how much was read."""
     block, skip = index.block_of(line)
     file.seek(block * BLOCK)
-    count = _fill(file, buffer)
+    count = _fill_buffer(file, buffer)
     position = 0
     for _ in range(skip):
         found = buffer.find(_LINE_FEED, position, count)
@@ -108,13 +108,13 @@ def _beginning(file: BinaryIO, index: LineIndex, line: int, buffer: bytearray) -
     return block, position, count
 
 
-def _bytes_from(file: BinaryIO, index: LineIndex, line: int, wanted: int) -> tuple[bytes, bool]:
+def _read_line_start(file: BinaryIO, index: LineIndex, line: int, wanted: int) -> tuple[bytes, bool]:
     """At least `wanted` bytes and a line feed's worth from the start of `line`, and whether the file ends there."""
     buffer = bytearray(BLOCK)
-    block, position, count = _beginning(file, index, line, buffer)
+    block, position, count = _find_line_start(file, index, line, buffer)
     data = bytearray(buffer[position:count])
     while len(data) <= wanted + 1:
-        more = _fill(file, buffer)
+        more = _fill_buffer(file, buffer)
         if not more:
             return bytes(data), True
         data += buffer[:more]
@@ -124,7 +124,7 @@ def _bytes_from(file: BinaryIO, index: LineIndex, line: int, wanted: int) -> tup
 def _line_length(file: BinaryIO, index: LineIndex, line: int) -> int:
     """How long one line is, without holding it."""
     buffer = bytearray(BLOCK)
-    _, position, count = _beginning(file, index, line, buffer)
+    _, position, count = _find_line_start(file, index, line, buffer)
     length = 0
     while count:
         end = buffer.find(_LINE_FEED, position, count)
@@ -132,7 +132,7 @@ def _line_length(file: BinaryIO, index: LineIndex, line: int) -> int:
             return length + end - position
         length += count - position
         position = 0
-        count = _fill(file, buffer)
+        count = _fill_buffer(file, buffer)
     return length
 
 
@@ -142,7 +142,7 @@ class LineIndexes:
     def __init__(self) -> None:
         self._indexes: OrderedDict[str, tuple[object, LineIndex]] = OrderedDict()
 
-    def index(self, path: str, version: object, file: BinaryIO, stop: Stop) -> LineIndex:
+    def index(self, path: str, version: object, file: BinaryIO, stop: StopFlag) -> LineIndex:
         known = self._indexes.get(path)
         if known and known[0] == version:
             self._indexes.move_to_end(path)

@@ -17,12 +17,12 @@ import msgspec
 from tools.base import FileChange
 from tools.files.replacing import ChangedMeanwhile, Version
 from tools.operations import FileOperations, FileStat, GuardsFiles, RemovesFiles
-from tools.threads import to_the_end
+from tools.threads import run_to_completion
 
 ChangeListener = Callable[[FileChange], None]
 _MAX_ATTEMPTS = 50
 """Of a change whose file another program keeps changing."""
-_SHARED_SECONDS = 2.0
+_RECENT_WRITE_SECONDS = 2.0
 """A file that another program wrote to so shortly before may be written to again."""
 MAX_FILE_BYTES = 256 << 20
 """Larger files are not held in memory to be changed."""
@@ -51,7 +51,7 @@ class NewContent(msgspec.Struct, frozen=True, kw_only=True):
     """Handed back to the tool."""
 
 
-class Intent(msgspec.Struct, frozen=True, kw_only=True):
+class PendingMutation(msgspec.Struct, frozen=True, kw_only=True):
     """A change that is about to happen."""
 
     path: str
@@ -96,7 +96,7 @@ class MutationQueue:
         self._last: dict[Key, asyncio.Future[None]] = {}
         self._intake = asyncio.Lock()
         self._listeners: list[ChangeListener] = []
-        self._before: list[Callable[[Intent], None]] = []
+        self._before: list[Callable[[PendingMutation], None]] = []
         self._written: dict[str, tuple[Version, float]] = {}
         """The last version of each file that this queue wrote, and until when another program may be writing to it."""
 
@@ -110,7 +110,7 @@ class MutationQueue:
 
         return unsubscribe
 
-    def tell_before(self, listener: Callable[[Intent], None]) -> None:
+    def subscribe_before(self, listener: Callable[[PendingMutation], None]) -> None:
         """Tells `listener` of each change right before it happens, in the thread that makes it."""
         self._before.append(listener)
 
@@ -152,14 +152,14 @@ class MutationQueue:
                 await asyncio.wait(before)
             return await self._change_and_tell(paths, call_id, compute)
         finally:
-            self._release(done, keys, {future for future in before if not future.done()})
+            self._release_keys(done, keys, {future for future in before if not future.done()})
 
     async def _change_and_tell(
         self, paths: Sequence[str], call_id: str, compute: Compute
     ) -> tuple[AppliedChange | None, ...]:
         finished: list[tuple[AppliedChange | None, ...]] = []
         try:
-            await to_the_end(lambda: finished.append(self._change_now(paths, call_id, compute)))
+            await run_to_completion(lambda: finished.append(self._change_now(paths, call_id, compute)))
         finally:
             for changed in finished:
                 for one in changed:
@@ -186,7 +186,7 @@ class MutationQueue:
         self, paths: Sequence[str], call_id: str, compute: Compute
     ) -> tuple[AppliedChange | None, ...]:
         """Raises `ChangedMeanwhile`, with everything as another program left it."""
-        states = [self._state(path) for path in paths]
+        states = [self._read_state(path) for path in paths]
         is_asked = bool(self._before)
         missing = [
             self._missing_folders(path) if state is None and is_asked else ()
@@ -203,7 +203,7 @@ class MutationQueue:
                     )
         except BaseException:
             for number in made:
-                self._put_back(paths[number], states[number])
+                self._restore(paths[number], states[number])
             raise
         return tuple(made.get(number) for number in range(len(paths)))
 
@@ -218,7 +218,7 @@ class MutationQueue:
         before_hash = content_hash(state.data) if state else None
         after_hash = content_hash(content.data) if content.data is not None else None
         if self._before:
-            intent = Intent(
+            intent = PendingMutation(
                 path=path,
                 real_path=self._files.real_path(path),
                 call_id=call_id,
@@ -253,8 +253,8 @@ class MutationQueue:
             return
         version = state.stat.version if state is not None else None
         known, until = self._written.get(path, (None, 0.0))
-        if state is not None and known != version and _is_young(state.stat):
-            until = time.monotonic() + _SHARED_SECONDS
+        if state is not None and known != version and _was_written_recently(state.stat):
+            until = time.monotonic() + _RECENT_WRITE_SECONDS
         is_shared = time.monotonic() < until
         old = state.data if state is not None else b""
         self._files.replace_unchanged(path, data, old, version, is_shared=is_shared)
@@ -267,7 +267,7 @@ class MutationQueue:
             raise OSError(errno.ENOTSUP, "Files cannot be removed here", path)
         self._files.remove(path)
 
-    def _put_back(self, path: str, state: FileState | None) -> None:
+    def _restore(self, path: str, state: FileState | None) -> None:
         """As it was, after another file of the same change could not be written."""
         try:
             if state is None:
@@ -277,7 +277,7 @@ class MutationQueue:
         except OSError:
             return  # The ledger knows what it was; nothing more can be done here.
 
-    def _state(self, path: str) -> FileState | None:
+    def _read_state(self, path: str) -> FileState | None:
         try:
             stat = self._files.stat(path)
         except (FileNotFoundError, NotADirectoryError):
@@ -320,7 +320,7 @@ class MutationQueue:
             return (("path", real),)
         return ("path", real), ("inode", (stat.device, stat.inode))
 
-    def _release(
+    def _release_keys(
         self, done: "asyncio.Future[None]", keys: tuple[Key, ...], waiting_for: set["asyncio.Future[None]"]
     ) -> None:
         """Lets the next one go: at once, or, if this one gave up early, once those before it are done."""
@@ -353,8 +353,8 @@ class MutationQueue:
                 )
 
 
-def _is_young(stat: FileStat) -> bool:
-    return abs(time.time() - stat.mtime_ns / 1e9) < _SHARED_SECONDS
+def _was_written_recently(stat: FileStat) -> bool:
+    return abs(time.time() - stat.mtime_ns / 1e9) < _RECENT_WRITE_SECONDS
 
 
 def content_hash(data: bytes) -> str:

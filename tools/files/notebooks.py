@@ -28,7 +28,7 @@ class Notebook(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(cell.text for cell in self.cells)
 
 
-def notebook_of(data: bytes) -> Notebook | None:
+def parse_notebook(data: bytes) -> Notebook | None:
     """The notebook, or None when `data` is none."""
     try:
         found: Json = msgspec.json.decode(data)
@@ -54,7 +54,7 @@ def _cell(number: int, cell: dict[str, Any]) -> NotebookCell:
     kind = cell.get("cell_type", "code")
     kind = kind if isinstance(kind, str) else "code"
     identity = f" id={cell['id']}" if isinstance(cell.get("id"), str) else ""
-    source = _joined(cell.get("source")).rstrip("\n")
+    source = _join_source(cell.get("source")).rstrip("\n")
     lines = [f"--- cell {number} [{kind}]{identity} ---", source]
     outputs: list[Json] = cell["outputs"] if isinstance(cell.get("outputs"), list) else []
     for output in outputs:
@@ -68,10 +68,10 @@ def _output(output: dict[str, Any]) -> str:
     if output.get("output_type") == "error":
         text = f"{output.get('ename', 'Error')}: {output.get('evalue', '')}"
     elif "text" in output:
-        text = _joined(output["text"])
+        text = _join_source(output["text"])
     else:
         data: dict[str, Json] = output["data"] if isinstance(output.get("data"), dict) else {}
-        text = _joined(data.get("text/plain"))
+        text = _join_source(data.get("text/plain"))
         others = [kind for kind in data if kind != "text/plain"]
         if others:
             text = "\n".join(part for part in (text, f"({', '.join(sorted(others))} not shown)") if part)
@@ -81,7 +81,7 @@ def _output(output: dict[str, Any]) -> str:
     return text
 
 
-def _joined(source: Json) -> str:
+def _join_source(source: Json) -> str:
     if isinstance(source, list):
         parts: list[Json] = source
         return "".join(part for part in parts if isinstance(part, str))

@@ -10,24 +10,24 @@ from typing import BinaryIO
 
 import msgspec
 
-from tools.files.encoding import SAMPLE_BYTES, Encoding, detect
+from tools.files.encoding import SAMPLE_BYTES, Encoding, detect_encoding
 from tools.files.lines import LineIndexes, RawPage, read_page
 from tools.files.readcache import Version
 from tools.limits import MAX_BYTES, MAX_LINES, Truncation, clip_bytes, format_size
-from tools.text import plain, visible
-from tools.threads import Stop
+from tools.text import escape_controls, plain_output
+from tools.threads import StopFlag
 
 
-class NotText(Exception):
+class BinaryFile(Exception):
     """The file is binary."""
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
     offset: int | None = None
     limit: int | None = None
     tail: int | None = None
     """That many lines from the end, in the place of `offset`."""
-    about: str = ""
+    symbol: str = ""
     """What lies in these lines, where it was asked for by name."""
     is_output: bool = False
     """A recorded output, which may hold escape sequences, rather than a file somebody wrote."""
@@ -36,9 +36,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     def is_range(self) -> bool:
         return any(one is not None for one in (self.offset, self.limit, self.tail))
 
-    def with_context(self, lines: int) -> "Request":
+    def with_context(self, lines: int) -> "PageRequest":
         """With so many more lines on the sides at which it ends before the file does."""
-        if self.about or self.tail is not None or not self.is_range:
+        if self.symbol or self.tail is not None or not self.is_range:
             return self
         first = max(1, (self.offset or 1) - lines)
         more = (self.offset or 1) - first + lines
@@ -93,31 +93,31 @@ def load_page(
     file: BinaryIO,
     path: str,
     version: Version,
-    request: Request,
+    request: PageRequest,
     indexes: LineIndexes,
-    stop: Stop,
+    stop: StopFlag,
 ) -> Page:
-    """Reads what `request` asks for. Raises `NotText` for a binary file."""
+    """Reads what `request` asks for. Raises `BinaryFile` for a binary file."""
     sample = file.read(SAMPLE_BYTES)
-    encoding = detect(sample, is_whole=len(sample) < SAMPLE_BYTES)
+    encoding = detect_encoding(sample, is_whole=len(sample) < SAMPLE_BYTES)
     if encoding is None:
-        raise NotText
+        raise BinaryFile
     count = min(request.limit or request.tail or MAX_LINES, MAX_LINES)
     if encoding.has_single_byte_line_feeds:
         index = indexes.index(path, version, file, stop)
         total = index.total_lines
-        first = _first(request, total)
+        first = _first_line(request, total)
         if first > total:
-            return _nothing(first, total, version[2], encoding)
+            return _empty_page(first, total, version[2], encoding)
         raw = read_page(file, index, first, count, MAX_BYTES)
         lines = tuple(_decoded(raw, encoding))
     else:
-        total = _wide_page(file, encoding, 1, 0, stop)[2] if request.tail is not None else 0
-        first = _first(request, total)
-        raw, lines, total = _wide_page(file, encoding, first, count, stop)
+        total = _decode_wide_page(file, encoding, 1, 0, stop)[2] if request.tail is not None else 0
+        first = _first_line(request, total)
+        raw, lines, total = _decode_wide_page(file, encoding, first, count, stop)
         if first > total:
-            return _nothing(first, total, version[2], encoding)
-    show = plain if request.is_output else visible
+            return _empty_page(first, total, version[2], encoding)
+    show = plain_output if request.is_output else escape_controls
     return Page(
         lines=lines,
         text=show("\n".join(lines)),
@@ -130,11 +130,11 @@ def load_page(
     )
 
 
-def _first(request: Request, total: int) -> int:
+def _first_line(request: PageRequest, total: int) -> int:
     return max(1, total - request.tail + 1 if request.tail is not None else request.offset or 1)
 
 
-def _nothing(first: int, total: int, size: int, encoding: Encoding) -> Page:
+def _empty_page(first: int, total: int, size: int, encoding: Encoding) -> Page:
     """A page past the end."""
     return Page(lines=(), text="", first_line=first, total_lines=total, total_bytes=size, encoding=encoding)
 
@@ -149,8 +149,8 @@ def _decoded(raw: RawPage, encoding: Encoding) -> Iterator[str]:
         yield text.removesuffix("\r")
 
 
-def _wide_page(
-    file: BinaryIO, encoding: Encoding, first: int, count: int, stop: Stop
+def _decode_wide_page(
+    file: BinaryIO, encoding: Encoding, first: int, count: int, stop: StopFlag
 ) -> tuple[RawPage, tuple[str, ...], int]:
     """The same for encodings whose line feeds cannot be found in bytes: decoded from the start, a piece at a time."""
     file.seek(len(encoding.mark))
@@ -185,28 +185,28 @@ def _wide_page(
             return raw, tuple(lines), total
 
 
-def notice(page: Page, request: Request, path: str) -> str:
+def page_notice(page: Page, request: PageRequest, path: str) -> str:
     """What is shown and how to go on, as sentences, or nothing when that is everything."""
     if page.clipped_bytes:
-        return _of_one_line(page, path)
+        return _long_line_notice(page, path)
     is_over = page.last_line >= page.total_lines
     if is_over and not request.is_range:
         return ""
     limit = f" ({format_size(MAX_BYTES)} limit)" if page.is_cut_by_bytes else ""
-    shown = showing(page.first_line, page.last_line, page.total_lines) + limit
-    asked = request.limit if request.about else None
+    shown = range_notice(page.first_line, page.last_line, page.total_lines) + limit
+    asked = request.limit if request.symbol else None
     if asked is not None:  # a symbol: what comes after it was not asked for
         rest = page.first_line + asked - 1 - page.last_line
         more = f" Use offset={page.last_line + 1} and limit={rest} for the rest of it." if rest > 0 else ""
-        return f"{shown}: {request.about}.{more}"
+        return f"{shown}: {request.symbol}.{more}"
     return f"{shown}." if is_over else f"{shown}. Use offset={page.last_line + 1} to continue."
 
 
-def showing(first: int, last: int, total: int) -> str:
+def range_notice(first: int, last: int, total: int) -> str:
     return f"Showing line {first} of {total}" if first == last else f"Showing lines {first}-{last} of {total}"
 
 
-def _of_one_line(page: Page, path: str) -> str:
+def _long_line_notice(page: Page, path: str) -> str:
     number = page.first_line
     text = (
         f"Line {number} of {page.total_lines} is {format_size(page.clipped_bytes)}, exceeds "

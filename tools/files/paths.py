@@ -7,29 +7,29 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from tools.text import from_pictures, one_line
+from tools.text import one_line, unescape_controls
 
 _QUOTES = "\"'`"
 _NARROW_SPACE = "\u202f"
-_LISTED_FOR_SUGGESTIONS = 5_000
+_MAX_SUGGESTION_ENTRIES = 5_000
 
 
-def resolve(raw: str, cwd: Path, exists: Callable[[str], bool]) -> str:
+def resolve_path(raw: str, cwd: Path, exists: Callable[[str], bool]) -> str:
     """The absolute path that `raw` means. Tries other spellings on a miss.
 
     Answers the plain spelling if none is there.
     """
-    plain = absolute(raw, cwd)
+    plain = absolute_path(raw, cwd)
     literal = os.path.normpath(cwd / raw) if raw else str(cwd)
     if "\0" in raw:
         return plain
-    for candidate in (literal, plain, *_variants(plain)):
+    for candidate in (literal, plain, *_lookalike_paths(plain)):
         if exists(candidate):
             return candidate
     return plain
 
 
-def absolute(raw: str, cwd: Path) -> str:
+def absolute_path(raw: str, cwd: Path) -> str:
     """`raw` without quotes, `@`, `~` and `file://`, relative to `cwd`."""
     text = raw.strip()
     if len(text) > 1 and text[0] in _QUOTES and text[-1] == text[0]:
@@ -43,7 +43,7 @@ def absolute(raw: str, cwd: Path) -> str:
     return os.path.normpath(cwd / text)
 
 
-def _variants(path: str) -> Iterator[str]:
+def _lookalike_paths(path: str) -> Iterator[str]:
     """Spellings that look the same: composed and decomposed, screenshot names, pictures, shell escapes."""
     seen = {path}
     candidates: list[str] = []
@@ -54,14 +54,14 @@ def _variants(path: str) -> Iterator[str]:
     candidates.append(path.replace("'", "\u2019"))
     candidates.append(unicodedata.normalize("NFD", path.replace("'", "\u2019")))
     candidates.append(path.replace("\\ ", " "))
-    candidates.append(from_pictures(path))
+    candidates.append(unescape_controls(path))
     for candidate in candidates:
         if candidate not in seen:
             seen.add(candidate)
             yield candidate
 
 
-def display(path: str, cwd: Path) -> str:
+def display_path(path: str, cwd: Path) -> str:
     """A path as people and models read it: relative to `cwd` where it lies inside, one line, valid UTF-8."""
     inside = os.path.relpath(path, cwd)
     return one_line(path if inside.startswith("..") else inside)
@@ -81,7 +81,7 @@ def did_you_mean(path: str, names_in: Callable[[str], Iterable[str]]) -> str:
     """A sentence about near misses of a path that is not there, or nothing."""
     parent, name = str(Path(path).parent), Path(path).name
     try:
-        names = [entry for entry, _ in zip(names_in(parent), range(_LISTED_FOR_SUGGESTIONS), strict=False)]
+        names = [entry for entry, _ in zip(names_in(parent), range(_MAX_SUGGESTION_ENTRIES), strict=False)]
     except OSError:
         return _missing_folder(parent, names_in)
     same = [entry for entry in names if entry.casefold() == name.casefold()]

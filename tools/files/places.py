@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from tools.base import ToolContext, ToolError
-from tools.files.paths import resolve
+from tools.files.paths import resolve_path
 from tools.workspace import Workspace, workspace_of
 
 
@@ -15,23 +15,23 @@ def exists(workspace: Workspace, path: str) -> bool:
     return True
 
 
-def locate(workspace: Workspace, raw: str | None, context: ToolContext) -> str:
+def resolve_argument(workspace: Workspace, raw: str | None, context: ToolContext) -> str:
     """The absolute path; without one, where the session works."""
     if raw is None or not raw.strip():
         return str(context.cwd)
     if "\0" in raw:
         raise ToolError("The path holds a null byte, which no file name can have.")
-    return resolve(raw, context.cwd, lambda path: exists(workspace, path))
+    return resolve_path(raw, context.cwd, lambda path: exists(workspace, path))
 
 
-def withheld(workspace: Workspace, files: Iterable[tuple[str, str]]) -> frozenset[str]:
+def withheld_files(workspace: Workspace, files: Iterable[tuple[str, str]]) -> frozenset[str]:
     """Those that searches pass over and that the model was not shown by a read that was let run. `files`: the real
     path of each, and the key that what was shown of it is kept under."""
     is_kept_back, seen = workspace.kept_back(), workspace.read_cache.seen
     return frozenset(real for real, key in files if is_kept_back(real) and seen(key) is None)
 
 
-def located(context: ToolContext, *raws: str | None) -> tuple[str, ...]:
+def resolve_arguments(context: ToolContext, *raws: str | None) -> tuple[str, ...]:
     """The absolute paths that these path arguments mean, each once."""
     workspace = workspace_of(context)
-    return tuple(dict.fromkeys(locate(workspace, raw, context) for raw in raws))
+    return tuple(dict.fromkeys(resolve_argument(workspace, raw, context) for raw in raws))

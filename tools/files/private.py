@@ -12,20 +12,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-_LEFT_SECONDS: Final = 86_400
+_STALE_SECONDS: Final = 86_400
 
 
 def private_folder(above: Path | None, kind: str) -> Path:
     """A new one, for this user only and without links in its path. `above` None: there is no folder of bayou's."""
     if above is not None:
         above.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _drop_left_behind(above)
+        _remove_stale_folders(above)
     return Path(tempfile.mkdtemp(prefix=f"bayou-{kind}-{os.getpid()}-", dir=above)).resolve()
 
 
 def last_resort_folder() -> Path:
     """Among temporary files, for what cannot be written anywhere else. For this user only: every sandbox hides it."""
-    folder = last_resort()
+    folder = last_resort_path()
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         found = folder.lstat()
@@ -37,14 +37,14 @@ def last_resort_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix=f"{folder.name}-")).resolve()
 
 
-def last_resort() -> Path:
+def last_resort_path() -> Path:
     """Its usual name, whether it is there or not; another user can have taken it."""
     return Path(tempfile.gettempdir()).resolve() / f"bayou-kept-{os.getuid()}"
 
 
-def _drop_left_behind(above: Path) -> None:
+def _remove_stale_folders(above: Path) -> None:
     """Those of programs that were killed before they could remove them."""
-    oldest = time.time() - _LEFT_SECONDS
+    oldest = time.time() - _STALE_SECONDS
     for folder in above.glob("bayou-*-*-*"):
         process = folder.name.split("-")[-2]
         with suppress(OSError):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from tools.files.snapshots import Snapshots
+from tools.files.snapshots import FileSnapshots
 
 Version = tuple[int, int, int, int]
 
@@ -16,7 +16,7 @@ _MAX_EDIT_CHARS = 4_000
 """An edit that is sent again is one of the last few, and a short one."""
 
 
-class KnownFile(msgspec.Struct, kw_only=True):
+class SeenFile(msgspec.Struct, kw_only=True):
     """A file as the model knows it."""
 
     version: Version
@@ -28,10 +28,10 @@ class ReadCache:
     """Bounded: the least recently seen file goes first."""
 
     def __init__(self, max_paths: int = _MAX_PATHS) -> None:
-        self._files: OrderedDict[str, KnownFile] = OrderedDict()
+        self._files: OrderedDict[str, SeenFile] = OrderedDict()
         self._edits: OrderedDict[str, deque[tuple[str, str]]] = OrderedDict()
         self._max_paths = max_paths
-        self.snapshots = Snapshots()
+        self.snapshots = FileSnapshots()
 
     def note_edits(self, path: str, edits: Iterable[tuple[str, str]]) -> None:
         """Old and new texts of what was replaced in it."""
@@ -50,7 +50,7 @@ class ReadCache:
         new = dict(lines)
         known = self._files.get(path)
         if known is None or any(known.lines.get(number, text) != text for number, text in new.items()):
-            known = KnownFile(version=version)
+            known = SeenFile(version=version)
         known.version = version
         if len(known.lines) + len(new) > _MAX_LINES_PER_FILE:
             known.lines.clear()
@@ -74,7 +74,7 @@ class ReadCache:
     def forget(self, path: str) -> None:
         self._files.pop(path, None)
 
-    def seen(self, path: str) -> KnownFile | None:
+    def seen(self, path: str) -> SeenFile | None:
         return self._files.get(path)
 
     def lines(self, path: str) -> Mapping[int, str]:

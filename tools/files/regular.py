@@ -17,7 +17,7 @@ def read_regular(path: Path) -> bytes:
         return file.read()
 
 
-def read_given(path: Path) -> bytes:
+def read_file_or_pipe(path: Path) -> bytes:
     """What a person names, which may be a pipe that another program writes into (`<(command)`). One into which nobody
     writes is an `OSError`.
     """

@@ -14,13 +14,13 @@ from tools.patterns import late
 
 Version = tuple[int, int, int, int]
 """Device, inode, size and time of a file: equal as long as no program changed it."""
-_LATE_WRITE = 0.005
+_LATE_WRITE_SECONDS = 0.005
 """Seconds in which a program writes that had opened a file before it was replaced."""
 _LOCK_TIMEOUT = 2.0
-_BESIDE = late(r"\.bayou-(\d{1,10})-[0-9a-f]{16}\.tmp\Z")
+_TEMPORARY_NAME = late(r"\.bayou-(\d{1,10})-[0-9a-f]{16}\.tmp\Z")
 
 
-def replace(path: Path, data: bytes, *, mode: int | None = None, durable: bool = True) -> None:
+def replace_atomically(path: Path, data: bytes, *, mode: int | None = None, durable: bool = True) -> None:
     """Makes the folders on the way. A symbolic link stays one; the file keeps its owner and, without `mode`, its own.
 
     `durable`: it is on the disk when this returns. Raises `OSError`, with everything as it was.
@@ -33,20 +33,20 @@ def replace(path: Path, data: bytes, *, mode: int | None = None, durable: bool =
         old = None
     if mode is None and old is not None:
         mode = stat.S_IMODE(old.st_mode)
-    keep_owner = partial(_take_over_owner, old) if old is not None else None
-    swap_in(str(target), data, mode=mode, finish=keep_owner, durable=durable)
+    keep_owner = partial(_copy_owner, old) if old is not None else None
+    swap_in_file(str(target), data, mode=mode, finish=keep_owner, durable=durable)
     if durable:
         sync_folder(target.parent)
 
 
-def replace_name(place: str, data: bytes, old: os.stat_result | None) -> None:
+def replace_at(place: str, data: bytes, old: os.stat_result | None) -> None:
     """The same for a name without links, of which it is known what it was; not kept on the disk before it returns."""
     mode = stat.S_IMODE(old.st_mode) if old is not None else None
-    keep_owner = partial(_take_over_owner, old) if old is not None else None
-    swap_in(place, data, mode=mode, finish=keep_owner)
+    keep_owner = partial(_copy_owner, old) if old is not None else None
+    swap_in_file(place, data, mode=mode, finish=keep_owner)
 
 
-def swap_in(
+def swap_in_file(
     place: str,
     data: bytes,
     *,
@@ -62,7 +62,7 @@ def swap_in(
     content is on the disk before that. `check` raises to keep what has the name, right before it would be replaced;
     with `is_new` nothing may have it. Raises `OSError`, with everything as it was.
     """
-    beside = _beside(place)
+    beside = _temporary_path(place)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     descriptor = os.open(beside, flags, 0o666 if mode is None else 0o600)
     try:
@@ -76,18 +76,18 @@ def swap_in(
                 os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        if is_new and _link(beside, place):
-            _drop(beside)
+        if is_new and _link_new_name(beside, place):
+            _remove_quietly(beside)
             return
         if check is not None:
             check()
         os.replace(beside, place)  # noqa: PTH105  (bytes of the name as they are)
     except BaseException:
-        _drop(beside)
+        _remove_quietly(beside)
         raise
 
 
-def _link(beside: str, place: str) -> bool:
+def _link_new_name(beside: str, place: str) -> bool:
     """Gives a file a name that nothing may have; False where the disk has no such links."""
     try:
         os.link(beside, place)
@@ -123,23 +123,25 @@ def replace_unchanged(
     descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK) if before is not None else -1
     try:
         mode = stat.S_IMODE(before.st_mode) if before is not None else None
-        keep_owner = partial(_take_over_owner, before) if before is not None else None
-        swap = partial(swap_in, place, data, mode=mode, finish=keep_owner, check=check, is_new=before is None)
+        keep_owner = partial(_copy_owner, before) if before is not None else None
+        swap = partial(
+            swap_in_file, place, data, mode=mode, finish=keep_owner, check=check, is_new=before is None
+        )
         swap_or_overwrite(place, data, before, path, swap, keeps_names)
         if before is None or before.st_nlink > 1:
             return
         if is_shared:
-            time.sleep(_LATE_WRITE)
+            time.sleep(_LATE_WRITE_SECONDS)
         late, now = os.fstat(descriptor), os.lstat(place)
-        if _version(late)[2:] == _version(before)[2:] or late.st_ino == now.st_ino:
+        if _version_of(late)[2:] == _version_of(before)[2:] or late.st_ino == now.st_ino:
             return
         theirs = _read_whole(descriptor)
         if theirs.startswith(old):
             _append(place, theirs[len(old) :])
             return
         if now.st_size == len(data):
-            again = partial(_check_version, place, path, _version(now))
-            swap_in(place, theirs, mode=mode, finish=keep_owner, check=again)
+            again = partial(_check_version, place, path, _version_of(now))
+            swap_in_file(place, theirs, mode=mode, finish=keep_owner, check=again)
         raise ChangedMeanwhile(errno.EBUSY, "Another program changed it meanwhile", path)
     finally:
         if descriptor >= 0:
@@ -154,7 +156,7 @@ def _append(place: str, data: bytes) -> None:
         os.close(handle)
 
 
-def _version(found: os.stat_result) -> Version:
+def _version_of(found: os.stat_result) -> Version:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
@@ -163,7 +165,7 @@ def _check_version(place: str, path: str, expected: Version | None) -> os.stat_r
         now = os.lstat(place)
     except (FileNotFoundError, NotADirectoryError):
         now = None
-    if (_version(now) if now is not None else None) != expected:
+    if (_version_of(now) if now is not None else None) != expected:
         raise ChangedMeanwhile(errno.EBUSY, "Another program changed it meanwhile", path)
     return now
 
@@ -183,8 +185,8 @@ def locked_files(places: Sequence[str]) -> Generator[None]:
     patience = time.monotonic() + _LOCK_TIMEOUT
     try:
         for place in sorted(set(places)):
-            while (handle := _locked(place, held, patience)) is not None:
-                if _is_at(place, handle):
+            while (handle := _lock_file(place, held, patience)) is not None:
+                if _is_same_file(place, handle):
                     break
         yield
     finally:
@@ -192,7 +194,7 @@ def locked_files(places: Sequence[str]) -> Generator[None]:
             os.close(handle)
 
 
-def _locked(place: str, held: dict[tuple[int, int], int], patience: float) -> int | None:
+def _lock_file(place: str, held: dict[tuple[int, int], int], patience: float) -> int | None:
     """None: it is not there, or cannot be locked."""
     try:
         handle = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -221,7 +223,7 @@ def _flock(handle: int, patience: float) -> bool:
             return True
 
 
-def _is_at(place: str, handle: int) -> bool:
+def _is_same_file(place: str, handle: int) -> bool:
     """Whether the name still leads to this file; another process may have replaced it before the lock was had."""
     try:
         return os.path.samestat(os.stat(place), os.fstat(handle))  # noqa: PTH116  (as above)
@@ -230,17 +232,17 @@ def _is_at(place: str, handle: int) -> bool:
 
 
 def swap_in_link(place: str, target: str) -> None:
-    """Makes the very name a symbolic link, as `swap_in` does."""
-    beside = _beside(place)
+    """Makes the very name a symbolic link, as `swap_in_file` does."""
+    beside = _temporary_path(place)
     os.symlink(target, beside)  # noqa: PTH211  (as above)
     try:
         os.replace(beside, place)  # noqa: PTH105  (as above)
     except BaseException:
-        _drop(beside)
+        _remove_quietly(beside)
         raise
 
 
-def overwrite(place: str, data: bytes, *, mode: int | None = None) -> None:
+def overwrite_in_place(place: str, data: bytes, *, mode: int | None = None) -> None:
     """In place, for files whose inode has to stay: those with several names, in a folder that takes no new file.
 
     Space is reserved first; a failure puts the old bytes back.
@@ -281,7 +283,7 @@ def swap_or_overwrite(
         raise PermissionError(errno.EACCES, "The file is read-only", path)
     has_names = old is not None and old.st_nlink > 1
     if has_names and keeps_names():
-        overwrite(place, data)
+        overwrite_in_place(place, data)
         return
     try:
         swap()
@@ -294,33 +296,33 @@ def swap_or_overwrite(
             or problem.errno not in (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV)
         ):
             raise
-        overwrite(place, data)
+        overwrite_in_place(place, data)
 
 
-def _beside(place: str) -> str:
+def _temporary_path(place: str) -> str:
     """A new name in the same folder."""
     own = f".bayou-{os.getpid()}-{os.urandom(8).hex()}.tmp"
     return f"{os.path.dirname(place)}/{own}"  # noqa: PTH120  (as above)
 
 
-def is_beside(name: str) -> bool:
+def is_temporary_name(name: str) -> bool:
     """Whether a file's name is one under which new content is written."""
-    return _BESIDE.match(name) is not None
+    return _TEMPORARY_NAME.match(name) is not None
 
 
-def drop_left_behind(folder: str) -> None:
+def remove_stale_temporaries(folder: str) -> None:
     """Takes away what a process that is no more was writing in this folder when it was ended."""
     try:
         names = os.listdir(folder)  # noqa: PTH208  (as above)
     except OSError:
         return
     for name in names:
-        found = _BESIDE.match(name)
-        if found is not None and not _runs(int(found[1])):
-            _drop(f"{folder}/{name}")
+        found = _TEMPORARY_NAME.match(name)
+        if found is not None and not _is_running(int(found[1])):
+            _remove_quietly(f"{folder}/{name}")
 
 
-def _runs(pid: int) -> bool:
+def _is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -330,7 +332,7 @@ def _runs(pid: int) -> bool:
     return True
 
 
-def _drop(path: str) -> None:
+def _remove_quietly(path: str) -> None:
     try:
         os.unlink(path)  # noqa: PTH108  (as above)
     except OSError:
@@ -343,7 +345,7 @@ def write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _take_over_owner(old: os.stat_result, descriptor: int) -> None:
+def _copy_owner(old: os.stat_result, descriptor: int) -> None:
     now = os.fstat(descriptor)
     if (now.st_uid, now.st_gid) == (old.st_uid, old.st_gid):
         return

@@ -17,7 +17,7 @@ _MAX_VERSIONS: Final = 4
 _MAX_PACKED: Final = 16 << 20
 
 
-class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+class FileSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """A file as it was, and which of its lines the model saw by their numbers."""
 
     lines: tuple[str, ...]
@@ -25,17 +25,17 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """From 1."""
 
 
-class _Packed(msgspec.Struct, kw_only=True):
+class _PackedSnapshot(msgspec.Struct, kw_only=True):
     digest: bytes
     data: bytes
     shown: set[int]
 
 
-class Snapshots:
+class FileSnapshots:
     """Of one session."""
 
     def __init__(self, max_packed: int = _MAX_PACKED) -> None:
-        self._files: OrderedDict[str, list[_Packed]] = OrderedDict()
+        self._files: OrderedDict[str, list[_PackedSnapshot]] = OrderedDict()
         self._max_packed = max_packed
         self._size = 0
 
@@ -53,7 +53,7 @@ class Snapshots:
             versions.remove(known)
             versions.append(known)
             return
-        made = _Packed(digest=digest, data=zlib.compress(raw, 1), shown=set(shown))
+        made = _PackedSnapshot(digest=digest, data=zlib.compress(raw, 1), shown=set(shown))
         versions.append(made)
         self._size += len(made.data)
         while len(versions) > _MAX_VERSIONS:
@@ -62,10 +62,10 @@ class Snapshots:
             _, dropped = self._files.popitem(last=False)
             self._size -= sum(len(one.data) for one in dropped)
 
-    def of(self, path: str) -> tuple[Snapshot, ...]:
+    def of(self, path: str) -> tuple[FileSnapshot, ...]:
         """The newest first."""
         return tuple(
-            Snapshot(
+            FileSnapshot(
                 lines=tuple(zlib.decompress(one.data).decode("utf-8", "surrogatepass").split("\n")),
                 shown=frozenset(one.shown),
             )

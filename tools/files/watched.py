@@ -4,11 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
-Said = TypeVar("Said")
+Content = TypeVar("Content")
 Stamp = tuple[int, int, int] | None
 
 
-def stamp(path: Path) -> Stamp:
+def file_stamp(path: Path) -> Stamp:
     """Changes whenever the file does: when it was written last, its size, which file it is; None: there is none."""
     try:
         found = path.stat()
@@ -25,30 +25,30 @@ class WatchedFiles:
 
     def note(self, path: Path) -> None:
         """As it is now. Whoever reads it says so before, so that a change meanwhile is seen the next time."""
-        self._seen[path] = stamp(path)
+        self._seen[path] = file_stamp(path)
 
     def forget(self, path: Path) -> None:
         self._seen.pop(path, None)
 
-    def is_other(self, path: Path) -> bool:
+    def has_changed(self, path: Path) -> bool:
         """One that nobody has noted is, if it is there."""
-        return stamp(path) != self._seen.get(path)
+        return file_stamp(path) != self._seen.get(path)
 
-    def are_others(self) -> bool:
+    def any_changed(self) -> bool:
         """Whether any of them is another than it was."""
-        return any([stamp(path) != seen for path, seen in self._seen.items()])
+        return any([file_stamp(path) != seen for path, seen in self._seen.items()])
 
 
-class FollowedFile(Generic[Said]):
+class ReloadedFile(Generic[Content]):
     """What one file says, read again when it is another."""
 
-    def __init__(self, path: Path, read: Callable[[], Said]) -> None:
+    def __init__(self, path: Path, read: Callable[[], Content]) -> None:
         self._path = path
         self._read = read
-        self._last: tuple[Stamp, Said] | None = None
+        self._last: tuple[Stamp, Content] | None = None
 
-    def now(self) -> Said:
-        found = stamp(self._path)  # before it is read: a change meanwhile is seen the next time
+    def now(self) -> Content:
+        found = file_stamp(self._path)  # before it is read: a change meanwhile is seen the next time
         last = self._last  # looked at once: another thread may forget it meanwhile
         if last is None or last[0] != found:
             last = self._last = found, self._read()

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from tools.git.config import Configuration, own_configuration
-from tools.git.steering import filters
+from tools.git.config import Configuration, user_configuration
+from tools.git.steering import filter_names
 from tools.running.own_programs import find_own_program
 from tools.running.programs import RunningProgram
-from tools.running.withheld import own_variables
+from tools.running.withheld import child_variables
 
-_SWITCHED_OFF = {
+_DISABLING_OPTIONS = {
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
     "core.pager": "cat",
@@ -53,7 +53,9 @@ _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
-_KEPT = frozenset(("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH"))
+_KEPT_VARIABLES = frozenset(
+    ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
+)
 
 
 class GitCommand(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,8 +106,8 @@ def git_command(top: Path, *words: str, repository: Configuration, home: Path) -
     program = find_own_program("git", outside=top)
     if program is None:
         return None
-    off = dict(_SWITCHED_OFF)
-    for name in sorted({"lfs", *filters(repository), *filters(own_configuration(home))}):
+    off = dict(_DISABLING_OPTIONS)
+    for name in sorted({"lfs", *filter_names(repository), *filter_names(user_configuration(home))}):
         for key, value in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")):
             off[f"filter.{name}.{key}"] = value
     settings = [part for key, value in off.items() for part in ("-c", f"{key}={value}")]
@@ -120,6 +122,8 @@ def _environment(top: Path) -> dict[str, str]:
     """The person's, without secrets and without what would name another repository or a program; nothing is looked
     for above `top`.
     """
-    own = own_variables()
-    kept = {name: value for name, value in own.items() if not name.startswith("GIT_") or name in _KEPT}
+    own = child_variables()
+    kept = {
+        name: value for name, value in own.items() if not name.startswith("GIT_") or name in _KEPT_VARIABLES
+    }
     return {**kept, **_ENVIRONMENT, "GIT_CEILING_DIRECTORIES": str(top.parent)}

@@ -15,18 +15,18 @@ import msgspec
 
 from tools.patterns import late
 
-_LARGEST = 1 << 20
-_MOST_FILES = 32
-_MOST_SAID = 100
+_MAX_FILE_BYTES = 1 << 20
+_MAX_FILES = 32
+_MAX_ENVIRONMENT_ENTRIES = 100
 _SYSTEM = ("/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig")
 _HEADER = late(r'\[\s*(?P<section>[A-Za-z0-9.-]+)(?:\s+"(?P<sub>(?:[^"\\\n]|\\.)*)")?\s*\]')
 _KEY = late(r"(?P<key>[A-Za-z][A-Za-z0-9-]*)[ \t]*")
-_BLANK = " \t\r\n"
+_WHITE_SPACE = " \t\r\n"
 """To git; a form feed is part of a value."""
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", '"': '"', "\\": "\\"}
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class ConfigEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One line that sets something."""
 
     file: Path
@@ -45,18 +45,18 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ConfigEntry, ...] = ()
     unreadable: tuple[tuple[Path, str], ...] = ()
     """Files that could not be read or understood whole, and why."""
 
 
-class Malformed(ValueError):
+class MalformedConfig(ValueError):
     """`str` says what is wrong in the text, and on which line."""
 
 
 def read_configuration(*files: Path, home: Path) -> Configuration:
     """The entries of these files and of those they include. Files that are not there count for nothing."""
-    entries: list[Entry] = []
+    entries: list[ConfigEntry] = []
     unreadable: list[tuple[Path, str]] = []
     waiting = list(files)
     seen: set[str] = set()
@@ -66,21 +66,21 @@ def read_configuration(*files: Path, home: Path) -> Configuration:
         if real in seen:
             continue
         seen.add(real)
-        if len(seen) > _MOST_FILES:
-            unreadable.append((file, f"more than {_MOST_FILES} files include each other"))
+        if len(seen) > _MAX_FILES:
+            unreadable.append((file, f"more than {_MAX_FILES} files include each other"))
             break
         try:
-            text = small_text(file, _LARGEST)
-            found = list(parse(text, file)) if text is not None else []
+            text = read_small_text(file, _MAX_FILE_BYTES)
+            found = list(parse_config(text, file)) if text is not None else []
         except (OSError, ValueError) as problem:
             unreadable.append((file, getattr(problem, "strerror", None) or str(problem)))
             continue
         entries += found
-        waiting += [place for entry in found if (place := _included(entry, home)) is not None]
+        waiting += [place for entry in found if (place := _included_file(entry, home)) is not None]
     return Configuration(entries=tuple(entries), unreadable=tuple(unreadable))
 
 
-def own_configuration(home: Path) -> Configuration:
+def user_configuration(home: Path) -> Configuration:
     """The person's and the machine's, also what the environment says."""
     shared = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
     named = [
@@ -88,26 +88,26 @@ def own_configuration(home: Path) -> Configuration:
     ]
     places = (*map(Path, _SYSTEM), shared / "git" / "config", home / ".gitconfig", *named)
     found = read_configuration(*places, home=home)
-    return msgspec.structs.replace(found, entries=(*found.entries, *_said_in_environment(home)))
+    return msgspec.structs.replace(found, entries=(*found.entries, *_environment_entries(home)))
 
 
-def _said_in_environment(home: Path) -> Iterator[Entry]:
+def _environment_entries(home: Path) -> Iterator[ConfigEntry]:
     count = os.environ.get("GIT_CONFIG_COUNT", "")
-    for number in range(min(int(count), _MOST_SAID) if count.isdecimal() else 0):
+    for number in range(min(int(count), _MAX_ENVIRONMENT_ENTRIES) if count.isdecimal() else 0):
         name = os.environ.get(f"GIT_CONFIG_KEY_{number}", "")
         section, _, rest = name.partition(".")
         sub, _, key = rest.rpartition(".")
         value = os.environ.get(f"GIT_CONFIG_VALUE_{number}")
-        yield Entry(file=home / name, section=section.lower(), sub=sub, key=key.lower(), value=value)
+        yield ConfigEntry(file=home / name, section=section.lower(), sub=sub, key=key.lower(), value=value)
 
 
-def _included(entry: Entry, home: Path) -> Path | None:
+def _included_file(entry: ConfigEntry, home: Path) -> Path | None:
     if entry.section not in ("include", "includeif") or entry.key != "path" or not entry.value:
         return None
-    return entry.file.parent / expanded(entry.value, home)
+    return entry.file.parent / expand_path(entry.value, home)
 
 
-def expanded(value: str, home: Path) -> str:
+def expand_path(value: str, home: Path) -> str:
     """A path as git reads it: from a home, or from where git is installed."""
     if value.startswith("~/"):
         return f"{home}/{value[2:]}"
@@ -119,7 +119,7 @@ def expanded(value: str, home: Path) -> str:
     return value
 
 
-def small_text(file: Path, most: int) -> str | None:
+def read_small_text(file: Path, most: int) -> str | None:
     """The text of a regular file, None where there is none. Raises `OSError` and `ValueError`; never waits."""
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -134,15 +134,14 @@ def small_text(file: Path, most: int) -> str | None:
     return data.decode("utf-8", "surrogateescape")
 
 
-def parse(text: str, file: Path) -> Iterator[Entry]:
-    """Raises `Malformed` where git would give up too, and for a null byte, where git would read another word than is
-    written."""
+def parse_config(text: str, file: Path) -> Iterator[ConfigEntry]:
+    """Parses a configuration file. Raises `MalformedConfig` where git would fail too, and for a null byte."""
     if "\0" in text:
-        raise Malformed(f"line {_line(text, text.index(chr(0)))}: a null byte")
+        raise MalformedConfig(f"line {_line_number(text, text.index(chr(0)))}: a null byte")
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     section, sub, at = "", "", 0
     while at < len(text):
-        if text[at] in _BLANK:
+        if text[at] in _WHITE_SPACE:
             at += 1
         elif text[at] in "#;":
             end = text.find("\n", at)
@@ -150,18 +149,18 @@ def parse(text: str, file: Path) -> Iterator[Entry]:
         elif text[at] == "[":
             header = _HEADER.match(text, at)
             if header is None:
-                raise Malformed(f"line {_line(text, at)}: this is no section")
-            section, sub = _names(header)
+                raise MalformedConfig(f"line {_line_number(text, at)}: this is no section")
+            section, sub = _section_names(header)
             at = header.end()
         else:
             key = _KEY.match(text, at)
             if key is None or not section:
-                raise Malformed(f"line {_line(text, at)}: this is neither a section nor a key")
-            value, at = _value(text, key.end())
-            yield Entry(file=file, section=section, sub=sub, key=key["key"].lower(), value=value)
+                raise MalformedConfig(f"line {_line_number(text, at)}: this is neither a section nor a key")
+            value, at = _read_value(text, key.end())
+            yield ConfigEntry(file=file, section=section, sub=sub, key=key["key"].lower(), value=value)
 
 
-def _names(header: "re.Match[str]") -> tuple[str, str]:
+def _section_names(header: "re.Match[str]") -> tuple[str, str]:
     """`[a "b"]`, and the older `[a.b]`."""
     if header["sub"] is not None:
         return header["section"].lower(), re.sub(r"\\(.)", r"\1", header["sub"])
@@ -169,13 +168,13 @@ def _names(header: "re.Match[str]") -> tuple[str, str]:
     return section.lower(), sub.lower()
 
 
-def _value(text: str, at: int) -> tuple[str | None, int]:
+def _read_value(text: str, at: int) -> tuple[str | None, int]:
     """What stands behind a key, and where the next line begins."""
     if at >= len(text) or text[at] in "\n#;":
         end = text.find("\n", at)
         return None, len(text) if end < 0 else end
     if text[at] != "=":
-        raise Malformed(f"line {_line(text, at)}: a key is followed by =")
+        raise MalformedConfig(f"line {_line_number(text, at)}: a key is followed by =")
     at += 1
     out: list[str] = []
     kept = 0
@@ -189,7 +188,7 @@ def _value(text: str, at: int) -> tuple[str | None, int]:
                 at += 2
                 continue
             if following not in _ESCAPES:
-                raise Malformed(f"line {_line(text, at)}: \\{following} means nothing")
+                raise MalformedConfig(f"line {_line_number(text, at)}: \\{following} means nothing")
             out.append(_ESCAPES[following])
             kept = len(out)
             at += 2
@@ -199,17 +198,17 @@ def _value(text: str, at: int) -> tuple[str | None, int]:
         if character == '"':
             is_quoted = not is_quoted
             kept = len(out)
-        elif is_quoted or character not in _BLANK:
+        elif is_quoted or character not in _WHITE_SPACE:
             out.append(character)
             kept = len(out)
         elif out:
             out.append(character)
         at += 1
     if is_quoted:
-        raise Malformed(f"line {_line(text, at)}: a quote is not closed")
+        raise MalformedConfig(f"line {_line_number(text, at)}: a quote is not closed")
     end = text.find("\n", at)
     return "".join(out[:kept]), len(text) if end < 0 else end
 
 
-def _line(text: str, at: int) -> int:
+def _line_number(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1

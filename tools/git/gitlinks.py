@@ -15,7 +15,7 @@ MAX_LINKED: Final = 300
 _SECONDS: Final = 20.0
 
 
-class Linked(msgspec.Struct, frozen=True):
+class LinkedRepositories(msgspec.Struct, frozen=True):
     gits: tuple[str, ...] = ()
     """The `.git` of each."""
     unread: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class GitLinks:
     def __init__(self) -> None:
         self._read: dict[str, tuple[tuple[int, ...], tuple[str, ...] | None]] = {}
 
-    def find(self, folders: Iterable[str]) -> Linked:
+    def find(self, folders: Iterable[str]) -> LinkedRepositories:
         """What the repositories of these folders link to, and what those link to in turn."""
         waiting, found, unread = deque(folders), dict[str, None](), list[str]()
         seen = set[str]()
@@ -38,19 +38,19 @@ class GitLinks:
             if repository is None or repository.is_bare or str(repository.folder) in seen:
                 continue
             seen.add(str(repository.folder))
-            links = self._links_of(repository)
+            links = self._cached_links(repository)
             if links is None:
                 unread.append(str(repository.folder / "index"))
                 continue
             for link in links:
                 if f"{link}/.git" not in found and os.path.lexists(f"{link}/.git"):
                     if len(found) == MAX_LINKED:
-                        return Linked(tuple(found), tuple(unread), is_whole=False)
+                        return LinkedRepositories(tuple(found), tuple(unread), is_whole=False)
                     found[f"{link}/.git"] = None
                     waiting.append(link)
-        return Linked(tuple(found), tuple(unread))
+        return LinkedRepositories(tuple(found), tuple(unread))
 
-    def _links_of(self, repository: Repository) -> tuple[str, ...] | None:
+    def _cached_links(self, repository: Repository) -> tuple[str, ...] | None:
         index = str(repository.folder / "index")
         try:
             status = os.stat(index)  # noqa: PTH116  (a text)
@@ -61,7 +61,7 @@ class GitLinks:
         stamp = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         known = self._read.get(index)
         if known is None or known[0] != stamp:
-            known = self._read[index] = (stamp, _links(repository))
+            known = self._read[index] = (stamp, _read_links(repository))
         return known[1]
 
 
@@ -72,7 +72,7 @@ def _repository(folder: str) -> Repository | None:
         return None
 
 
-def _links(repository: Repository) -> tuple[str, ...] | None:
+def _read_links(repository: Repository) -> tuple[str, ...] | None:
     """Git itself reads the index, which has several forms; None where it does not."""
     try:
         if not repository.may_have_links():

@@ -7,24 +7,24 @@ from pathlib import Path
 import msgspec
 
 from tools.files.presence import exists, is_dir, is_link
-from tools.git.config import Configuration, read_configuration, small_text
-from tools.git.steering import steering
+from tools.git.config import Configuration, read_configuration, read_small_text
+from tools.git.steering import risky_entries
 from tools.patterns import late
 
-_SMALL = 64 * 1024
+_MAX_POINTER_BYTES = 64 * 1024
 _COMMIT = late(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 _BRANCH = "refs/heads/"
 _GITLINK = (0o160000).to_bytes(4, "big")
 """The mode of an entry of the index that stands for another repository."""
 _NAME_LENGTH = 0xFFF
 _MAX_INDEX = 16 * 1024 * 1024
-_READS_FURTHER = frozenset(
+_NETWORK_OR_SIGNING_KEYS = frozenset(
     ("diff.submodule", "status.submodulesummary", "extensions.partialclone", "log.showsignature")
 )
 """Keys by which git reads in other repositories, asks another machine or checks signatures."""
 
 
-class Oddity(msgspec.Struct, frozen=True, kw_only=True):
+class RiskySetting(msgspec.Struct, frozen=True, kw_only=True):
     """Something of a repository that starts programs or leads elsewhere."""
 
     file: Path
@@ -47,36 +47,36 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
         )
         return read_configuration(*places, home=home)
 
-    def oddities(self, home: Path) -> tuple[Oddity, ...]:
+    def risky_settings(self, home: Path) -> tuple[RiskySetting, ...]:
         """What makes git start programs or look elsewhere; empty for a repository as git makes it."""
-        return tuple(self._oddities(self.configuration(home)))
+        return tuple(self._find_risky_settings(self.configuration(home)))
 
-    def _oddities(self, configuration: Configuration) -> Iterator[Oddity]:
+    def _find_risky_settings(self, configuration: Configuration) -> Iterator[RiskySetting]:
         if self.is_bare:
-            yield Oddity(file=self.top / "HEAD", text="a bare repository lies open in this folder")
-        if not self.is_at_home():
-            yield Oddity(file=self.top / ".git", text=f"leads to {self.folder}")
-        for entry in steering(configuration):
-            yield Oddity(file=entry.file, text=f"{entry.name} = {entry.value}")
+            yield RiskySetting(file=self.top / "HEAD", text="a bare repository lies open in this folder")
+        if not self.has_own_git_folder():
+            yield RiskySetting(file=self.top / ".git", text=f"leads to {self.folder}")
+        for entry in risky_entries(configuration):
+            yield RiskySetting(file=entry.file, text=f"{entry.name} = {entry.value}")
         for entry in configuration.entries:
             is_place = (entry.section, entry.key) == ("core", "worktree") and entry.value
-            if is_place and not _is_same(self.folder / (entry.value or ""), self.top):
-                yield Oddity(file=entry.file, text=f"core.worktree = {entry.value}")
+            if is_place and not _is_same_folder(self.folder / (entry.value or ""), self.top):
+                yield RiskySetting(file=entry.file, text=f"core.worktree = {entry.value}")
         for file, problem in configuration.unreadable:
-            yield Oddity(file=file, text=f"cannot be understood: {problem}")
+            yield RiskySetting(file=file, text=f"cannot be understood: {problem}")
         alternates = self.common / "objects" / "info" / "alternates"
         try:
-            lines = (small_text(alternates, _SMALL) or "").splitlines()
+            lines = (read_small_text(alternates, _MAX_POINTER_BYTES) or "").splitlines()
         except (OSError, ValueError) as problem:
             lines = [str(problem)]
         for line in lines:
-            yield Oddity(file=alternates, text=f"takes objects from {line}")
+            yield RiskySetting(file=alternates, text=f"takes objects from {line}")
 
     def may_start_programs(self, home: Path) -> bool:
         """Whether git, asked only to read, may start a program that a repository names: by an oddity, in a repository
         that the index links to, by the hook behind a refreshed index, or to fetch what is missing."""
-        if self.oddities(home) or any(
-            entry.name in _READS_FURTHER or (entry.section, entry.key) == ("remote", "promisor")
+        if self.risky_settings(home) or any(
+            entry.name in _NETWORK_OR_SIGNING_KEYS or (entry.section, entry.key) == ("remote", "promisor")
             for entry in self.configuration(home).entries
         ):
             return True
@@ -103,27 +103,35 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
         except OSError:
             return frozenset()
         root = os.path.realpath(self.top).rstrip("/") + "/"
-        return frozenset(path for path in paths if _has_name(held, os.fsencode(path.removeprefix(root))))
+        return frozenset(
+            path for path in paths if _index_has_name(held, os.fsencode(path.removeprefix(root)))
+        )
 
-    def is_at_home(self) -> bool:
+    def has_own_git_folder(self) -> bool:
         """Git's folder is `.git` here, or one elsewhere that names this one: a linked work tree's, a submodule's."""
-        if self.is_bare or (_is_same(self.folder, self.top / ".git") and not is_link(self.top / ".git")):
+        if self.is_bare or (
+            _is_same_folder(self.folder, self.top / ".git") and not is_link(self.top / ".git")
+        ):
             return True
         try:
-            back = small_text(self.folder / "gitdir", _SMALL)
+            back = read_small_text(self.folder / "gitdir", _MAX_POINTER_BYTES)
             if back is not None:
-                return _is_same(self.folder / back.rstrip("\n"), self.top / ".git")
+                return _is_same_folder(self.folder / back.rstrip("\n"), self.top / ".git")
             configuration = read_configuration(self.folder / "config", home=self.folder)
         except (OSError, ValueError):
             return False
         places = [entry.value for entry in configuration.entries if entry.name == "core.worktree"]
-        return bool(places) and _is_same(self.folder / (places[-1] or ""), self.top)
+        return bool(places) and _is_same_folder(self.folder / (places[-1] or ""), self.top)
 
     def head(self) -> str:
         """The branch, a short commit when none is checked out, `git` where only git can tell."""
         file = self.folder / "HEAD"
         try:
-            told = str(file.readlink()) if is_link(file) else (small_text(file, _SMALL) or "").strip()
+            told = (
+                str(file.readlink())
+                if is_link(file)
+                else (read_small_text(file, _MAX_POINTER_BYTES) or "").strip()
+            )
         except (OSError, ValueError):
             return "git"
         if _COMMIT.match(told):
@@ -140,19 +148,19 @@ def find_repository(folder: Path) -> Repository | None:
     for place in (folder, *folder.parents):
         link = place / ".git"
         if exists(link) or is_link(link):
-            target = _target(link)
-            if target is not None and _is_gits(target):
-                return Repository(top=place, folder=target, common=_common(target))
-        elif _is_gits(place):
-            return Repository(top=place, folder=place, common=_common(place), is_bare=True)
+            target = _gitfile_target(link)
+            if target is not None and _is_git_folder(target):
+                return Repository(top=place, folder=target, common=_common_folder(target))
+        elif _is_git_folder(place):
+            return Repository(top=place, folder=place, common=_common_folder(place), is_bare=True)
     return None
 
 
-def _target(link: Path) -> Path | None:
+def _gitfile_target(link: Path) -> Path | None:
     if is_dir(link):
         return link
     try:
-        told = small_text(link, _SMALL) or ""
+        told = read_small_text(link, _MAX_POINTER_BYTES) or ""
     except (OSError, ValueError):
         return None
     if not told.startswith("gitdir:"):
@@ -160,21 +168,21 @@ def _target(link: Path) -> Path | None:
     return Path(os.path.normpath(link.parent / told.removeprefix("gitdir:").strip()))
 
 
-def _common(folder: Path) -> Path:
+def _common_folder(folder: Path) -> Path:
     try:
-        told = small_text(folder / "commondir", _SMALL)
+        told = read_small_text(folder / "commondir", _MAX_POINTER_BYTES)
     except (OSError, ValueError):
         return folder
     return Path(os.path.normpath(folder / told.strip())) if told and told.strip() else folder
 
 
-def _is_gits(folder: Path) -> bool:
+def _is_git_folder(folder: Path) -> bool:
     head = folder / "HEAD"
-    common = _common(folder)
+    common = _common_folder(folder)
     return (exists(head) or is_link(head)) and is_dir(common / "objects") and is_dir(common / "refs")
 
 
-def _has_name(index: bytes, name: bytes) -> bool:
+def _index_has_name(index: bytes, name: bytes) -> bool:
     """Each name stands behind its length and before a null byte."""
     at = index.find(name + b"\0")
     while at >= 0:
@@ -184,5 +192,5 @@ def _has_name(index: bytes, name: bytes) -> bool:
     return False
 
 
-def _is_same(one: Path, other: Path) -> bool:
+def _is_same_folder(one: Path, other: Path) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)

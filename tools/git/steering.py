@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tools.git.config import Configuration, Entry
+from tools.git.config import ConfigEntry, Configuration
 from tools.patterns import late
 
 _TRUE_OR_FALSE = frozenset(("true", "false", "yes", "no", "on", "off", "0", "1", ""))
@@ -22,29 +22,29 @@ _PROGRAM_KEYS = late(
     r"(?:cmd|command|hook|program|helper|driver|clean|smudge|process|textconv|editor|pager|askpass)\Z"
 )
 """Git and its companions name such keys like this, those of versions to come too."""
-_ELSEWHERE = frozenset(
+_REDIRECTING_KEYS = frozenset(
     {
         *("include.path", "includeif.path", "core.attributesfile", "core.excludesfile", "commit.template"),
         *("url.insteadof", "url.pushinsteadof", "http.proxy", "remote.proxy", "http.cookiefile"),
         *("http.sslcainfo", "http.sslcapath", "lfs.url", "lfs.pushurl", "remote.lfsurl"),
     }
 )
-_URLS = frozenset(("remote.url", "remote.pushurl", "submodule.url"))
+_URL_KEYS = frozenset(("remote.url", "remote.pushurl", "submodule.url"))
 
 
-def steering(configuration: Configuration) -> Iterator[Entry]:
+def risky_entries(configuration: Configuration) -> Iterator[ConfigEntry]:
     """Entries that make git start something, or read, write or fetch elsewhere than it seems."""
     for entry in configuration.entries:
-        if starts_program(entry) or _leads_elsewhere(entry):
+        if starts_program(entry) or _redirects(entry):
             yield entry
 
 
-def filters(configuration: Configuration) -> set[str]:
+def filter_names(configuration: Configuration) -> set[str]:
     """The names of all filters that are defined."""
     return {entry.sub for entry in configuration.entries if entry.section == "filter" and entry.sub}
 
 
-def starts_program(entry: Entry) -> bool:
+def starts_program(entry: ConfigEntry) -> bool:
     """Whether git would start something for it."""
     name, value = f"{entry.section}.{entry.key}", entry.value or ""
     if value.lstrip().startswith("!"):
@@ -54,15 +54,15 @@ def starts_program(entry: Entry) -> bool:
         return not is_switch
     if entry.section in ("alias", "color", "advice", "trace2"):
         return False
-    if name in _URLS:
+    if name in _URL_KEYS:
         return value.startswith("-") or "::" in value
     return bool(value) and (
         name in _PROGRAMS or (_PROGRAM_KEYS.search(entry.key) is not None and not is_switch)
     )
 
 
-def _leads_elsewhere(entry: Entry) -> bool:
+def _redirects(entry: ConfigEntry) -> bool:
     name, value = f"{entry.section}.{entry.key}", entry.value or ""
     if name == "http.sslverify":
         return value.lower() in ("false", "no", "off", "0")
-    return bool(value) and name in _ELSEWHERE
+    return bool(value) and name in _REDIRECTING_KEYS

@@ -7,26 +7,26 @@ from typing import Any, Final
 import msgspec
 
 from tools.base import ToolCaller, ToolContext, ToolError
-from tools.box.set_aside import compared, look_before, look_behind
-from tools.kernel.cells import CodeCell, cells_of
+from tools.box.set_aside import changes_after, current_box, snapshot_before
+from tools.kernel.cells import CodeCell, parse_cells
 from tools.kernel.kept import CellEnd, SessionKernel
 from tools.kernel.output import CellOutput
 from tools.kernel.process import KernelGone
-from tools.kernel.telling import MadeCall, Report, so_far, told
+from tools.kernel.telling import EvalReport, NestedCall, eval_result, progress_result
 from tools.operations import CommandLine
 from tools.results import ToolResult, text_result
 from tools.running.box_notes import change_notes
-from tools.running.commands import surely, watch
-from tools.running.pace import Pace
+from tools.running.commands import finish_despite_cancellation, watch_files
+from tools.running.pace import PollInterval
 from tools.running.watching import CommandFiles
 from tools.text import one_line
 from tools.workspace import Workspace, workspace_of
 
 _MAX_TIMEOUT: Final = 3600.0
-_MOST_CALLS_SHOWN: Final = 200
+_MAX_CALLS_SHOWN: Final = 200
 
 
-class EvalWish(msgspec.Struct, frozen=True, kw_only=True):
+class EvalRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be run."""
 
     code: str
@@ -36,7 +36,7 @@ class EvalWish(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str | None = None
 
     @property
-    def told(self) -> str:
+    def display_title(self) -> str:
         """Its title, or else its first line."""
         first = next((line.strip() for line in self.code.split("\n") if line.strip()), "")
         return one_line(self.title or first)[:120]
@@ -46,11 +46,11 @@ class Evaluation:
     """Cells under way."""
 
     def __init__(
-        self, wish: EvalWish, workspace: Workspace, *, call_id: str | None, caller: ToolCaller | None
+        self, wish: EvalRequest, workspace: Workspace, *, call_id: str | None, caller: ToolCaller | None
     ) -> None:
         """`call_id`: the call that it belongs to; a person's own has none, and what it does to files is not watched."""
         self._wish = wish
-        self._cells = cells_of(wish.code)
+        self._cells = parse_cells(wish.code)
         self._workspace = workspace
         self.kernel: SessionKernel = workspace.kernel()
         self._call_id = call_id
@@ -59,7 +59,7 @@ class Evaluation:
         self._started = time.monotonic()
         self._files: CommandFiles | None = None
         self.output: CellOutput | None = None
-        self.calls: list[MadeCall] = []
+        self.calls: list[NestedCall] = []
 
     @property
     def seconds(self) -> float:
@@ -73,38 +73,40 @@ class Evaluation:
     def preview(self) -> str:
         return self.output.preview() if self.output is not None else ""
 
-    async def run(self) -> Report:
+    async def run(self) -> EvalReport:
         """To the end, which a time limit or `abort` bring about early. Raises `ToolError` where nothing can run."""
         if not self._cells:
             raise ToolError("There is no code in these cells.")
         async with self.kernel.turn:
             self._started = time.monotonic()
-            self.kernel.busy_with = self._wish.told
+            self.kernel.busy_with = self._wish.display_title
             try:
                 return await self._run_watched()
             finally:
                 self.kernel.busy_with = ""
 
-    async def _run_watched(self) -> Report:
+    async def _run_watched(self) -> EvalReport:
         line = CommandLine(argv=("eval", self._wish.code), cwd=str(self._workspace.cwd), environment={})
-        watched = await watch(self._workspace, self._call_id, "eval", line)
+        watched = await watch_files(self._workspace, self._call_id, "eval", line)
         try:
             report = await self._run_all()
         finally:
             files = await watched() if watched is not None else None
         return msgspec.structs.replace(report, files=files)
 
-    async def _run_all(self) -> Report:
+    async def _run_all(self) -> EvalReport:
         kernel, cells = self.kernel, self._cells
         confine = self._workspace.confine
         # A person's cell has no call; the kernel that it shares with the agent's runs where theirs do.
         box = await confine(self._call_id or "", lasts=True) if confine is not None else None
         await kernel.ensure(box, resets=self._wish.resets or cells[0].resets)
-        now = compared(box)
-        seen = await asyncio.to_thread(look_before, now, self._workspace.nested, self._workspace.git_copies)
+        now = current_box(box)
+        seen = await asyncio.to_thread(
+            snapshot_before, now, self._workspace.nested, self._workspace.git_copies
+        )
         notices = kernel.take_notices()
         output = self.output = CellOutput(
-            self._workspace.artifacts, kernel.take_late(), self._workspace.mask_output
+            self._workspace.artifacts, kernel.take_late_output(), self._workspace.mask_output
         )
         notes: list[str] = []
         end = CellEnd()
@@ -124,7 +126,7 @@ class Evaluation:
             if end.has_failed:
                 break
         changes = await asyncio.to_thread(
-            look_behind,
+            changes_after,
             seen,
             now,
             self._workspace.nested,
@@ -132,12 +134,12 @@ class Evaluation:
             lambda: self._workspace.artifacts.set_aside,
         )
         notes += change_notes("cell", changes)
-        return Report(
+        return EvalReport(
             title=self._wish.title,
             count=len(cells),
             last=number,
             end=end,
-            limit=self._limit(cells[number - 1]),
+            limit=self._cell_timeout(cells[number - 1]),
             output=await asyncio.to_thread(output.finish),
             pieces=output.pieces(),
             notices=tuple(notices),
@@ -146,7 +148,7 @@ class Evaluation:
             seconds=self.seconds,
         )
 
-    def _limit(self, cell: CodeCell) -> float | None:
+    def _cell_timeout(self, cell: CodeCell) -> float | None:
         asked = cell.timeout if cell.timeout is not None else self._wish.timeout
         if asked is None:
             return self.kernel.default_timeout
@@ -159,11 +161,15 @@ class Evaluation:
         call = self._call_tool if self._caller is not None else None
         running = asyncio.ensure_future(
             kernel.run(
-                cell.code, output, cwd=self._wish.cwd, call=call, tools=self._parameters() if call else {}
+                cell.code,
+                output,
+                cwd=self._wish.cwd,
+                call=call,
+                tools=self._tool_parameters() if call else {},
             )
         )
         ends: set[asyncio.Future[Any]] = {running, self._aborted}
-        await asyncio.wait(ends, timeout=self._limit(cell), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(ends, timeout=self._cell_timeout(cell), return_when=asyncio.FIRST_COMPLETED)
         stopped, keeps_state = "", True
         if not running.done():
             stopped = "abort" if self._aborted.done() else "timeout"
@@ -175,15 +181,15 @@ class Evaluation:
 
     # The tools that a cell calls
 
-    def _parameters(self) -> dict[str, list[str]]:
+    def _tool_parameters(self) -> dict[str, list[str]]:
         assert self._caller is not None
         return {name: list(tool.schema.get("properties", {})) for name, tool in self._caller.tools().items()}
 
     async def _call_tool(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         assert self._caller is not None
         tool = self._caller.tools().get(name)
-        made = MadeCall(name=name, subject=_subject(tool, arguments) if tool is not None else "")
-        if len(self.calls) < _MOST_CALLS_SHOWN:
+        made = NestedCall(name=name, subject=_call_subject(tool, arguments) if tool is not None else "")
+        if len(self.calls) < _MAX_CALLS_SHOWN:
             self.calls.append(made)
         started = time.monotonic()
         try:
@@ -196,14 +202,14 @@ class Evaluation:
         return result
 
 
-def _subject(tool: Any, arguments: dict[str, Any]) -> str:
+def _call_subject(tool: Any, arguments: dict[str, Any]) -> str:
     try:
         return one_line(tool.card(arguments).subject)[:200]
     except Exception:  # noqa: BLE001  (arguments of a cell's making, drawn by a tool that may be foreign)
         return ""
 
 
-async def evaluate(wish: EvalWish, context: ToolContext) -> ToolResult:
+async def evaluate(wish: EvalRequest, context: ToolContext) -> ToolResult:
     """A call of the model's."""
     workspace = workspace_of(context)
     evaluation = Evaluation(wish, workspace, call_id=context.call_id, caller=context.caller)
@@ -218,32 +224,32 @@ async def evaluate(wish: EvalWish, context: ToolContext) -> ToolResult:
     running = asyncio.ensure_future(evaluation.run())
     threshold = workspace.shell().background_after_seconds
     shown: object = None
-    pace = Pace()
+    pace = PollInterval()
     try:
         while True:
             done, _ = await asyncio.wait({running}, timeout=pace.seconds)
             if done:
-                return told(running.result(), workspace)
+                return eval_result(running.result(), workspace)
             is_late = (
                 threshold is not None and evaluation.seconds >= threshold and not context.is_waited_for()
             )
             if context.jobs is not None and (is_late or context.background_requested()):
-                return _hand_over(wish, context, evaluation, running)
+                return _move_to_background(wish, context, evaluation, running)
             state = (
                 evaluation.output and evaluation.output.total_bytes,
                 tuple(call.state for call in evaluation.calls),
             )
-            pace.saw(state != shown)
+            pace.update(state != shown)
             if state != shown:
                 shown = state
-                context.progress(so_far(evaluation.preview(), evaluation.calls))
+                context.progress(progress_result(evaluation.preview(), evaluation.calls))
     except asyncio.CancelledError:
         evaluation.abort()
-        return told(await surely(running), workspace)
+        return eval_result(await finish_despite_cancellation(running), workspace)
 
 
-def _hand_over(
-    wish: EvalWish, context: ToolContext, evaluation: Evaluation, running: "asyncio.Task[Report]"
+def _move_to_background(
+    wish: EvalRequest, context: ToolContext, evaluation: Evaluation, running: "asyncio.Task[EvalReport]"
 ) -> ToolResult:
     """The cell goes on as a job, and the kernel with it; the call itself is over."""
     assert context.jobs is not None
@@ -254,20 +260,20 @@ def _hand_over(
             report = await asyncio.shield(running)
         except asyncio.CancelledError:
             evaluation.abort()
-            report = await surely(running)
+            report = await finish_despite_cancellation(running)
         finally:
             kernel.job = None
-        return told(report, workspace_of(context))
+        return eval_result(report, workspace_of(context))
 
     kernel.job = context.jobs.adopt(
         call_id=context.call_id,
-        title=wish.told,
+        title=wish.display_title,
         work=work(),
         tail=lambda: evaluation.preview()[-4096:],
         kill=evaluation.abort,
     )
     return text_result(
-        f"Background job {kernel.job} started: {wish.told}\n"
+        f"Background job {kernel.job} started: {wish.display_title}\n"
         "Its result arrives by itself when it ends. The kernel is busy until then.",
         details={"jobId": kernel.job, "background": True},
     )

@@ -20,18 +20,18 @@ from tools.results import (
     TreeBlock,
     TreeNode,
 )
-from tools.running.watching import files_told
-from tools.text import one_line, visible
+from tools.running.watching import files_summary
+from tools.text import escape_controls, one_line
 
 FOLDED_LINES = 8
 """Of the code, above what it showed."""
-_SIGNS = {"running": "…", "done": "✓", "failed": "✗", "stopped": "■"}
-_MOST_NODES = 400
+_STATE_SIGNS = {"running": "…", "done": "✓", "failed": "✗", "stopped": "■"}
+_MAX_TREE_NODES = 400
 
 
-def card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+def eval_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     code = arguments.get("code")
-    code = visible(code).strip("\n") if isinstance(code, str) else ""
+    code = escape_controls(code).strip("\n") if isinstance(code, str) else ""
     subject = text_argument(arguments, "title") or text_argument({"code": code}, "code")
     blocks: list[Block] = []
     if code:
@@ -39,12 +39,12 @@ def card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
         blocks.append(FileBlock(path="cell.py", text=code, folds=folds))
     if result is None:
         return Card(title="eval", subject=subject, summary="", blocks=tuple(blocks))
-    blocks += _calls(result.details)
-    blocks += shown(result)
+    blocks += _call_blocks(result.details)
+    blocks += output_blocks(result)
     return Card(title="eval", subject=subject, summary=_summary(result), blocks=tuple(blocks))
 
 
-def shown(result: ToolResult) -> list[Block]:
+def output_blocks(result: ToolResult) -> list[Block]:
     """What the cells showed."""
     kinds: Json = (result.details or {}).get("parts")
     named: list[Json] = kinds if isinstance(kinds, list) else []
@@ -56,11 +56,11 @@ def shown(result: ToolResult) -> list[Block]:
                 ImageBlock(mime_type=part.mime_type, byte_count=len(part.data) * 3 // 4, data=part.data)
             )
         elif kind == "markdown":
-            blocks.append(MarkdownBlock(text=visible(part.text)))
+            blocks.append(MarkdownBlock(text=escape_controls(part.text)))
         elif kind == "json":
             blocks.append(_tree(part.text))
         elif part.text:
-            blocks.append(TextBlock(text=visible(part.text), tail=True))
+            blocks.append(TextBlock(text=escape_controls(part.text), tail=True))
     return blocks
 
 
@@ -72,21 +72,25 @@ def _summary(result: ToolResult) -> str:
     stopped = {"timeout": "timed out", "abort": "stopped"}.get(text_detail(details, "stopped"), "")
     lost = "state lost" if details.get("stateLost") else ""
     failed = text_detail(details, "error") if result.is_error and not stopped else ""
-    return ", ".join(part for part in (stopped, failed, lost, files_told(details)) if part)
+    return ", ".join(part for part in (stopped, failed, lost, files_summary(details)) if part)
 
 
-def _calls(details: Mapping[str, Any] | None) -> list[Block]:
+def _call_blocks(details: Mapping[str, Any] | None) -> list[Block]:
     try:
         made = msgspec.convert((details or {}).get("calls") or [], list[dict[str, Any]])
     except msgspec.ValidationError:
         return []
     if not made:
         return []
-    return [ListBlock(items=tuple(_call(one) for one in made))]
+    return [ListBlock(items=tuple(_call_line(one) for one in made))]
 
 
-def _call(made: Mapping[str, Any]) -> str:
-    words = (_SIGNS.get(str(made.get("state")), "·"), str(made.get("name", "")), str(made.get("subject", "")))
+def _call_line(made: Mapping[str, Any]) -> str:
+    words = (
+        _STATE_SIGNS.get(str(made.get("state")), "·"),
+        str(made.get("name", "")),
+        str(made.get("subject", "")),
+    )
     return one_line(" ".join(word for word in words if word))[:300]
 
 
@@ -94,8 +98,8 @@ def _tree(text: str) -> Block:
     try:
         value: Json = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
-        return TextBlock(text=visible(text))
-    left = [_MOST_NODES]
+        return TextBlock(text=escape_controls(text))
+    left = [_MAX_TREE_NODES]
     return TreeBlock(roots=(_node("", value, left, 0),))
 
 

@@ -11,10 +11,10 @@ _HEADER: Final = late(r"={5,}\s*(?P<words>.*?)\s*={5,}\s*")
 _WORD: Final = late(
     r"""(?P<name>[\w-]+)(?::(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>\S+)))?|\S+"""
 )
-_TIME: Final = late(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m)?")
+_DURATION: Final = late(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m)?")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
-_PYTHON: Final = frozenset(("py", "python", "python3", "ipython"))
-_OTHERS: Final = frozenset(
+_PYTHON_NAMES: Final = frozenset(("py", "python", "python3", "ipython"))
+_OTHER_LANGUAGES: Final = frozenset(
     ("js", "javascript", "ts", "typescript", "node", "sh", "bash", "rb", "ruby", "jl", "julia")
 )
 
@@ -27,7 +27,7 @@ class CodeCell(msgspec.Struct, frozen=True, kw_only=True):
     """The kernel begins anew before it."""
 
 
-def cells_of(code: str) -> tuple[CodeCell, ...]:
+def parse_cells(code: str) -> tuple[CodeCell, ...]:
     """One, unless the text begins with a header. Raises `ToolError` for another language."""
     lines = code.split("\n")
     first = next((line for line in lines if line.strip()), "")
@@ -43,20 +43,20 @@ def cells_of(code: str) -> tuple[CodeCell, ...]:
             continue
         if head is not None:
             found.append(msgspec.structs.replace(head, code="\n".join(body).strip("\n")))
-        head, body = _headed(header["words"]), []
+        head, body = _cell_from_header(header["words"]), []
     if head is not None:
         found.append(msgspec.structs.replace(head, code="\n".join(body).strip("\n")))
     return tuple(cell for cell in found if cell.code.strip())
 
 
-def _headed(words: str) -> CodeCell:
+def _cell_from_header(words: str) -> CodeCell:
     title, timeout, resets = "", None, False
     for word in _WORD.finditer(words):
         name = (word["name"] or "").lower()
         value = next((word[kind] for kind in ("double", "single", "bare") if word[kind] is not None), "")
-        if name in _OTHERS:
+        if name in _OTHER_LANGUAGES:
             raise ToolError(f"A cell is in {name}. Only Python runs here; use bash for the rest.")
-        if name in _PYTHON or name == "title":
+        if name in _PYTHON_NAMES or name == "title":
             title = value or title
         elif name in ("t", "timeout"):
             timeout = _seconds(value)
@@ -66,5 +66,5 @@ def _headed(words: str) -> CodeCell:
 
 
 def _seconds(text: str) -> float | None:
-    found = _TIME.fullmatch(text)
+    found = _DURATION.fullmatch(text)
     return float(found["number"]) * _UNITS[found["unit"] or "s"] if found else None

@@ -3,8 +3,8 @@
 from html.parser import HTMLParser
 from typing import Final
 
-_UNSEEN: Final = frozenset({"script", "style", "head", "template"})
-_OWN_LINE: Final = frozenset(
+_HIDDEN_TAGS: Final = frozenset({"script", "style", "head", "template"})
+_BLOCK_TAGS: Final = frozenset(
     (
         "p",
         "div",
@@ -25,34 +25,34 @@ _OWN_LINE: Final = frozenset(
 )
 
 
-def as_text(html: str) -> str:
-    reader = _Reader()
+def html_to_text(html: str) -> str:
+    reader = _TextExtractor()
     reader.feed(html)
     reader.close()
     lines = (" ".join(line.split()).removesuffix("|").rstrip() for line in "".join(reader.parts).split("\n"))
     return "\n".join(line for line in lines if line)
 
 
-class _Reader(HTMLParser):
+class _TextExtractor(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.parts: list[str] = []
         self._hidden = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in _UNSEEN:
+        if tag in _HIDDEN_TAGS:
             self._hidden += 1
-        elif tag in _OWN_LINE:
+        elif tag in _BLOCK_TAGS:
             self.parts.append("\n")
         elif tag == "li":
             self.parts.append("\n- ")
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in _UNSEEN:
+        if tag in _HIDDEN_TAGS:
             self._hidden = max(0, self._hidden - 1)
         elif tag in ("td", "th"):
             self.parts.append(" | ")
-        elif tag in _OWN_LINE:
+        elif tag in _BLOCK_TAGS:
             self.parts.append("\n")
 
     def handle_data(self, data: str) -> None:

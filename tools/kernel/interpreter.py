@@ -9,14 +9,14 @@ from typing import Final
 
 import msgspec
 
-from tools.files.paths import absolute
+from tools.files.paths import absolute_path
 
-_IN_FOLDER: Final = (".venv", "venv")
+_VENV_FOLDERS: Final = (".venv", "venv")
 
 
 class Interpreter(msgspec.Struct, frozen=True, kw_only=True):
     path: str
-    told: str
+    origin: str
     """How it was found: `.venv`, `eval.python`."""
     venv: str | None = None
     """The folder of its virtual environment."""
@@ -24,27 +24,27 @@ class Interpreter(msgspec.Struct, frozen=True, kw_only=True):
     """Somebody named it: no other will do."""
 
 
-def interpreters(
+def candidate_interpreters(
     chosen: str | None, cwd: Path, environment: Mapping[str, str], *, uses_folder: bool
 ) -> Iterator[Interpreter]:
-    """In the order in which they are tried. `uses_folder`: what lies in the folder may be run."""
+    """In the order in which they are tried. `is_folder_trusted`: what lies in the folder may be run."""
     if chosen:
-        path = absolute(chosen, cwd) if "/" in chosen else shutil.which(chosen) or chosen
-        yield Interpreter(path=path, told="eval.python", venv=_venv_of(path), is_chosen=True)
+        path = absolute_path(chosen, cwd) if "/" in chosen else shutil.which(chosen) or chosen
+        yield Interpreter(path=path, origin="eval.python", venv=_venv_of(path), is_chosen=True)
         return
     active = environment.get("VIRTUAL_ENV")
     if active and (uses_folder or not Path(active).is_relative_to(cwd)):
-        yield Interpreter(path=f"{active}/bin/python", told="VIRTUAL_ENV", venv=active)
+        yield Interpreter(path=f"{active}/bin/python", origin="VIRTUAL_ENV", venv=active)
     if uses_folder:
-        for name in _IN_FOLDER:
+        for name in _VENV_FOLDERS:
             folder = cwd / name
             if os.path.lexists(folder / "bin" / "python"):
-                yield Interpreter(path=str(folder / "bin" / "python"), told=name, venv=str(folder))
+                yield Interpreter(path=str(folder / "bin" / "python"), origin=name, venv=str(folder))
     for name in ("python3", "python"):
         found = shutil.which(name, path=environment.get("PATH"))
         if found:
-            yield Interpreter(path=found, told=name)
-    yield Interpreter(path=sys.executable, told="bayou's own Python")
+            yield Interpreter(path=found, origin=name)
+    yield Interpreter(path=sys.executable, origin="bayou's own Python")
 
 
 def _venv_of(path: str) -> str | None:
@@ -52,7 +52,7 @@ def _venv_of(path: str) -> str | None:
     return str(folder) if (folder / "pyvenv.cfg").is_file() else None
 
 
-def in_its_environment(interpreter: Interpreter, environment: Mapping[str, str]) -> dict[str, str]:
+def interpreter_environment(interpreter: Interpreter, environment: Mapping[str, str]) -> dict[str, str]:
     """What it starts finds its programs first."""
     made = dict(environment)
     if interpreter.venv:

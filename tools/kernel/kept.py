@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from tools.base import ToolError
-from tools.box.places import hides_more
+from tools.box.places import newly_hidden
 from tools.box.policy import Box
-from tools.kernel.interpreter import Interpreter, in_its_environment, interpreters
+from tools.kernel.interpreter import Interpreter, candidate_interpreters, interpreter_environment
 from tools.kernel.output import CellOutput
-from tools.kernel.process import PROGRAM, DidNotStart, KernelGone, KernelProcess
+from tools.kernel.process import KERNEL_PROGRAM, KernelGone, KernelProcess, KernelStartFailed
 from tools.kernel.settings import KernelSettings
-from tools.kernel.words import CallTool, Cancel, CellDone, Heard, WantArtifact
+from tools.kernel.words import ArtifactRequest, CallTool, CancelCall, CellDone, CellMessage
 from tools.operations import CommandLine
 from tools.results import ToolResult
 from tools.running.process import BoxFailed
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from tools.workspace import Workspace
 
 CallTools = Callable[[str, dict[str, Any]], Awaitable[ToolResult]]
-_NOT_FROM_CELLS: Final = frozenset(("eval", "task", "resolve"))
-_TELL_SECONDS: Final = 2.0
-_MOST_ARTIFACT: Final = 20_000_000
+_UNCALLABLE_TOOLS: Final = frozenset(("eval", "task", "resolve"))
+_ANSWER_TIMEOUT: Final = 2.0
+_MAX_ARTIFACT_BYTES: Final = 20_000_000
 RESTARTED: Final = "The kernel was restarted; its state is gone."
 
 
@@ -47,7 +47,7 @@ class CellEnd(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.stopped) or self.done is None or self.done.error is not None
 
 
-class KernelView(msgspec.Struct, frozen=True, kw_only=True):
+class KernelInfo(msgspec.Struct, frozen=True, kw_only=True):
     """What there is to know of it."""
 
     state: str
@@ -93,13 +93,13 @@ class SessionKernel:
             await self._kernel.end()
             self._kernel = None
         if self._kernel is not None and self._kernel.is_gone:
-            self._lost("It had ended by itself.")
+            self._note_lost_state("It had ended by itself.")
         if self._kernel is not None and box is not None:
-            more = hides_more(box, self._box) if self._box is not None else ()
+            more = newly_hidden(box, self._box) if self._box is not None else ()
             why = f"The sandbox hides {', '.join(more[:3])} now." if more else "Cells run in the sandbox now."
             if more or self._box is None:
                 await self._kernel.end()
-                self._lost(why)
+                self._note_lost_state(why)
         if self._kernel is None:
             self._kernel = await self._start(box)
             self._box = box
@@ -121,17 +121,17 @@ class SessionKernel:
         """Raises `KernelGone`; a cell that fails is done, with its error."""
         kernel = self._kernel
         assert kernel is not None
-        calls = _Calls(kernel, call, self._workspace)
+        calls = _CellToolCalls(kernel, call, self._workspace)
         try:
             order: dict[str, Any] = {"code": code, "cwd": cwd, "tools": tools}
-            return await kernel.run(order, output, calls.hear)
+            return await kernel.run(order, output, calls.handle)
         except KernelGone:
             await kernel.end()  # What it started goes with it.
-            self._lost("")
+            self._note_lost_state("")
             raise
         finally:
             await calls.close()
-            self._rest()
+            self._start_idle_timer()
 
     async def stop(self, running: "asyncio.Future[Any]") -> bool:
         """Interrupts the cell that runs; whether its state is kept."""
@@ -142,15 +142,15 @@ class SessionKernel:
         notices, self._notices = self._notices, []
         return notices
 
-    def take_late(self) -> str:
-        return self._kernel.take_late() if self._kernel is not None else ""
+    def take_late_output(self) -> str:
+        return self._kernel.take_late_output() if self._kernel is not None else ""
 
     @property
     def default_timeout(self) -> float | None:
         return self._settings().default_timeout
 
     @property
-    def rests_for(self) -> float:
+    def idle_timeout(self) -> float:
         """Seconds that it waits for another cell."""
         return self._settings().idle_seconds
 
@@ -163,7 +163,7 @@ class SessionKernel:
             return False
         await kernel.end()
         if self._kernel is kernel:  # else its cell has told already
-            self._lost("")
+            self._note_lost_state("")
         return True
 
     def end(self, why: str = "") -> None:
@@ -173,23 +173,23 @@ class SessionKernel:
             self._idle = None
         if self._kernel is not None:
             self._kernel.kill()
-            self._lost(why)
+            self._note_lost_state(why)
 
     @property
     def is_busy(self) -> bool:
         return self.turn.locked()
 
-    async def view(self) -> KernelView:
+    async def view(self) -> KernelInfo:
         kernel, interpreter = self._kernel, self._interpreter
         if kernel is None or kernel.is_gone or kernel.hello is None or interpreter is None:
-            return KernelView(state="none")
+            return KernelInfo(state="none")
         names: Any = None
         if not self.is_busy:
-            names = await kernel.ask({"op": "names"}, _TELL_SECONDS)
-        return KernelView(
+            names = await kernel.ask({"op": "names"}, _ANSWER_TIMEOUT)
+        return KernelInfo(
             state="busy" if self.is_busy else "idle",
             interpreter=kernel.hello.executable or interpreter.path,
-            found=interpreter.told,
+            found=interpreter.origin,
             version=kernel.hello.version,
             pid=kernel.pid,
             memory=await asyncio.to_thread(_memory_of, kernel.pid),
@@ -216,16 +216,16 @@ class SessionKernel:
         settings = self._settings()
         environment = child_environment(self._workspace.shell())
         cwd = self._workspace.cwd
-        chosen, uses_folder = await settings.counting()
+        chosen, uses_folder = await settings.interpreter_choice()
         passed: list[str] = []
-        for interpreter in interpreters(chosen, cwd, os.environ, uses_folder=uses_folder):
+        for interpreter in candidate_interpreters(chosen, cwd, os.environ, uses_folder=uses_folder):
             try:
                 kernel = await KernelProcess.start(
                     processes,
                     CommandLine(
-                        argv=(interpreter.path, str(PROGRAM)),
+                        argv=(interpreter.path, str(KERNEL_PROGRAM)),
                         cwd=str(cwd),
-                        environment=in_its_environment(interpreter, environment),
+                        environment=interpreter_environment(interpreter, environment),
                         box=box,
                     ),
                 )
@@ -234,8 +234,8 @@ class SessionKernel:
                     f"No kernel was started, for its sandbox could not be made: {problem.strerror}. "
                     "`bayou sandbox` tells what works here; the user can change sandbox.mode in /settings."
                 ) from None
-            except DidNotStart as problem:
-                told = f"{interpreter.path} ({interpreter.told}) does not run: {problem}"
+            except KernelStartFailed as problem:
+                told = f"{interpreter.path} ({interpreter.origin}) does not run: {problem}"
                 if interpreter.is_chosen:
                     raise ToolError(f"{told}. Correct the setting eval.python, or clear it.") from None
                 passed.append(told)
@@ -249,26 +249,26 @@ class SessionKernel:
             f"No Python could be started. {'; '.join(passed)}. Name one in the setting eval.python."
         )
 
-    def _lost(self, why: str) -> None:
+    def _note_lost_state(self, why: str) -> None:
         if self._kernel is not None:
             self._workspace.running.discard(self._kernel.process)
         self._kernel = None
         self._notices.append(f"{why} {RESTARTED}".strip())
 
-    def _rest(self) -> None:
+    def _start_idle_timer(self) -> None:
         """It waits for another cell, but not for ever."""
-        seconds = self.rests_for
+        seconds = self.idle_timeout
         if self._kernel is not None and seconds:
-            self._idle = asyncio.get_running_loop().call_later(seconds, self._rested)
+            self._idle = asyncio.get_running_loop().call_later(seconds, self._on_idle)
 
-    def _rested(self) -> None:
+    def _on_idle(self) -> None:
         self._idle = None
         if not self.is_busy:
-            minutes = self.rests_for / 60
+            minutes = self.idle_timeout / 60
             self.end(f"No cell ran for {minutes:g} minutes.")
 
 
-class _Calls:
+class _CellToolCalls:
     """Calls that one cell makes, carried out beside it."""
 
     def __init__(self, kernel: KernelProcess, call: CallTools | None, workspace: "Workspace") -> None:
@@ -277,14 +277,14 @@ class _Calls:
         self._workspace = workspace
         self._running: dict[int, asyncio.Task[None]] = {}
 
-    def hear(self, word: Heard) -> None:
-        if isinstance(word, Cancel):
+    def handle(self, word: CellMessage) -> None:
+        if isinstance(word, CancelCall):
             if word.id in self._running:
                 self._running[word.id].cancel()
             return
         if isinstance(word, CallTool):
             work = self._called(word)
-        elif isinstance(word, WantArtifact):
+        elif isinstance(word, ArtifactRequest):
             work = self._artifact(word)
         else:
             work = self._kernel.answer(word.id)  # It was shown.
@@ -304,7 +304,7 @@ class _Calls:
         if self._call is None:
             await self._kernel.answer(word.id, error="Tools cannot be called here.")
             return
-        if word.name in _NOT_FROM_CELLS:
+        if word.name in _UNCALLABLE_TOOLS:
             await self._kernel.answer(word.id, error=f"{word.name} cannot be called from a cell.")
             return
         result = await self._call(word.name, word.arguments)
@@ -313,19 +313,19 @@ class _Calls:
         else:
             await self._kernel.answer(word.id, text=result.text, details=result.details)
 
-    async def _artifact(self, word: WantArtifact) -> None:
+    async def _artifact(self, word: ArtifactRequest) -> None:
         number = word.number.removeprefix("artifact://")
         path = self._workspace.artifacts.find(int(number)) if number.isdecimal() else None
         if path is None:
             await self._kernel.answer(word.id, error=f"There is no artifact {word.number}.")
             return
-        text = await asyncio.to_thread(_text_of, path)
+        text = await asyncio.to_thread(_read_artifact, path)
         await self._kernel.answer(word.id, text=text)
 
 
-def _text_of(path: Path) -> str:
+def _read_artifact(path: Path) -> str:
     with path.open("rb") as file:
-        return file.read(_MOST_ARTIFACT).decode("utf-8", "replace")
+        return file.read(_MAX_ARTIFACT_BYTES).decode("utf-8", "replace")
 
 
 def _memory_of(pid: int) -> int | None:

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Final
 
 from tools.base import ToolError
-from tools.files.notebooks import MAX_NOTEBOOK_BYTES, notebook_of
+from tools.files.notebooks import MAX_NOTEBOOK_BYTES, parse_notebook
 from tools.patterns import late
-from tools.text import visible
+from tools.text import escape_controls
 
 _RANGE: Final = late(r"(?P<first>\d+)?(?P<to>-)?(?P<last>\d+)?")
 
@@ -15,21 +15,23 @@ def code_cells(path: Path, wanted: str = "") -> tuple[tuple[int, str], ...]:
     """Each with its number, as `read` numbers them. Raises `ToolError`."""
     try:
         with path.open("rb") as file:
-            notebook = notebook_of(file.read(MAX_NOTEBOOK_BYTES))
+            notebook = parse_notebook(file.read(MAX_NOTEBOOK_BYTES))
     except OSError as problem:
-        raise ToolError(f"{visible(str(path))}: {problem.strerror or problem}") from None
+        raise ToolError(f"{escape_controls(str(path))}: {problem.strerror or problem}") from None
     if notebook is None:
-        raise ToolError(f"{visible(str(path))} is no notebook.")
+        raise ToolError(f"{escape_controls(str(path))} is no notebook.")
     if notebook.language not in ("python", "ipython"):
-        raise ToolError(f"{visible(path.name)} is in {visible(notebook.language)}. Only Python runs here.")
+        raise ToolError(
+            f"{escape_controls(path.name)} is in {escape_controls(notebook.language)}. Only Python runs here."
+        )
     first, last = _range(wanted, len(notebook.cells))
     found = tuple(
-        (number, _python_of(cell.source))
+        (number, _comment_out_magics(cell.source))
         for number, cell in enumerate(notebook.cells, 1)
         if cell.kind == "code" and cell.source.strip() and first <= number <= last
     )
     if not found:
-        raise ToolError(f"{visible(path.name)} has no cells of code{' ' + wanted if wanted else ''}.")
+        raise ToolError(f"{escape_controls(path.name)} has no cells of code{' ' + wanted if wanted else ''}.")
     return found
 
 
@@ -39,12 +41,12 @@ def _range(wanted: str, count: int) -> tuple[int, int]:
         return 1, count
     found = _RANGE.fullmatch(text)
     if found is None or (found["first"] is None and found["last"] is None):
-        raise ToolError(f"{visible(wanted)} names no cells. Say 3, 2-5 or 4-.")
+        raise ToolError(f"{escape_controls(wanted)} names no cells. Say 3, 2-5 or 4-.")
     first = int(found["first"] or 1)
     return first, int(found["last"] or count) if found["to"] else first
 
 
-def _python_of(source: str) -> str:
+def _comment_out_magics(source: str) -> str:
     """Lines that only IPython understands are left as remarks, so that the numbers of lines stay."""
     lines = source.split("\n")
     if lines and lines[0].lstrip().startswith("%%"):

@@ -9,15 +9,15 @@ import msgspec
 
 from tools.files.artifacts import Artifacts
 from tools.limits import MAX_BYTES, MAX_LINES
-from tools.masking.mask import MaskNow
+from tools.masking.mask import CurrentMask
 from tools.running.rolling import OutputSnapshot, RollingOutput
-from tools.text import on_screen
+from tools.text import final_output
 
 Kind = Literal["text", "markdown", "html", "json", "image"]
-_MOST_PIECES = 64
+_MAX_PIECES = 64
 
 
-class ShownPiece(msgspec.Struct, kw_only=True):
+class OutputPiece(msgspec.Struct, kw_only=True):
     kind: Kind
     text: str = ""
     """Or what stands for a picture in a text."""
@@ -28,7 +28,7 @@ class ShownPiece(msgspec.Struct, kw_only=True):
 class CellOutput:
     """Fed from the kernel's thread, looked at from the loop's."""
 
-    def __init__(self, artifacts: Artifacts, late: str = "", mask: MaskNow = lambda: None) -> None:
+    def __init__(self, artifacts: Artifacts, late: str = "", mask: CurrentMask = lambda: None) -> None:
         """`late`: what was printed before the cell began. `mask`: of what goes into an artifact."""
         self._whole = RollingOutput(artifacts, "eval", mask)
         self.total_bytes = self._lines = 0
@@ -45,7 +45,7 @@ class CellOutput:
                 if not self._pieces or self._pieces[-1][0] != "text":
                     self._pieces.append(("text", bytearray(), b""))
                 self._pieces[-1][1].extend(data)
-            self._feed(data)
+            self._feed_text(data)
 
     def line(self, text: str) -> None:
         """Text that begins and ends a line."""
@@ -61,20 +61,20 @@ class CellOutput:
             self._pictures += 1
             self._add("image", f"[picture {self._pictures}]", picture)
         elif kind == "html":
-            from tools.kernel.html import as_text  # noqa: PLC0415  (only for values that are nothing but HTML)
+            from tools.kernel.html import html_to_text  # noqa: PLC0415  (only for values that are nothing but HTML)
 
-            self._add("text", as_text(data))
+            self._add("text", html_to_text(data))
         else:
             self._add("json" if kind == "json" else "markdown", data)
 
     def _add(self, kind: Kind, text: str, picture: bytes = b"") -> None:
         data = text.encode("utf-8", "replace")
         with self._lock:
-            if picture or (self._fits and len(self._pieces) < _MOST_PIECES):
+            if picture or (self._fits and len(self._pieces) < _MAX_PIECES):
                 self._pieces.append((kind, bytearray(data + b"\n" if kind == "text" else data), picture))
-            self._feed((b"" if self._ends_line else b"\n") + data + b"\n")
+            self._feed_text((b"" if self._ends_line else b"\n") + data + b"\n")
 
-    def _feed(self, data: bytes) -> None:
+    def _feed_text(self, data: bytes) -> None:
         if not data:
             return
         self.total_bytes += len(data)
@@ -95,14 +95,14 @@ class CellOutput:
         """All of it as text; what is not in that is in its artifact."""
         return self._whole.finish()
 
-    def pieces(self) -> tuple[ShownPiece, ...]:
+    def pieces(self) -> tuple[OutputPiece, ...]:
         """In order, as long as nothing had to be cut; else the pictures alone."""
         with self._lock:
             kept = [one for one in self._pieces if self._fits or one[0] == "image"]
         return tuple(
-            ShownPiece(
+            OutputPiece(
                 kind=kind,
-                text=on_screen(bytes(data).decode("utf-8", "replace")),
+                text=final_output(bytes(data).decode("utf-8", "replace")),
                 data=picture,
             )
             for kind, data, picture in kept

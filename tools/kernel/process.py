@@ -21,35 +21,35 @@ import msgspec
 
 from tools.kernel.output import CellOutput
 from tools.kernel.words import (
+    ArtifactRequest,
     CallTool,
-    Cancel,
+    CancelCall,
     CellDone,
-    Heard,
+    CellMessage,
     Hello,
+    KernelMessage,
+    NamesAnswer,
     Show,
-    ToldNames,
-    WantArtifact,
-    Word,
-    decode,
+    decode_message,
 )
 from tools.operations import CommandLine, RunningProcess
 from tools.running.process import BoxFailed, LocalProcesses, pipe
 
-PROGRAM: Final = Path(__file__).with_name("inside") / "kernel.py"
-START_SECONDS: Final = 20.0
-AGAIN_SECONDS, GIVE_UP_SECONDS = 2.0, 1.0
+KERNEL_PROGRAM: Final = Path(__file__).with_name("inside") / "kernel.py"
+START_TIMEOUT: Final = 20.0
+INTERRUPT_AGAIN_SECONDS, KILL_AFTER_SECONDS = 2.0, 1.0
 """A cell that goes on after an interrupt gets another, and then its kernel is killed."""
-_WORD_SECONDS: Final = 0.05
+_SEND_INTERVAL: Final = 0.05
 _CHUNK: Final = 1 << 20
-MAX_WORD_BYTES: Final = 256 << 20
+MAX_MESSAGE_BYTES: Final = 256 << 20
 """More than any picture or argument of a tool: a longer one was written to the socket by a cell."""
-_WORD_TIMEOUT: Final = 10.0
+_MESSAGE_TIMEOUT: Final = 10.0
 """Seconds for the rest of a word that has begun; the kernel writes each at once."""
-_LATE: Final = 64 * 1024
+_MAX_LATE_OUTPUT: Final = 64 * 1024
 """Of what is printed while no cell runs, the end that is kept."""
 
 
-class DidNotStart(Exception):
+class KernelStartFailed(Exception):
     """What it printed instead, or what the system said."""
 
 
@@ -75,7 +75,7 @@ class KernelProcess:
         self._lock = threading.Lock()
         self._output: CellOutput | None = None
         self._late = bytearray()
-        self._hear: Callable[[Heard], None] = lambda word: None
+        self._hear: Callable[[CellMessage], None] = lambda word: None
         self._greeted: asyncio.Future[Hello] = self._loop.create_future()
         self._answers: dict[int, asyncio.Future[Any]] = {}
         self._count = self._cell = 0
@@ -92,7 +92,7 @@ class KernelProcess:
 
     @staticmethod
     async def start(processes: LocalProcesses, command: CommandLine) -> "KernelProcess":
-        """Raises `DidNotStart`, and `BoxFailed`."""
+        """Raises `KernelStartFailed`, and `BoxFailed`."""
         own, other = socket.socketpair()
         reading, writing = pipe()
         try:
@@ -101,7 +101,7 @@ class KernelProcess:
             own.close()
             os.close(reading)
             if isinstance(problem, OSError) and not isinstance(problem, BoxFailed):
-                raise DidNotStart(problem.strerror or str(problem)) from None
+                raise KernelStartFailed(problem.strerror or str(problem)) from None
             raise
         finally:
             other.close()
@@ -110,28 +110,30 @@ class KernelProcess:
         os.set_blocking(reading, False)
         kernel = KernelProcess(process, own, reading)
         try:
-            await kernel._greeting()
+            await kernel._wait_for_hello()
         except BaseException:
             await kernel.end()
             raise
         return kernel
 
-    async def _greeting(self) -> None:
+    async def _wait_for_hello(self) -> None:
         going = asyncio.ensure_future(self._gone.wait())
-        await asyncio.wait({self._greeted, going}, timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({self._greeted, going}, timeout=START_TIMEOUT, return_when=asyncio.FIRST_COMPLETED)
         going.cancel()
         if not self._greeted.done():
-            raise DidNotStart(self.take_late().strip()[-600:] or "it said nothing")
+            raise KernelStartFailed(self.take_late_output().strip()[-600:] or "it said nothing")
         self.hello = self._greeted.result()
 
-    async def run(self, order: dict[str, Any], output: CellOutput, hear: Callable[[Heard], None]) -> CellDone:
+    async def run(
+        self, order: dict[str, Any], output: CellOutput, hear: Callable[[CellMessage], None]
+    ) -> CellDone:
         """A cell to its end. `hear`: what else it says meanwhile. Raises `KernelGone`."""
         self.cells += 1
         with self._lock:
             self._output = output
         self._hear = hear
         try:
-            return await self._asked({"op": "run", **order})
+            return await self._ask({"op": "run", **order})
         finally:
             self._hear = lambda word: None
             with self._lock:
@@ -140,7 +142,7 @@ class KernelProcess:
     async def ask(self, what: dict[str, Any], seconds: float | None) -> Any:
         """Between cells. None: it did not answer in time, or it is gone."""
         try:
-            told: ToldNames = await asyncio.wait_for(self._asked(what), seconds)
+            told: NamesAnswer = await asyncio.wait_for(self._ask(what), seconds)
         except (TimeoutError, KernelGone):
             return None
         return told.names
@@ -154,7 +156,7 @@ class KernelProcess:
     async def interrupt(self) -> None:
         """SIGINT to the kernel and to what it started; and the word, for a cell that is still on its way."""
         try:
-            await asyncio.wait_for(self._send({"op": "interrupt", "id": self._cell}), _WORD_SECONDS)
+            await asyncio.wait_for(self._send({"op": "interrupt", "id": self._cell}), _SEND_INTERVAL)
         except (TimeoutError, OSError):
             pass  # It does not listen.
         try:
@@ -164,7 +166,7 @@ class KernelProcess:
 
     async def stop(self, running: "asyncio.Future[Any]") -> bool:
         """Interrupts a cell; True if its state is kept. What cannot be interrupted is killed."""
-        for seconds in (AGAIN_SECONDS, GIVE_UP_SECONDS):
+        for seconds in (INTERRUPT_AGAIN_SECONDS, KILL_AFTER_SECONDS):
             await self.interrupt()
             done, _ = await asyncio.wait({running}, timeout=seconds)
             if done:
@@ -176,20 +178,20 @@ class KernelProcess:
     async def end(self) -> None:
         """With everything that it started."""
         await self.process.end()
-        self.hang_up()
+        self.close_link()
 
     def kill(self) -> None:
         """The same at once, without waiting."""
         self.process.kill()
-        self.hang_up()
+        self.close_link()
 
-    def hang_up(self) -> None:
+    def close_link(self) -> None:
         try:
             self._link.shutdown(socket.SHUT_RDWR)  # The thread hears of it, and closes both.
         except OSError:
             pass
 
-    def take_late(self) -> str:
+    def take_late_output(self) -> str:
         """What was printed since the last cell ended: by threads, tasks and children that went on."""
         with self._lock:
             late, self._late = bytes(self._late), bytearray()
@@ -197,7 +199,7 @@ class KernelProcess:
 
     # Words
 
-    async def _asked(self, what: dict[str, Any]) -> Any:
+    async def _ask(self, what: dict[str, Any]) -> Any:
         self._count += 1
         number = self._count
         if what["op"] == "run":
@@ -221,17 +223,17 @@ class KernelProcess:
         async with self._sending:
             await self._loop.sock_sendall(self._link, len(data).to_bytes(4, "big") + data)
 
-    def _said(self, word: Word) -> None:
+    def _on_message(self, word: KernelMessage) -> None:
         """On the loop."""
         match word:
             case Hello():
                 if not self._greeted.done():
                     self._greeted.set_result(word)
-            case CellDone() | ToldNames():
+            case CellDone() | NamesAnswer():
                 waiting = self._answers.get(word.id)
                 if waiting is not None and not waiting.done():
                     waiting.set_result(word)
-            case Show() | CallTool() | WantArtifact() | Cancel():
+            case Show() | CallTool() | ArtifactRequest() | CancelCall():
                 self._hear(word)
             case _:
                 assert_never(word)
@@ -247,20 +249,20 @@ class KernelProcess:
             is_there = True
             while is_there:
                 ready = {
-                    descriptor for descriptor, _ in waiting.poll(_WORD_TIMEOUT * 1000 if heard else None)
+                    descriptor for descriptor, _ in waiting.poll(_MESSAGE_TIMEOUT * 1000 if heard else None)
                 }
                 if not ready:
                     break  # What has begun was not the kernel's.
-                if self._pipe in ready and not self._take(_CHUNK):
+                if self._pipe in ready and not self._read_output(_CHUNK):
                     waiting.unregister(self._pipe)
                 if self._link.fileno() in ready:
-                    is_there = self._listen(heard)
+                    is_there = self._read_messages(heard)
         finally:
-            self._take(_available(self._pipe))
-            self._tell(self._left)
+            self._read_output(_available_bytes(self._pipe))
+            self._call_on_loop(self._on_exit)
             os.close(self._pipe)
 
-    def _listen(self, heard: bytearray) -> bool:
+    def _read_messages(self, heard: bytearray) -> bool:
         try:
             news = self._link.recv(_CHUNK)
         except BlockingIOError:
@@ -268,20 +270,20 @@ class KernelProcess:
         except OSError:
             news = b""
         # What was written before these words stands before them.
-        self._take(_available(self._pipe))
+        self._read_output(_available_bytes(self._pipe))
         heard += news
-        if int.from_bytes(heard[:4], "big") > MAX_WORD_BYTES:
+        if int.from_bytes(heard[:4], "big") > MAX_MESSAGE_BYTES:
             return False
         while len(heard) >= 4 and len(heard) >= (end := 4 + int.from_bytes(heard[:4], "big")):
             body = bytes(heard[4:end])
             del heard[:end]
             try:
-                word = decode(body)
+                word = decode_message(body)
             except (ValueError, RecursionError):
                 return False  # Not our kernel any more.
             if isinstance(word, Show):
                 self._show(word)
-            self._tell(self._said, word)
+            self._call_on_loop(self._on_message, word)
         return bool(news)
 
     def _show(self, word: Show) -> None:
@@ -290,7 +292,7 @@ class KernelProcess:
         if output is not None:
             output.show(word.kind, word.data)
 
-    def _take(self, count: int) -> bool:
+    def _read_output(self, count: int) -> bool:
         """Takes in up to so much of the output; False at its end."""
         while count > 0:
             try:
@@ -307,21 +309,21 @@ class KernelProcess:
                     self._output.write(data)
                 else:
                     self._late += data
-                    del self._late[:-_LATE]
+                    del self._late[:-_MAX_LATE_OUTPUT]
         return True
 
-    def _left(self) -> None:
+    def _on_exit(self) -> None:
         self._gone.set()
         self._link.close()
 
-    def _tell(self, do: Callable[..., None], *arguments: Any) -> None:
+    def _call_on_loop(self, do: Callable[..., None], *arguments: Any) -> None:
         try:
             self._loop.call_soon_threadsafe(do, *arguments)
         except RuntimeError:
             pass  # The loop is closed: nobody listens.
 
 
-def _available(descriptor: int) -> int:
+def _available_bytes(descriptor: int) -> int:
     """How much is there to be read now."""
     count = array.array("i", [0])
     try:

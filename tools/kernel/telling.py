@@ -5,18 +5,18 @@ from typing import Any
 
 import msgspec
 
-from tools.files.images import identify, prepare
+from tools.files.images import identify_image, prepare_image
 from tools.kernel.kept import CellEnd
-from tools.kernel.output import ShownPiece
+from tools.kernel.output import OutputPiece
 from tools.limits import format_size
 from tools.results import ImagePart, Part, TextPart, ToolResult
 from tools.running.rolling import OutputSnapshot
 from tools.running.watching import CommandFiles
-from tools.text import visible
+from tools.text import escape_controls
 from tools.workspace import Workspace
 
 
-class MadeCall(msgspec.Struct, kw_only=True):
+class NestedCall(msgspec.Struct, kw_only=True):
     """A tool that a cell called."""
 
     name: str
@@ -25,7 +25,7 @@ class MadeCall(msgspec.Struct, kw_only=True):
     milliseconds: int | None = None
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class EvalReport(msgspec.Struct, frozen=True, kw_only=True):
     """What came of all cells of a call."""
 
     title: str
@@ -36,23 +36,23 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """That one's."""
     limit: float | None
     output: OutputSnapshot
-    pieces: tuple[ShownPiece, ...]
+    pieces: tuple[OutputPiece, ...]
     notices: tuple[str, ...]
     notes: tuple[str, ...]
-    calls: tuple[MadeCall, ...]
+    calls: tuple[NestedCall, ...]
     seconds: float
     files: CommandFiles | None = None
 
 
-def so_far(text: str, calls: "list[MadeCall]") -> ToolResult:
+def progress_result(text: str, calls: "list[NestedCall]") -> ToolResult:
     content = (TextPart(text=text),) if text else ()
     return ToolResult(content=content, details={"calls": msgspec.to_builtins(calls)} if calls else None)
 
 
-def told(report: Report, workspace: Workspace) -> ToolResult:
-    parts, kinds = _shown(report, workspace)
-    lines = [f"[{line}]" for line in (*report.notes, _cut(report.output)) if line]
-    ending = _ending(report)
+def eval_result(report: EvalReport, workspace: Workspace) -> ToolResult:
+    parts, kinds = _output_parts(report, workspace)
+    lines = [f"[{line}]" for line in (*report.notes, _truncation_notice(report.output)) if line]
+    ending = _ending_line(report)
     if not parts and not ending:
         parts, kinds = [TextPart(text="(no output)")], ["text"]
     closing = "\n".join(line for line in (*lines, *([ending] if ending else [])) if line)
@@ -65,7 +65,7 @@ def told(report: Report, workspace: Workspace) -> ToolResult:
     return ToolResult(content=tuple(parts), details=_details(report, kinds), is_error=report.end.has_failed)
 
 
-def _shown(report: Report, workspace: Workspace) -> tuple[list[Part], list[str]]:
+def _output_parts(report: EvalReport, workspace: Workspace) -> tuple[list[Part], list[str]]:
     parts: list[Part] = []
     kinds: list[str] = []
     is_cut = report.output.truncation.truncated
@@ -74,7 +74,7 @@ def _shown(report: Report, workspace: Workspace) -> tuple[list[Part], list[str]]
         kinds.append("text")
     for piece in report.pieces:
         if piece.kind == "image":
-            part = _picture(piece, resizes=workspace.read().resizes_images)
+            part = _picture_part(piece, resizes=workspace.read().resizes_images)
         elif is_cut or not piece.text.strip("\n"):
             continue
         else:
@@ -86,26 +86,25 @@ def _shown(report: Report, workspace: Workspace) -> tuple[list[Part], list[str]]
     return parts, kinds
 
 
-def _picture(piece: ShownPiece, *, resizes: bool) -> Part:
-    info = identify(piece.data)
+def _picture_part(piece: OutputPiece, *, resizes: bool) -> Part:
+    info = identify_image(piece.data)
     if info is None:
         return TextPart(text="[a picture of no known kind was not shown]")
-    ready = prepare(piece.data, info, resizes=resizes)
+    ready = prepare_image(piece.data, info, resizes=resizes)
     if ready.problem:
         return TextPart(text=f"[a picture was not shown: {ready.problem}]")
     return ImagePart(data=ready.data, mime_type=ready.info.mime_type)
 
 
-def _cut(output: OutputSnapshot) -> str:
+def _truncation_notice(output: OutputSnapshot) -> str:
     cut = output.truncation
     if not cut.truncated:
         return ""
-    return (
-        f"Showing the last {format_size(cut.output_bytes)} of {format_size(cut.total_bytes)}. {output.rest}"
-    )
+    sizes = f"{format_size(cut.output_bytes)} of {format_size(cut.total_bytes)}"
+    return f"Showing the last {sizes}. {output.artifact_notice}"
 
 
-def _ending(report: Report) -> str:
+def _ending_line(report: EvalReport) -> str:
     end = report.end
     lines: list[str] = []
     if end.stopped == "timeout" and report.limit is not None:
@@ -113,18 +112,18 @@ def _ending(report: Report) -> str:
     if end.stopped:
         lines.append("Interrupted; state kept." if end.keeps_state else "Killed; state lost.")
     elif end.done is None:
-        lines.append(f"The kernel ended by itself ({_by(end.exit_code)}); its state is lost.")
+        lines.append(f"The kernel ended by itself ({_exit_cause(end.exit_code)}); its state is lost.")
     if end.has_failed and report.count > 1:
         before = (
             "Earlier cells succeeded—their state persists. " if report.last > 1 and end.keeps_state else ""
         )
         lines.append(
-            f"Cell {report.last} failed (exit code {_code(end)}). {before}Fix only cell {report.last}."
+            f"Cell {report.last} failed (exit code {_exit_code(end)}). {before}Fix only cell {report.last}."
         )
     return "\n".join(lines)
 
 
-def _by(code: int | None) -> str:
+def _exit_cause(code: int | None) -> str:
     if code is None or code >= 0:
         return f"exit code {code or 0}"
     try:
@@ -134,13 +133,13 @@ def _by(code: int | None) -> str:
     return name + (", perhaps for want of memory" if -code == signal.SIGKILL else "")
 
 
-def _code(end: CellEnd) -> int:
+def _exit_code(end: CellEnd) -> int:
     if end.exit_code is None:
         return 1
     return 128 - end.exit_code if end.exit_code < 0 else end.exit_code
 
 
-def _details(report: Report, kinds: list[str]) -> dict[str, Any]:
+def _details(report: EvalReport, kinds: list[str]) -> dict[str, Any]:
     details: dict[str, Any] = {"parts": kinds, "seconds": round(report.seconds, 3)}
     end, output = report.end, report.output
     if report.count > 1:
@@ -148,7 +147,7 @@ def _details(report: Report, kinds: list[str]) -> dict[str, Any]:
     if report.calls:
         details["calls"] = msgspec.to_builtins(report.calls)
     if end.done is not None and end.done.error is not None:
-        details["error"] = visible(end.done.error.name)
+        details["error"] = escape_controls(end.done.error.name)
     if end.stopped:
         details["stopped"] = end.stopped
     if not end.keeps_state:

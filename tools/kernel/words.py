@@ -5,16 +5,16 @@ from typing import Any, Literal
 import msgspec
 
 
-class _Word(msgspec.Struct, frozen=True, kw_only=True, tag_field="op"):
+class _KernelMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="op"):
     pass
 
 
-class Hello(_Word, frozen=True, kw_only=True, tag="hello"):
+class Hello(_KernelMessage, frozen=True, kw_only=True, tag="hello"):
     version: str
     executable: str
 
 
-class Show(_Word, frozen=True, kw_only=True, tag="show"):
+class Show(_KernelMessage, frozen=True, kw_only=True, tag="show"):
     """Something that is not text, in its place among the output."""
 
     id: int
@@ -22,18 +22,18 @@ class Show(_Word, frozen=True, kw_only=True, tag="show"):
     data: str
 
 
-class CallTool(_Word, frozen=True, kw_only=True, tag="call"):
+class CallTool(_KernelMessage, frozen=True, kw_only=True, tag="call"):
     id: int
     name: str
     arguments: dict[str, Any]
 
 
-class WantArtifact(_Word, frozen=True, kw_only=True, tag="artifact"):
+class ArtifactRequest(_KernelMessage, frozen=True, kw_only=True, tag="artifact"):
     id: int
     number: str
 
 
-class Cancel(_Word, frozen=True, kw_only=True, tag="cancel"):
+class CancelCall(_KernelMessage, frozen=True, kw_only=True, tag="cancel"):
     """Nobody in the cell waits for this call any longer."""
 
     id: int
@@ -46,7 +46,7 @@ class CellError(msgspec.Struct, frozen=True, kw_only=True):
     is_interrupt: bool = False
 
 
-class CellDone(_Word, frozen=True, kw_only=True, tag="done"):
+class CellDone(_KernelMessage, frozen=True, kw_only=True, tag="done"):
     """A cell has ended."""
 
     id: int
@@ -57,14 +57,14 @@ class CellDone(_Word, frozen=True, kw_only=True, tag="done"):
     seconds: float
 
 
-class ToldNames(_Word, frozen=True, kw_only=True, tag="told"):
+class NamesAnswer(_KernelMessage, frozen=True, kw_only=True, tag="told"):
     """What was asked for between cells."""
 
     id: int
     names: Any
 
 
-Heard = Show | CallTool | WantArtifact | Cancel
+CellMessage = Show | CallTool | ArtifactRequest | CancelCall
 """What is said while a cell runs."""
-Word = Hello | Heard | CellDone | ToldNames
-decode = msgspec.json.Decoder(Word).decode
+KernelMessage = Hello | CellMessage | CellDone | NamesAnswer
+decode_message = msgspec.json.Decoder(KernelMessage).decode

@@ -6,9 +6,9 @@ from urllib.parse import quote, quote_plus
 
 import msgspec
 
-LEAST = 8
+MIN_LENGTH = 8
 """Shorter ones would be found in innocent words."""
-_WORDY = 20
+_MIN_WORD_LENGTH = 20
 
 
 class KnownValue(msgspec.Struct, frozen=True):
@@ -19,19 +19,22 @@ class KnownValue(msgspec.Struct, frozen=True):
     """It is looked for as it stands, in no other spelling."""
 
 
-def is_telling(value: str) -> bool:
+def is_distinctive(value: str) -> bool:
     """Whether a text in which it stands can be meant: `postgres` as a password must not mask a word in all sources."""
-    if len(value) < LEAST or len(set(value)) < 4:
+    if len(value) < MIN_LENGTH or len(set(value)) < 4:
         return False
     if any(one.isspace() for one in value.strip()):
-        return len(value) >= _WORDY
+        return len(value) >= _MIN_WORD_LENGTH
     has_digit = any(one.isdigit() for one in value)
     has_letter = any(one.isalpha() for one in value)
     has_sign = any(not one.isalnum() and one not in "-_./:" for one in value)
     return (
         (has_digit and has_letter)
         or (has_letter and has_sign)
-        or (len(value) >= _WORDY and (not value.isalpha() or not (value.islower() or value.istitle())))
+        or (
+            len(value) >= _MIN_WORD_LENGTH
+            and (not value.isalpha() or not (value.islower() or value.istitle()))
+        )
     )
 
 
@@ -51,13 +54,13 @@ def spellings(value: str) -> tuple[str, ...]:
         quote_plus(value, errors="replace"),
         html.escape(value),
         value.replace("'", "'\\''"),
-        *_base64(value.encode("utf-8", "replace")),
+        *_base64_forms(value.encode("utf-8", "replace")),
         value.encode("utf-8", "replace").hex(),
     ]
-    return tuple(dict.fromkeys(one for one in found if len(one) >= LEAST))
+    return tuple(dict.fromkeys(one for one in found if len(one) >= MIN_LENGTH))
 
 
-def _base64(data: bytes) -> list[str]:
+def _base64_forms(data: bytes) -> list[str]:
     """What is certain of it, wherever it begins in what was encoded."""
     found: list[str] = []
     for before in range(3):

@@ -13,8 +13,8 @@ from tools.patterns import late
 
 _KIND = late(r"[^A-Za-z0-9_.-]+")
 _DIGITS = 8
-MARK = late(r"\[secret:([A-Za-z0-9_.-]{1,64}):([0-9a-f]{8})([0-9a-f]{2})\]")
-BEGINNING = "[secret:"
+MARK_PATTERN = late(r"\[secret:([A-Za-z0-9_.-]{1,64}):([0-9a-f]{8})([0-9a-f]{2})\]")
+MARK_PREFIX = "[secret:"
 
 
 class Marker:
@@ -25,19 +25,19 @@ class Marker:
 
     def digest(self, secret: str) -> str:
         digits = self._hashed(b"secret\0" + secret.encode("utf-8", "surrogatepass"))[:_DIGITS]
-        return digits + self._check(digits)
+        return digits + self._check_digits(digits)
 
     def mark(self, kind: str, secret: str) -> str:
-        return f"{BEGINNING}{_KIND.sub('-', kind)[:64] or 'value'}:{self.digest(secret)}]"
+        return f"{MARK_PREFIX}{_KIND.sub('-', kind)[:64] or 'value'}:{self.digest(secret)}]"
 
-    def own(self, text: str) -> Iterator["re.Match[str]"]:
+    def own_marks(self, text: str) -> Iterator["re.Match[str]"]:
         """The marks in a text that were made with this key."""
-        if BEGINNING in text:
-            for found in MARK.finditer(text):
-                if self._check(found[2]) == found[3]:
+        if MARK_PREFIX in text:
+            for found in MARK_PATTERN.finditer(text):
+                if self._check_digits(found[2]) == found[3]:
                     yield found
 
-    def _check(self, digits: str) -> str:
+    def _check_digits(self, digits: str) -> str:
         return self._hashed(b"check\0" + digits.encode())[:2]
 
     def _hashed(self, data: bytes) -> str:

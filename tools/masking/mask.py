@@ -10,21 +10,21 @@ from functools import cache
 
 import msgspec
 
-from tools.masking.known import KnownValue, is_telling, spellings
-from tools.masking.marks import BEGINNING, MARK, Marker
-from tools.masking.pem import ENCODED, LITERAL, key_lines
-from tools.masking.runs import LongWords, is_of_word, is_word
-from tools.masking.shapes import SHAPES, Shape, compiled, is_blank
+from tools.masking.known import KnownValue, is_distinctive, spellings
+from tools.masking.marks import MARK_PATTERN, MARK_PREFIX, Marker
+from tools.masking.pem import BASE64_BEGIN, PRIVATE_KEY_LITERAL, find_private_keys
+from tools.masking.runs import LongWords, is_long_word, is_word_part
+from tools.masking.shapes import SHAPES, SecretShape, compile_shape, is_placeholder
 from tools.patterns import late
 
 _ESCAPES = late(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[()][0-9A-B]|\x1b[=>78]")
-_BREAK = late(r"(?:\r?\n[ \t]{0,16}|\\\r?\n[ \t]{0,16})")
-_RUN = late(r"[\w.+/=-]*", re.ASCII)
-_ANCHOR = 20
+_LINE_BREAK = late(r"(?:\r?\n[ \t]{0,16}|\\\r?\n[ \t]{0,16})")
+_WORD_RUN = late(r"[\w.+/=-]*", re.ASCII)
+_ANCHOR_LENGTH = 20
 """By as many characters a known value is found; longer ones are found sooner."""
-_ENCODED_ANCHOR = 24
-_PIECE = 8
-_MOST_LINES = 6
+_ENCODED_ANCHOR_LENGTH = 24
+_PIECE_LENGTH = 8
+_MAX_WRAPPED_LINES = 6
 
 
 class SecretSpan(msgspec.Struct, frozen=True, order=True):
@@ -33,7 +33,7 @@ class SecretSpan(msgspec.Struct, frozen=True, order=True):
     kind: str
 
 
-class Own(msgspec.Struct, frozen=True):
+class CustomShape(msgspec.Struct, frozen=True):
     """A shape of the person's own."""
 
     kind: str
@@ -46,7 +46,7 @@ class Masked(msgspec.Struct, frozen=True):
     """Each mark in the text with what it stands for."""
 
 
-class _Needle(msgspec.Struct, frozen=True):
+class _KnownText(msgspec.Struct, frozen=True):
     name: str
     text: str
 
@@ -60,7 +60,7 @@ class Mask:
         *,
         known: Iterable[KnownValue] = (),
         named: Iterable[KnownValue] = (),
-        own: Iterable[Own] = (),
+        own: Iterable[CustomShape] = (),
         ignored: Collection[str] = (),
         as_bytes: bool = False,
     ) -> None:
@@ -73,38 +73,38 @@ class Mask:
         self._own = tuple(own)
         self._ignored = frozenset(ignored)
         self._names: dict[str, str] = {}
-        self._heads: dict[str, list[_Needle]] = {}
-        self._tails: dict[str, list[_Needle]] = {}
+        self._heads: dict[str, list[_KnownText]] = {}
+        self._tails: dict[str, list[_KnownText]] = {}
         for one in known:
-            self._know(one, as_bytes=as_bytes)
+            self._add_known_value(one, as_bytes=as_bytes)
         self._named = tuple(
             (one.name, one.value.encode("utf-8", "replace").decode("latin-1") if as_bytes else one.value)
             for one in dict.fromkeys(named)
         )
-        _literals()  # made here, where a thread makes the mask, and not with the first text
+        _shape_literals()  # made here, where a thread makes the mask, and not with the first text
 
-    def _know(self, one: KnownValue, *, as_bytes: bool) -> None:
-        if one.value in self._names or not is_telling(one.value):
+    def _add_known_value(self, one: KnownValue, *, as_bytes: bool) -> None:
+        if one.value in self._names or not is_distinctive(one.value):
             return
         self._names[one.value] = one.name
         if self.marker.digest(one.value) in self._ignored:
             return
         for text in (one.value,) if one.is_plain else spellings(one.value):
             written = text.encode("utf-8", "replace").decode("latin-1") if as_bytes else text
-            needle = _Needle(one.name, written)
-            size = _ANCHOR if text == one.value else _ENCODED_ANCHOR
+            needle = _KnownText(one.name, written)
+            size = _ANCHOR_LENGTH if text == one.value else _ENCODED_ANCHOR_LENGTH
             self._heads.setdefault(written[:size], []).append(needle)
             if text == one.value and len(written) >= 24:
-                self._tails.setdefault(written[-_ANCHOR:], []).append(needle)
+                self._tails.setdefault(written[-_ANCHOR_LENGTH:], []).append(needle)
 
     def masked(self, text: str, *, is_within_key: bool = False) -> Masked:
-        spans = self.spans(text, is_within_key=is_within_key)
+        spans = self.secret_spans(text, is_within_key=is_within_key)
         if not spans:
             return Masked(text)
         out: list[str] = []
         found: dict[str, str] = {}
         at = 0
-        for span in _apart(spans, text):
+        for span in _merged_spans(spans, text):
             secret = text[span.start : span.end]
             escapes = "".join(_ESCAPES.findall(secret)) if "\x1b" in secret else ""
             bare = _ESCAPES.sub("", secret) if escapes else secret
@@ -122,25 +122,27 @@ class Mask:
     def finds_nothing(self, texts: Iterable[str]) -> bool:
         """One look at all of them. Where something shows, a mark too, each is to be looked at by itself."""
         together = "\n".join(texts)
-        return BEGINNING not in together and not self.spans(together)
+        return MARK_PREFIX not in together and not self.secret_spans(together)
 
-    def spans(self, text: str, *, is_within_key: bool = False) -> list[SecretSpan]:
+    def secret_spans(self, text: str, *, is_within_key: bool = False) -> list[SecretSpan]:
         """Where secrets stand, in no order; they may overlap."""
         if "\x1b" not in text:
-            return self._bare_spans(text, is_within_key)
+            return self._spans_without_escapes(text, is_within_key)
         bare, places = _without_escapes(text)
         return [
-            SecretSpan(places.of(one.start), places.of(one.end - 1) + 1, one.kind)
-            for one in self._bare_spans(bare, is_within_key)
+            SecretSpan(
+                places.original_position(one.start), places.original_position(one.end - 1) + 1, one.kind
+            )
+            for one in self._spans_without_escapes(bare, is_within_key)
         ]
 
-    def _bare_spans(self, text: str, is_within_key: bool) -> list[SecretSpan]:
+    def _spans_without_escapes(self, text: str, is_within_key: bool) -> list[SecretSpan]:
         words = LongWords(text)
-        found: list[SecretSpan] = [*self._known_spans(text, words), *shape_spans(text, words)]
-        if is_within_key or LITERAL in text or ENCODED in words.text:
+        found: list[SecretSpan] = [*self._known_spans(text, words), *find_shapes(text, words)]
+        if is_within_key or PRIVATE_KEY_LITERAL in text or BASE64_BEGIN in words.text:
             found += [
                 SecretSpan(start, end, "private-key")
-                for start, end in key_lines(text, is_within=is_within_key).spans
+                for start, end in find_private_keys(text, is_within=is_within_key).spans
             ]
         found += self._named_spans(text)
         for own in self._own:
@@ -160,55 +162,55 @@ class Mask:
 
     def _known_spans(self, text: str, words: LongWords) -> Iterator[SecretSpan]:
         for anchor, needles in self._heads.items():
-            for at in _places(text, words, anchor, is_word(anchor)):
+            for at in _occurrences(text, words, anchor, is_long_word(anchor)):
                 for needle in needles:
-                    yield from _walked(text, at, needle)
+                    yield from _match_forward(text, at, needle)
         for anchor, needles in self._tails.items():
             end = len(anchor)
-            for at in _places(text, words, anchor, is_word(anchor)):
+            for at in _occurrences(text, words, anchor, is_long_word(anchor)):
                 for needle in needles:
                     if not text.startswith(needle.text, at + end - len(needle.text)):
-                        yield from _walked_back(text, at + end, needle)
+                        yield from _match_backward(text, at + end, needle)
 
 
-def shape_spans(text: str, words: LongWords) -> Iterator[SecretSpan]:
+def find_shapes(text: str, words: LongWords) -> Iterator[SecretSpan]:
     """`words`: of that text."""
     missing = {sign for sign in "-_.:/ =" if sign not in text}
-    for shape, literal, is_in_words in _literals():
+    for shape, literal, is_in_words in _shape_literals():
         if missing.isdisjoint(literal):
-            for at in _places(text, words, literal, is_in_words):
-                yield from _shaped(text, at, shape)
+            for at in _occurrences(text, words, literal, is_in_words):
+                yield from _match_shape(text, at, shape)
 
 
 @cache
-def _literals() -> tuple[tuple[Shape, str, bool], ...]:
+def _shape_literals() -> tuple[tuple[SecretShape, str, bool], ...]:
     """What shapes begin with, and whether that would be found in long words."""
-    return tuple([(shape, one, is_of_word(one)) for shape in SHAPES for one in shape.literals])
+    return tuple([(shape, one, is_word_part(one)) for shape in SHAPES for one in shape.literals])
 
 
-def _places(text: str, words: LongWords, piece: str, is_in_words: bool) -> Iterable[int]:
+def _occurrences(text: str, words: LongWords, piece: str, is_in_words: bool) -> Iterable[int]:
     """Where it stands. Nearly nothing that is looked for is there, and that is told first."""
     if piece not in (words.text if is_in_words else text):
         return ()
-    return words.all(piece) if is_in_words else _all(text, piece)
+    return words.occurrences(piece) if is_in_words else _all_occurrences(text, piece)
 
 
-def _shaped(text: str, at: int, shape: Shape) -> Iterator[SecretSpan]:
-    if shape.is_word and _is_in_word(text, at):
+def _match_shape(text: str, at: int, shape: SecretShape) -> Iterator[SecretSpan]:
+    if shape.needs_word_start and _is_in_word(text, at):
         return
-    pattern = compiled(shape.pattern)
+    pattern = compile_shape(shape.pattern)
     found = pattern.match(text, at)
     if found is None:
         if shape.may_wrap:
-            yield from _wrapped(text, at, shape)
+            yield from _match_wrapped_shape(text, at, shape)
         return
     group = 1 if pattern.groups else 0
     secret = found[group]
-    if is_blank(secret) or not shape.is_one(secret):
+    if is_placeholder(secret) or not shape.is_secret(secret):
         return
     yield SecretSpan(*found.span(group), shape.kind)
     if shape.may_wrap:
-        yield from _tail(text, found.end(group), shape.kind)
+        yield from _wrapped_rest(text, found.end(group), shape.kind)
 
 
 def _is_in_word(text: str, at: int) -> bool:
@@ -220,20 +222,20 @@ def _is_in_word(text: str, at: int) -> bool:
     return not (at > 2 and text[at - 3] == "%" and re.fullmatch("[0-9A-Fa-f]{2}", text[at - 2 : at]))
 
 
-def _wrapped(text: str, at: int, shape: Shape) -> Iterator[SecretSpan]:
+def _match_wrapped_shape(text: str, at: int, shape: SecretShape) -> Iterator[SecretSpan]:
     """One that goes on in the next lines."""
     pieces: list[tuple[int, int]] = []
     start, joined = at, ""
-    for _ in range(_MOST_LINES):
-        run = _RUN.match(text, start)
+    for _ in range(_MAX_WRAPPED_LINES):
+        run = _WORD_RUN.match(text, start)
         end = run.end() if run else start
         if end == start:
             return
         pieces.append((start, end))
         joined += text[start:end]
         if len(pieces) > 1:
-            found = compiled(shape.pattern).match(joined)
-            if found is not None and not is_blank(found[0]) and shape.is_one(found[0]):
+            found = compile_shape(shape.pattern).match(joined)
+            if found is not None and not is_placeholder(found[0]) and shape.is_secret(found[0]):
                 left = found.end()
                 for begin, stop in pieces:
                     size = min(stop - begin, left)
@@ -241,30 +243,30 @@ def _wrapped(text: str, at: int, shape: Shape) -> Iterator[SecretSpan]:
                         yield SecretSpan(begin, begin + size, shape.kind)
                     left -= size
                 return
-        gap = _BREAK.match(text, end)
+        gap = _LINE_BREAK.match(text, end)
         if gap is None:
             return
         start = gap.end()
 
 
-def _tail(text: str, end: int, kind: str) -> Iterator[SecretSpan]:
+def _wrapped_rest(text: str, end: int, kind: str) -> Iterator[SecretSpan]:
     """What a wrap left of it: lines behind it that are one long word of letters and digits each."""
-    for _ in range(_MOST_LINES):
-        gap = _BREAK.match(text, end)
+    for _ in range(_MAX_WRAPPED_LINES):
+        gap = _LINE_BREAK.match(text, end)
         if gap is None:
             return
-        run = _RUN.match(text, gap.end())
+        run = _WORD_RUN.match(text, gap.end())
         stop = run.end() if run else gap.end()
         piece = text[gap.end() : stop]
         is_line = stop >= len(text) or text[stop] in "\r\n"
         is_random = any(one.isdigit() for one in piece) and any(one.isalpha() for one in piece)
-        if not is_line or len(piece) < _PIECE or not is_random or "/" in piece or "." in piece[:-1]:
+        if not is_line or len(piece) < _PIECE_LENGTH or not is_random or "/" in piece or "." in piece[:-1]:
             return
         yield SecretSpan(gap.end(), stop, kind)
         end = stop
 
 
-def _walked(text: str, at: int, needle: _Needle) -> Iterator[SecretSpan]:
+def _match_forward(text: str, at: int, needle: _KnownText) -> Iterator[SecretSpan]:
     """A known value from its beginning on, line breaks within it passed over."""
     wanted = needle.text
     if text.startswith(wanted, at):
@@ -284,13 +286,13 @@ def _walked(text: str, at: int, needle: _Needle) -> Iterator[SecretSpan]:
         if done == len(wanted):
             yield from pieces
             return
-        gap = _BREAK.match(text, start + same)
+        gap = _LINE_BREAK.match(text, start + same)
         if gap is None:
             return
         start = gap.end()
 
 
-def _walked_back(text: str, end: int, needle: _Needle) -> Iterator[SecretSpan]:
+def _match_backward(text: str, end: int, needle: _KnownText) -> Iterator[SecretSpan]:
     """The same from its end, for a break within its first characters."""
     wanted = needle.text
     pieces: list[SecretSpan] = []
@@ -319,16 +321,16 @@ def _walked_back(text: str, end: int, needle: _Needle) -> Iterator[SecretSpan]:
         stop = begin
 
 
-def _all(text: str, piece: str) -> Iterator[int]:
+def _all_occurrences(text: str, piece: str) -> Iterator[int]:
     at = text.find(piece)
     while at >= 0:
         yield at
         at = text.find(piece, at + 1)
 
 
-def _apart(spans: Iterable[SecretSpan], text: str) -> Iterator[SecretSpan]:
+def _merged_spans(spans: Iterable[SecretSpan], text: str) -> Iterator[SecretSpan]:
     """In order, joined where they overlap; what stands within a mark is none."""
-    marks = [found.span() for found in MARK.finditer(text)] if BEGINNING in text else []
+    marks = [found.span() for found in MARK_PATTERN.finditer(text)] if MARK_PREFIX in text else []
     last: SecretSpan | None = None
     for span in sorted(spans, key=lambda one: (one.start, -one.end)):
         if any(start < span.end and span.start < end for start, end in marks):
@@ -344,18 +346,18 @@ def _apart(spans: Iterable[SecretSpan], text: str) -> Iterator[SecretSpan]:
         yield last
 
 
-class _Places:
+class _EscapeOffsets:
     """Where a character of the bare text stands in the one with escapes."""
 
     def __init__(self, starts: list[int], shifts: list[int]) -> None:
         self._starts = starts
         self._shifts = shifts
 
-    def of(self, at: int) -> int:
+    def original_position(self, at: int) -> int:
         return at + self._shifts[bisect.bisect_right(self._starts, at) - 1]
 
 
-def _without_escapes(text: str) -> tuple[str, _Places]:
+def _without_escapes(text: str) -> tuple[str, _EscapeOffsets]:
     starts, shifts = [0], [0]
     kept: list[str] = []
     at = length = 0
@@ -369,8 +371,8 @@ def _without_escapes(text: str) -> tuple[str, _Places]:
             starts.append(length)
             shifts.append(at - length)
     kept.append(text[at:])
-    return "".join(kept), _Places(starts, shifts)
+    return "".join(kept), _EscapeOffsets(starts, shifts)
 
 
-MaskNow = Callable[[], "Mask | None"]
+CurrentMask = Callable[[], "Mask | None"]
 """The mask as it is at that moment; None where nothing is masked."""

@@ -10,17 +10,17 @@ import msgspec
 
 from tools.patterns import late
 
-LITERAL = "PRIVATE KEY"
-ENCODED = "LS0tLS1CRUdJTi"
+PRIVATE_KEY_LITERAL = "PRIVATE KEY"
+BASE64_BEGIN = "LS0tLS1CRUdJTi"
 """`-----BEGIN` in base64, as Kubernetes and variables hold keys."""
 _HEAD = late(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _END = late(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_INLINE = late(r"(?:\\+[rn]|[\"'+,\s\\])*((?:[A-Za-z0-9+/=]|\\+[rn]){40,7000})")
+_ONE_LINE_KEY = late(r"(?:\\+[rn]|[\"'+,\s\\])*((?:[A-Za-z0-9+/=]|\\+[rn]){40,7000})")
 _BODY = late(r".{0,400}?(?<![A-Za-z0-9+/])([A-Za-z0-9+/]{16,}={0,2})(?:\\+[rn])*[\"'`,;+\\ \t\r)]*")
-_SHORT = late(r".{0,400}?(?<![A-Za-z0-9+/=])([A-Za-z0-9+/]{1,64}={0,2})(?:\\+[rn])*[\"'`,;+\\ \t\r)]*")
+_LAST_BODY = late(r".{0,400}?(?<![A-Za-z0-9+/=])([A-Za-z0-9+/]{1,64}={0,2})(?:\\+[rn])*[\"'`,;+\\ \t\r)]*")
 _ENCODED = late(r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{20,7000}={0,2}")
-_ABOUT = late(r"\W{0,8}(?:Proc-Type|DEK-Info|Version|Comment|Hash):.*|\W{0,8}")
-_MOST_LINES = 600
+_KEY_HEADER = late(r"\W{0,8}(?:Proc-Type|DEK-Info|Version|Comment|Hash):.*|\W{0,8}")
+_MAX_BODY_LINES = 600
 
 
 class KeyLines(msgspec.Struct, frozen=True):
@@ -30,43 +30,43 @@ class KeyLines(msgspec.Struct, frozen=True):
     is_open: bool = False
 
 
-def key_lines(text: str, *, is_within: bool = False) -> KeyLines:
+def find_private_keys(text: str, *, is_within: bool = False) -> KeyLines:
     """`is_within`: the text begins in the middle of a key."""
     spans: list[tuple[int, int]] = []
     is_open = False
     at = 0
     if is_within:
-        at, is_open = _body(text, 0, spans)
+        at, is_open = _body_lines(text, 0, spans)
     elif (end := _END.search(text)) and not _HEAD.search(text, 0, end.start()):
-        spans += _before(text, end.start())
+        spans += _body_lines_before(text, end.start())
     while (head := _next_head(text, at)) is not None:
         begin, is_encoded = head
         if is_encoded:
             found = _ENCODED.match(text, begin)
-            if found is None or not _is_key(found[0]):
-                at = begin + len(ENCODED)
+            if found is None or not _looks_like_key(found[0]):
+                at = begin + len(BASE64_BEGIN)
                 continue
             spans.append(found.span())
-            at, is_open = _following(text, found.end(), spans)
+            at, is_open = _key_after_head(text, found.end(), spans)
             continue
-        at, is_open = _following(text, begin, spans)
+        at, is_open = _key_after_head(text, begin, spans)
     return KeyLines(tuple(spans), is_open)
 
 
 def _next_head(text: str, at: int) -> tuple[int, bool] | None:
     """Where the next key goes on behind its head, or begins in base64."""
     plain = _HEAD.search(text, at)
-    encoded = text.find(ENCODED, at)
+    encoded = text.find(BASE64_BEGIN, at)
     if plain is not None and (encoded < 0 or plain.start() < encoded):
         return plain.end(), False
     return (encoded, True) if encoded >= 0 else None
 
 
-def _following(text: str, at: int, spans: list[tuple[int, int]]) -> tuple[int, bool]:
+def _key_after_head(text: str, at: int, spans: list[tuple[int, int]]) -> tuple[int, bool]:
     """What stands behind a head: the whole key in the same line, or lines of it."""
     line_end = text.find("\n", at)
     rest = text[at : line_end if line_end >= 0 else len(text)]
-    inline = _INLINE.match(rest)
+    inline = _ONE_LINE_KEY.match(rest)
     if inline is not None:
         begin, end = inline.span(1)
         while end > begin and rest[end - 1] in "\\nr" and rest[begin:end].endswith(("\\n", "\\r")):
@@ -77,13 +77,13 @@ def _following(text: str, at: int, spans: list[tuple[int, int]]) -> tuple[int, b
         return len(text), not rest.strip("\r\"'\\n+, ")
     if rest.strip("\r\"'`\\nr+,; \t)"):
         return line_end, False  # a text that speaks of keys
-    return _body(text, line_end + 1, spans)
+    return _body_lines(text, line_end + 1, spans)
 
 
-def _body(text: str, at: int, spans: list[tuple[int, int]]) -> tuple[int, bool]:
+def _body_lines(text: str, at: int, spans: list[tuple[int, int]]) -> tuple[int, bool]:
     """Lines of base64 from here on; where they end, and whether the text does before them."""
     before = len(spans)
-    for _ in range(_MOST_LINES):
+    for _ in range(_MAX_BODY_LINES):
         if at >= len(text):
             return at, True
         end = text.find("\n", at)
@@ -96,21 +96,21 @@ def _body(text: str, at: int, spans: list[tuple[int, int]]) -> tuple[int, bool]:
             and "-----END" not in line
             and "-----END" in text[stop : stop + 80]
         ):
-            found = _SHORT.fullmatch(line)
+            found = _LAST_BODY.fullmatch(line)
         if found is not None:
             spans.append((at + found.start(1), at + found.end(1)))
-        elif not _ABOUT.fullmatch(line):
+        elif not _KEY_HEADER.fullmatch(line):
             return at, False
         at = stop + 1
     return min(at, len(text)), False
 
 
-def _before(text: str, end: int) -> Iterator[tuple[int, int]]:
+def _body_lines_before(text: str, end: int) -> Iterator[tuple[int, int]]:
     """Lines of base64 above an end whose head was cut off."""
     stop = text.rfind("\n", 0, end)
-    pattern = _SHORT
+    pattern = _LAST_BODY
     short: tuple[int, int] | None = None
-    for _ in range(_MOST_LINES):
+    for _ in range(_MAX_BODY_LINES):
         if stop <= 0:
             return
         begin = text.rfind("\n", 0, stop) + 1
@@ -118,7 +118,7 @@ def _before(text: str, end: int) -> Iterator[tuple[int, int]]:
         if found is None:
             return
         span = begin + found.start(1), begin + found.end(1)
-        if pattern is _SHORT:
+        if pattern is _LAST_BODY:
             short = span
         else:
             yield span
@@ -128,7 +128,7 @@ def _before(text: str, end: int) -> Iterator[tuple[int, int]]:
         pattern, stop = _BODY, begin - 1
 
 
-def _is_key(text: str) -> bool:
+def _looks_like_key(text: str) -> bool:
     head = text[:80]
     try:
         return b"PRIVATE" in base64.b64decode(head[: len(head) // 4 * 4])

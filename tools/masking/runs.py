@@ -3,57 +3,57 @@
 import bisect
 from functools import lru_cache
 
-LEAST = 16
-_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/=-"
-_TABLE = bytes(0x61 if code in _LETTERS else 0x20 for code in range(256))
-_LONG = b"a" * LEAST
-_ALLOWED = frozenset(_LETTERS.decode())
+MIN_WORD_LENGTH = 16
+_WORD_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/=-"
+_WORD_TABLE = bytes(0x61 if code in _WORD_BYTES else 0x20 for code in range(256))
+_LONG_RUN = b"a" * MIN_WORD_LENGTH
+_WORD_CHARS = frozenset(_WORD_BYTES.decode())
 
 
 @lru_cache(1024)
-def is_word(text: str) -> bool:
+def is_long_word(text: str) -> bool:
     """Whether it would be found among long words."""
-    return len(text) >= LEAST and _ALLOWED.issuperset(text)
+    return len(text) >= MIN_WORD_LENGTH and _WORD_CHARS.issuperset(text)
 
 
-def is_of_word(text: str) -> bool:
+def is_word_part(text: str) -> bool:
     """Whether it would be found as a part of one."""
-    return _ALLOWED.issuperset(text)
+    return _WORD_CHARS.issuperset(text)
 
 
 class LongWords:
     """Those of one text, and where each of their characters stands in it."""
 
     def __init__(self, text: str) -> None:
-        shape = text.encode("latin-1", "replace").translate(_TABLE)
+        shape = text.encode("latin-1", "replace").translate(_WORD_TABLE)
         begins: list[int] = []
         words: list[str] = []
         starts: list[int] = []
         length = 0
-        at = shape.find(_LONG)
+        at = shape.find(_LONG_RUN)
         while at >= 0:
-            end = shape.find(b" ", at + LEAST)
+            end = shape.find(b" ", at + MIN_WORD_LENGTH)
             if end < 0:
                 end = len(text)
             begins.append(at)
             starts.append(length)
             words.append(text[at:end])
             length += end - at + 1
-            at = shape.find(_LONG, end)
+            at = shape.find(_LONG_RUN, end)
         self.text = "\n".join(words)
         self._begins = begins
         self._starts = starts
 
-    def place(self, at: int) -> int:
+    def original_position(self, at: int) -> int:
         """Where in the whole text a place in `self.text` is."""
         number = bisect.bisect_right(self._starts, at) - 1
         return self._begins[number] + at - self._starts[number]
 
-    def all(self, piece: str) -> list[int]:
+    def occurrences(self, piece: str) -> list[int]:
         """Where it stands in the whole text."""
         found: list[int] = []
         at = self.text.find(piece)
         while at >= 0:
-            found.append(self.place(at))
+            found.append(self.original_position(at))
             at = self.text.find(piece, at + 1)
         return found

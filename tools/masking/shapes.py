@@ -13,21 +13,21 @@ from functools import cache
 import msgspec
 
 
-class Shape(msgspec.Struct, frozen=True, kw_only=True):
+class SecretShape(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     literals: tuple[str, ...]
     """One of them stands where the pattern begins."""
     pattern: str
     """Matched at a literal. Its group, or all of it, is the secret."""
-    is_one: Callable[[str], bool] = lambda text: True
+    is_secret: Callable[[str], bool] = lambda text: True
     """What a pattern cannot say."""
-    is_word: bool = True
+    needs_word_start: bool = True
     """Nothing that a name could go on with stands before it."""
     may_wrap: bool = True
     """It may go on in the next line, where a narrow terminal or `fold` broke it."""
 
 
-_END = r"(?![A-Za-z0-9_])"
+_WORD_END = r"(?![A-Za-z0-9_])"
 
 
 def _is_random(text: str) -> bool:
@@ -50,7 +50,7 @@ _PLACEHOLDERS = (
 
 def _is_password(text: str) -> bool:
     """Not a word, not a name of a variable, not what manuals write."""
-    text = compiled("%[0-9A-Fa-f]{2}").sub("-", text)
+    text = compile_shape("%[0-9A-Fa-f]{2}").sub("-", text)
     if any(one in text for one in "${}<>*%[]()|\\`,;#&?"):
         return False
     low = text.lower()
@@ -73,90 +73,94 @@ def _is_jwt(text: str) -> bool:
         return False
 
 
-SHAPES: tuple[Shape, ...] = (
-    Shape(kind="anthropic-key", literals=("sk-ant-",), pattern=r"sk-ant-[a-z]{2,8}\d\d-[\w-]{24,200}"),
-    Shape(
+SHAPES: tuple[SecretShape, ...] = (
+    SecretShape(kind="anthropic-key", literals=("sk-ant-",), pattern=r"sk-ant-[a-z]{2,8}\d\d-[\w-]{24,200}"),
+    SecretShape(
         kind="openai-key",
         literals=("sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-"),
         pattern=r"sk-[A-Za-z]+-[\w-]{32,200}",
-        is_one=_is_random,
+        is_secret=_is_random,
     ),
-    Shape(
+    SecretShape(
         kind="api-key",
         literals=("sk-",),
         pattern=r"sk-(?:or-v1-|lf-|live-|test-)?[A-Za-z0-9]{32,128}(?![\w-])",
-        is_one=_is_random,
+        is_secret=_is_random,
     ),
-    Shape(
+    SecretShape(
         kind="github-token",
         literals=("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
-        pattern=r"gh[pousr]_[A-Za-z0-9]{36,251}" + _END,
+        pattern=r"gh[pousr]_[A-Za-z0-9]{36,251}" + _WORD_END,
     ),
-    Shape(
+    SecretShape(
         kind="github-token",
         literals=("github_pat_",),
-        pattern=r"github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}" + _END,
+        pattern=r"github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}" + _WORD_END,
     ),
-    Shape(
+    SecretShape(
         kind="gitlab-token",
         literals=("glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "glsoat-"),
         pattern=r"gl(?:pat|dt|rt|ptt|cbt|soat)-[\w-]{20,64}(?:\.\w{2}\.\w{9})?",
-        is_one=_is_random,
+        is_secret=_is_random,
     ),
-    Shape(
+    SecretShape(
         kind="aws-key-id",
         literals=("AKIA", "ASIA", "ABIA", "ACCA"),
-        pattern=r"A(?:KI|SI|BI|CC)A[A-Z2-7]{16}" + _END,
+        pattern=r"A(?:KI|SI|BI|CC)A[A-Z2-7]{16}" + _WORD_END,
         may_wrap=False,
     ),
-    Shape(
+    SecretShape(
         kind="aws-secret",
         literals=("ccess_key", "CCESS_KEY", "ccessKey"),
         pattern=r"[A-Za-z_]{8,9}[\"']{0,2}\s{0,8}(?:=>|[:=])\s{0,8}[\"']?([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
-        is_one=_is_random,
-        is_word=False,
+        is_secret=_is_random,
+        needs_word_start=False,
         may_wrap=False,
     ),
-    Shape(kind="google-key", literals=("AIza",), pattern=r"AIza[\w-]{35}(?![\w-])", is_one=_is_random),
-    Shape(
+    SecretShape(
+        kind="google-key", literals=("AIza",), pattern=r"AIza[\w-]{35}(?![\w-])", is_secret=_is_random
+    ),
+    SecretShape(
         kind="google-secret",
         literals=("GOCSPX-", "ya29."),
         pattern=r"(?:GOCSPX-[\w-]{28}|ya29\.[\w-]{40,2000})",
-        is_one=_is_random,
+        is_secret=_is_random,
     ),
-    Shape(
+    SecretShape(
         kind="slack-token",
         literals=("xoxa-", "xoxb-", "xoxe-", "xoxe.", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-"),
         pattern=r"(?:xox[abeoprs][-.]|xapp-)[\w-]{20,250}",
-        is_one=_is_random,
+        is_secret=_is_random,
     ),
-    Shape(
+    SecretShape(
         kind="slack-webhook",
         literals=("hooks.slack.com/",),
         pattern=r"hooks\.slack\.com/(?:services|workflows)/(T\w{6,}/[A-Z]\w{6,}/[\w/]{16,64})",
-        is_word=False,
+        needs_word_start=False,
     ),
-    Shape(
+    SecretShape(
         kind="stripe-key",
         literals=("sk_live_", "rk_live_", "sk_test_", "rk_test_", "whsec_"),
         pattern=r"(?:[rs]k_(?:live|test)_[A-Za-z0-9]{20,250}|whsec_[A-Za-z0-9+/]{32,88}=*)",
-        is_one=_is_random,
+        is_secret=_is_random,
     ),
-    Shape(kind="npm-token", literals=("npm_",), pattern=r"npm_[A-Za-z0-9]{36}" + _END, is_one=_is_random),
-    Shape(
+    SecretShape(
+        kind="npm-token", literals=("npm_",), pattern=r"npm_[A-Za-z0-9]{36}" + _WORD_END, is_secret=_is_random
+    ),
+    SecretShape(
         kind="pypi-token",
         literals=("pypi-AgE",),
         pattern=r"pypi-AgE(?:IcHlwaS5vcmc|NdGVzdC5weXBpLm9yZw)[\w-]{40,1000}",
     ),
-    Shape(kind="huggingface-token", literals=("hf_",), pattern=r"hf_[A-Za-z0-9]{34,40}" + _END),
-    Shape(kind="sendgrid-key", literals=("SG.",), pattern=r"SG\.[\w-]{22}\.[\w-]{43}(?![\w-])"),
-    Shape(
+    SecretShape(kind="huggingface-token", literals=("hf_",), pattern=r"hf_[A-Za-z0-9]{34,40}" + _WORD_END),
+    SecretShape(kind="sendgrid-key", literals=("SG.",), pattern=r"SG\.[\w-]{22}\.[\w-]{43}(?![\w-])"),
+    SecretShape(
         kind="jwt",
         literals=("eyJ",),
         pattern=r"eyJ[\w-]{14,1000}\.eyJ[\w-]{8,5000}\.[\w-]{20,1400}",
-        is_one=_is_jwt,
+        is_secret=_is_jwt,
     ),
-    Shape(
+    SecretShape(
         kind="service-token",
         literals=(
             "dop_v1_",
@@ -180,45 +184,45 @@ SHAPES: tuple[Shape, ...] = (
             r"(?:do[opr]_v1_[0-9a-f]{64}|dckr_pat_[\w-]{27}|shp(?:at|ss)_[0-9a-fA-F]{32}|hvs\.[\w-]{24,200}"
             r"|glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}|lin_api_[A-Za-z0-9]{40}|gsk_[A-Za-z0-9]{52}|r8_[A-Za-z0-9]{37}"
             r"|pplx-[A-Za-z0-9]{48}|xai-[A-Za-z0-9]{80}|dapi[0-9a-f]{32}(?:-\d)?|AGE-SECRET-KEY-1[0-9A-Z]{58}"
-            r"|sntrys_[\w+/=]{60,250}|ntn_[A-Za-z0-9]{46}|tskey-[a-z]+-\w{12,}-\w{24,})" + _END
+            r"|sntrys_[\w+/=]{60,250}|ntn_[A-Za-z0-9]{46}|tskey-[a-z]+-\w{12,}-\w{24,})" + _WORD_END
         ),
-        is_one=_is_random,
+        is_secret=_is_random,
     ),
-    Shape(
+    SecretShape(
         kind="azure-key",
         literals=("AccountKey=", "SharedAccessKey="),
         pattern=r"(?:Account|SharedAccess)Key=([A-Za-z0-9+/]{42,86}={1,2})",
-        is_word=False,
+        needs_word_start=False,
         may_wrap=False,
     ),
-    Shape(
+    SecretShape(
         kind="telegram-token",
         literals=(":AA",),
         pattern=r":(AA[\w-]{33})(?![\w-])",
-        is_one=_is_random,
-        is_word=False,
+        is_secret=_is_random,
+        needs_word_start=False,
         may_wrap=False,
     ),
-    Shape(
+    SecretShape(
         kind="url-password",
         literals=("://",),
         pattern=r"://[^\s/:@\"'<>\\`]{0,128}:([^\s/@\"'<>]{6,256})@[\w\[]",
-        is_one=_is_password,
-        is_word=False,
+        is_secret=_is_password,
+        needs_word_start=False,
         may_wrap=False,
     ),
-    Shape(
+    SecretShape(
         kind="bearer-token",
         literals=("Bearer ", "bearer "),
         pattern=r"[Bb]earer {1,4}([\w.~+/-]{20,4000}={0,2})",
-        is_one=_is_random,
+        is_secret=_is_random,
         may_wrap=False,
     ),
-    Shape(
+    SecretShape(
         kind="login",
         literals=("Basic ", "basic "),
         pattern=r"[Bb]asic {1,4}([A-Za-z0-9+/]{12,1000}={0,2})",
-        is_one=_is_login,
+        is_secret=_is_login,
         may_wrap=False,
     ),
 )
@@ -228,10 +232,10 @@ LITERALS: tuple[str, ...] = tuple(literal for shape in SHAPES for literal in sha
 
 
 @cache
-def compiled(pattern: str) -> "re.Pattern[str]":
+def compile_shape(pattern: str) -> "re.Pattern[str]":
     return re.compile(pattern, re.ASCII)
 
 
-def is_blank(text: str) -> bool:
+def is_placeholder(text: str) -> bool:
     """Crossed out by whoever wrote it: `ghp_xxxxxxxxxxxx`."""
     return len(set(text.rsplit("_", 1)[-1].rsplit("-", 1)[-1]) - set("xX*.0")) == 0

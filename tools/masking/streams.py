@@ -4,21 +4,30 @@ Whole lines go through at once. What is held back is the line that has not ended
 and of a line without end its last 8 KB.
 """
 
-from tools.masking.mask import Mask, MaskNow
-from tools.masking.pem import ENCODED, LITERAL, key_lines
+from tools.masking.mask import CurrentMask, Mask
+from tools.masking.pem import BASE64_BEGIN, PRIVATE_KEY_LITERAL, find_private_keys
 from tools.masking.shapes import LITERALS
 
-CARRIED = 8 << 10
-_LONGEST_LINE = 64 << 10
-_LONGEST_WORD = 4 << 10
-_TOKEN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=_-.%\\")
-_SPOKEN = ("earer ", "asic ", "://", "ccess_key", "CCESS_KEY", "ccessKey", "AccountKey=", "SharedAccessKey=")
+MAX_HELD_BYTES = 8 << 10
+_MAX_LINE = 64 << 10
+_MAX_WORD = 4 << 10
+_TOKEN_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=_-.%\\")
+_SECRET_INTRODUCERS = (
+    "earer ",
+    "asic ",
+    "://",
+    "ccess_key",
+    "CCESS_KEY",
+    "ccessKey",
+    "AccountKey=",
+    "SharedAccessKey=",
+)
 
 
 class MaskedStream:
     """For one source of bytes. From one thread at a time."""
 
-    def __init__(self, mask_now: MaskNow) -> None:
+    def __init__(self, mask_now: CurrentMask) -> None:
         """`mask_now`: asked at each piece; its mask is one for bytes."""
         self._mask_now = mask_now
         self._held = ""
@@ -33,7 +42,7 @@ class MaskedStream:
         if mask is None:
             self._held = ""
             return text.encode("latin-1")
-        cut = _cut(mask, text, self._is_within_key)
+        cut = _safe_end(mask, text, self._is_within_key)
         self._held = text[cut:]
         return self._masked(mask, text[:cut]) if cut else b""
 
@@ -43,19 +52,19 @@ class MaskedStream:
         self._held = ""
         return text.encode("latin-1") if mask is None else self._masked(mask, text)
 
-    def quiet(self) -> bytes:
+    def flush_safe_part(self) -> bytes:
         """As much of an unfinished line as is no part of a secret, whatever comes: dots, words, a question."""
         text = self._held
         mask = self._mask_now()
-        if not text or mask is None or self._is_within_key or any(one in text for one in _SPOKEN):
+        if not text or mask is None or self._is_within_key or any(one in text for one in _SECRET_INTRODUCERS):
             return b""
         at = len(text)
-        while at and text[at - 1] in _TOKEN:
+        while at and text[at - 1] in _TOKEN_CHARS:
             at -= 1
         word = text[at:]
         if not any(one.isalnum() for one in word):
             at = len(text)
-        if LITERAL in text or "\n" in text[:at] or "\x1b" in text[-256:]:
+        if PRIVATE_KEY_LITERAL in text or "\n" in text[:at] or "\x1b" in text[-256:]:
             return b""
         self._held = text[at:]
         return self._masked(mask, text[:at]) if at else b""
@@ -69,49 +78,51 @@ class MaskedStream:
 
     def _masked(self, mask: Mask, text: str) -> bytes:
         within = self._is_within_key
-        if within or LITERAL in text or ENCODED in text:
-            self._is_within_key = key_lines(text, is_within=within).is_open
+        if within or PRIVATE_KEY_LITERAL in text or BASE64_BEGIN in text:
+            self._is_within_key = find_private_keys(text, is_within=within).is_open
         return mask.masked(text, is_within_key=within).text.encode("latin-1")
 
 
-def _cut(mask: Mask, text: str, is_within_key: bool) -> int:
+def _safe_end(mask: Mask, text: str, is_within_key: bool) -> int:
     """Up to where it may go on."""
     end = text.rfind("\n") + 1
-    if len(text) - end > _LONGEST_LINE:
-        return _cut_in_line(mask, text)
+    if len(text) - end > _MAX_LINE:
+        return _safe_end_in_line(mask, text)
     if is_within_key:
-        return _whole_key_lines(text, end)
+        return _end_before_key(text, end)
     # A line that ends in a long word may be a secret broken by `fold`, whose rest is in the next.
     for _ in range(6):
-        if not end or not _may_go_on(text, end):
+        if not end or not _may_continue(text, end):
             return end
         end = text.rfind("\n", 0, end - 1) + 1
     return end
 
 
-def _whole_key_lines(text: str, end: int) -> int:
+def _end_before_key(text: str, end: int) -> int:
     """The last two lines of a key are told by the one behind them."""
     before = text.rfind("\n", 0, max(0, end - 1)) + 1
     return end if "-----END" in text[before:end] else before
 
 
-def _may_go_on(text: str, end: int) -> bool:
+def _may_continue(text: str, end: int) -> bool:
     begin = text.rfind("\n", 0, end - 1) + 1
     line = text[begin : end - 1].rstrip("\r")
-    if LITERAL in line or ENCODED in line:
+    if PRIVATE_KEY_LITERAL in line or BASE64_BEGIN in line:
         return True
-    if not line or line[-1] not in _TOKEN:
+    if not line or line[-1] not in _TOKEN_CHARS:
         return False
     at = len(line)
-    while at and line[at - 1] in _TOKEN and len(line) - at < _LONGEST_WORD:
+    while at and line[at - 1] in _TOKEN_CHARS and len(line) - at < _MAX_WORD:
         at -= 1
     word = line[at:]
     return len(word) >= 8 and (len(word) > 24 or any(literal in word for literal in LITERALS))
 
 
-def _cut_in_line(mask: Mask, text: str) -> int:
+def _safe_end_in_line(mask: Mask, text: str) -> int:
     """A line without end: all but the last of it, and never within a secret."""
-    cut = len(text) - CARRIED
-    begin = max(0, cut - CARRIED)
-    crossing = [one.start for one in mask.spans(text[begin:]) if begin + one.start < cut < begin + one.end]
+    cut = len(text) - MAX_HELD_BYTES
+    begin = max(0, cut - MAX_HELD_BYTES)
+    crossing = [
+        one.start for one in mask.secret_spans(text[begin:]) if begin + one.start < cut < begin + one.end
+    ]
     return begin + min(crossing) if crossing else cut

@@ -1,21 +1,21 @@
 """`read` of a folder with `map` or `symbol`: what is in it, where one of its symbols is."""
 
 from tools.base import ToolError
-from tools.files.paths import display
+from tools.files.paths import display_path
 from tools.repomap.lookup import Definition
-from tools.repomap.of_session import below_root, known_files, repository_of
+from tools.repomap.of_session import known_files, relative_to_root, repository_of
 from tools.repomap.render import DEFAULT_TOKENS
-from tools.repomap.telling import cut, definitions_told, map_told
+from tools.repomap.telling import definitions_text, map_text, truncate_to_tokens
 from tools.results import ToolResult, text_result
-from tools.text import visible
+from tools.text import escape_controls
 from tools.workspace import Workspace
 
 
 def folder_map(workspace: Workspace, folder: str, shown: str) -> ToolResult:
     repository = repository_of(workspace)
     repository.look()
-    answer = repository.map_folder(below_root(repository, folder, workspace))
-    told = map_told(answer, is_question=False)
+    answer = repository.map_folder(relative_to_root(repository, folder, workspace))
+    told = map_text(answer, is_question=False)
     return text_result(f"{shown}:\n{told}", details={"outline": True, "files": len(answer.map.files)})
 
 
@@ -25,16 +25,16 @@ def symbol_in_folder(
     """The one definition with its path; when several have that name, a list of them, the nearest first."""
     repository = repository_of(workspace)
     repository.look()
-    below = below_root(repository, folder, workspace)
+    below = relative_to_root(repository, folder, workspace)
     found, count = repository.definitions(name, below=below, near=known_files(repository, workspace))
     if not found:
         missing = repository.state().missing
         more = f" The index is being made: {missing:,} files are not in it yet." if missing else ""
         raise ToolError(
-            f"There is no symbol {visible(name)!r} in {shown}.{more} "
+            f"There is no symbol {escape_controls(name)!r} in {shown}.{more} "
             "Search with grep, or read the folder with map: true."
         )
     if count == 1:
-        return display(str(repository.root / found[0].path), workspace.cwd), found[0]
-    told = definitions_told(name, found, count, repository.state())
-    return text_result(cut(told, DEFAULT_TOKENS), details={"symbols": count})
+        return display_path(str(repository.root / found[0].path), workspace.cwd), found[0]
+    told = definitions_text(name, found, count, repository.state())
+    return text_result(truncate_to_tokens(told, DEFAULT_TOKENS), details={"symbols": count})

@@ -5,33 +5,33 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tools.filemap.rendering.symbol_lines import span
-from tools.repomap.index.kinds import WEIGHTS
-from tools.repomap.index.packing import KeptOutline
+from tools.filemap.rendering.symbol_lines import line_range
+from tools.repomap.index.kinds import KIND_WEIGHTS
+from tools.repomap.index.packing import StoredOutline
 from tools.repomap.index.store import last_part
-from tools.repomap.lookup import innermost, owners_of
+from tools.repomap.lookup import innermost_symbol, owners_of
 from tools.repomap.of_session import known_files
 from tools.repomap.repository import MappedRepository
-from tools.repomap.telling import told_symbol
-from tools.text import one_line, visible
+from tools.repomap.telling import symbol_text
+from tools.text import escape_controls, one_line
 from tools.workspace import Workspace
 
-_NAMED = re.compile(
+_IDENTIFIER_PATTERN = re.compile(
     r"(?:\\b)?(?:(?:def|class|func|function|fn|struct|interface|type|enum|trait)(?: +|\\s\+|\\s\*))?"
     r"(?P<name>[A-Za-z_$][\w$]{2,}|[^\W\da-zA-Z_]\w*)(?:\\b|\\\()?"
 )
-_MOST_DEFINITIONS = 5
-_MORE_BYTES = 400
-_MORE_SHARE = 0.15
+_MAX_DEFINITIONS = 5
+_MIN_EXTRA_BYTES = 400
+_EXTRA_SHARE = 0.15
 
 
-def name_in(pattern: str) -> str | None:
+def identifier_in(pattern: str) -> str | None:
     """The one identifier that a pattern looks for; None: it is another kind of pattern."""
-    match = _NAMED.fullmatch(pattern.strip())
+    match = _IDENTIFIER_PATTERN.fullmatch(pattern.strip())
     return match["name"] if match else None
 
 
-class NamedPlaces:
+class SymbolContext:
     """For one search."""
 
     def __init__(self, repository: MappedRepository, folder: str, name: str, near: Sequence[str]) -> None:
@@ -39,50 +39,50 @@ class NamedPlaces:
         self._folder = folder
         self._name = name
         self._near = near
-        self._outlines: dict[str, KeptOutline | None] = {}
+        self._outlines: dict[str, StoredOutline | None] = {}
         self._more = 0
 
-    def allow(self, found_bytes: int) -> None:
+    def set_budget(self, found_bytes: int) -> None:
         """So much was found: what is added stays small beside it."""
-        self._more = max(_MORE_BYTES, int(found_bytes * _MORE_SHARE))
+        self._more = max(_MIN_EXTRA_BYTES, int(found_bytes * _EXTRA_SHARE))
 
     def heading(self) -> list[str]:
         """The definitions, with how many more there are."""
-        found, count = self._repository.definitions(self._name, near=self._near, most=_MOST_DEFINITIONS)
+        found, count = self._repository.definitions(self._name, near=self._near, most=_MAX_DEFINITIONS)
         rows = [
-            f"{told_symbol(one)}, {one_line(visible(one.path))}"
+            f"{symbol_text(one)}, {one_line(escape_controls(one.path))}"
             for one in found
             if self._name in (one.symbol.name, last_part(one.symbol.name))
         ]
         if rows and count > len(found):
             rows[-1] += f" ({count - len(found)} more of this name: locate finds them)"
-        return [row for row in rows if self.takes(row)]
+        return [row for row in rows if self.is_allowed(row)]
 
-    def ordered(self, paths: Iterable[str]) -> list[str]:
+    def sorted_by_kind(self, paths: Iterable[str]) -> list[str]:
         """Code before tests, and those before what programs made; asked once for all of them."""
         below = {path: self._below(path) for path in paths}
         kinds = self._repository.kinds_of(below.values())
 
         def order(path: str) -> tuple[float, str]:
             kind = kinds.get(below[path])
-            return (-WEIGHTS[kind] if kind else 0.0, path)
+            return (-KIND_WEIGHTS[kind] if kind else 0.0, path)
 
         return sorted(below, key=order)
 
-    def within(self, path: str, line: int) -> str:
+    def enclosing_symbol(self, path: str, line: int) -> str:
         """What the line stands in; empty: it is not known, or there is no room to say it."""
         if self._more <= 0:
             return ""
         if path not in self._outlines:
             self._outlines[path] = self._repository.outline_of(self._below(path))
         outline = self._outlines[path]
-        inner = innermost(outline.symbols, line) if outline is not None else None
+        inner = innermost_symbol(outline.symbols, line) if outline is not None else None
         if outline is None or inner is None:
             return ""
         name = ".".join([*owners_of(outline.symbols, inner), inner.name])
-        return f"{one_line(visible(name))} {span(inner.start_line, inner.end_line)}"
+        return f"{one_line(escape_controls(name))} {line_range(inner.start_line, inner.end_line)}"
 
-    def takes(self, row: str) -> bool:
+    def is_allowed(self, row: str) -> bool:
         cost = len(row.encode("utf-8", "replace")) + 1
         if cost > self._more:
             return False
@@ -95,15 +95,15 @@ class NamedPlaces:
         )
 
 
-def places_of(workspace: Workspace, pattern: str, folder: str) -> NamedPlaces | None:
+def symbol_context_for(workspace: Workspace, pattern: str, folder: str) -> SymbolContext | None:
     """None: it is no name, or there is no whole map to ask yet. The first search for a name has the map made."""
-    name = name_in(pattern)
+    name = identifier_in(pattern)
     repository = workspace.repository() if name is not None else None
     if name is None or repository is None:
         return None
     if os.path.relpath(os.path.realpath(folder), os.path.realpath(repository.root)).startswith(".."):
         return None
     repository.look(patience=0.0)
-    if not repository.is_whole or not Path(folder).is_dir():
+    if not repository.is_complete or not Path(folder).is_dir():
         return None
-    return NamedPlaces(repository, folder, name, known_files(repository, workspace))
+    return SymbolContext(repository, folder, name, known_files(repository, workspace))

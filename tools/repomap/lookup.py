@@ -8,18 +8,18 @@ from pathlib import Path
 import msgspec
 
 from tools.filemap.symbols import Symbol
-from tools.repomap.index.kinds import WEIGHTS, Kind
-from tools.repomap.index.listing import is_below, searching
+from tools.repomap.index.kinds import KIND_WEIGHTS, FileKind
+from tools.repomap.index.listing import is_below, ripgrep_process
 from tools.repomap.index.outlining import is_secret
-from tools.repomap.index.packing import KeptOutline
-from tools.repomap.index.store import IndexedFile, IndexStore, last_part, owners_said
+from tools.repomap.index.packing import StoredOutline
+from tools.repomap.index.store import IndexedFile, IndexStore, last_part, owner_names
 
-_MOST_DEFINITIONS = 400
-_MOST_HITS = 2000
-_MOST_SECONDS = 10.0
+_MAX_DEFINITIONS = 400
+_MAX_HITS = 2000
+_SEARCH_TIMEOUT = 10.0
 """Of a search for uses: on a slow drive those are told that were found by then."""
-_LOOKED_AT = 5
-_LONGEST_LINE = 200
+_MAX_CANDIDATES_FACTOR = 5
+_MAX_LINE = 200
 
 
 class Definition(msgspec.Struct, frozen=True):
@@ -27,7 +27,7 @@ class Definition(msgspec.Struct, frozen=True):
     symbol: Symbol
     owner: str
     """What it belongs to, dotted; empty: the file."""
-    kind: Kind
+    kind: FileKind
     """Of the file."""
 
     @property
@@ -51,25 +51,25 @@ class NameUses(msgspec.Struct, frozen=True):
     is_cut: bool
 
 
-Present = Callable[[IndexStore, IndexedFile], KeptOutline | None]
+CurrentOutline = Callable[[IndexStore, IndexedFile], StoredOutline | None]
 """The symbols of a file as it is now."""
 
 
-def definitions(
+def find_definitions(
     store: IndexStore,
     name: str,
-    present: Present,
+    present: CurrentOutline,
     *,
     below: str = "",
     near: Sequence[str] = (),
     most: int = 20,
 ) -> tuple[list[Definition], int]:
     """The nearest first, and how many there are. `Owner.name` asks for the one that belongs to it."""
-    *owners, last = [part for part in _plain(name).split(".") if part]
+    *owners, last = [part for part in _last_name_part(name).split(".") if part]
     wanted = [part.lower() for part in owners]
     found: list[tuple[tuple[object, ...], Definition]] = []
-    outlines: dict[int, tuple[IndexedFile, KeptOutline] | None] = {}
-    for id, _ in store.named(last, _MOST_DEFINITIONS):
+    outlines: dict[int, tuple[IndexedFile, StoredOutline] | None] = {}
+    for id, _ in store.named(last, _MAX_DEFINITIONS):
         if id not in outlines:
             file = store.file(id)
             outline = present(store, file) if file is not None and is_below(file.path, below) else None
@@ -81,18 +81,18 @@ def definitions(
         for symbol in outline.symbols:
             if last.lower() not in (symbol.name.lower(), last_part(symbol.name).lower()):
                 continue
-            above = [*owners_of(outline.symbols, symbol), *owners_said(symbol.name)]
+            above = [*owners_of(outline.symbols, symbol), *owner_names(symbol.name)]
             if wanted and [part.lower() for part in above[-len(wanted) :]] != wanted:
                 continue
             definition = _definition(file, outline, symbol)
-            found.append((_order(definition, last, near), definition))
+            found.append((_definition_order(definition, last, near), definition))
     found.sort(key=lambda one: one[0])
     return [definition for _, definition in found[:most]], len(found)
 
 
 def is_defined(store: IndexStore, name: str) -> bool:
     """Whether code has a symbol that is written so; documents and data define nothing."""
-    for id, place in store.named(name, _LOOKED_AT):
+    for id, place in store.named(name, _MAX_CANDIDATES_FACTOR):
         file = store.file(id)
         if file is None or file.kind in ("docs", "data"):
             continue
@@ -102,18 +102,25 @@ def is_defined(store: IndexStore, name: str) -> bool:
     return False
 
 
-def symbols_like(store: IndexStore, text: str, present: Present, *, most: int) -> list[Definition]:
+def symbols_like(store: IndexStore, text: str, present: CurrentOutline, *, most: int) -> list[Definition]:
     """Names that begin with the text, then those that have it inside; of code before tests, short names first."""
     wanted = text.lower()
-    found = store.named_like(text, 4 * most)
+    found = store.symbols_matching(text, 4 * most)
     files = {id: store.file(id) for id in {id for _, id, _ in found}}
 
     def order(one: tuple[str, int, int]) -> tuple[object, ...]:
         name, id, place = one
         file = files[id]
-        return (not name.startswith(wanted), -WEIGHTS[file.kind] if file else 0, len(name), name, id, place)
+        return (
+            not name.startswith(wanted),
+            -KIND_WEIGHTS[file.kind] if file else 0,
+            len(name),
+            name,
+            id,
+            place,
+        )
 
-    outlines: dict[int, KeptOutline | None] = {}
+    outlines: dict[int, StoredOutline | None] = {}
     shown: list[Definition] = []
     seen: set[tuple[int, int]] = set()
     for name, id, place in sorted(found, key=order):
@@ -135,7 +142,7 @@ def symbols_like(store: IndexStore, text: str, present: Present, *, most: int) -
     return shown
 
 
-def _definition(file: IndexedFile, outline: KeptOutline, symbol: Symbol) -> Definition:
+def _definition(file: IndexedFile, outline: StoredOutline, symbol: Symbol) -> Definition:
     return Definition(file.path, symbol, ".".join(owners_of(outline.symbols, symbol)), file.kind)
 
 
@@ -148,65 +155,65 @@ def owners_of(symbols: Sequence[Symbol], symbol: Symbol) -> list[str]:
     return names[::-1]
 
 
-def innermost(symbols: Sequence[Symbol], line: int) -> Symbol | None:
+def innermost_symbol(symbols: Sequence[Symbol], line: int) -> Symbol | None:
     around = [symbol for symbol in symbols if symbol.start_line <= line <= symbol.end_line]
     return min(around, key=lambda symbol: symbol.end_line - symbol.start_line, default=None)
 
 
-def uses(
+def find_uses(
     store: IndexStore | None,
     root: Path,
     name: str,
-    present: Present,
+    present: CurrentOutline,
     hides: Callable[[str], bool],
     *,
     below: str = "",
     most: int = 100,
 ) -> NameUses:
     """Lines with the name as a word, those of code before those of tests; its definitions are not among them."""
-    last = _plain(name).rpartition(".")[2]
+    last = _last_name_part(name).rpartition(".")[2]
     hits: dict[str, list[tuple[int, str]]] = {}
     count = 0
     began = time.monotonic()
-    for path, line, text in _grepped(root, last, below):
+    for path, line, text in _grep_name(root, last, below):
         if is_secret(path) or hides(path):
             continue
         hits.setdefault(path, []).append((line, text))
         count += 1
-        if count >= _MOST_HITS:
+        if count >= _MAX_HITS:
             break
     shown: list[NameUse] = []
     files = {path: store.file_at(path) for path in hits} if store is not None else {}
 
     def order(path: str) -> tuple[float, str]:
         file = files.get(path)
-        return -WEIGHTS[file.kind] if file is not None else 0.0, path
+        return -KIND_WEIGHTS[file.kind] if file is not None else 0.0, path
 
     for path in sorted(hits, key=order):
         file, is_full = files.get(path), len(shown) >= most
         outline = present(store, file) if store is not None and file is not None and not is_full else None
         for line, text in hits[path]:
-            inner = innermost(outline.symbols, line) if outline is not None else None
+            inner = innermost_symbol(outline.symbols, line) if outline is not None else None
             if inner is not None and (last_part(inner.name), inner.start_line) == (last, line):
                 count -= 1
                 continue
             within = ".".join([*owners_of(outline.symbols, inner), inner.name]) if inner and outline else ""
             span = (inner.start_line, inner.end_line) if inner else None
             if len(shown) < most:
-                shown.append(NameUse(path, line, text[:_LONGEST_LINE], within, span))
+                shown.append(NameUse(path, line, text[:_MAX_LINE], within, span))
     having = len({use.path for use in shown}) if len(shown) == count else len(hits)
-    is_cut = count >= _MOST_HITS or time.monotonic() - began >= _MOST_SECONDS
+    is_cut = count >= _MAX_HITS or time.monotonic() - began >= _SEARCH_TIMEOUT
     return NameUses(tuple(shown), count, having, is_cut)
 
 
-def _grepped(root: Path, name: str, below: str) -> Iterator[tuple[str, int, str]]:
+def _grep_name(root: Path, name: str, below: str) -> Iterator[tuple[str, int, str]]:
     if not name:
         return
     words = ("--null", "--line-number", "-wF", "--max-columns=2000", "--sort=path")
-    with searching(root, *words, "--", name, f"./{below}" if below else ".") as process:
+    with ripgrep_process(root, *words, "--", name, f"./{below}" if below else ".") as process:
         if process is None or process.stdout is None:
             return
-        ending = threading.Timer(_MOST_SECONDS, process.kill)
+        ending = threading.Timer(_SEARCH_TIMEOUT, process.kill)
         ending.start()
         try:
             for row in process.stdout:
@@ -219,7 +226,7 @@ def _grepped(root: Path, name: str, below: str) -> Iterator[tuple[str, int, str]
             ending.cancel()
 
 
-def _order(definition: Definition, name: str, near: Sequence[str]) -> tuple[object, ...]:
+def _definition_order(definition: Definition, name: str, near: Sequence[str]) -> tuple[object, ...]:
     """Exact case first, then the files and folders of the conversation, code before tests, long before short."""
     folders = {path.rpartition("/")[0] for path in near}
     nearness = 0 if definition.path in near else 1 if definition.path.rpartition("/")[0] in folders else 2
@@ -228,14 +235,14 @@ def _order(definition: Definition, name: str, near: Sequence[str]) -> tuple[obje
     return (
         not is_exact,
         nearness,
-        -WEIGHTS[definition.kind],
+        -KIND_WEIGHTS[definition.kind],
         -length,
         definition.path,
         definition.symbol.start_line,
     )
 
 
-def _plain(name: str) -> str:
+def _last_name_part(name: str) -> str:
     for separator in ("::", "#", "->"):
         name = name.replace(separator, ".")
     return name.replace("()", "").strip()

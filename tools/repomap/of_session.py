@@ -9,14 +9,14 @@ import msgspec
 from tools.base import ToolError
 from tools.filemap.reading import CannotMap, read_text
 from tools.filemap.symbols import Symbol
-from tools.filemap.watch import Deadline, Overtime
-from tools.files.paths import display
-from tools.repomap.index.kinds import note_of
+from tools.filemap.watch import Deadline, TimeLimitReached
+from tools.files.paths import display_path
+from tools.repomap.index.kinds import kind_note
 from tools.repomap.index.listing import is_below
-from tools.repomap.index.outlining import indexed
+from tools.repomap.index.outlining import index_file
 from tools.repomap.lookup import Definition
 from tools.repomap.repository import PATIENCE, MappedRepository
-from tools.repomap.telling import map_told
+from tools.repomap.telling import map_text
 from tools.workspace import Workspace
 
 
@@ -30,13 +30,13 @@ def repository_of(workspace: Workspace) -> MappedRepository:
     return repository
 
 
-def below_root(repository: MappedRepository, folder: str, workspace: Workspace) -> str:
+def relative_to_root(repository: MappedRepository, folder: str, workspace: Workspace) -> str:
     """The folder as the index names it; the root is the empty name."""
     below = os.path.relpath(os.path.realpath(folder), os.path.realpath(repository.root))
     if below == "..":
-        raise ToolError(f"{display(folder, workspace.cwd)} is above the repository {repository.root}.")
+        raise ToolError(f"{display_path(folder, workspace.cwd)} is above the repository {repository.root}.")
     if below.startswith("../"):
-        raise ToolError(f"{display(folder, workspace.cwd)} is not in the repository {repository.root}.")
+        raise ToolError(f"{display_path(folder, workspace.cwd)} is not in the repository {repository.root}.")
     return "" if below == "." else below
 
 
@@ -49,10 +49,10 @@ def known_files(repository: MappedRepository, workspace: Workspace) -> list[str]
 
 def symbols_like(workspace: Workspace, text: str, most: int = 100) -> list[tuple[str, Definition]]:
     """With the path of each from the session's folder on, upwards too. Empty where there is no map."""
-    repository = _looked_at(workspace)
+    repository = _updated_repository(workspace)
     if repository is None:
         return []
-    named = _from_session(repository, workspace)
+    named = _path_from_session(repository, workspace)
     return [(named(one.path), one) for one in repository.symbols_like(text, most=most)]
 
 
@@ -74,38 +74,38 @@ class FoundUse(msgspec.Struct, frozen=True):
     within: str
 
 
-_PATIENCE_OF_PEOPLE = 2.0
+_INTERACTIVE_PATIENCE = 2.0
 """Who asks for a definition or a map waits rather than hear that there is none yet."""
-_MOST_FOUND = 60
-_SYMBOLS_OF_A_FILE = 12
-_FOUND_TOKENS = 12_000
-_MOST_DEFINITIONS = 200
-_MOST_READ = 2_000_000
+_MAX_FOUND = 60
+_MAX_SYMBOLS_PER_FILE = 12
+_MAX_FOUND_TOKENS = 12_000
+_MAX_DEFINITIONS = 200
+_MAX_READ_BYTES = 2_000_000
 
 
-def _from_session(repository: MappedRepository, workspace: Workspace) -> Callable[[str], str]:
+def _path_from_session(repository: MappedRepository, workspace: Workspace) -> Callable[[str], str]:
     """A path as the index names it, from the session's folder on."""
     cwd, root = os.path.realpath(workspace.cwd), os.path.realpath(repository.root)
     return lambda path: os.path.relpath(os.path.join(root, path), cwd)  # noqa: PTH118  (paths that are no text)
 
 
-def _looked_at(workspace: Workspace, patience: float = PATIENCE) -> MappedRepository | None:
+def _updated_repository(workspace: Workspace, patience: float = PATIENCE) -> MappedRepository | None:
     repository = workspace.repository()
     if repository is not None:
         repository.look(patience)
     return repository
 
 
-def _below(repository: MappedRepository, workspace: Workspace, path: str) -> str:
-    return below_root(repository, os.path.join(workspace.cwd, path), workspace)  # noqa: PTH118  (as above)
+def _index_path(repository: MappedRepository, workspace: Workspace, path: str) -> str:
+    return relative_to_root(repository, os.path.join(workspace.cwd, path), workspace)  # noqa: PTH118  (as above)
 
 
 def files_below(workspace: Workspace, folder: str) -> list[str]:
-    repository = _looked_at(workspace)
+    repository = _updated_repository(workspace)
     if repository is None:
         return []
-    named = _from_session(repository, workspace)
-    below = _below(repository, workspace, folder)
+    named = _path_from_session(repository, workspace)
+    below = _index_path(repository, workspace, folder)
     return sorted(named(path) for path in repository.paths() if is_below(path, below))
 
 
@@ -113,73 +113,74 @@ def symbols_of(workspace: Workspace, path: str) -> tuple[Symbol, ...]:
     repository = workspace.repository()
     if repository is None:
         return ()
-    below = _below(repository, workspace, path)
+    below = _index_path(repository, workspace, path)
     outline = repository.outline_of(below)
     if outline is None and not repository.hides(below):  # its turn in the index has not come yet
-        made = indexed(repository.root, below)
+        made = index_file(repository.root, below)
         return made.symbols if made is not None else ()
     return outline.symbols if outline is not None else ()
 
 
-def found_for(workspace: Workspace, text: str, folder: str) -> list[MatchedFile]:
+def search_files_and_symbols(workspace: Workspace, text: str, folder: str) -> list[MatchedFile]:
     """A part of a name or path first, as people type it; then what the words are about."""
-    repository = _looked_at(workspace)
+    repository = _updated_repository(workspace)
     if repository is None:
         return []
-    named, below = _from_session(repository, workspace), _below(repository, workspace, folder)
+    named, below = _path_from_session(repository, workspace), _index_path(repository, workspace, folder)
     found: dict[str, MatchedFile] = {}
     wanted = text.strip()
     if not wanted:
-        shown = repository.map_folder(below, tokens=_FOUND_TOKENS).map.files
+        shown = repository.map_folder(below, tokens=_MAX_FOUND_TOKENS).map.files
         return [
             MatchedFile(named(file.path), None, file.symbols) for file in shown if not file.path.endswith("/")
         ]
     if not any(sign.isspace() for sign in wanted):
-        for one in repository.symbols_like(wanted, most=3 * _MOST_FOUND):
+        for one in repository.symbols_like(wanted, most=3 * _MAX_FOUND):
             if is_below(one.path, below):
-                _add(found, one.path, (one.symbol,), note_of(one.kind))
+                _add_match(found, one.path, (one.symbol,), kind_note(one.kind))
     for file in repository.map_about(
-        text, below=below, tokens=_FOUND_TOKENS, known=known_files(repository, workspace)
+        text, below=below, tokens=_MAX_FOUND_TOKENS, known=known_files(repository, workspace)
     ).map.files:
         if file.path not in found:
-            _add(found, file.path, file.symbols)
+            _add_match(found, file.path, file.symbols)
     lowered = wanted.lower()
     for path in repository.paths():
-        if len(found) >= _MOST_FOUND:
+        if len(found) >= _MAX_FOUND:
             break
         if lowered in path.lower() and is_below(path, below):
-            _add(found, path, ())
-    return [msgspec.structs.replace(one, path=named(path)) for path, one in list(found.items())[:_MOST_FOUND]]
+            _add_match(found, path, ())
+    return [msgspec.structs.replace(one, path=named(path)) for path, one in list(found.items())[:_MAX_FOUND]]
 
 
-def _add(found: dict[str, MatchedFile], path: str, symbols: Sequence[Symbol], note: str = "") -> None:
+def _add_match(found: dict[str, MatchedFile], path: str, symbols: Sequence[Symbol], note: str = "") -> None:
     before = found.get(path, MatchedFile(path, None, (), note))
     places = {(symbol.name, symbol.start_line): symbol for symbol in (*before.symbols, *symbols)}
     kept = sorted(
-        list(places.values())[:_SYMBOLS_OF_A_FILE], key=lambda symbol: (symbol.start_line, -symbol.end_line)
+        list(places.values())[:_MAX_SYMBOLS_PER_FILE],
+        key=lambda symbol: (symbol.start_line, -symbol.end_line),
     )
     found[path] = msgspec.structs.replace(before, symbols=tuple(kept))
 
 
 def known_names(workspace: Workspace, names: Sequence[str]) -> list[str]:
-    repository = _looked_at(workspace, _PATIENCE_OF_PEOPLE)
+    repository = _updated_repository(workspace, _INTERACTIVE_PATIENCE)
     return repository.known_names(names) if repository is not None else []
 
 
 def definitions_of(workspace: Workspace, name: str) -> list[tuple[str, Definition]]:
-    repository = _looked_at(workspace, _PATIENCE_OF_PEOPLE)
+    repository = _updated_repository(workspace, _INTERACTIVE_PATIENCE)
     if repository is None:
         return []
-    named = _from_session(repository, workspace)
-    found, _ = repository.definitions(name, near=known_files(repository, workspace), most=_MOST_DEFINITIONS)
+    named = _path_from_session(repository, workspace)
+    found, _ = repository.definitions(name, near=known_files(repository, workspace), most=_MAX_DEFINITIONS)
     return [(named(one.path), one) for one in found]
 
 
 def uses_of(workspace: Workspace, name: str) -> list[FoundUse]:
-    repository = _looked_at(workspace)
+    repository = _updated_repository(workspace)
     if repository is None:
         return []
-    named = _from_session(repository, workspace)
+    named = _path_from_session(repository, workspace)
     found = repository.uses(name, most=500).shown
     return [FoundUse(named(use.path), use.line, use.text, use.within) for use in found]
 
@@ -187,16 +188,16 @@ def uses_of(workspace: Workspace, name: str) -> list[FoundUse]:
 def lines_of(workspace: Workspace, path: str, first: int, last: int) -> str:
     place = Path(workspace.cwd, path)
     try:
-        if place.stat().st_size > _MOST_READ:
+        if place.stat().st_size > _MAX_READ_BYTES:
             return ""
         text = read_text(place, Deadline(2.0, None)).source.decode("utf-8", "replace")
-    except (CannotMap, Overtime, OSError):
+    except (CannotMap, TimeLimitReached, OSError):
         return ""
     return "\n".join(text.split("\n")[max(0, first - 1) : last])
 
 
 def map_of_folder(workspace: Workspace, folder: str) -> str:
     repository = repository_of(workspace)
-    repository.look(_PATIENCE_OF_PEOPLE)
-    answer = repository.map_folder(below_root(repository, folder, workspace))
-    return map_told(answer, is_question=False)
+    repository.look(_INTERACTIVE_PATIENCE)
+    answer = repository.map_folder(relative_to_root(repository, folder, workspace))
+    return map_text(answer, is_question=False)

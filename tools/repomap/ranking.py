@@ -12,31 +12,38 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from tools.filemap.symbols import says_little
-from tools.repomap.index.kinds import WEIGHTS, is_about_tests, kind_of
+from tools.filemap.symbols import is_minor
+from tools.repomap.index.kinds import KIND_WEIGHTS, is_about_tests, kind_of
 from tools.repomap.index.listing import is_below
-from tools.repomap.index.packing import KeptOutline
-from tools.repomap.index.parts import capitalised_in, counted, emphasis, names_in, parts_of, question_words
+from tools.repomap.index.packing import StoredOutline
+from tools.repomap.index.parts import (
+    capitalised_words,
+    code_names_in,
+    count_words,
+    question_words,
+    split_words,
+    word_emphasis,
+)
 from tools.repomap.index.store import IndexedFile, IndexStore
 
-HISTORY = 0.5
+HISTORY_WEIGHT = 0.5
 """What earlier commits with the question's words touched."""
-DEFINES = 0.25
+DEFINITION_WEIGHT = 0.25
 """Files that define a name of the question, by how few do."""
-CALLED = 0.25
+FILE_NAME_WEIGHT = 0.25
 """What the file itself is called says more than the folders that it lies in."""
-NEAR_BY_NAMES = 0.35
-CHANGED_TOGETHER = 0.5
+SHARED_NAMES_WEIGHT = 0.35
+CHANGED_TOGETHER_WEIGHT = 0.5
 """Both of files near those that the conversation has read or changed."""
-NEAR_THE_FIRST = 0.2
+NEAR_TOP_WEIGHT = 0.2
 """Below the first three files: what changes with them."""
-SAME_PACKAGE = 1.5
+SAME_PACKAGE_FACTOR = 1.5
 """In a repository of several: what lies in that of the files of the conversation."""
-WITHIN = 0.5
+SYMBOL_TEXT_WEIGHT = 0.5
 """For a symbol: words of the question in its lines."""
-SURE = 2.0
+CONFIDENCE_RATIO = 2.0
 """So much likelier the first file must be than the tenth, where no name of the question says which it is."""
-WRITTEN_OUT = 10.0
+EXPLICIT_PATH_SCORE = 10.0
 """A path that stands in the question is first; with a line, as in a stack trace, before all others."""
 
 _MANIFESTS = (
@@ -47,23 +54,23 @@ _MAX_FILES = 400
 _MAX_PARTS = 1000
 _MAX_TERMS = 48
 """The rarest words of a long question say what it is about."""
-_RARE = 3
+_RARE_FILE_COUNT = 3
 """A word that so few files have is looked for as the beginning of others too."""
 _MAX_DEFINERS = 20
-_RARE_DEFINERS = 4
+_FEW_DEFINERS = 4
 _MAX_SAME_NAME = 3
-_WORDS_OF_REASON = 5
+_MAX_REASON_WORDS = 5
 _MAX_PATHS = 50
-_COMMITS = 40
-_CHANGES = 200
-_HALF_AS_MUCH = 300
+_MAX_COMMITS = 40
+_MAX_CHANGES = 200
+_HALF_LIFE_COMMITS = 300
 """Commits later a change says half as much of what belongs together."""
-_TRACE = re.compile(
+_STACK_TRACE_LINE = re.compile(
     r"""File\ "(?P<python>[^"\n]+)",\ line\ (?P<python_line>\d+)
     |(?P<path>[\w@+~./\\-]+\.[A-Za-z]\w{0,7}):(?P<line>\d+)(?::\d+)?""",
     re.VERBOSE,
 )
-_PATH = re.compile(r"(?<![\w/])[\w@+~.-]*(?:/[\w@+~.-]+)+|\b[\w-]+\.[a-z]\w{0,4}\b")
+_PATH_IN_TEXT = re.compile(r"(?<![\w/])[\w@+~.-]*(?:/[\w@+~.-]+)+|\b[\w-]+\.[a-z]\w{0,4}\b")
 
 
 class MapQuestion(msgspec.Struct, frozen=True):
@@ -80,7 +87,7 @@ class MapQuestion(msgspec.Struct, frozen=True):
     """Paths as they stand there, with lines in stack traces and messages, else 0."""
 
 
-class LikelyFile(msgspec.Struct, frozen=True):
+class RankedFile(msgspec.Struct, frozen=True):
     """A file that may be meant."""
 
     file: IndexedFile
@@ -90,30 +97,30 @@ class LikelyFile(msgspec.Struct, frozen=True):
 
 
 class Ranking(msgspec.Struct, frozen=True):
-    places: tuple[LikelyFile, ...]
+    places: tuple[RankedFile, ...]
     rarities: Mapping[str, float]
     """Of the question's parts: how much each says."""
-    is_near_alone: bool
+    is_only_nearby: bool
     """Nothing has its words; these files are near those of the conversation."""
     left_out: tuple[IndexedFile, ...] = ()
     """Files that the question names, of which the index has no more than the path."""
 
 
-def question_of(text: str) -> MapQuestion:
+def parse_question(text: str) -> MapQuestion:
     paths = [
         (match["python"] or match["path"], int(match["python_line"] or match["line"]))
-        for match in _TRACE.finditer(text)
+        for match in _STACK_TRACE_LINE.finditer(text)
     ]
     return MapQuestion(
         text=text,
         words=dict(list(question_words(text).items())[:_MAX_PARTS]),
-        emphasis=emphasis(text),
-        names=tuple(names_in(text)[:_MAX_PARTS]),
-        paths=(*paths[: 4 * _MAX_PATHS], *((path, 0) for path in _PATH.findall(text)[:_MAX_PATHS])),
+        emphasis=word_emphasis(text),
+        names=tuple(code_names_in(text)[:_MAX_PARTS]),
+        paths=(*paths[: 4 * _MAX_PATHS], *((path, 0) for path in _PATH_IN_TEXT.findall(text)[:_MAX_PATHS])),
     )
 
 
-def rank(
+def rank_files(
     store: IndexStore,
     question: MapQuestion,
     *,
@@ -125,19 +132,19 @@ def rank(
     """The likeliest files first. `below`: a folder to stay in; `known`: files of the conversation, and `read` gives
     what is in them."""
     rarities = _rarities(store, question.words)
-    expression = _expression(question, rarities, store)
-    scores = _normalised(dict(store.matching(expression, _MAX_FILES)))
-    _add(scores, HISTORY, _remembered(store, expression))
-    _add(scores, DEFINES, _defining(store, question))
-    _add(scores, CALLED, _called(store, scores, rarities))
+    expression = _search_expression(question, rarities, store)
+    scores = _normalised(dict(store.search(expression, _MAX_FILES)))
+    _add_weighted(scores, HISTORY_WEIGHT, _history_scores(store, expression))
+    _add_weighted(scores, DEFINITION_WEIGHT, _definition_scores(store, question))
+    _add_weighted(scores, FILE_NAME_WEIGHT, _file_name_scores(store, scores, rarities))
     asked_for = frozenset(scores)
-    lines = _written_out(store, question, scores)
+    lines = _explicit_paths(store, question, scores)
     near = [file for path in known[-10:] if (file := store.file_at(path)) is not None]
-    _add(scores, CHANGED_TOGETHER, changed_together(store, near))
-    _add(scores, NEAR_BY_NAMES, _near_by_names(store, near, read))
-    packages = packages_of(store, known)
+    _add_weighted(scores, CHANGED_TOGETHER_WEIGHT, changed_together_scores(store, near))
+    _add_weighted(scores, SHARED_NAMES_WEIGHT, _shared_name_scores(store, near, read))
+    packages = package_folders(store, known)
     about_tests = is_about_tests(question.text) or (below and _is_test(below))
-    places: list[LikelyFile] = []
+    places: list[RankedFile] = []
     left_out: list[IndexedFile] = []
     for file in store.files_of(scores):
         if not is_below(file.path, below):
@@ -146,32 +153,32 @@ def rank(
             left_out += [file] * (file.id in lines)
             continue
         is_asked = file.id in lines or (file.kind == "test" and about_tests)
-        weight = 1.0 if is_asked else WEIGHTS[file.kind]
+        weight = 1.0 if is_asked else KIND_WEIGHTS[file.kind]
         if any(is_below(file.path, package) for package in packages):
-            weight *= SAME_PACKAGE
-        places.append(LikelyFile(file, scores[file.id] * weight, frozenset(lines.get(file.id, ()))))
-    places.sort(key=_order)
-    places = _near_the_first(store, places)
+            weight *= SAME_PACKAGE_FACTOR
+        places.append(RankedFile(file, scores[file.id] * weight, frozenset(lines.get(file.id, ()))))
+    places.sort(key=_place_order)
+    places = _raise_near_top(store, places)
     is_near_alone = bool(places) and not any(place.file.id in asked_for for place in places[:most])
     return Ranking(tuple(places[:most]), rarities, is_near_alone, tuple(left_out))
 
 
-def _order(place: LikelyFile) -> tuple[object, ...]:
+def _place_order(place: RankedFile) -> tuple[object, ...]:
     return -place.score, len(place.file.path), place.file.path
 
 
 def _rarities(store: IndexStore, parts: Iterable[str]) -> dict[str, float]:
     total = store.count()
-    return {part: math.log(1 + total / (1 + store.rarity(part))) for part in parts}
+    return {part: math.log(1 + total / (1 + store.version_count(part))) for part in parts}
 
 
-def _expression(question: MapQuestion, rarities: Mapping[str, float], store: IndexStore) -> str:
+def _search_expression(question: MapQuestion, rarities: Mapping[str, float], store: IndexStore) -> str:
     """Any of the words, each as often as it is said; the rarest, where there are many."""
-    files = {part: store.rarity(part) for part in rarities}
+    files = {part: store.version_count(part) for part in rarities}
     rarest = sorted(rarities, key=lambda part: (files[part] == 0, files[part]))[:_MAX_TERMS]
     terms: list[str] = []
     for part in rarest:
-        is_beginning = len(part) > 3 and files[part] <= _RARE
+        is_beginning = len(part) > 3 and files[part] <= _RARE_FILE_COUNT
         terms += [f'"{part}"*' if is_beginning else f'"{part}"'] * question.emphasis[part]
     return " OR ".join(terms)
 
@@ -181,23 +188,23 @@ def _normalised(scores: Mapping[int, float]) -> dict[int, float]:
     return {id: score / highest for id, score in scores.items()} if highest > 0 else {}
 
 
-def _add(scores: dict[int, float], weight: float, found: Mapping[int, float]) -> None:
+def _add_weighted(scores: dict[int, float], weight: float, found: Mapping[int, float]) -> None:
     for id, score in _normalised(found).items():
         scores[id] = scores.get(id, 0.0) + weight * score
 
 
-def _remembered(store: IndexStore, expression: str) -> dict[int, float]:
+def _history_scores(store: IndexStore, expression: str) -> dict[int, float]:
     """A commit's score is shared by the files that it touched."""
     found: dict[int, float] = {}
-    for files, score in store.remembered(expression, _COMMITS):
+    for files, score in store.remembered(expression, _MAX_COMMITS):
         for id in files:
             found[id] = found.get(id, 0.0) + score / math.sqrt(len(files))
     return found
 
 
-def _defining(store: IndexStore, question: MapQuestion) -> dict[int, float]:
+def _definition_scores(store: IndexStore, question: MapQuestion) -> dict[int, float]:
     found: dict[int, float] = {}
-    for name in dict.fromkeys((*question.names, *capitalised_in(question.text))):
+    for name in dict.fromkeys((*question.names, *capitalised_words(question.text))):
         definers = {file for file, _ in store.named(name)}
         if 0 < len(definers) <= _MAX_DEFINERS:
             for id in definers:
@@ -205,25 +212,31 @@ def _defining(store: IndexStore, question: MapQuestion) -> dict[int, float]:
     return found
 
 
-def _called(store: IndexStore, ids: Iterable[int], rarities: Mapping[str, float]) -> dict[int, float]:
+def _file_name_scores(
+    store: IndexStore, ids: Iterable[int], rarities: Mapping[str, float]
+) -> dict[int, float]:
     return {
-        file.id: sum(rarities.get(part, 0.0) for part in set(parts_of(_end(file.path).partition(".")[0])))
+        file.id: sum(
+            rarities.get(part, 0.0) for part in set(split_words(_path_end(file.path).partition(".")[0]))
+        )
         for file in store.files_of(ids)
     }
 
 
-def _written_out(store: IndexStore, question: MapQuestion, scores: dict[int, float]) -> dict[int, set[int]]:
+def _explicit_paths(
+    store: IndexStore, question: MapQuestion, scores: dict[int, float]
+) -> dict[int, set[int]]:
     """Paths of the question are first; the lines that it names of each."""
     lines: dict[int, set[int]] = {}
     for place, (path, line) in enumerate(question.paths):
         path = path.replace("\\", "/").strip("./")
-        named = list(store.files(called=_end(path))) if path else []
-        longest = max((_shared(file.path, path) for file in named), default=0)
-        meant = [file for file in named if _shared(file.path, path) == longest]
+        named = list(store.files(called=_path_end(path))) if path else []
+        longest = max((_common_suffix_parts(file.path, path) for file in named), default=0)
+        meant = [file for file in named if _common_suffix_parts(file.path, path) == longest]
         if len(meant) > _MAX_SAME_NAME or longest < min(2, path.count("/") + 1):
             continue
         for file in meant:
-            bonus = WRITTEN_OUT * (2 if line else 1) / (1 + place * 0.02)
+            bonus = EXPLICIT_PATH_SCORE * (2 if line else 1) / (1 + place * 0.02)
             scores[file.id] = max(scores.get(file.id, 0.0), bonus + scores.get(file.id, 0.0) % 1)
             if line:
                 lines.setdefault(file.id, set()).add(line)
@@ -232,11 +245,11 @@ def _written_out(store: IndexStore, question: MapQuestion, scores: dict[int, flo
     return lines
 
 
-def _end(path: str) -> str:
+def _path_end(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _shared(path: str, other: str) -> int:
+def _common_suffix_parts(path: str, other: str) -> int:
     """How many folders and names at the end are the same."""
     count = 0
     for one, two in zip(reversed(path.split("/")), reversed(other.split("/")), strict=False):
@@ -246,60 +259,60 @@ def _shared(path: str, other: str) -> int:
     return count
 
 
-def changed_together(store: IndexStore, files: Sequence[IndexedFile]) -> dict[int, float]:
+def changed_together_scores(store: IndexStore, files: Sequence[IndexedFile]) -> dict[int, float]:
     """What changed together long ago, or with many others, says less."""
     found: dict[int, float] = {}
     for file in files:
-        for age, touched in store.changed_with(file.path, _CHANGES):
+        for age, touched in store.changed_with(file.path, _MAX_CHANGES):
             for id in touched:
                 if id != file.id:
-                    says = 1 / (1 + age / _HALF_AS_MUCH) / math.log2(max(2, len(touched)))
+                    says = 1 / (1 + age / _HALF_LIFE_COMMITS) / math.log2(max(2, len(touched)))
                     found[id] = found.get(id, 0.0) + says
     return found
 
 
-def _near_by_names(
+def _shared_name_scores(
     store: IndexStore, files: Sequence[IndexedFile], read: Callable[[str], str]
 ) -> dict[int, float]:
     """Files that share words and names which few have."""
     found: dict[int, float] = {}
-    few = max(_RARE_FILES, store.count() // 200)
+    few = max(_MAX_FILES_OF_RARE_WORD, store.count() // 200)
     for file in files:
-        rarities = {part: store.rarity(part) for part in counted(read(file.path))}
+        rarities = {part: store.version_count(part) for part in count_words(read(file.path))}
         rare = sorted(
             (part for part in rarities if 1 < rarities[part] <= few), key=lambda part: rarities[part]
         )
         asked = " OR ".join(f'"{part}"' for part in rare[:_MAX_RARE_WORDS])
-        for id, score in store.matching(asked, _MAX_FILES // 4):
+        for id, score in store.search(asked, _MAX_FILES // 4):
             if id != file.id:
                 found[id] = found.get(id, 0.0) + score
         for symbol in store.outline(file.id).symbols:
-            definers = {id for id, _ in store.named(symbol.name, _RARE_DEFINERS + 1)}
-            if len(definers) <= _RARE_DEFINERS:
+            definers = {id for id, _ in store.named(symbol.name, _FEW_DEFINERS + 1)}
+            if len(definers) <= _FEW_DEFINERS:
                 for id in definers - {file.id}:
                     found[id] = found.get(id, 0.0) + 1 / len(definers)
     return found
 
 
 _MAX_RARE_WORDS = 60
-_RARE_FILES = 8
+_MAX_FILES_OF_RARE_WORD = 8
 
 
-def _near_the_first(store: IndexStore, places: list[LikelyFile]) -> list[LikelyFile]:
+def _raise_near_top(store: IndexStore, places: list[RankedFile]) -> list[RankedFile]:
     first, rest = places[:3], places[3:]
     if not first:
         return places
-    near = _normalised(changed_together(store, [place.file for place in first]))
-    weight = NEAR_THE_FIRST * first[0].score
+    near = _normalised(changed_together_scores(store, [place.file for place in first]))
+    weight = NEAR_TOP_WEIGHT * first[0].score
     known = {place.file.id for place in places}
-    rest += [LikelyFile(file, 0.0) for file in store.files_of(near.keys() - known) if not file.reason]
+    rest += [RankedFile(file, 0.0) for file in store.files_of(near.keys() - known) if not file.reason]
     raised = (
         msgspec.structs.replace(
-            place, score=place.score + weight * near.get(place.file.id, 0.0) * WEIGHTS[place.file.kind]
+            place, score=place.score + weight * near.get(place.file.id, 0.0) * KIND_WEIGHTS[place.file.kind]
         )
         for place in rest
     )
-    return first + sorted(raised, key=_order)
+    return first + sorted(raised, key=_place_order)
 
 
 def rank_paths(paths: Iterable[str], question: MapQuestion, most: int) -> list[str]:
@@ -316,19 +329,19 @@ def rank_paths(paths: Iterable[str], question: MapQuestion, most: int) -> list[s
                     break
             else:
                 continue
-        hits = len(wanted.intersection(parts_of(path)))
+        hits = len(wanted.intersection(split_words(path)))
         if hits:
             scored.append((-hits, len(path), path))
     return [path for _, _, path in sorted(scored)[:most]]
 
 
 def symbol_scores(
-    outline: KeptOutline, question: MapQuestion, ranking: Ranking, lines: frozenset[int], text: str = ""
+    outline: StoredOutline, question: MapQuestion, ranking: Ranking, lines: frozenset[int], text: str = ""
 ) -> list[float]:
     """How likely each symbol is meant: those that the question names, then by its words in name, owner, doc and, where
     `text` has the file, its lines. 0: it shares nothing with the question."""
-    names = {name.lower() for name in (*question.names, *capitalised_in(question.text))}
-    parts = _parts_among(ranking.rarities)
+    names = {name.lower() for name in (*question.names, *capitalised_words(question.text))}
+    parts = _question_parts_in(ranking.rarities)
     own = [parts(symbol.name) for symbol in outline.symbols]
     by_line = {line: found for line, row in enumerate(text.split("\n"), 1) if (found := parts(row))}
     numbers = list(by_line)
@@ -346,33 +359,35 @@ def symbol_scores(
             score += 0.3 * worth(own[symbol.parent])
         inside = numbers[bisect_left(numbers, symbol.start_line) : bisect_right(numbers, symbol.end_line)]
         score += (
-            WITHIN * worth({part for line in inside for part in by_line[line]}) / (1 + math.log1p(length) / 4)
+            SYMBOL_TEXT_WEIGHT
+            * worth({part for line in inside for part in by_line[line]})
+            / (1 + math.log1p(length) / 4)
         )
         if symbol.name.lower() in names:
             score += 5.0
         if any(symbol.start_line <= line <= symbol.end_line for line in lines):
             score += 10.0 + 5.0 / length
         score *= 1 + math.log1p(length) * 0.02
-        scores.append(score * (0.3 if says_little(symbol) else 1.0))
+        scores.append(score * (0.3 if is_minor(symbol) else 1.0))
     return scores
 
 
-def _parts_among(rarities: Mapping[str, float]) -> Callable[[str], frozenset[str]]:
+def _question_parts_in(rarities: Mapping[str, float]) -> Callable[[str], frozenset[str]]:
     """Those of the question's parts that a text has: of thousands few have any, and no stem changes a beginning."""
     none = frozenset[str]()
     if not rarities:
         return lambda text: none
     may_have = re.compile("|".join(sorted({re.escape(part[:3]) for part in rarities})), re.IGNORECASE).search
-    return lambda text: frozenset(rarities.keys() & parts_of(text)) if may_have(text) else none
+    return lambda text: frozenset(rarities.keys() & split_words(text)) if may_have(text) else none
 
 
-def is_sure(store: IndexStore, question: MapQuestion, places: Sequence[LikelyFile]) -> bool:
+def is_confident(store: IndexStore, question: MapQuestion, places: Sequence[RankedFile]) -> bool:
     """A path with a line, the exact name of a symbol that few define, or a first file far before the tenth."""
     if any(line for _, line in question.paths):
         return True
     return bool(places) and (
         len(places) < 10
-        or places[0].score >= SURE * places[9].score
+        or places[0].score >= CONFIDENCE_RATIO * places[9].score
         or any(
             places[0].file.id in definers
             for name in question.names
@@ -381,15 +396,15 @@ def is_sure(store: IndexStore, question: MapQuestion, places: Sequence[LikelyFil
     )
 
 
-def reason_for(store: IndexStore, question: MapQuestion, ranking: Ranking, place: LikelyFile) -> str:
+def ranking_reason(store: IndexStore, question: MapQuestion, ranking: Ranking, place: RankedFile) -> str:
     """The rarest words of the question that a file has, and its score."""
     rarest = sorted(ranking.rarities, key=lambda part: -ranking.rarities[part])[:_MAX_TERMS]
     having = (question.words[part] for part in rarest if store.has(place.file.id, part))
-    words = list(itertools.islice(dict.fromkeys(having), _WORDS_OF_REASON)) or ["earlier changes"]
+    words = list(itertools.islice(dict.fromkeys(having), _MAX_REASON_WORDS)) or ["earlier changes"]
     return f"{', '.join(words)} ({place.score:.2f})"
 
 
-def packages_of(store: IndexStore, paths: Sequence[str]) -> set[str]:
+def package_folders(store: IndexStore, paths: Sequence[str]) -> set[str]:
     """The folders of the nearest manifests above files; the root is none."""
     found: dict[str, str] = {}
 

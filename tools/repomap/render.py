@@ -5,22 +5,22 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from tools.filemap.rendering.symbol_lines import size, span
+from tools.filemap.rendering.symbol_lines import byte_size, line_range
 from tools.filemap.symbols import Symbol
-from tools.repomap.index.store import owners_said
+from tools.repomap.index.store import owner_names
 from tools.repomap.lookup import owners_of
-from tools.text import one_line, visible
+from tools.text import escape_controls, one_line
 
-BYTES_A_TOKEN = 3.6
+BYTES_PER_TOKEN = 3.6
 DEFAULT_TOKENS = 2000
-_TAPERS = (
+_SYMBOLS_BY_RANK = (
     (1200, (12, 4, 4, 4, 4, 4, 1)),
     (3000, (16, 16, 16, 6, 6, 6, 6, 6, 2)),
     (0, (16, 16, 16, 8, 8, 8, 8, 8, 4)),
 )
 """How many symbols the first files get, and then each: tapering found more than any even split."""
-_LONGEST_NAME = 100
-_NAME = re.compile(r"[\w$.:#~@-]+")
+_MAX_NAME = 100
+_NAME_PATTERN = re.compile(r"[\w$.:#~@-]+")
 
 
 class MapCandidate(msgspec.Struct, frozen=True):
@@ -49,29 +49,29 @@ class RankedMap(msgspec.Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        return tokens_of(self.text)
+        return estimate_tokens(self.text)
 
 
-def tokens_of(text: str) -> int:
-    return -int(-size(text) // BYTES_A_TOKEN)
+def estimate_tokens(text: str) -> int:
+    return -int(-byte_size(text) // BYTES_PER_TOKEN)
 
 
-def render(candidates: Iterable[MapCandidate], tokens: int, *, behind: int = 0) -> RankedMap:
+def render_map(candidates: Iterable[MapCandidate], tokens: int, *, behind: int = 0) -> RankedMap:
     """As many files as fit, in the given order; a file whose symbols do not fit gets fewer, then none. `behind`: tokens
     of them that others need, but for the half of what there is."""
-    room = int((tokens - min(behind, tokens // 2)) * BYTES_A_TOKEN)
-    taper = next(shares for limit, shares in _TAPERS if not limit or tokens <= limit)
+    room = int((tokens - min(behind, tokens // 2)) * BYTES_PER_TOKEN)
+    taper = next(shares for limit, shares in _SYMBOLS_BY_RANK if not limit or tokens <= limit)
     blocks: list[str] = []
     shown: list[MappedFile] = []
     for place, candidate in enumerate(candidates):
         wanted = taper[min(place, len(taper) - 1)]
         while True:
-            chosen = _best(candidate, wanted)
-            block = _block(candidate, chosen)
-            if size(block) + 1 <= room or wanted == 0:
+            chosen = _best_symbols(candidate, wanted)
+            block = _file_block(candidate, chosen)
+            if byte_size(block) + 1 <= room or wanted == 0:
                 break
             wanted //= 2
-        cost = size(block) + 1
+        cost = byte_size(block) + 1
         if cost > room:
             break
         room -= cost
@@ -80,7 +80,7 @@ def render(candidates: Iterable[MapCandidate], tokens: int, *, behind: int = 0) 
     return RankedMap("\n".join(blocks), tuple(shown))
 
 
-def _best(candidate: MapCandidate, count: int) -> list[int]:
+def _best_symbols(candidate: MapCandidate, count: int) -> list[int]:
     """The likeliest symbols, in the file's order; those of no score are left out."""
     liked = [index for index, score in enumerate(candidate.scores) if score > 0]
     chosen = sorted(liked, key=lambda index: (-candidate.scores[index], index))[:count]
@@ -88,22 +88,22 @@ def _best(candidate: MapCandidate, count: int) -> list[int]:
     return sorted(chosen, key=lambda index: (symbols[index].start_line, -symbols[index].end_line))
 
 
-def _block(candidate: MapCandidate, chosen: Sequence[int]) -> str:
+def _file_block(candidate: MapCandidate, chosen: Sequence[int]) -> str:
     lines = f"{candidate.lines} lines" if candidate.lines is not None else ""
-    told = one_line(visible(", ".join(filter(None, (lines, candidate.note)))))
-    rows = [f"{one_line(visible(candidate.path))}  {told}".rstrip()]
+    told = one_line(escape_controls(", ".join(filter(None, (lines, candidate.note)))))
+    rows = [f"{one_line(escape_controls(candidate.path))}  {told}".rstrip()]
     if candidate.reason:
-        rows.append(f"  why: {one_line(visible(candidate.reason))}")
+        rows.append(f"  why: {one_line(escape_controls(candidate.reason))}")
     for index in chosen:
         symbol = candidate.symbols[index]
-        name = one_line(visible(written_out(candidate.symbols, symbol)[:_LONGEST_NAME]))
-        rows.append(f"  {symbol.kind} {name} {span(symbol.start_line, symbol.end_line)}")
+        name = one_line(escape_controls(qualified_name(candidate.symbols, symbol)[:_MAX_NAME]))
+        rows.append(f"  {symbol.kind} {name} {line_range(symbol.start_line, symbol.end_line)}")
     return "\n".join(rows)
 
 
-def written_out(symbols: Sequence[Symbol], symbol: Symbol) -> str:
+def qualified_name(symbols: Sequence[Symbol], symbol: Symbol) -> str:
     """With its owners, where they are names and the symbol's own name does not begin with them."""
     owners = owners_of(symbols, symbol)
-    if not all(_NAME.fullmatch(owner) for owner in owners) or owners_said(symbol.name):
+    if not all(_NAME_PATTERN.fullmatch(owner) for owner in owners) or owner_names(symbol.name):
         return symbol.name
     return ".".join([*owners, symbol.name])

@@ -20,52 +20,60 @@ import msgspec
 
 from tools.git.repository import find_repository
 from tools.repomap.folder_map import folder_candidates
-from tools.repomap.index.builder import BUSY, IndexBuilder
+from tools.repomap.index.builder import BUSY_MESSAGE, IndexBuilder
 from tools.repomap.index.building import (
     CannotIndex,
     IndexBusy,
     IndexedFolder,
     IndexProgress,
-    build,
-    is_fresh,
-    writing,
+    build_index,
+    is_up_to_date,
+    open_for_writing,
 )
 from tools.repomap.index.hidden import HiddenFiles
-from tools.repomap.index.kinds import Kind, note_of
+from tools.repomap.index.kinds import FileKind, kind_note
 from tools.repomap.index.listing import FolderListing, is_below
-from tools.repomap.index.nearness import learn
-from tools.repomap.index.outlining import MOST_BYTES, indexed, is_secret
-from tools.repomap.index.packing import KeptOutline
+from tools.repomap.index.nearness import learn_history
+from tools.repomap.index.outlining import MAX_BYTES, index_file, is_secret
+from tools.repomap.index.packing import StoredOutline
 from tools.repomap.index.store import (
     IndexDamaged,
     IndexedFile,
     IndexInconsistent,
     IndexStore,
-    forget,
+    delete_index,
     index_path,
     is_damage,
 )
 from tools.repomap.index.upkeep import LISTING_SECONDS, PATIENCE, IndexUpkeep
-from tools.repomap.lookup import Definition, NameUses, Present, definitions, is_defined, symbols_like, uses
+from tools.repomap.lookup import (
+    CurrentOutline,
+    Definition,
+    NameUses,
+    find_definitions,
+    find_uses,
+    is_defined,
+    symbols_like,
+)
 from tools.repomap.ranking import (
     MapQuestion,
     Ranking,
-    is_sure,
-    question_of,
-    rank,
+    is_confident,
+    parse_question,
+    rank_files,
     rank_paths,
-    reason_for,
+    ranking_reason,
     symbol_scores,
 )
-from tools.repomap.render import DEFAULT_TOKENS, MapCandidate, RankedMap, render, tokens_of
+from tools.repomap.render import DEFAULT_TOKENS, MapCandidate, RankedMap, estimate_tokens, render_map
 
-_MOST_SHOWN = 60
-_MOST_READ = 9
+_MAX_SHOWN = 60
+_MAX_FILES_READ = 9
 """So many files are looked through for what in them has the words."""
-_MOST_REASONS = 3
-_PATHS_SECONDS = 10.0
-_POLLED_SECONDS = 0.05
-_RULES_SECONDS = 0.5
+_MAX_REASONS = 3
+_LISTING_TIMEOUT = 10.0
+_POLL_INTERVAL = 0.05
+_RULES_LIFETIME = 0.5
 """So long the rules that hide files are believed to be the same: they are asked about every path."""
 
 
@@ -83,23 +91,23 @@ class IndexState(msgspec.Struct, frozen=True):
     """Of the indexed ones, those of the folder that was asked about; None: all of them."""
 
     @property
-    def told_tokens(self) -> int:
+    def note_tokens(self) -> int:
         """What the line behind a map takes at most, which says what the map is and is not (`telling.map_told`)."""
-        closed = 10 * bool(self.unreadable) + tokens_of(", ".join(self.unreadable[:3]))
-        return 70 + 20 * bool(self.missing) + 30 * self.is_cut + tokens_of(self.problem) + closed
+        closed = 10 * bool(self.unreadable) + estimate_tokens(", ".join(self.unreadable[:3]))
+        return 70 + 20 * bool(self.missing) + 30 * self.is_cut + estimate_tokens(self.problem) + closed
 
 
-Asked = ParamSpec("Asked")
+Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
 
 
-def _healing(
-    ask: "Callable[Concatenate[MappedRepository, Asked], Answer]",
-) -> "Callable[Concatenate[MappedRepository, Asked], Answer]":
+def _recover_from_damage(
+    ask: "Callable[Concatenate[MappedRepository, Parameters], Answer]",
+) -> "Callable[Concatenate[MappedRepository, Parameters], Answer]":
     """An index that turns out to be damaged while it is asked goes, and what can be told without one is told."""
 
     @functools.wraps(ask)
-    def asked(self: "MappedRepository", *words: Asked.args, **more: Asked.kwargs) -> Answer:
+    def asked(self: "MappedRepository", *words: Parameters.args, **more: Parameters.kwargs) -> Answer:
         try:
             return ask(self, *words, **more)
         except (sqlite3.Error, zlib.error, msgspec.MsgspecError, IndexInconsistent) as problem:
@@ -116,7 +124,7 @@ class MapAnswer(msgspec.Struct, frozen=True):
     state: IndexState
     words: tuple[str, ...] = ()
     """Of the question, that were looked for."""
-    is_near_alone: bool = False
+    is_only_nearby: bool = False
     """Nothing has them; what is told is near to files of the conversation."""
     left_out: tuple[tuple[str, str], ...] = ()
     """Files that the question names and the index has only the path of, with the reason."""
@@ -142,7 +150,7 @@ class MappedRepository:
         """Called, from a thread, when `progress` is another."""
         self._home = asks_git_at_home
         self._hidden = hidden
-        self._begins_at = _below(root, begins_at) if begins_at is not None else ""
+        self._begins_at = _relative_path(root, begins_at) if begins_at is not None else ""
         self._listing = FolderListing(root)
         self._edits: set[threading.Event] = set()
         """Of files that we changed and that the index has not heard of yet."""
@@ -164,10 +172,10 @@ class MappedRepository:
     def hides(self, path: str) -> bool:
         """Whether the person's rules keep that file from being shown."""
         now = time.monotonic()
-        if now - self._asked_hidden >= _RULES_SECONDS:
+        if now - self._asked_hidden >= _RULES_LIFETIME:
             self._asked_hidden, rules = now, self._hidden()
             if self._hides[0] != rules:
-                self._hides = (rules, rules.below(self.root))
+                self._hides = (rules, rules.matcher_for(self.root))
         return self._hides[1](path)
 
     # Making the index
@@ -181,14 +189,16 @@ class MappedRepository:
     ) -> str:
         """To the end, in this process (`workers=0`) or by a builder. Empty, or why that could not be."""
         if workers != 0:
-            problem = self._built(workers, progress, is_stopped)
+            problem = self._build(workers, progress, is_stopped)
         else:
-            problem = self._built_here(progress, is_stopped)
+            problem = self._build_in_process(progress, is_stopped)
         return (
-            "Another bayou is making the index; this is what it has so far." if problem == BUSY else problem
+            "Another bayou is making the index; this is what it has so far."
+            if problem == BUSY_MESSAGE
+            else problem
         )
 
-    def _built(
+    def _build(
         self,
         workers: int | None,
         progress: Callable[[IndexProgress], None],
@@ -201,7 +211,7 @@ class MappedRepository:
 
         builder = IndexBuilder(self._folder, self.index, self._home(), workers=workers)
         try:
-            while not builder.wait(_POLLED_SECONDS):
+            while not builder.wait(_POLL_INTERVAL):
                 if is_stopped():
                     break
                 tell()
@@ -209,15 +219,19 @@ class MappedRepository:
             builder.close()
         return builder.report.problem
 
-    def _built_here(self, progress: Callable[[IndexProgress], None], is_stopped: Callable[[], bool]) -> str:
+    def _build_in_process(
+        self, progress: Callable[[IndexProgress], None], is_stopped: Callable[[], bool]
+    ) -> str:
         home = self._home()
         try:
-            with writing(self.index) as store:
-                is_whole = build(store, self._folder, workers=0, progress=progress, is_stopped=is_stopped)
+            with open_for_writing(self.index) as store:
+                is_whole = build_index(
+                    store, self._folder, workers=0, progress=progress, is_stopped=is_stopped
+                )
                 if is_whole and home is not None:
-                    learn(store, self.root, home)
+                    learn_history(store, self.root, home)
         except IndexBusy:
-            return BUSY
+            return BUSY_MESSAGE
         except CannotIndex as problem:
             return str(problem)
         return ""
@@ -229,41 +243,41 @@ class MappedRepository:
             heard.wait(max(0.0, end - time.monotonic()))
         self.upkeep.look(patience)
 
-    def will_hear_of(self, path: Path) -> Callable[[], None]:
-        """`edited`, for a thread: a look that begins meanwhile waits for it."""
+    def expect_edit(self, path: Path) -> Callable[[], None]:
+        """`note_edit`, for a thread: a look that begins meanwhile waits for it."""
         heard = threading.Event()
         self._edits.add(heard)
 
         def hear() -> None:
             try:
-                self.edited(path)
+                self.note_edit(path)
             finally:
                 self._edits.discard(heard)
                 heard.set()
 
         return hear
 
-    def edited(self, path: Path) -> None:
+    def note_edit(self, path: Path) -> None:
         """A file was changed by ourselves: if there is an index, it hears of it at once."""
         if not self.upkeep.has_looked or not self.index.exists():
             return
         below = os.path.relpath(path, self.root)
-        made = indexed(self.root, below) if not below.startswith("..") else None
-        with contextlib.suppress(IndexBusy, CannotIndex), writing(self.index) as store:
+        made = index_file(self.root, below) if not below.startswith("..") else None
+        with contextlib.suppress(IndexBusy, CannotIndex), open_for_writing(self.index) as store:
             if made is not None and not self.hides(below):
                 store.put([made])
 
     def forget_damaged(self) -> None:
         """The next look has it made anew."""
-        forget(self.index)
-        self.upkeep.make_anew("the index was damaged and is made anew")
+        delete_index(self.index)
+        self.upkeep.rebuild("the index was damaged and is made anew")
 
     def close(self) -> None:
         self.upkeep.close()
 
     # Asking it
 
-    @_healing
+    @_recover_from_damage
     def map_about(
         self,
         text: str,
@@ -276,91 +290,93 @@ class MappedRepository:
     ) -> MapAnswer:
         """The ranked map for words of a task. `sure_tokens`: of an answer that is sure. `is_more`: the files behind
         those of that answer."""
-        question = question_of(text)
+        question = parse_question(text)
         with self.reading() as store:
             if store is None or not store.meta("listed"):
-                return _by_paths(self._listing, self.hides, self.upkeep.trouble, question, below, tokens)
-            ranking = rank(store, question, below=below, known=known, most=_MOST_SHOWN, read=self.text_of)
-            candidates = _likely(store, self.present, question, ranking, self.text_of)
-            rest = rank_paths(_not_indexed(store, self._listing, self.hides, below), question, _MOST_SHOWN)
-            state = _state_of(store, self.upkeep.trouble, below)
-            is_short = sure_tokens is not None and is_sure(store, question, ranking.places)
+                return _map_by_paths(self._listing, self.hides, self.upkeep.trouble, question, below, tokens)
+            ranking = rank_files(
+                store, question, below=below, known=known, most=_MAX_SHOWN, read=self.text_of
+            )
+            candidates = _candidates(store, self.present, question, ranking, self.text_of)
+            rest = rank_paths(_missing_paths(store, self._listing, self.hides, below), question, _MAX_SHOWN)
+            state = _index_state(store, self.upkeep.trouble, below)
+            is_short = sure_tokens is not None and is_confident(store, question, ranking.places)
             tried, others = itertools.tee(candidates)
-            shown = _shown(tried, rest, sure_tokens if is_short and sure_tokens else tokens, state)
+            shown = _render(tried, rest, sure_tokens if is_short and sure_tokens else tokens, state)
             if is_more:
                 first = {file.path for file in shown.files}
                 left = (one for one in others if one.path not in first)
                 tried, others = itertools.tee(left)
-                shown = _shown(tried, [path for path in rest if path not in first], tokens, state)
+                shown = _render(tried, [path for path in rest if path not in first], tokens, state)
             has_more = next(itertools.islice(others, len(shown.files), None), None) is not None
             words = tuple(dict.fromkeys(question.words.values()))
             left_out = tuple(
                 (file.path, file.reason) for file in ranking.left_out if not self.hides(file.path)
             )
-            return MapAnswer(shown, state, words, ranking.is_near_alone, left_out, has_more)
+            return MapAnswer(shown, state, words, ranking.is_only_nearby, left_out, has_more)
 
-    @_healing
+    @_recover_from_damage
     def map_folder(self, below: str = "", *, tokens: int = DEFAULT_TOKENS) -> MapAnswer:
         """What is in a folder: the files that others lean on first."""
         with self.reading() as store:
             if store is None or not store.meta("listed"):
-                return _by_paths(self._listing, self.hides, self.upkeep.trouble, None, below, tokens)
-            rest = _not_indexed(store, self._listing, self.hides, below)[:_MOST_SHOWN]
+                return _map_by_paths(self._listing, self.hides, self.upkeep.trouble, None, below, tokens)
+            rest = _missing_paths(store, self._listing, self.hides, below)[:_MAX_SHOWN]
             known = folder_candidates(store, below, self.present, self.hides)
-            state = _state_of(store, self.upkeep.trouble, below)
-            return MapAnswer(_shown(known, rest, tokens, state), state)
+            state = _index_state(store, self.upkeep.trouble, below)
+            return MapAnswer(_render(known, rest, tokens, state), state)
 
-    @_healing
+    @_recover_from_damage
     def definitions(
         self, name: str, *, below: str = "", near: Sequence[str] = (), most: int = 20
     ) -> tuple[list[Definition], int]:
         with self.reading() as store:
             if store is None:
                 return [], 0
-            return definitions(store, name, self.present, below=below, near=near, most=most)
+            return find_definitions(store, name, self.present, below=below, near=near, most=most)
 
-    @_healing
+    @_recover_from_damage
     def symbols_like(self, text: str, *, most: int = 100) -> list[Definition]:
         """Symbols whose name begins with the text, then those that have it inside; short names first."""
         with self.reading() as store:
             return symbols_like(store, text, self.present, most=most) if store is not None else []
 
-    @_healing
+    @_recover_from_damage
     def paths(self) -> list[str]:
         """Of all files that may be shown, sorted."""
         with self.reading() as store:
             known = store.stamps() if store is not None and store.meta("finished") else None
         if known is None:
-            return self._listing.paths(self.hides, _PATHS_SECONDS)
+            return self._listing.paths(self.hides, _LISTING_TIMEOUT)
         return sorted(path for path in known if not self.hides(path))
 
-    @_healing
+    @_recover_from_damage
     def known_names(self, names: Iterable[str]) -> list[str]:
         """Those that code defines somewhere, written so."""
         with self.reading() as store:
             return [name for name in names if is_defined(store, name)] if store is not None else []
 
-    @_healing
+    @_recover_from_damage
     def uses(self, name: str, *, below: str = "", most: int = 100) -> NameUses:
         with self.reading() as store:
-            return uses(store, self.root, name, self.present, self.hides, below=below, most=most)
+            return find_uses(store, self.root, name, self.present, self.hides, below=below, most=most)
 
-    @_healing
-    def outline_of(self, path: str) -> KeptOutline | None:
+    @_recover_from_damage
+    def outline_of(self, path: str) -> StoredOutline | None:
         """The symbols of a file of the index, as it is now."""
         with self.reading() as store:
             file = store.file_at(path) if store is not None else None
             return self.present(store, file) if store is not None and file is not None else None
 
     @property
-    @_healing
-    def is_whole(self) -> bool:
+    @_recover_from_damage
+    def is_complete(self) -> bool:
         """Whether the index was once made to its end."""
         with self.reading() as store:
             return store is not None and bool(store.meta("finished"))
 
-    @_healing
-    def kinds_of(self, paths: Iterable[str]) -> dict[str, Kind]:
+    @_recover_from_damage
+    def kinds_of(self, paths: Iterable[str]) -> dict[str, FileKind]:
         """Of those that the index knows."""
         with self.reading() as store:
             files = [store.file_at(path) for path in paths] if store is not None else []
@@ -371,23 +387,23 @@ class MappedRepository:
         if self.hides(path) or is_secret(path):
             return ""
         try:
-            return (self.root / path).read_bytes()[:MOST_BYTES].decode("utf-8", "replace")
+            return (self.root / path).read_bytes()[:MAX_BYTES].decode("utf-8", "replace")
         except (OSError, ValueError):
             return ""
 
-    def present(self, store: IndexStore, file: IndexedFile) -> KeptOutline | None:
+    def present(self, store: IndexStore, file: IndexedFile) -> StoredOutline | None:
         """A file's symbols as they are now; None: it is gone, or nobody is to see it."""
         if self.hides(file.path):
             return None
-        if is_fresh(self.root, file):
+        if is_up_to_date(self.root, file):
             return store.outline(file.id)
-        made = indexed(self.root, file.path)
-        return KeptOutline(made.lines, made.symbols) if made is not None else None
+        made = index_file(self.root, file.path)
+        return StoredOutline(made.lines, made.symbols) if made is not None else None
 
-    @_healing
+    @_recover_from_damage
     def state(self) -> IndexState:
         with self.reading() as store:
-            return _state_of(store, self.upkeep.trouble)
+            return _index_state(store, self.upkeep.trouble)
 
     @contextlib.contextmanager
     def reading(self) -> Generator[IndexStore | None]:
@@ -401,9 +417,9 @@ class MappedRepository:
             yield store
 
 
-def _likely(
+def _candidates(
     store: IndexStore,
-    present: Present,
+    present: CurrentOutline,
     question: MapQuestion,
     ranking: Ranking,
     read: Callable[[str], str],
@@ -418,7 +434,7 @@ def _likely(
         outline = present(store, file) if file.id not in copies else None
         if outline is None:
             continue
-        text = read(file.path) if number < _MOST_READ else ""
+        text = read(file.path) if number < _MAX_FILES_READ else ""
         scores = symbol_scores(outline, question, ranking, place.lines, text)
         others = [
             other
@@ -427,18 +443,18 @@ def _likely(
         ]
         copies.update(other.id for other in others)
         many = f"{len(others)} near {'copy' if len(others) == 1 else 'copies'}" if others else ""
-        note = ", ".join(filter(None, (note_of(file.kind), many)))
-        reason = reason_for(store, question, ranking, place) if number < _MOST_REASONS else ""
+        note = ", ".join(filter(None, (kind_note(file.kind), many)))
+        reason = ranking_reason(store, question, ranking, place) if number < _MAX_REASONS else ""
         yield MapCandidate(file.path, outline.lines, outline.symbols, scores, reason, note)
 
 
-def _is_near_copy(one: KeptOutline, other: KeptOutline) -> bool:
+def _is_near_copy(one: StoredOutline, other: StoredOutline) -> bool:
     """By their symbols: nine of ten are called the same."""
     names, others = ({symbol.name for symbol in outline.symbols} for outline in (one, other))
     return len(names & others) >= 0.9 * max(len(names), len(others), 1)
 
 
-def _not_indexed(
+def _missing_paths(
     store: IndexStore, listing: FolderListing, hides: Callable[[str], bool], below: str
 ) -> list[str]:
     """Files that the index does not have yet, not even by their path."""
@@ -450,7 +466,7 @@ def _not_indexed(
     return [path for path in paths if path not in known and is_below(path, below)]
 
 
-def _by_paths(
+def _map_by_paths(
     listing: FolderListing,
     hides: Callable[[str], bool],
     trouble: str,
@@ -460,22 +476,22 @@ def _by_paths(
 ) -> MapAnswer:
     """Before there is an index: by the names of the files alone."""
     paths = [path for path in listing.paths(hides, LISTING_SECONDS) if is_below(path, below)]
-    wanted = rank_paths(paths, question, _MOST_SHOWN) if question is not None else paths[:_MOST_SHOWN]
+    wanted = rank_paths(paths, question, _MAX_SHOWN) if question is not None else paths[:_MAX_SHOWN]
     words = tuple(question.words.values()) if question is not None else ()
     problem = trouble if listing.is_whole else "the names of its files are still being listed."
     state = IndexState(0, len(paths), problem)
-    return MapAnswer(_shown((), wanted, tokens, state), state, words)
+    return MapAnswer(_render((), wanted, tokens, state), state, words)
 
 
-def _shown(
+def _render(
     candidates: Iterable[MapCandidate], paths: Iterable[str], tokens: int, state: IndexState
 ) -> RankedMap:
     """`paths`: of files of which no more is known."""
     others = (MapCandidate(path, None, (), ()) for path in paths)
-    return render(itertools.chain(candidates, others), tokens, behind=state.told_tokens)
+    return render_map(itertools.chain(candidates, others), tokens, behind=state.note_tokens)
 
 
-def _state_of(store: IndexStore | None, problem: str, below: str = "") -> IndexState:
+def _index_state(store: IndexStore | None, problem: str, below: str = "") -> IndexState:
     if store is None:
         return IndexState(0, 0, problem)
     count = store.count() - store.count(is_unseen=True)
@@ -486,13 +502,13 @@ def _state_of(store: IndexStore | None, problem: str, below: str = "") -> IndexS
     return IndexState(count, missing, problem, is_cut=is_cut, unreadable=unreadable, below=of_folder)
 
 
-def _below(root: Path, folder: Path) -> str:
+def _relative_path(root: Path, folder: Path) -> str:
     """As the index names it; empty for what lies elsewhere."""
     below = os.path.relpath(os.path.realpath(folder), os.path.realpath(root))
     return "" if below == "." or below.startswith("..") else below
 
 
-def root_of(folder: Path) -> Path:
+def repository_root(folder: Path) -> Path:
     """The git work tree that the folder lies in, else the folder."""
     found = find_repository(folder)
     return found.top if found is not None and not found.is_bare else folder

@@ -3,33 +3,34 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from tools.filemap.rendering.symbol_lines import size, span
-from tools.repomap.index.kinds import note_of
+from tools.filemap.rendering.symbol_lines import byte_size, line_range
+from tools.repomap.index.kinds import kind_note
 from tools.repomap.lookup import Definition, NameUses
-from tools.repomap.render import tokens_of
+from tools.repomap.render import estimate_tokens
 from tools.repomap.repository import IndexState, MapAnswer
-from tools.text import one_line, visible
+from tools.text import escape_controls, one_line
 
-_WORDS_NAMED = 8
-_BYTES_OF_WORDS = 120
+_MAX_NAMED_WORDS = 8
+_MAX_WORD_BYTES = 120
 
 
-def map_told(answer: MapAnswer, *, is_question: bool, more: str = "") -> str:
+def map_text(answer: MapAnswer, *, is_question: bool, more: str = "") -> str:
     """The map with a last line that says what it is and is not; `more` says how to get the rest."""
     state = answer.state
-    words = _named(answer.words)
+    words = _word_list(answer.words)
     named = [
-        f"{_path(path)} is in the index by its path alone: {visible(why)}." for path, why in answer.left_out
+        f"{_path(path)} is in the index by its path alone: {escape_controls(why)}."
+        for path, why in answer.left_out
     ]
     if not answer.map.files:
         if is_question and not answer.words:
             found = "Nothing in the question can be looked for: no word of it says something."
         else:
             found = f"Nothing was found by the words {words}." if is_question else "There are no files here."
-        return " ".join(filter(None, (found, *named[:3], _missing(state))))
+        return " ".join(filter(None, (found, *named[:3], _missing_note(state))))
     if not is_question or not words:
         how = ""
-    elif answer.is_near_alone:
+    elif answer.is_only_nearby:
         how = f", near what was read or changed here; nothing was found by the words {words}"
     else:
         how = f", by the words {words}; a guess by names"
@@ -38,21 +39,21 @@ def map_told(answer: MapAnswer, *, is_question: bool, more: str = "") -> str:
     head = f"{shown} of {total:,} {'file' if total == 1 else 'files'}{how}."
     if more and answer.has_more:
         head += f" {more}"
-    return "\n".join((answer.map.text, " ".join(filter(None, (head, *named[:3], _missing(state))))))
+    return "\n".join((answer.map.text, " ".join(filter(None, (head, *named[:3], _missing_note(state))))))
 
 
-def definitions_told(name: str, found: Sequence[Definition], count: int, state: IndexState) -> str:
-    rows = [f"{told_symbol(definition)}, {_path(definition.path)}{_note(definition)}" for definition in found]
+def definitions_text(name: str, found: Sequence[Definition], count: int, state: IndexState) -> str:
+    rows = [f"{symbol_text(definition)}, {_path(definition.path)}{_note(definition)}" for definition in found]
     if count > len(found):
         rows.append(f"… {count - len(found)} more of this name; say a folder with path to see fewer.")
     many = f" {count} times, by name" if count > 1 else ""
-    head = f"{one_line(visible(name))} is defined" + (f"{many}:" if found else " nowhere here.")
-    return "\n".join(filter(None, (head, *rows, _missing(state))))
+    head = f"{one_line(escape_controls(name))} is defined" + (f"{many}:" if found else " nowhere here.")
+    return "\n".join(filter(None, (head, *rows, _missing_note(state))))
 
 
-def uses_told(name: str, found: NameUses) -> str:
+def uses_text(name: str, found: NameUses) -> str:
     if not found.shown:
-        return f"No other line has {one_line(visible(name))} as a word."
+        return f"No other line has {one_line(escape_controls(name))} as a word."
     shown = len(found.shown)
     over = "over " if found.is_cut else ""
     more = f"; the first {shown}" if found.count > shown else ""
@@ -63,33 +64,33 @@ def uses_told(name: str, found: NameUses) -> str:
         rows.append(_path(path))
         for (within, lines), members in groupby(uses, key=lambda use: (use.within, use.span)):
             if within and lines:
-                rows.append(f"  {one_line(visible(within))} {span(*lines)}")
-            rows += [f"    {use.line}: {one_line(visible(use.text))}" for use in members]
+                rows.append(f"  {one_line(escape_controls(within))} {line_range(*lines)}")
+            rows += [f"    {use.line}: {one_line(escape_controls(use.text))}" for use in members]
     return "\n".join(rows)
 
 
-def told_symbol(definition: Definition) -> str:
+def symbol_text(definition: Definition) -> str:
     symbol = definition.symbol
-    name = one_line(visible(definition.name))
-    return f"{symbol.kind} {name} {span(symbol.start_line, symbol.end_line)}"
+    name = one_line(escape_controls(definition.name))
+    return f"{symbol.kind} {name} {line_range(symbol.start_line, symbol.end_line)}"
 
 
-def cut(text: str, tokens: int) -> str:
+def truncate_to_tokens(text: str, tokens: int) -> str:
     """At a line's end, with a word that it was cut."""
-    if tokens_of(text) <= tokens:
+    if estimate_tokens(text) <= tokens:
         return text
     rows: list[str] = []
     for row in text.split("\n"):
-        if tokens_of("\n".join([*rows, row])) > tokens - 20:
+        if estimate_tokens("\n".join([*rows, row])) > tokens - 20:
             break
         rows.append(row)
     return "\n".join([*rows, "… cut here; say a folder with path for less."])
 
 
-def _named(words: Sequence[str]) -> str:
-    named, room = list[str](), _BYTES_OF_WORDS
-    for word in words[:_WORDS_NAMED]:
-        room -= size(word) + 2
+def _word_list(words: Sequence[str]) -> str:
+    named, room = list[str](), _MAX_WORD_BYTES
+    for word in words[:_MAX_NAMED_WORDS]:
+        room -= byte_size(word) + 2
         if room < 0:
             break
         named.append(word)
@@ -97,15 +98,15 @@ def _named(words: Sequence[str]) -> str:
 
 
 def _path(path: str) -> str:
-    return one_line(visible(path))
+    return one_line(escape_controls(path))
 
 
 def _note(definition: Definition) -> str:
-    note = note_of(definition.kind)
+    note = kind_note(definition.kind)
     return f" ({note})" if note else ""
 
 
-def _missing(state: IndexState) -> str:
+def _missing_note(state: IndexState) -> str:
     told: list[str] = []
     if state.missing:
         missing = "1 file is" if state.missing == 1 else f"{state.missing:,} files are"

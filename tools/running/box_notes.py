@@ -3,26 +3,36 @@
 import os
 from typing import Any
 
-from tools.box.git_copies import PutBack
-from tools.box.refusals import Refusal, hidden_secrets, named_links, refusals, request_for, shown, told
+from tools.box.git_copies import RestoredFiles
+from tools.box.refusals import (
+    Refusal,
+    find_refusals,
+    hidden_files_named,
+    home_relative,
+    linked_files_named,
+    refusal_note,
+    request_for,
+)
 from tools.box.set_aside import BoxChanges, SetAside
 from tools.running.commands import CommandOutcome, RunningCommand
-from tools.text import visible
+from tools.text import escape_controls
 
-_NAMED = 5
+_MAX_NAMED = 5
 
 
-def refused(outcome: CommandOutcome, output: str) -> tuple[Refusal, ...]:
+def find_outcome_refusals(outcome: CommandOutcome, output: str) -> tuple[Refusal, ...]:
     command = outcome.command
     if command is None or command.box is None:
         return ()
     has_failed = outcome.exit_code != 0
-    found = refusals(output, command.box, cwd=command.cwd, has_failed=has_failed, real_path=os.path.realpath)
+    found = find_refusals(
+        output, command.box, cwd=command.cwd, has_failed=has_failed, real_path=os.path.realpath
+    )
     hosts = tuple(Refusal("network", host) for host in outcome.refused_hosts)
     said = command.argv[-1] + "\n" + (output if has_failed else "")
-    found = tuple(dict.fromkeys((*found, *hidden_secrets(said, command.box))))
+    found = tuple(dict.fromkeys((*found, *hidden_files_named(said, command.box))))
     if not any(one.kind == "write" for one in found):
-        found = (*found, *named_links(command.argv[-1], output, command.box))
+        found = (*found, *linked_files_named(command.argv[-1], output, command.box))
     return (*hosts, *(one for one in found if not hosts or one.kind != "network"))
 
 
@@ -32,9 +42,9 @@ def box_notes(outcome: CommandOutcome, output: str) -> list[str]:
     if command is None or command.box is None:
         return []
     home = os.path.expanduser("~")  # noqa: PTH111  (a text is wanted)
-    found = refused(outcome, output)
-    lines = [told(found, command.box, home, os.path.exists)] if found else []
-    lines += (set_aside_note("the same call", one, home) for one in outcome.set_aside[:_NAMED])
+    found = find_outcome_refusals(outcome, output)
+    lines = [refusal_note(found, command.box, home, os.path.exists)] if found else []
+    lines += (set_aside_note("the same call", one, home) for one in outcome.set_aside[:_MAX_NAMED])
     if outcome.planted:
         lines.append(planted_note("command", outcome.planted, home))
     if outcome.put_back:
@@ -45,7 +55,7 @@ def box_notes(outcome: CommandOutcome, output: str) -> list[str]:
 def change_notes(runner: str, changes: BoxChanges) -> list[str]:
     """`runner`: what did that, beside a command: "cell", "server" or "job"."""
     home = os.path.expanduser("~")  # noqa: PTH111  (a text is wanted)
-    lines = [set_aside_note("a command", one, home) for one in changes.set_aside[:_NAMED]]
+    lines = [set_aside_note("a command", one, home) for one in changes.set_aside[:_MAX_NAMED]]
     if changes.planted:
         lines.append(planted_note(runner, changes.planted, home))
     if changes.put_back:
@@ -55,14 +65,16 @@ def change_notes(runner: str, changes: BoxChanges) -> list[str]:
 
 async def job_notes(running: RunningCommand, title: str) -> list[str]:
     """What a command that goes on did since the last look, and which keys it could read that came after it."""
-    notes = change_notes("job", await running.look_meanwhile())
+    notes = change_notes("job", await running.changes_so_far())
     hidden = await running.newly_hidden()
-    return [*notes, late_keys_note(f"the job `{visible(title)}`", hidden, "/jobs")] if hidden else notes
+    return (
+        [*notes, late_keys_note(f"the job `{escape_controls(title)}`", hidden, "/jobs")] if hidden else notes
+    )
 
 
 def late_keys_note(process: str, hidden: tuple[str, ...], where: str) -> str:
     """`where`: the command by which a person ends it."""
-    names = ", ".join(shown(path, os.path.expanduser("~")) for path in hidden[:_NAMED])  # noqa: PTH111  (a text)
+    names = ", ".join(home_relative(path, os.path.expanduser("~")) for path in hidden[:_MAX_NAMED])  # noqa: PTH111  (a text)
     return (
         f"Sandbox: {process} began before {names} was there and can read it: the sandbox of a running process cannot "
         f"be changed. If that matters, end it with {where}; what is started anew does not see it."
@@ -72,35 +84,38 @@ def late_keys_note(process: str, hidden: tuple[str, ...], where: str) -> str:
 def limits_note(limits: tuple[str, ...]) -> str:
     """The look at what commands make does not reach everything."""
     return (
-        f"Sandbox: there is {' and '.join(limits[:_NAMED])}, so not everything here could be looked through. Beyond "
-        "that, files that run later and repositories which commands make are neither moved away nor named: look at "
-        "what is new before git or an editor runs there."
+        f"Sandbox: there is {' and '.join(limits[:_MAX_NAMED])}, so not everything here could be looked through. "
+        "Beyond that, files that run later and repositories which commands make are neither moved away nor named: look "
+        "at what is new before git or an editor runs there."
     )
 
 
 def set_aside_note(call: str, one: SetAside, home: str) -> str:
     """`call`: what asks for the place, "the same call" or "a command"."""
-    place = shown(one.path, home)
+    place = home_relative(one.path, home)
     return (
-        f"Sandbox: {place} runs later outside of the sandbox, so it was moved to {shown(one.kept, home)}. "
+        f"Sandbox: {place} runs later outside of the sandbox, so it was moved to {home_relative(one.kept, home)}. "
         f'Do without, or ask the user to keep it: {call} with allow: ["write {place}"] and a reason.'
     )
 
 
 def planted_note(runner: str, planted: tuple[str, ...], home: str) -> str:
     """`runner`: what made these files, "command" or another."""
-    names = ", ".join(shown(path, home) for path in planted[:_NAMED])
+    names = ", ".join(home_relative(path, home) for path in planted[:_MAX_NAMED])
     return (
         f"Sandbox: this {runner} made or changed {names}, which runs later or decides what may run, and which could "
         "not be prevented here. If that was not meant, remove it."
     )
 
 
-def put_back_note(found: tuple[PutBack, ...], home: str) -> str:
+def put_back_note(found: tuple[RestoredFiles, ...], home: str) -> str:
     """What of git had been destroyed."""
-    names = [shown(f"{one.folder}/{name}", home) for one in found for name in one.files]
-    said = [f"{one.objects} objects of {shown(one.folder, home)}" for one in found if one.objects]
-    said += [*names[:_NAMED], *([f"{len(names) - _NAMED} more files"] if len(names) > _NAMED else [])]
+    names = [home_relative(f"{one.folder}/{name}", home) for one in found for name in one.files]
+    said = [f"{one.objects} objects of {home_relative(one.folder, home)}" for one in found if one.objects]
+    said += [
+        *names[:_MAX_NAMED],
+        *([f"{len(names) - _MAX_NAMED} more files"] if len(names) > _MAX_NAMED else []),
+    ]
     return (
         "Sandbox: of git, this removed or overwrote what nothing else brings back, so it was put back: "
         f"{', '.join(said)}. Branches, commits and stashes are removed by git itself."
@@ -109,12 +124,12 @@ def put_back_note(found: tuple[PutBack, ...], home: str) -> str:
 
 def box_details(outcome: CommandOutcome, output: str) -> dict[str, Any]:
     """The same for programs."""
-    found = refused(outcome, output)
+    found = find_outcome_refusals(outcome, output)
     details: dict[str, Any] = {}
     if found and outcome.command is not None and outcome.command.box is not None:
         box, home = outcome.command.box, os.path.expanduser("~")  # noqa: PTH111  (a text is wanted)
         wanted = [request_for(one, box, home, os.path.exists) for one in found]
-        details["refused"] = [
+        details["find_outcome_refusals"] = [
             {"kind": one.kind, "place": one.place, **({"allow": asks.text} if asks is not None else {})}
             for one, asks in zip(found, wanted, strict=True)
         ]

@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.running.withheld import own_variables
+from tools.running.withheld import child_variables
 
-_SECONDS = 20
+_TIMEOUT = 20
 """Some browsers are waited for by what starts them."""
 
 
@@ -16,9 +16,9 @@ async def open_page(address: str, *, outside: Path) -> None:
     """Where there is no browser nothing happens: whoever calls this shows the address, too."""
     if not address.startswith(("http://", "https://")):
         return
-    variables = own_variables()
+    variables = child_variables()
     variables.pop("TERM", None)  # a browser of the terminal would draw over bayou
-    variables["PATH"] = os.pathsep.join(_foreign(variables.get("PATH", os.defpath), outside))
+    variables["PATH"] = os.pathsep.join(_outside_folders(variables.get("PATH", os.defpath), outside))
     try:
         process = subprocess.Popen(  # noqa: ASYNC220  (a fork; its end is waited for in a thread)
             [sys.executable, "-I", "-m", "webbrowser", "-t", address],
@@ -33,12 +33,12 @@ async def open_page(address: str, *, outside: Path) -> None:
         return
     ended = asyncio.ensure_future(asyncio.to_thread(process.wait))
     try:
-        await asyncio.wait({ended}, timeout=_SECONDS)
+        await asyncio.wait({ended}, timeout=_TIMEOUT)
     finally:
         process.kill()  # a thread that waits keeps bayou from ending; the browser itself goes on
 
 
-def _foreign(path: str, outside: Path) -> list[str]:
+def _outside_folders(path: str, outside: Path) -> list[str]:
     """The absolute folders of a search path that do not lie in `outside`."""
     forbidden = Path(os.path.realpath(outside))
     return [

@@ -9,16 +9,16 @@ from tools.amounts import duration
 from tools.arguments import number_argument, text_argument, text_detail
 from tools.patterns import late
 from tools.results import Card, CommandBlock, ToolResult, text_result
-from tools.running.colours import colours_in
+from tools.running.colours import stored_colours
 from tools.running.rolling import RollingOutput
-from tools.running.watching import files_told
-from tools.text import visible
+from tools.running.watching import files_summary
+from tools.text import escape_controls
 
 _COLOURS: Final = "colours"
 _EXIT_LINE = late(r"\n\n(Command (?:exited with code (\d+).*|aborted|timed out after .*))\Z")
 
 
-def so_far(output: RollingOutput) -> ToolResult:
+def progress_result(output: RollingOutput) -> ToolResult:
     """What a command at work has written, with its colours."""
     text, colours = output.live()
     return text_result(text, details={_COLOURS: msgspec.to_builtins(colours)} if colours else None)
@@ -26,7 +26,7 @@ def so_far(output: RollingOutput) -> ToolResult:
 
 def command_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
     command = arguments.get("command")
-    command = visible(command) if isinstance(command, str) else ""
+    command = escape_controls(command) if isinstance(command, str) else ""
     subject = text_argument(arguments, "command")
     timeout = number_argument(arguments, "timeout")
     if timeout is not None:
@@ -45,8 +45,8 @@ def command_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Car
     summary = (
         f"in the background, {job}" if job else f"exit {code}" if code else note.removeprefix("Command ")
     )
-    summary = ", ".join(part for part in (summary, files_told(result.details)) if part)
-    colours = colours_in(result.details)
+    summary = ", ".join(part for part in (summary, files_summary(result.details)) if part)
+    colours = stored_colours(result.details)
     block = CommandBlock(command=command, output=output, exit_code=code, note=note, colours=colours)
     return Card(title="bash", subject=subject, summary=summary, blocks=(block,))
 

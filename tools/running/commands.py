@@ -11,32 +11,32 @@ from typing import Final, TypeVar
 import msgspec
 
 from tools.base import ToolError
-from tools.box.git_copies import PutBack
-from tools.box.places import hides_more
+from tools.box.git_copies import RestoredFiles
+from tools.box.places import newly_hidden
 from tools.box.set_aside import (
     BoxChanges,
-    BoxSeen,
+    BoxSnapshot,
     SetAside,
-    compared,
-    look_before,
-    look_behind,
-    look_meanwhile,
+    changes_after,
+    changes_so_far,
+    current_box,
+    snapshot_before,
 )
 from tools.operations import CommandLine, RunningProcess
 from tools.running.process import BoxFailed, pipe
 from tools.running.rolling import OutputSnapshot, RollingOutput
-from tools.running.shell import ShellSettings, SpawnPlan, prefixed, shell_argv
+from tools.running.shell import ShellSettings, SpawnPlan, shell_argv, with_prefix
 from tools.running.shell_session import SessionCommand, ShellSession
-from tools.running.user_shell.shell_snapshot import own_snapshot, with_own_shell
-from tools.running.watching import CommandEnded, CommandFiles
+from tools.running.user_shell.shell_snapshot import user_shell_snapshot, with_shell_snapshot
+from tools.running.watching import CommandFiles, FilesAfterCommand
 from tools.workspace import Workspace
 
 R = TypeVar("R")
 
-_LAST_SECONDS: Final = 30.0
-_REST_SECONDS: Final = 1.0
+_DRAIN_TIMEOUT: Final = 30.0
+_SURVIVOR_GRACE: Final = 1.0
 """How long what a command in a box left running may take to end by itself."""
-_QUIET_SECONDS: Final = 0.1
+_QUIET_INTERVAL: Final = 0.1
 """After the shell has ended: output of a background child is waited for as long as it keeps coming."""
 
 
@@ -47,7 +47,7 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     output: OutputSnapshot
     seconds: float
     has_survivors: bool = False
-    ended_rest: bool = False
+    killed_survivors: bool = False
     """It left processes running, which were ended with it."""
     files: CommandFiles | None = None
     """What it did to files, where somebody watched."""
@@ -58,7 +58,7 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Files that run later, made or changed by it, which its box could not prevent."""
     set_aside: tuple[SetAside, ...] = ()
     """Files that run later, made by it, which were moved out of the workspace."""
-    put_back: tuple[PutBack, ...] = ()
+    put_back: tuple[RestoredFiles, ...] = ()
     """What of git it had destroyed."""
     limits: tuple[str, ...] = ()
     """Where the look at what it made stopped."""
@@ -72,10 +72,10 @@ class RunningCommand:
         workspace: Workspace,
         process: RunningProcess,
         output: RollingOutput,
-        watched: CommandEnded | None = None,
+        watched: FilesAfterCommand | None = None,
         *,
         command: CommandLine,
-        seen: BoxSeen,
+        seen: BoxSnapshot,
         call_id: str | None = None,
     ) -> None:
         """`seen`: what its box cannot protect, as it was before."""
@@ -99,19 +99,19 @@ class RunningCommand:
     def drain(self, descriptor: int, on_data: Callable[[bytes], None] | None = None) -> None:
         def ended() -> None:
             try:
-                self._loop.call_soon_threadsafe(_reach, self._drained)
+                self._loop.call_soon_threadsafe(_resolve_future, self._drained)
             except RuntimeError:
                 pass  # The loop is closed: nobody waits any longer.
 
         self.output.drain(descriptor, on_data=on_data, on_end=ended)
 
-    async def look_meanwhile(self) -> BoxChanges:
+    async def changes_so_far(self) -> BoxChanges:
         """What it did since the last look that its box could not prevent."""
         workspace, before = self._workspace, self._seen
         changes, self._seen = await asyncio.to_thread(
-            look_meanwhile,
+            changes_so_far,
             before,
-            compared(self._command.box),
+            current_box(self._command.box),
             workspace.nested,
             lambda: workspace.artifacts.set_aside,
         )
@@ -128,7 +128,7 @@ class RunningCommand:
         now = await asyncio.to_thread(self._workspace.box_now, call_id) if box and call_id else None
         if box is None or now is None:
             return ()
-        new = tuple(path for path in hides_more(now, box) if path not in self._told_hidden)
+        new = tuple(path for path in newly_hidden(now, box) if path not in self._told_hidden)
         self._told_hidden.update(new)
         return new
 
@@ -144,7 +144,7 @@ class RunningCommand:
     def kill(self) -> None:
         """Makes `finish` end the command, without waiting for that; from any thread."""
         try:
-            self._loop.call_soon_threadsafe(_reach, self._aborted)
+            self._loop.call_soon_threadsafe(_resolve_future, self._aborted)
         except RuntimeError:
             self._process.kill()  # The loop is closed: nobody else will.
 
@@ -157,12 +157,12 @@ class RunningCommand:
 
     async def abort(self, finishing: "asyncio.Future[CommandOutcome]") -> CommandOutcome:
         """Ends the command with everything that it started; answers what its `finish` does."""
-        _reach(self._aborted)
-        return await surely(finishing)
+        _resolve_future(self._aborted)
+        return await finish_despite_cancellation(finishing)
 
-    def lift_limit(self) -> None:
+    def remove_timeout(self) -> None:
         """It may take as long as it likes from now on."""
-        _reach(self._unlimited)
+        _resolve_future(self._unlimited)
 
     async def finish(self, timeout: float | None) -> CommandOutcome:
         """Waits for the end, which a time limit, `abort` or a cancellation bring about early."""
@@ -180,28 +180,30 @@ class RunningCommand:
         except asyncio.CancelledError:
             is_aborted = True
         if is_timed_out or is_aborted:
-            await surely(self._process.end())
-        code = await surely(exiting)
+            await finish_despite_cancellation(self._process.end())
+        code = await finish_despite_cancellation(exiting)
         seconds = self.seconds
-        has_survivors = await surely(self._settle())
-        ends_rest = has_survivors and self._command.box is not None and self._is_alone_in_its_box
+        has_survivors = await finish_despite_cancellation(self._drain_output())
+        ends_rest = has_survivors and self._command.box is not None and self._has_own_box
         if ends_rest:
             has_survivors = False
-            ends_rest = await surely(self._end_rest())
-        output = await surely(asyncio.to_thread(self.output.finish, keep_all=has_survivors))
+            ends_rest = await finish_despite_cancellation(self._end_survivors())
+        output = await finish_despite_cancellation(
+            asyncio.to_thread(self.output.finish, keep_all=has_survivors)
+        )
         if not has_survivors:
             self._workspace.running.discard(self._process)
-        changes = await surely(
+        changes = await finish_despite_cancellation(
             asyncio.to_thread(
-                look_behind,
+                changes_after,
                 self._seen,
-                compared(self._command.box),
+                current_box(self._command.box),
                 self._workspace.nested,
                 self._workspace.git_copies,
                 lambda: self._workspace.artifacts.set_aside,
             )
         )
-        files = await surely(self._watched()) if self._watched else None
+        files = await finish_despite_cancellation(self._watched()) if self._watched else None
         return CommandOutcome(
             exit_code=None if is_timed_out or is_aborted else code,
             is_timed_out=is_timed_out,
@@ -209,7 +211,7 @@ class RunningCommand:
             output=output,
             seconds=seconds,
             has_survivors=has_survivors,
-            ended_rest=ends_rest,
+            killed_survivors=ends_rest,
             files=files,
             command=self._command,
             refused_hosts=self._workspace.refused_hosts(self._command.box.caller)
@@ -222,42 +224,42 @@ class RunningCommand:
         )
 
     @property
-    def _is_alone_in_its_box(self) -> bool:
+    def _has_own_box(self) -> bool:
         """Not one of several in a shell that lasts."""
         return not isinstance(self._process, SessionCommand)
 
-    async def _end_rest(self) -> bool:
+    async def _end_survivors(self) -> bool:
         """No process in a box goes on behind its command. True if one had to be ended."""
-        deadline = time.monotonic() + _REST_SECONDS
+        deadline = time.monotonic() + _SURVIVOR_GRACE
         while await self._process.has_survivors(is_output_open=False):
             if time.monotonic() > deadline:
                 await self._process.end()
-                await asyncio.wait({self._drained}, timeout=_LAST_SECONDS)
+                await asyncio.wait({self._drained}, timeout=_DRAIN_TIMEOUT)
                 return True
-        await asyncio.wait({self._drained}, timeout=_LAST_SECONDS)
+        await asyncio.wait({self._drained}, timeout=_DRAIN_TIMEOUT)
         return False
 
-    async def _settle(self) -> bool:
+    async def _drain_output(self) -> bool:
         """Takes in what is still in the pipe. True if something that the command started lives on."""
         while True:
             before = self.output.arrived
-            done, _ = await asyncio.wait({self._drained}, timeout=_QUIET_SECONDS)
+            done, _ = await asyncio.wait({self._drained}, timeout=_QUIET_INTERVAL)
             is_quiet = self.output.arrived == before and not self.output.is_feeding
             if not done and not is_quiet:
                 continue
             if await self._process.has_survivors(is_output_open=not done):
                 return True
             # Nobody is left to write: the end of the pipe is near, however slow the disk.
-            await asyncio.wait({self._drained}, timeout=_LAST_SECONDS)
+            await asyncio.wait({self._drained}, timeout=_DRAIN_TIMEOUT)
             return False
 
 
-def _reach(future: "asyncio.Future[None]") -> None:
+def _resolve_future(future: "asyncio.Future[None]") -> None:
     if not future.done():
         future.set_result(None)
 
 
-async def surely(ending: Awaitable[R]) -> R:
+async def finish_despite_cancellation(ending: Awaitable[R]) -> R:
     """The result, however often the waiter is cancelled meanwhile: what ends a command is never given up."""
     running = asyncio.ensure_future(ending)
     while not running.done():
@@ -281,14 +283,14 @@ async def start_command(
 
     `call_id`: the call that it belongs to; a person's own command has none, and is not watched.
     """
-    command = await as_set(workspace, plan)
+    command = await apply_shell_settings(workspace, plan)
     lasts = workspace.shell().is_persistent and not has_own_shell
-    command = await boxed(workspace, command, call_id, lasts=lasts)
+    command = await with_box(workspace, command, call_id, lasts=lasts)
     if lasts and workspace.shell_session is not None and workspace.shell_session.box and not command.box:
         has_own_shell = True  # what was let out runs beside the shell that was not
-    watched = await watch(workspace, call_id, tool, command)
+    watched = await watch_files(workspace, call_id, tool, command)
     try:
-        return await _started(
+        return await _start_watched(
             workspace,
             command,
             watched,
@@ -303,7 +305,7 @@ async def start_command(
         raise
 
 
-async def boxed(
+async def with_box(
     workspace: Workspace, command: CommandLine, call_id: str | None, *, lasts: bool = False
 ) -> CommandLine:
     """The same in the box of its call; a person's own command, which has no call, has none."""
@@ -312,19 +314,19 @@ async def boxed(
     return msgspec.structs.replace(command, box=await workspace.confine(call_id, lasts=lasts))
 
 
-async def watch(
+async def watch_files(
     workspace: Workspace, call_id: str | None, tool: str, command: CommandLine
-) -> CommandEnded | None:
+) -> FilesAfterCommand | None:
     """Nobody watches what cannot write."""
     if workspace.watch_command is None or call_id is None or (command.box and command.box.kind == "read"):
         return None
     return await workspace.watch_command(call_id, tool, command)
 
 
-async def _started(
+async def _start_watched(
     workspace: Workspace,
     command: CommandLine,
-    watched: CommandEnded | None,
+    watched: FilesAfterCommand | None,
     *,
     tool: str,
     extra: dict[str, str] | None,
@@ -332,13 +334,15 @@ async def _started(
     call_id: str | None,
 ) -> RunningCommand:
     output = RollingOutput(workspace.artifacts, tool, workspace.mask_output)
-    seen = await asyncio.to_thread(look_before, compared(command.box), workspace.nested, workspace.git_copies)
+    seen = await asyncio.to_thread(
+        snapshot_before, current_box(command.box), workspace.nested, workspace.git_copies
+    )
     if workspace.shell().is_persistent and not has_own_shell:
         session = workspace.shell_session
         if (
             session is not None
             and command.box is not None
-            and (session.box is None or hides_more(command.box, session.box))
+            and (session.box is None or newly_hidden(command.box, session.box))
         ):
             session.retire_when_free()
             workspace.shell_session = None
@@ -360,18 +364,18 @@ async def _started(
     return running
 
 
-async def as_set(workspace: Workspace, plan: SpawnPlan) -> CommandLine:
+async def apply_shell_settings(workspace: Workspace, plan: SpawnPlan) -> CommandLine:
     """What is run for a plan: spawn hook, shell and prefix applied."""
     settings = workspace.shell()
-    if settings.still_counts is not None and not await settings.still_counts():
-        settings = settings.otherwise or ShellSettings()
+    if settings.may_use_shell is not None and not await settings.may_use_shell():
+        settings = settings.fallback or ShellSettings()
     if workspace.spawn_hook:
         plan = await workspace.spawn_hook(plan)
     argv = shell_argv(settings, workspace.processes.find_program)
-    text = prefixed(settings, plan.command)
-    snapshot = await own_snapshot(workspace, settings)
+    text = with_prefix(settings, plan.command)
+    snapshot = await user_shell_snapshot(workspace, settings)
     if snapshot is not None:
-        text = with_own_shell(snapshot, argv[0], text)
+        text = with_shell_snapshot(snapshot, argv[0], text)
     return CommandLine(argv=(*argv, text), cwd=plan.cwd, environment=plan.environment)
 
 

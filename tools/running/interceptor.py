@@ -14,9 +14,9 @@ class InterceptRule(msgspec.Struct, frozen=True, kw_only=True):
     ignore_case: bool = False
 
 
-PATIENCE: Final = 0.1
+MATCH_TIMEOUT: Final = 0.1
 """Seconds for one expression."""
-RULES: Final[tuple[InterceptRule, ...]] = (
+INTERCEPT_RULES: Final[tuple[InterceptRule, ...]] = (
     InterceptRule(
         pattern=r"\s*(?:echo|printf|cat)\b[^|;&]*[^0-9&>-]>{1,2}\s*(?!/dev/|&)[^\s&|;]",
         tool="write",
@@ -45,7 +45,7 @@ RULES: Final[tuple[InterceptRule, ...]] = (
 )
 
 
-def broken(pattern: str) -> str | None:
+def pattern_error(pattern: str) -> str | None:
     """What is wrong with it."""
     try:
         _compiled(pattern)
@@ -61,12 +61,14 @@ def better_tool(
 
     `own`: the person's rules, before those that every session has.
     """
-    for rule in (*own, *RULES):
+    for rule in (*own, *INTERCEPT_RULES):
         if rule.tool not in tools:
             continue
         try:
             pattern = _compiled(rule.pattern, ignores_case=rule.ignore_case)
-            matches = any(pattern.match(text.strip(), timeout=PATIENCE) for text in (command, without_cd))
+            matches = any(
+                pattern.match(text.strip(), timeout=MATCH_TIMEOUT) for text in (command, without_cd)
+            )
         except (regex_error(), TimeoutError):
             continue
         if matches:

@@ -30,29 +30,29 @@ if TYPE_CHECKING:  # importing `typing` takes longer than the rest of a start
     from types import ModuleType
 
     from tools.box.confine import Confinement
-    from tools.box.connections import Connections
+    from tools.box.connections import ConnectionBroker
 
 _SET_DEATH_SIGNAL, _SET_NAME, _SET_SUBREAPER = 1, 15, 36
-_SENT_BY_OTHERS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
+_IGNORED_SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 _SYSTEM = ctypes.CDLL(None)
-_PATIENCE_SECONDS = 0.3
-_SETTLE_SECONDS = 0.01
-_ROUNDS = 100
-_LOOK_SECONDS = 1.0
+_TERMINATE_GRACE = 0.3
+_POLL_SECONDS = 0.01
+_MAX_KILL_ROUNDS = 100
+_CHECK_INTERVAL = 1.0
 _MAX_PLACES = 1 << 16
 
 
 def main() -> None:
     link = socket.socket(fileno=0)
     os.set_inheritable(0, False)
-    for number in _SENT_BY_OTHERS:
+    for number in _IGNORED_SIGNALS:
         signal.signal(number, signal.SIG_IGN)  # `pkill python` in a command is not meant for this one.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # The system forgets watchers that have ended.
-    _control(_SET_NAME, b"bayou-keeper")
-    _control(_SET_SUBREAPER, 1)
+    _prctl(_SET_NAME, b"bayou-keeper")
+    _prctl(_SET_SUBREAPER, 1)
     if sys.argv[1:2] == ["box"]:
-        _obey([word.encode() for word in sys.argv[2:]], [])
-        _of_boxes("connections")
+        _confine([word.encode() for word in sys.argv[2:]], [])
+        _load_box_module("connections")
     while True:
         kind, descriptors, _, _ = socket.recv_fds(link, 1, 6)
         if not kind:
@@ -76,10 +76,10 @@ def main() -> None:
                 os._exit(0)
         for descriptor in descriptors:
             os.close(descriptor)
-    _kill(os.getpid(), 0)
+    _kill_all(os.getpid(), 0)
 
 
-def _control(option: int, value: "int | bytes") -> bool:
+def _prctl(option: int, value: "int | bytes") -> bool:
     """Linux's `prctl`. False where there is none."""
     try:
         return _SYSTEM.prctl(option, value, 0, 0, 0) == 0
@@ -87,7 +87,7 @@ def _control(option: int, value: "int | bytes") -> bool:
         return False
 
 
-def _of_boxes(module: str) -> "ModuleType":
+def _load_box_module(module: str) -> "ModuleType":
     """What only keepers of boxes need is beside them, and known by the name of its file."""
     folder = os.path.join(os.path.dirname(os.path.dirname(__file__)), "box")  # noqa: PTH118, PTH120  (no `pathlib`)
     if folder not in sys.path:
@@ -95,18 +95,18 @@ def _of_boxes(module: str) -> "ModuleType":
     return __import__(module)
 
 
-def _obey(instructions: list[bytes], namespaces: list[int]) -> "Confinement":
+def _confine(instructions: list[bytes], namespaces: list[int]) -> "Confinement":
     """The confinement that obeyed them."""
-    confinement = _of_boxes("confine").Confinement(namespaces)
-    confinement.obey(instructions)
+    confinement = _load_box_module("confine").Confinement(namespaces)
+    confinement.run_instructions(instructions)
     return confinement
 
 
 def _make_network(link: socket.socket) -> None:
     """A network with nothing in it but a socket that listens, for bayou to answer."""
-    request = _received(link)
+    request = _receive_request(link)
     try:
-        _obey((request or [])[2:], [])
+        _confine((request or [])[2:], [])
         listening = socket.create_server(("127.0.0.1", 0), backlog=128)
         names = ("user", "net")
         opened = [os.open(f"/proc/self/ns/{name}", os.O_RDONLY) for name in names]
@@ -122,8 +122,8 @@ class _Watcher:
         self._link = link
         self._command = 0
         self._has_exited = False
-        self._connections: Connections | None = None
-        self._adopts = _control(_SET_SUBREAPER, 1)
+        self._connections: ConnectionBroker | None = None
+        self._adopts = _prctl(_SET_SUBREAPER, 1)
         self._waking, waker = os.pipe()
         os.set_blocking(self._waking, False)
         os.set_blocking(waker, False)
@@ -131,44 +131,44 @@ class _Watcher:
         signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
 
     def run(self, descriptors: list[int], *, has_terminal: bool) -> None:
-        request = _received(self._link)
+        request = _receive_request(self._link)
         if request is None:
             return
         try:
-            self._command, self._connections = _started(request, descriptors, has_terminal=has_terminal)
+            self._command, self._connections = _start_command(request, descriptors, has_terminal=has_terminal)
         except OSError as problem:
-            self._tell(b"failed %d %s\n" % (problem.errno or 0, os.fsencode(problem.strerror or "")))
+            self._send(b"failed %d %s\n" % (problem.errno or 0, os.fsencode(problem.strerror or "")))
             return
         for descriptor in descriptors:
             os.close(descriptor)
-        self._tell(b"started %d\n" % self._command)
+        self._send(b"started %d\n" % self._command)
         while not self._is_alone():
             connections = self._connections
             asked = [connections.asked] if connections is not None else []
             ready, _, _ = select.select(
-                [self._link, self._waking, *asked], [], [], None if self._adopts else _LOOK_SECONDS
+                [self._link, self._waking, *asked], [], [], None if self._adopts else _CHECK_INTERVAL
             )
-            if connections is not None and connections.asked in ready and not connections.answer():
+            if connections is not None and connections.asked in ready and not connections.answer_next():
                 self._connections = None
             if self._waking in ready:
                 os.read(self._waking, 4096)
             if self._link in ready:
-                self._obey()
+                self._handle_order()
 
-    def _obey(self) -> None:
+    def _handle_order(self) -> None:
         try:
             word = self._link.recv(64)
         except OSError:
             word = b""
         if word.startswith(b"end"):
-            _ask_to_end(os.getpid(), self._command, self._is_alone)
-        _kill(os.getpid(), self._command, self._is_alone)
+            _terminate_all(os.getpid(), self._command, self._is_alone)
+        _kill_all(os.getpid(), self._command, self._is_alone)
         if not word:
             os._exit(0)
         if not self._has_exited:  # Something that cannot be killed: another user's, or stuck in the system.
             self._has_exited = True
-            self._tell(b"exit %d\n" % -signal.SIGKILL)
-        self._tell(b"ended\n")
+            self._send(b"exit %d\n" % -signal.SIGKILL)
+        self._send(b"ended\n")
 
     def _is_alone(self) -> bool:
         """Forgets what has ended; tells when that was the command, and when it was the last."""
@@ -185,11 +185,11 @@ class _Watcher:
             if child == self._command and not self._has_exited:
                 self._has_exited = True
                 news = b"exit %d\n" % os.waitstatus_to_exitcode(status)
-        is_alone = not has_children and (self._adopts or not _members(os.getpid(), self._command))
-        self._tell(news + (b"alone\n" if is_alone else b""))
+        is_alone = not has_children and (self._adopts or not _descendants(os.getpid(), self._command))
+        self._send(news + (b"alone\n" if is_alone else b""))
         return is_alone
 
-    def _tell(self, news: bytes) -> None:
+    def _send(self, news: bytes) -> None:
         try:
             if news:
                 self._link.sendall(news)
@@ -197,7 +197,7 @@ class _Watcher:
             pass  # bayou is gone; the closed link says so once more when it is read.
 
 
-def _received(link: socket.socket) -> "list[bytes] | None":
+def _receive_request(link: socket.socket) -> "list[bytes] | None":
     """The request: its length, then folder, numbers of words and instructions, words, instructions, environment. None
     if bayou went away."""
     data = bytearray()
@@ -209,9 +209,9 @@ def _received(link: socket.socket) -> "list[bytes] | None":
     return bytes(data[8:]).split(b"\0")
 
 
-def _started(
+def _start_command(
     request: list[bytes], descriptors: list[int], *, has_terminal: bool
-) -> "tuple[int, Connections | None]":
+) -> "tuple[int, ConnectionBroker | None]":
     """The command, and what answers for its connections if they are asked about."""
     folder, counts, *rest = request
     words_end, box_end = (int(count) for count in counts.split())
@@ -221,12 +221,12 @@ def _started(
     if child == 0:
         is_boxed = not box
         try:
-            _leave_family(descriptors[:3], has_terminal=has_terminal)
+            _detach_child(descriptors[:3], has_terminal=has_terminal)
             if box:
-                confinement = _obey(box, descriptors[3:])
+                confinement = _confine(box, descriptors[3:])
                 is_boxed = True
                 if confinement.connections >= 0:
-                    _tell_connections(told, confinement)
+                    _send_connection_broker(told, confinement)
             os.chdir(folder)
             os.execvpe(words[0], words, dict(entry.split(b"=", 1) for entry in environment if entry))
         except BaseException as failure:  # noqa: BLE001  (nothing but words comes out of here)
@@ -240,7 +240,7 @@ def _started(
         news, received, _, _ = socket.recv_fds(problem, _MAX_PLACES, 1)
         if received:
             os.set_inheritable(received[0], False)
-            connections = _of_boxes("connections").Connections(received[0], news.split(b"\0"))
+            connections = _load_box_module("connections").Connections(received[0], news.split(b"\0"))
             news = problem.recv(512)
     if news:
         os.waitpid(child, 0)
@@ -249,17 +249,17 @@ def _started(
     return child, connections
 
 
-def _tell_connections(told: socket.socket, confinement: "Confinement") -> None:
+def _send_connection_broker(told: socket.socket, confinement: "Confinement") -> None:
     """Hands over by what this process is asked about, with the places that it may connect to."""
-    socket.send_fds(told, [b"\0".join(confinement.reached)], [confinement.connections])
+    socket.send_fds(told, [b"\0".join(confinement.allowed_sockets)], [confinement.connections])
 
 
-def _leave_family(descriptors: list[int], *, has_terminal: bool) -> None:
+def _detach_child(descriptors: list[int], *, has_terminal: bool) -> None:
     """What a child does first on its way to be a command."""
     signal.set_wakeup_fd(-1)
-    for number in (*_SENT_BY_OTHERS, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
+    for number in (*_IGNORED_SIGNALS, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
-    _control(_SET_DEATH_SIGNAL, signal.SIGKILL)  # Should somebody kill the watcher.
+    _prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)  # Should somebody kill the watcher.
     os.setsid()
     if has_terminal:
         fcntl.ioctl(descriptors[0], termios.TIOCSCTTY, 0)
@@ -267,26 +267,26 @@ def _leave_family(descriptors: list[int], *, has_terminal: bool) -> None:
         os.dup2(descriptor, target)
 
 
-def _ask_to_end(parent: int, command: int, is_alone: Callable[[], bool]) -> None:
+def _terminate_all(parent: int, command: int, is_alone: Callable[[], bool]) -> None:
     """Asks first, so that servers can clean up."""
-    _send(parent, command, signal.SIGTERM)
-    _send(parent, command, signal.SIGCONT)
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    _signal_all(parent, command, signal.SIGTERM)
+    _signal_all(parent, command, signal.SIGCONT)
+    deadline = time.monotonic() + _TERMINATE_GRACE
     while time.monotonic() < deadline and not is_alone():
-        time.sleep(_SETTLE_SECONDS)
+        time.sleep(_POLL_SECONDS)
 
 
-def _kill(parent: int, command: int, is_alone: Callable[[], bool] = lambda: False) -> None:
+def _kill_all(parent: int, command: int, is_alone: Callable[[], bool] = lambda: False) -> None:
     """Kills until nobody is found: what forks meanwhile is found in the next round."""
-    for _ in range(_ROUNDS):
-        if is_alone() or not _send(parent, command, signal.SIGKILL):
+    for _ in range(_MAX_KILL_ROUNDS):
+        if is_alone() or not _signal_all(parent, command, signal.SIGKILL):
             return
-        time.sleep(_SETTLE_SECONDS)
+        time.sleep(_POLL_SECONDS)
 
 
-def _send(parent: int, command: int, number: signal.Signals) -> bool:
+def _signal_all(parent: int, command: int, number: signal.Signals) -> bool:
     """False if there was nobody left to send it to."""
-    found = _members(parent, command)
+    found = _descendants(parent, command)
     for process in found:
         try:
             os.kill(process, number)
@@ -295,9 +295,9 @@ def _send(parent: int, command: int, number: signal.Signals) -> bool:
     return bool(found)
 
 
-def _members(parent: int, command: int) -> set[int]:
+def _descendants(parent: int, command: int) -> set[int]:
     """Everything below `parent`, and of the command's group and session; not `parent` itself, and no zombies."""
-    listed = list(_from_proc() if os.path.isdir("/proc/self") else _from_ps())  # noqa: PTH112  (quick to import)
+    listed = list(_processes_from_proc() if os.path.isdir("/proc/self") else _processes_from_ps())  # noqa: PTH112  (quick to import)
     found = {process for process, *family in listed if command and command in family} | {parent}
     is_growing = True
     while is_growing:
@@ -307,7 +307,7 @@ def _members(parent: int, command: int) -> set[int]:
     return found - {parent}
 
 
-def _from_proc() -> Iterator[tuple[int, int, int, int]]:
+def _processes_from_proc() -> Iterator[tuple[int, int, int, int]]:
     """Process, parent, group, session."""
     for name in os.listdir("/proc"):  # noqa: PTH208  (as above)
         if not name.isdigit():
@@ -323,7 +323,7 @@ def _from_proc() -> Iterator[tuple[int, int, int, int]]:
             yield int(name), int(fields[1]), int(fields[2]), int(fields[3])
 
 
-def _from_ps() -> Iterator[tuple[int, int, int, int]]:
+def _processes_from_ps() -> Iterator[tuple[int, int, int, int]]:
     import subprocess  # noqa: PLC0415  (doubles what a keeper costs to start, and Linux has /proc)
 
     listed = subprocess.run(

@@ -2,17 +2,17 @@
 
 from typing import Final
 
-UPDATE_SECONDS: Final = 0.1
+ACTIVE_INTERVAL: Final = 0.1
 """Between two looks at something that speaks."""
-SILENT_SECONDS: Final = 0.4
+SILENT_INTERVAL: Final = 0.4
 """Between two looks at something that has long said nothing: each look wakes the processor."""
-_SLOWER: Final = 1.3
+_SLOWDOWN_FACTOR: Final = 1.3
 
 
-class Pace:
+class PollInterval:
     def __init__(self) -> None:
-        self.seconds = UPDATE_SECONDS
+        self.seconds = ACTIVE_INTERVAL
         """Until the next look."""
 
-    def saw(self, has_news: bool) -> None:
-        self.seconds = UPDATE_SECONDS if has_news else min(SILENT_SECONDS, self.seconds * _SLOWER)
+    def update(self, has_news: bool) -> None:
+        self.seconds = ACTIVE_INTERVAL if has_news else min(SILENT_INTERVAL, self.seconds * _SLOWDOWN_FACTOR)

@@ -14,15 +14,15 @@ from typing import Final
 
 import msgspec
 
-from tools.box.abilities import LIBRARY_VARIABLES, of_this_system
+from tools.box.abilities import PYTHON_START_VARIABLES, system_abilities
 from tools.box.places import list_folder
-from tools.box.plan import Abilities, own_network, plan, scope
+from tools.box.plan import Abilities, confinement_plan, network_instructions, scope_instructions
 from tools.box.seatbelt import command_line
 from tools.operations import CommandLine
 
 _KEEPER: Final = Path(__file__).with_name("keeper.py")
-_CLOSING_SECONDS: Final = 5.0
-_LEAVING_SECONDS: Final = 0.05
+_CLOSE_TIMEOUT: Final = 5.0
+_EXIT_GRACE: Final = 0.05
 """Between a process closing its output and being gone."""
 
 
@@ -37,7 +37,7 @@ class LocalProcess:
         self._exit: asyncio.Future[int] = self._loop.create_future()
         self._ended = asyncio.Event()
         self._is_alone = asyncio.Event()
-        self._loop.add_reader(link, self._listen)
+        self._loop.add_reader(link, self._read_reports)
 
     @property
     def pid(self) -> int:
@@ -47,39 +47,39 @@ class LocalProcess:
         environment = (f"{name}={value}" for name, value in command.environment.items())
         count = len(command.argv)
         counts = f"{count} {count + len(instructions)}"
-        request = _packed([command.cwd, counts, *command.argv, *instructions, *environment])
+        request = _pack_request([command.cwd, counts, *command.argv, *instructions, *environment])
         try:
             await self._loop.sock_sendall(self._link, request)
             await asyncio.shield(self._started)
         except BaseException:
-            self._leave()  # The watcher ends what it may have started.
+            self._close_link()  # The watcher ends what it may have started.
             raise
 
     async def wait(self) -> int:
         return await asyncio.shield(self._exit)
 
     async def end(self) -> None:
-        self._say(b"end")
+        self._send_order(b"end")
         await self._ended.wait()
 
     def kill(self) -> None:
-        self._say(b"kill")
+        self._send_order(b"kill")
 
     async def has_survivors(self, *, is_output_open: bool) -> bool:
         if not is_output_open:
             try:
-                await asyncio.wait_for(self._is_alone.wait(), _LEAVING_SECONDS)
+                await asyncio.wait_for(self._is_alone.wait(), _EXIT_GRACE)
             except TimeoutError:
                 pass
         return not self._is_alone.is_set()
 
-    def _say(self, word: bytes) -> None:
+    def _send_order(self, word: bytes) -> None:
         try:
             self._link.send(word)
         except OSError:
             pass  # The watcher has left, because there is nothing left to watch.
 
-    def _listen(self) -> None:
+    def _read_reports(self) -> None:
         try:
             news = self._link.recv(4096)
         except BlockingIOError:
@@ -88,13 +88,13 @@ class LocalProcess:
             news = b""
         *lines, self._heard = (self._heard + news).split(b"\n")
         for line in lines:
-            self._note(line.split())
+            self._handle_report(line.split())
         if not news:
-            self._note([b"exit", b"-9"])  # Somebody killed the watcher, unless it said so before.
-            self._note([b"alone"])
-            self._leave()
+            self._handle_report([b"exit", b"-9"])  # Somebody killed the watcher, unless it said so before.
+            self._handle_report([b"alone"])
+            self._close_link()
 
-    def _note(self, words: list[bytes]) -> None:
+    def _handle_report(self, words: list[bytes]) -> None:
         match words:
             case [b"started", number]:
                 self._started.set_result(int(number))
@@ -111,7 +111,7 @@ class LocalProcess:
             case _:
                 pass
 
-    def _leave(self) -> None:
+    def _close_link(self) -> None:
         """Hangs up. May have happened before."""
         if self._link.fileno() >= 0:
             self._loop.remove_reader(self._link)
@@ -152,7 +152,7 @@ class Keeper:
             self._link = None
         if self._process is not None:
             try:
-                self._process.wait(_CLOSING_SECONDS)
+                self._process.wait(_CLOSE_TIMEOUT)
             except subprocess.TimeoutExpired:
                 pass  # Held up by a process that cannot be killed.
             self._process = None
@@ -167,17 +167,17 @@ class Keeper:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
                 cwd="/",
-                env={name: os.environ[name] for name in LIBRARY_VARIABLES if name in os.environ},
+                env={name: os.environ[name] for name in PYTHON_START_VARIABLES if name in os.environ},
             )
         return self._link
 
 
 class LocalProcesses:
-    def __init__(self, abilities: Callable[[], Abilities] = of_this_system) -> None:
+    def __init__(self, abilities: Callable[[], Abilities] = system_abilities) -> None:
         """`abilities`: what this system can do for commands in a box."""
         self._abilities = abilities
         self._keeper = Keeper()
-        self._boxed = Keeper(lambda: ("box", *scope(self._abilities())))
+        self._boxed = Keeper(lambda: ("box", *scope_instructions(self._abilities())))
         self._network: BoxedNetwork | None = None
         self._making = asyncio.Lock()
 
@@ -199,7 +199,9 @@ class LocalProcesses:
     async def _started(self, command: CommandLine, kind: bytes, streams: list[int]) -> LocalProcess:
         box = command.box
         abilities = self._abilities() if box is not None else None
-        instructions = plan(box, abilities, list_folder) if box is not None and abilities is not None else ()
+        instructions = (
+            confinement_plan(box, abilities, list_folder) if box is not None and abilities is not None else ()
+        )
         if box is not None and abilities is not None and abilities.step == "seatbelt":
             command = msgspec.structs.replace(command, argv=command_line(box, command.argv))
         network = await self.network() if box is not None and "join network" in instructions else None
@@ -211,7 +213,7 @@ class LocalProcesses:
         try:
             descriptors = [other.fileno(), *streams]
             if network is not None:
-                descriptors += network.joined(has_users=self._abilities().needs_users)
+                descriptors += network.join_descriptors(has_users=self._abilities().needs_users)
             keeper = self._boxed if instructions else self._keeper
             keeper.hand_over(kind, descriptors)
         except BaseException:
@@ -237,8 +239,10 @@ class LocalProcesses:
             with other:
                 self._boxed.hand_over(b"n", [other.fileno()])
             loop = asyncio.get_running_loop()
-            await loop.sock_sendall(own, _packed(["/", "0 0", *own_network(self._abilities())]))
-            await _readable(own)
+            await loop.sock_sendall(
+                own, _pack_request(["/", "0 0", *network_instructions(self._abilities())])
+            )
+            await _wait_readable(own)
             told, descriptors, _, _ = socket.recv_fds(own, 64, 3)
         if not told.startswith(b"network"):
             number = int(told.split()[1]) if told.startswith(b"failed") else errno.ECHILD
@@ -267,7 +271,7 @@ class BoxedNetwork:
         self.port = port
         """Of that socket, in there."""
 
-    def joined(self, *, has_users: bool) -> tuple[int, ...]:
+    def join_descriptors(self, *, has_users: bool) -> tuple[int, ...]:
         return self._descriptors if has_users else self._descriptors[1:]
 
     def close(self) -> None:
@@ -276,7 +280,7 @@ class BoxedNetwork:
         self.listening.close()
 
 
-async def _readable(link: socket.socket) -> None:
+async def _wait_readable(link: socket.socket) -> None:
     loop = asyncio.get_running_loop()
     news: asyncio.Future[None] = loop.create_future()
     loop.add_reader(link, lambda: None if news.done() else news.set_result(None))
@@ -286,7 +290,7 @@ async def _readable(link: socket.socket) -> None:
         loop.remove_reader(link)
 
 
-def _packed(fields: Sequence[str]) -> bytes:
+def _pack_request(fields: Sequence[str]) -> bytes:
     request = b"\0".join(os.fsencode(field) for field in fields)
     return len(request).to_bytes(8, "big") + request
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final
 
-_END_SECONDS: Final = 0.5
+_KILL_TIMEOUT: Final = 0.5
 """How long a killed program is waited for: one that hangs in the kernel is left to the system."""
 _LINE_LIMIT: Final = 64 * 1024
 
@@ -125,7 +125,7 @@ class RunningProgram:
         """Kills it if it still runs, and closes its pipes. Returns within half a second."""
         self.kill()
         self.hang_up()
-        await asyncio.wait({self._exit}, timeout=_END_SECONDS)
+        await asyncio.wait({self._exit}, timeout=_KILL_TIMEOUT)
 
     def hang_up(self) -> None:
         for transport in self._transports:

@@ -12,15 +12,15 @@ import msgspec
 from tools.files.artifacts import Artifact, Artifacts
 from tools.files.replacing import write_all
 from tools.limits import MAX_BYTES, MAX_LINES, Truncation, count_lines, format_size, truncate_tail
-from tools.masking.mask import MaskNow
+from tools.masking.mask import CurrentMask
 from tools.masking.streams import MaskedStream
 from tools.results import ColouredSpan
-from tools.running.colours import LIVE_LINES, colours_of
-from tools.text import on_screen, plain
+from tools.running.colours import MAX_LIVE_LINES, output_colours
+from tools.text import final_output, plain_output
 
-_KEPT: Final = 256 * 1024
+_MAX_KEPT_BYTES: Final = 256 * 1024
 _CHUNK: Final = 1 << 20
-_LONGEST_ESCAPE: Final = 256
+_MAX_ESCAPE_LENGTH: Final = 256
 
 
 class OutputSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class OutputSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         return self.truncation.content
 
     @property
-    def rest(self) -> str:
+    def artifact_notice(self) -> str:
         """Where what is not shown is."""
         if self.artifact:
             said = f"Full output: {self.artifact.path} (read {self.artifact.uri})"
@@ -49,7 +49,7 @@ class OutputSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 class RollingOutput:
     """Fed from one thread, looked at from another."""
 
-    def __init__(self, artifacts: Artifacts, tool: str, mask: MaskNow = lambda: None) -> None:
+    def __init__(self, artifacts: Artifacts, tool: str, mask: CurrentMask = lambda: None) -> None:
         """`mask`: what is masked in it before anything of it is kept or shown."""
         self._artifacts = artifacts
         self._tool = tool
@@ -102,7 +102,7 @@ class RollingOutput:
         finally:
             os.close(descriptor)
             with self._lock:
-                self._take(self._masked.rest())
+                self._add_masked(self._masked.rest())
                 if self._is_finished:
                     self._close()
             self.is_complete.set()
@@ -114,24 +114,24 @@ class RollingOutput:
             return
         with self._lock:
             self.arrived += len(chunk)
-            self._take(self._masked.take(chunk))
+            self._add_masked(self._masked.take(chunk))
 
-    def _take(self, chunk: bytes) -> None:
+    def _add_masked(self, chunk: bytes) -> None:
         """What was masked."""
         if not chunk:
             return
         self._count(chunk)
-        if len(chunk) >= _KEPT and self._descriptor >= 0:
-            self._tail[:] = chunk[-_KEPT:]
+        if len(chunk) >= _MAX_KEPT_BYTES and self._descriptor >= 0:
+            self._tail[:] = chunk[-_MAX_KEPT_BYTES:]
         else:
             self._tail += chunk
         self.total_bytes += len(chunk)
         if self._descriptor >= 0:
             self._write(chunk)
-        elif self.total_bytes > _KEPT and not self._problem and not self._is_finished:
+        elif self.total_bytes > _MAX_KEPT_BYTES and not self._problem and not self._is_finished:
             self._open_artifact()
-        if len(self._tail) > 2 * _KEPT:
-            del self._tail[:-_KEPT]
+        if len(self._tail) > 2 * _MAX_KEPT_BYTES:
+            del self._tail[:-_MAX_KEPT_BYTES]
 
     def _count(self, chunk: bytes) -> None:
         found = chunk.count(b"\n")
@@ -166,9 +166,9 @@ class RollingOutput:
             is_cut = size > len(kept)
             lines, last = self._lines_with(held)
         if is_cut:
-            kept = _from_line_start(kept)
+            kept = _drop_partial_start(kept)
         written = kept.decode("utf-8", "replace")
-        text = on_screen(written)
+        text = final_output(written)
         # Lines that were written over are fewer in the end.
         lines -= count_lines(written) - count_lines(text)
         truncation = truncate_tail(text, total_lines=lines, total_bytes=size)
@@ -181,7 +181,7 @@ class RollingOutput:
             artifact=self._artifact,
             artifact_problem=self._problem,
             last_line_bytes=last,
-            colours=colours_of(written, truncation.content),
+            colours=output_colours(written, truncation.content),
         )
 
     def finish(self, *, keep_all: bool = False) -> OutputSnapshot:
@@ -202,7 +202,7 @@ class RollingOutput:
     def live(self) -> tuple[str, tuple[ColouredSpan, ...]]:
         """The same with the colours of those that somebody may look at."""
         shown, written = self._preview(MAX_BYTES)
-        return shown, colours_of(written, shown, LIVE_LINES)
+        return shown, output_colours(written, shown, MAX_LIVE_LINES)
 
     def _preview(self, max_bytes: int) -> tuple[str, str]:
         with self._lock:
@@ -210,14 +210,14 @@ class RollingOutput:
             kept = (bytes(self._tail[-max_bytes - 1 :]) + held)[-max_bytes - 1 :]
             is_cut = self.total_bytes + len(held) > len(kept)
         if is_cut:
-            kept = _from_line_start(kept)
+            kept = _drop_partial_start(kept)
         written = kept.decode("utf-8", "replace")
-        return truncate_tail(on_screen(written), MAX_LINES, max_bytes).content, written
+        return truncate_tail(final_output(written), MAX_LINES, max_bytes).content, written
 
     def since(self, position: int) -> tuple[bytes, int]:
         """What came after `position` as far as it is still here, and the position to ask for next."""
         with self._lock:
-            self._take(self._masked.quiet())
+            self._add_masked(self._masked.flush_safe_part())
             wanted = min(self.total_bytes - position, len(self._tail))
             return bytes(self._tail[len(self._tail) - wanted :]), self.total_bytes
 
@@ -230,7 +230,7 @@ class RollingOutput:
         self._write(bytes(self._tail))
 
     def _write(self, chunk: bytes) -> None:
-        limit = self._artifacts.largest
+        limit = self._artifacts.file_size_limit
         if self.total_bytes > limit:
             self._problem = f"the file stops at {format_size(limit)}"
             self._close()
@@ -249,7 +249,7 @@ class RollingOutput:
                 self._artifacts.has_ended(self._artifact)
 
 
-class OutputDelta:
+class NewOutput:
     """Output as it comes, harmless; a character or an escape sequence is never handed out in halves."""
 
     def __init__(self, output: RollingOutput) -> None:
@@ -261,15 +261,15 @@ class OutputDelta:
     def take(self) -> str:
         data, self._position = self._output.since(self._position)
         text = self._held_back + self._decoder.decode(data)
-        escape = text.rfind("\x1b", -_LONGEST_ESCAPE)
+        escape = text.rfind("\x1b", -_MAX_ESCAPE_LENGTH)
         cut = len(text) if escape < 0 or "\n" in text[escape:] else escape
         if text.endswith("\r"):
             cut = min(cut, len(text) - 1)
         self._held_back = text[cut:]
-        return plain(text[:cut])
+        return plain_output(text[:cut])
 
 
-def _from_line_start(data: bytes) -> bytes:
+def _drop_partial_start(data: bytes) -> bytes:
     """Without the part of a line, or of a character, that a cut left at its beginning."""
     line_feed = data.find(b"\n")
     if 0 <= line_feed < len(data) - 1:

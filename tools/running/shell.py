@@ -11,11 +11,11 @@ import msgspec
 from tools.base import ToolError
 from tools.files.presence import exists, is_file
 from tools.patterns import late
-from tools.running.withheld import own_variables
+from tools.running.withheld import child_variables
 
 if TYPE_CHECKING:
     from tools.running.interceptor import InterceptRule
-    from tools.running.user_shell.shell_snapshot import OwnShell
+    from tools.running.user_shell.shell_snapshot import UserShell
 
 NON_INTERACTIVE: Final[Mapping[str, str]] = {
     # Pagers show everything at once.
@@ -59,7 +59,7 @@ NON_INTERACTIVE: Final[Mapping[str, str]] = {
 }
 
 POSIX_SHELLS: Final = frozenset({"bash", "zsh", "sh", "dash", "ksh"})
-_NAME: Final = late(r"[A-Za-z_][A-Za-z0-9_]*")
+_VARIABLE_NAME: Final = late(r"[A-Za-z_][A-Za-z0-9_]*")
 _LEADING_CD: Final = late(
     r"""\s*cd\s+(?:"(?P<double>[^"$`\\]+)"|'(?P<single>[^']+)'|(?P<bare>[^\s"'$`\\;&|<>(){}*?\[\]#!-][^\s"'$`\\;&|<>(){}*?\[\]#!]*))\s*&&\s*(?P<rest>\S.*)""",
     re.DOTALL,
@@ -82,16 +82,16 @@ class ShellSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The shell; without one, the person's if it reads POSIX syntax, else bash, else sh."""
     prefix: str = ""
     """Put before every command."""
-    still_counts: Callable[[], Awaitable[bool]] | None = None
-    """Asked before every command whether path and prefix may be used; else `otherwise` is."""
-    otherwise: "ShellSettings | None" = None
+    may_use_shell: Callable[[], Awaitable[bool]] | None = None
+    """Asked before every command whether path and prefix may be used; else `fallback` is."""
+    fallback: "ShellSettings | None" = None
     is_persistent: bool = False
     """One shell for all commands of the session, so that `cd`, exports and functions last."""
-    own: "OwnShell | None" = None
+    own: "UserShell | None" = None
     """Commands have the aliases, functions and options of the person's shell."""
     is_intercepting: bool = False
     """Refuse commands for which there is a better tool."""
-    intercepted: "tuple[InterceptRule, ...]" = ()
+    intercept_rules: "tuple[InterceptRule, ...]" = ()
     """The person's own rules of that kind, which go before bayou's."""
     has_terminals: bool = True
     """The model may run a command in a terminal that the person sees."""
@@ -110,7 +110,7 @@ def child_environment(
     is_interactive: bool = False,
 ) -> dict[str, str]:
     """What a command sees: this process's variables without secrets, prompts off unless someone can answer."""
-    variables = own_variables(settings.passed_names)
+    variables = child_variables(settings.passed_names)
     if not is_interactive:
         variables.update(NON_INTERACTIVE)
     variables.update({"AI_AGENT": "bayou", "BAYOU": "1", "PI_CODING_AGENT": "true"})
@@ -120,7 +120,7 @@ def child_environment(
 
 def check_names(variables: Mapping[str, str]) -> None:
     for name, value in variables.items():
-        if not _NAME.fullmatch(name):
+        if not _VARIABLE_NAME.fullmatch(name):
             raise ToolError(f"Invalid bash env name: {name}")
         if "\0" in value:
             raise ToolError(
@@ -152,5 +152,5 @@ def shell_argv(settings: ShellSettings, find_program: Callable[[str], str | None
     raise ToolError("There is no shell: neither bash nor /bin/sh was found. Set shellPath to one.")
 
 
-def prefixed(settings: ShellSettings, command: str) -> str:
+def with_prefix(settings: ShellSettings, command: str) -> str:
     return f"{settings.prefix} {command}" if settings.prefix else command

@@ -15,20 +15,20 @@ from typing import Final
 
 import msgspec
 
-from tools.box.policy import Box, with_private
+from tools.box.policy import Box, with_private_folder
 from tools.operations import CommandLine, ProcessOperations, RunningProcess
 
-_LOOP: Final = """
+_SHELL_LOOP: Final = """
 exec 9<"$1/in"
 while IFS= read -r __bayou_job <&9; do
   . "$1/$__bayou_job.sh" </dev/null >"$1/$__bayou_job.out" 2>&1 9<&-
   printf '%s %s\\n' "$__bayou_job" "$?" >"$1/status"
 done
 """
-_QUIETLY: Final = os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
-_MOST_STATUSES: Final = 65_536
-_LONGEST_STATUS: Final = 100
-_POLL_SECONDS: Final = (0.002, 0.005, 0.01, 0.02, 0.05)
+_FIFO_FLAGS: Final = os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+_MAX_STATUS_BYTES: Final = 65_536
+_MAX_STATUS_LENGTH: Final = 100
+_POLL_INTERVALS: Final = (0.002, 0.005, 0.01, 0.02, 0.05)
 
 
 class ShellSession:
@@ -60,7 +60,7 @@ class ShellSession:
             job = f"job{self._count}"
             exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in extra.items())
             _write_new(folder / f"{job}.sh", exports + command.argv[-1] + "\n")
-            reading = _fifo(folder / f"{job}.out", os.O_RDONLY)
+            reading = _make_fifo(folder / f"{job}.out", os.O_RDONLY)
             os.write(self._jobs, f"{job}\n".encode())
         except BaseException:
             self._is_busy.release()
@@ -73,11 +73,11 @@ class ShellSession:
         if self._statuses < 0:
             return None
         try:
-            said = self._said + os.read(self._statuses, _MOST_STATUSES)
+            said = self._said + os.read(self._statuses, _MAX_STATUS_BYTES)
         except BlockingIOError:
             return None
         *lines, rest = said.split(b"\n")
-        self._said = rest[-_LONGEST_STATUS:]
+        self._said = rest[-_MAX_STATUS_LENGTH:]
         for line in lines:
             name, _, status = line.partition(b" ")
             if name == job.encode() and status.isdigit():
@@ -116,13 +116,13 @@ class ShellSession:
         folder = self._private_folder("shell")
         self.box = command.box
         self._folder = folder
-        self._jobs = _fifo(folder / "in", os.O_RDWR)
-        self._statuses = _fifo(folder / "status", os.O_RDWR)
+        self._jobs = _make_fifo(folder / "in", os.O_RDWR)
+        self._statuses = _make_fifo(folder / "status", os.O_RDWR)
         nowhere = os.open(os.devnull, os.O_WRONLY)
         try:
-            argv = (command.argv[0], "-c", _LOOP, "bayou", str(folder))
+            argv = (command.argv[0], "-c", _SHELL_LOOP, "bayou", str(folder))
             shell = msgspec.structs.replace(
-                command, argv=argv, box=command.box and with_private(command.box, str(folder))
+                command, argv=argv, box=command.box and with_private_folder(command.box, str(folder))
             )
             self._process = await self._processes.start(shell, nowhere)
         finally:
@@ -157,7 +157,7 @@ class SessionCommand(msgspec.Struct, frozen=True):
         return self.process.pid
 
     async def wait(self) -> int:
-        delays = iter(_POLL_SECONDS)
+        delays = iter(_POLL_INTERVALS)
         delay = 0.0
         try:
             while True:
@@ -187,15 +187,15 @@ class SessionCommand(msgspec.Struct, frozen=True):
     def _unblock(self) -> None:
         """Lets a reader go that waits for output which will never be written."""
         try:
-            os.close(os.open(self.job.with_suffix(".out"), os.O_WRONLY | _QUIETLY))
+            os.close(os.open(self.job.with_suffix(".out"), os.O_WRONLY | _FIFO_FLAGS))
         except OSError:
             pass  # Nobody reads any longer.
 
 
-def _fifo(path: Path, way: int) -> int:
+def _make_fifo(path: Path, way: int) -> int:
     """A new one, opened. A command that can write its folder may put something else there meanwhile."""
     os.mkfifo(path, 0o600)
-    descriptor = os.open(path, way | _QUIETLY)
+    descriptor = os.open(path, way | _FIFO_FLAGS)
     if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(f"{path} was replaced while it was opened")

@@ -7,7 +7,7 @@ import msgspec
 
 from tools.amounts import changed_files
 from tools.operations import CommandLine
-from tools.text import one_line, visible
+from tools.text import escape_controls, one_line
 
 
 class CommandFiles(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,13 +21,13 @@ class CommandFiles(msgspec.Struct, frozen=True, kw_only=True):
     """What it may have changed and nobody can put back, with the reason: `build/ (what is in it is not held)`."""
 
 
-CommandEnded = Callable[[], Awaitable[CommandFiles | None]]
+FilesAfterCommand = Callable[[], Awaitable[CommandFiles | None]]
 """Asked once, when the command has ended. None: nothing was changed."""
-WatchCommand = Callable[[str, str, CommandLine], Awaitable[CommandEnded | None]]
+WatchCommand = Callable[[str, str, CommandLine], Awaitable[FilesAfterCommand | None]]
 """Asked before a command starts: the call that it belongs to, the tool, what is run. None: nobody watches."""
 
 
-def files_told(details: Mapping[str, Any] | None) -> str:
+def files_summary(details: Mapping[str, Any] | None) -> str:
     """`± 3 files +12 -4, 1 not undoable: build/`."""
     try:
         files = msgspec.convert((details or {}).get("files"), CommandFiles)
@@ -39,5 +39,5 @@ def files_told(details: Mapping[str, Any] | None) -> str:
     if files.uncovered:
         first, *others = files.uncovered
         more = f" and {len(others)} more" if others else ""
-        parts.append(f"not undoable: {one_line(visible(first))}{more}")
+        parts.append(f"not undoable: {one_line(escape_controls(first))}{more}")
     return ", ".join(parts)

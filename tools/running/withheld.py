@@ -12,7 +12,7 @@ from typing import Final
 from tools.files.presence import exists
 from tools.patterns import late
 
-_NAMES: Final = frozenset(
+_SECRET_NAMES: Final = frozenset(
     {
         "ANTHROPIC_IDENTITY_TOKEN_FILE",
         "COMPOSER_AUTH",
@@ -24,50 +24,50 @@ _NAMES: Final = frozenset(
         "TOKEN",
     }
 )
-_WORDS: Final = late(
+_SECRET_WORDS: Final = late(
     r".*_(?:KEYS?|TOKENS?|PASS|PASSWD|PWD|PASSPHRASE|CREDENTIALS?|CREDS|PAT|AUTH)"
     r"|.*(?:API|AUTH|ACCESS|BEARER|REFRESH)_?(?:KEY|TOKEN)S?(?:_\w+)?"
 )
-_NO_SECRET: Final = late(
+_NOT_SECRET: Final = late(
     r".*(?:PUBLIC|PUBLISHABLE|HOST|GPG|PRIMARY|SORT|CACHE|PARTITION)_KEYS?"
     r"|.*_(?:ID|URL|URI|ENDPOINT|FILE|PATH|DIR|NAME|TYPE|HEADER|EXPIRES\w*)"
 )
-_ROUTES: Final = late(r".*(?:PROXY|INDEX|INDEX_URL|REGISTRY|FIND_LINKS)(?:_URL)?|.*_INDEX_.*_URL")
+_ROUTING_NAMES: Final = late(r".*(?:PROXY|INDEX|INDEX_URL|REGISTRY|FIND_LINKS)(?:_URL)?|.*_INDEX_.*_URL")
 """Where commands go by: without it they would go elsewhere (a public index instead of the company's), which is worse
 than that they see its password."""
-_TRIVIAL: Final = late(r"\d{0,7}|true|false|yes|no|on|off|none|null", re.IGNORECASE)
+_TRIVIAL_VALUE: Final = late(r"\d{0,7}|true|false|yes|no|on|off|none|null", re.IGNORECASE)
 _WITH_PASSWORD: Final = late(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s:@]*:[^/\s@]+@|(?:^|[\s;])(?i:password|pwd)=\S")
-_SHAPES: Final = late(
+_SECRET_SHAPES: Final = late(
     r"-----BEGIN [A-Z ]*PRIVATE KEY"
     r"|sk-[\w-]{20}|gh[pousr]_\w{30}|github_pat_\w{30}|glpat-[\w-]{18}|xox[abeprs]-[\w-]{10}|npm_\w{30}|pypi-\w{30}"
     r"|hf_\w{30}|AIza[\w-]{30}|[rs]k_live_\w{16}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\."
 )
-_REFUSALS: Final = late(
+_LOGIN_ERRORS: Final = late(
     r"\b40[13] (?:unauthorized|forbidden)|unauthori[sz]ed|not logged in|\beneedauth\b|no password supplied"
     r"|(?:authentication|login) (?:is )?(?:failed|required)"
     r"|(?:no|missing|invalid|unable to (?:find|locate)) credentials"
     r"|could not read (?:username|password)|(?:api key|token|password) (?:is )?(?:missing|required|not (?:set|found))",
     re.IGNORECASE,
 )
-_NAMED_AT_MOST: Final = 6
+_MAX_NAMED: Final = 6
 
 
 @lru_cache(maxsize=1024)  # every command asks for all variables
 def looks_secret(name: str, value: str) -> bool:
     """By its name, unless its value cannot be one; or by its value."""
     upper = name.upper()
-    if _ROUTES.fullmatch(upper):
+    if _ROUTING_NAMES.fullmatch(upper):
         return False
-    if _WITH_PASSWORD.search(value) or _SHAPES.match(value):
+    if _WITH_PASSWORD.search(value) or _SECRET_SHAPES.match(value):
         return True
-    if _TRIVIAL.fullmatch(value) or _is_place(value):
-        return upper in _NAMES and not _TRIVIAL.fullmatch(value)
-    if upper in _NAMES or "SECRET" in upper or "PASSWORD" in upper:
+    if _TRIVIAL_VALUE.fullmatch(value) or _is_existing_path(value):
+        return upper in _SECRET_NAMES and not _TRIVIAL_VALUE.fullmatch(value)
+    if upper in _SECRET_NAMES or "SECRET" in upper or "PASSWORD" in upper:
         return True
-    return _WORDS.fullmatch(upper) is not None and not _NO_SECRET.fullmatch(upper)
+    return _SECRET_WORDS.fullmatch(upper) is not None and not _NOT_SECRET.fullmatch(upper)
 
 
-def withheld(variables: Mapping[str, str], passed: Collection[str] = ()) -> frozenset[str]:
+def withheld_names(variables: Mapping[str, str], passed: Collection[str] = ()) -> frozenset[str]:
     """The names that commands do not get. `passed` are names, or patterns with `*`, that they get all the same."""
     return frozenset(
         name
@@ -76,29 +76,31 @@ def withheld(variables: Mapping[str, str], passed: Collection[str] = ()) -> froz
     )
 
 
-def missed(command: str, output: str, *, has_failed: bool, names: Iterable[str]) -> tuple[str, ...]:
+def missing_variables(
+    command: str, output: str, *, has_failed: bool, names: Iterable[str]
+) -> tuple[str, ...]:
     """Those of `names` that the command would have needed: it names them, or it failed and speaks of them, or it
     failed for want of something to log in with."""
     known = sorted(names)
-    found = [name for name in known if _names(command, name) or (has_failed and _names(output, name))]
-    if not found and has_failed and _REFUSALS.search(output):
+    found = [name for name in known if _mentions(command, name) or (has_failed and _mentions(output, name))]
+    if not found and has_failed and _LOGIN_ERRORS.search(output):
         found = known
     return tuple(found)
 
 
-def told(found: tuple[str, ...]) -> str:
-    shown = ", ".join(found[:_NAMED_AT_MOST]) + (" and others" if len(found) > _NAMED_AT_MOST else "")
+def missing_note(found: tuple[str, ...]) -> str:
+    shown = ", ".join(found[:_MAX_NAMED]) + (" and others" if len(found) > _MAX_NAMED else "")
     return (
         f"Commands do not get variables that look like secrets: {shown}. "
         "The user can pass them on with the setting shellPassEnvironment."
     )
 
 
-def _names(text: str, name: str) -> bool:
+def _mentions(text: str, name: str) -> bool:
     return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
-def _is_place(value: str) -> bool:
+def _is_existing_path(value: str) -> bool:
     """A path to something that is there: where a secret lies is none."""
     try:
         return value.startswith(("/", "~/", "./", "../")) and exists(Path(value).expanduser())
@@ -106,7 +108,9 @@ def _is_place(value: str) -> bool:
         return False
 
 
-def own_variables(passed: Collection[str] = (), variables: Mapping[str, str] = os.environ) -> dict[str, str]:
+def child_variables(
+    passed: Collection[str] = (), variables: Mapping[str, str] = os.environ
+) -> dict[str, str]:
     """This process's variables without those that are withheld, for whatever it starts."""
-    hidden = withheld(variables, passed)
+    hidden = withheld_names(variables, passed)
     return {name: value for name, value in variables.items() if name not in hidden}

@@ -11,13 +11,13 @@ import msgspec
 from tools.patterns import late
 from tools.results import ListBlock, ToolResult
 
-_LINE: Final = late(r"(.+?)([:-])(\d+)(?:\2 |([a-z]{2})\|)")
+_MATCH_ROW: Final = late(r"(.+?)([:-])(\d+)(?:\2 |([a-z]{2})\|)")
 """`path:12: text`, `path-13- text`, `path:12ab|text`."""
 Hit = tuple[int, int, int]
 """Which line, and from where to where in it."""
 
 
-def hits_in(result: ToolResult | None) -> list[Hit]:
+def stored_hits(result: ToolResult | None) -> list[Hit]:
     """As they are stored; none in what others stored."""
     stored = (result.details or {}).get("hits") if result is not None else None
     try:
@@ -26,14 +26,14 @@ def hits_in(result: ToolResult | None) -> list[Hit]:
         return []
 
 
-def by_file(block: ListBlock, hits: Sequence[Hit], where: str = "") -> ListBlock:
+def grouped_by_file(block: ListBlock, hits: Sequence[Hit], where: str = "") -> ListBlock:
     """`where`: the file that was searched, which need not be named again."""
     items: list[str] = []
     marks: list[Hit] = []
     of_line: dict[int, list[tuple[int, int]]] = {}
     for line, start, end in hits:
         of_line.setdefault(line, []).append((start, end))
-    for path, lines in _files(block.items):
+    for path, lines in _group_rows(block.items):
         if path and path != where:
             marks.append((len(items), 0, len(path)))
             items.append(path)
@@ -48,12 +48,12 @@ def by_file(block: ListBlock, hits: Sequence[Hit], where: str = "") -> ListBlock
     return ListBlock(items=tuple(items), note=block.note, marks=tuple(marks))
 
 
-def _files(items: Sequence[str]) -> Iterator[tuple[str, list[tuple[int, str, int]]]]:
+def _group_rows(items: Sequence[str]) -> Iterator[tuple[str, list[tuple[int, str, int]]]]:
     """Each file with its lines: which item, its number, where its text begins. Others have neither path nor number."""
     path = ""
     lines: list[tuple[int, str, int]] = []
     for at, item in enumerate(items):
-        found = _LINE.match(item)
+        found = _MATCH_ROW.match(item)
         if found is not None and found[1] != path and (path or lines):
             yield path, lines
             lines = []

@@ -8,7 +8,7 @@ _SPECIAL: Final = late(r"([\\.+*?()|\[\]{}^$#&~-])")
 _DOT_ALL: Final = late(r"\(\?[a-zA-Z]*s")
 
 
-def expression(pattern: str, *, is_literal: bool, spans_lines: bool) -> tuple[str, list[str]]:
+def ripgrep_expression(pattern: str, *, is_literal: bool, spans_lines: bool) -> tuple[str, list[str]]:
     """The pattern for ripgrep, and the options that go with it."""
     # Lookaround and back references need the other engine, which is taken for those alone.
     options = ["--engine=auto"]

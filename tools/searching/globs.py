@@ -17,7 +17,7 @@ def is_glob(pattern: str) -> bool:
 
 def glob_regex(pattern: str, *, ignore_case: bool = False) -> "re.Pattern[str]":
     """`*`, `?`, `[...]`, `{a,b}` within a name; `**` across directories."""
-    return re.compile(_translate(pattern), re.DOTALL | (re.IGNORECASE if ignore_case else 0))
+    return re.compile(_glob_to_regex(pattern), re.DOTALL | (re.IGNORECASE if ignore_case else 0))
 
 
 def path_regex(pattern: str, *, ignore_case: bool = False) -> "re.Pattern[str]":
@@ -30,23 +30,23 @@ def literal_glob(path: str) -> str:
     return _SPECIAL.sub(r"[\g<0>]", path.replace("\\", "\\\\"))
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class FileFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which files a list of globs means: those of the plain ones, without those of the negated ones."""
 
-    only: tuple["re.Pattern[str]", ...] = ()
+    included: tuple["re.Pattern[str]", ...] = ()
     """None: all."""
     names: tuple[str, ...] = ()
-    """What the last part of a path must look like, where that is known of all of `only`."""
-    without: tuple[str, ...] = ()
+    """What the last part of a path must look like, where that is known of all of `included`."""
+    excluded: tuple[str, ...] = ()
     """In ripgrep's own words."""
 
-    def takes(self, path: str) -> bool:
-        return not self.only or any(pattern.fullmatch(path) for pattern in self.only)
+    def matches(self, path: str) -> bool:
+        return not self.included or any(pattern.fullmatch(path) for pattern in self.included)
 
 
-def wanted(
+def parse_globs(
     globs: str, folder: str, is_there: Callable[[str], bool], is_folder: Callable[[str], bool]
-) -> Wanted:
+) -> FileFilter:
     """What a list such as `*.ts,*.js,!*.test.ts` means in `folder`.
 
     `src/**/*.py` may begin at any depth, `/src/*.py` and `./src/*.py` begin in `folder`, as does what begins with its
@@ -54,9 +54,9 @@ def wanted(
     """
     only: list[str] = []
     without: list[str] = []
-    for item in _items(globs):
+    for item in _split_list(globs):
         is_negated, glob = item.startswith("!"), item.removeprefix("!").strip()
-        glob = _within(glob, folder)
+        glob = _relative_to(glob, folder)
         if not glob.strip("/"):
             continue
         if is_glob(glob) and is_there(glob.lstrip("/")):
@@ -69,20 +69,22 @@ def wanted(
             is_all = glob.endswith("/") or (not is_glob(glob) and is_folder(glob.lstrip("/")))
             only.append(f"{glob.rstrip('/')}/**" if is_all else glob)
     names = [basename_glob(glob) for glob in only]
-    return Wanted(
-        only=tuple(glob_regex(glob[1:]) if glob.startswith("/") else path_regex(glob) for glob in only),
+    return FileFilter(
+        included=tuple(glob_regex(glob[1:]) if glob.startswith("/") else path_regex(glob) for glob in only),
         names=tuple(name for name in names if name) if all(names) else (),
-        without=tuple(without),
+        excluded=tuple(without),
     )
 
 
-def named_globs(globs: str, folder: str) -> tuple[str, ...]:
+def absolute_globs(globs: str, folder: str) -> tuple[str, ...]:
     """Absolute patterns of the files that such a list asks for in `folder`, one for each of its globs."""
-    asked = [_within(item, folder).lstrip("/") for item in _items(globs) if not item.startswith("!")]
+    asked = [
+        _relative_to(item, folder).lstrip("/") for item in _split_list(globs) if not item.startswith("!")
+    ]
     return tuple(f"{folder.rstrip('/')}/{glob}" for glob in asked if glob)
 
 
-def _items(globs: str) -> Iterator[str]:
+def _split_list(globs: str) -> Iterator[str]:
     """Parts of a list; commas within braces and brackets belong to a glob."""
     depth = start = 0
     for index, char in enumerate(globs):
@@ -96,7 +98,7 @@ def _items(globs: str) -> Iterator[str]:
     yield globs[start:].strip()
 
 
-def _within(glob: str, folder: str) -> str:
+def _relative_to(glob: str, folder: str) -> str:
     """An absolute glob as one of the folder that is searched; a leading slash means that folder."""
     if glob == folder or glob.startswith(f"{folder.rstrip('/')}/"):
         return "/" + glob[len(folder) :].lstrip("/")
@@ -116,7 +118,7 @@ def basename_glob(pattern: str) -> str | None:
     return last
 
 
-def _translate(pattern: str) -> str:
+def _glob_to_regex(pattern: str) -> str:
     out: list[str] = []
     index = depth = 0
     while index < len(pattern):

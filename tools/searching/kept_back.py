@@ -6,14 +6,14 @@ What is told never hangs on what stands in such a file: not even whether it woul
 from collections.abc import Callable
 from typing import Final
 
-from tools.searching.ripgrep import ALWAYS, run_ripgrep
+from tools.searching.ripgrep import DEFAULT_ARGUMENTS, run_ripgrep
 from tools.text import one_line
 from tools.workspace import Workspace
 
-_NAMED: Final = 3
+_MAX_NAMED: Final = 3
 
 
-def kept_back_below(workspace: Workspace, folder: str, *, is_named: bool = False) -> Callable[[str], bool]:
+def withheld_below(workspace: Workspace, folder: str, *, is_named: bool = False) -> Callable[[str], bool]:
     """For paths from that folder on. `is_named`: one file is searched, which was judged by its name."""
     if is_named:
         return lambda path: False
@@ -22,7 +22,7 @@ def kept_back_below(workspace: Workspace, folder: str, *, is_named: bool = False
     return lambda path: is_kept_back(f"{real}/{path}")
 
 
-async def passed_over(
+async def withheld_notice(
     workspace: Workspace,
     rg: str,
     places: tuple[str, ...],
@@ -39,9 +39,11 @@ async def passed_over(
         found.extend(path for path in paths if is_kept_back(path))
         return True
 
-    await run_ripgrep(workspace, (rg, *(places or ALWAYS), "--files", "--null", "."), folder, b"\0", take)
+    await run_ripgrep(
+        workspace, (rg, *(places or DEFAULT_ARGUMENTS), "--files", "--null", "."), folder, b"\0", take
+    )
     if not found:
         return ""
-    named = ", ".join(one_line(prefix + path) for path in sorted(found)[:_NAMED])
-    some = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+    named = ", ".join(one_line(prefix + path) for path in sorted(found)[:_MAX_NAMED])
+    some = f" and {len(found) - _MAX_NAMED:,} more" if len(found) > _MAX_NAMED else ""
     return f"Not searched, since a permission rule or what may be secret keeps them back: {named}{some}"

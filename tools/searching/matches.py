@@ -7,12 +7,12 @@ from typing import Final
 import msgspec
 
 from tools.limits import MAX_LINE_CHARS
-from tools.searching.globs import Wanted
-from tools.text import visible
+from tools.searching.globs import FileFilter
+from tools.text import escape_controls
 
-COUNTED: Final = 10_000
+MAX_COUNTED: Final = 10_000
 """More matches than this are not counted."""
-_BEFORE: Final = 150
+_CHARS_BEFORE_MATCH: Final = 150
 """Characters of a long line that are shown before its match."""
 
 
@@ -21,13 +21,13 @@ class FoundLine(msgspec.Struct, frozen=True):
     text: str
     is_match: bool
     is_clipped: bool
-    begins: bool
+    starts_match: bool
     """A match begins here; one over several lines goes on in the next."""
     spans: tuple[tuple[int, int], ...] = ()
     """What of the text was found, where it is shown as it is."""
 
 
-class _Bytes(msgspec.Struct):
+class _RipgrepText(msgspec.Struct):
     """ripgrep's way to tell text that may not be UTF-8."""
 
     text: str | None = None
@@ -44,24 +44,24 @@ class _Submatch(msgspec.Struct):
     end: int
 
 
-class _Data(msgspec.Struct):
-    path: _Bytes | None = None
-    lines: _Bytes | None = None
+class _RecordData(msgspec.Struct):
+    path: _RipgrepText | None = None
+    lines: _RipgrepText | None = None
     line_number: int | None = None
     submatches: list[_Submatch] = msgspec.field(default_factory=list[_Submatch])
 
 
 class _Record(msgspec.Struct):
     type: str
-    data: _Data
+    data: _RecordData
 
 
-class Found:
+class MatchCollector:
     """Matches by file as they come in, in whatever order the files were searched."""
 
     def __init__(
         self,
-        wanted: Wanted,
+        wanted: FileFilter,
         mask: Callable[[str], str] = str,
         is_kept_back: Callable[[str], bool] = lambda path: False,
     ) -> None:
@@ -79,26 +79,26 @@ class Found:
         for record in records:
             if record.startswith((b'{"type":"match"', b'{"type":"context"')):
                 self._take(record)
-                if self.matches >= COUNTED:
+                if self.matches >= MAX_COUNTED:
                     return False
         return True
 
     def forget(self, path: str) -> None:
-        self.matches -= sum(line.begins for line in self.files.pop(path, ()))
+        self.matches -= sum(line.starts_match for line in self.files.pop(path, ()))
 
     def _take(self, record: bytes) -> None:
         found = self._decoder.decode(record)
-        path = (found.data.path or _Bytes()).value().removeprefix("./")
+        path = (found.data.path or _RipgrepText()).value().removeprefix("./")
         if path not in self.files:
             if path == self._skipped:
                 return
-            if not self._wanted.takes(path) or self._is_kept_back(path):
+            if not self._wanted.matches(path) or self._is_kept_back(path):
                 self._skipped = path
                 return
         is_match = found.type == "match"
-        text = (found.data.lines or _Bytes()).value()
-        starts = _starts(text, [one.start for one in found.data.submatches])
-        spans = _spans(text, found.data.submatches)
+        text = (found.data.lines or _RipgrepText()).value()
+        starts = _match_starts(text, [one.start for one in found.data.submatches])
+        spans = _match_spans(text, found.data.submatches)
         self.matches += len(starts)
         first = found.data.line_number or 1
         kept = self.files.setdefault(path, [])
@@ -108,12 +108,12 @@ class Found:
                 at = min(len(self._mask(line[:at])), len(masked))
                 line = masked
             shown, is_clipped = clip_around(line, at)
-            told = visible(shown)
+            told = escape_controls(shown)
             own = tuple(spans.get(offset, ())) if told == line and not is_clipped else ()
             kept.append(FoundLine(first + offset, told, is_match, is_clipped, offset in starts, own))
 
 
-def _starts(text: str, positions: list[int]) -> dict[int, int]:
+def _match_starts(text: str, positions: list[int]) -> dict[int, int]:
     """In which lines of a record matches begin, and at which character the first of each. Positions are in bytes."""
     data = None if text.isascii() else text.encode("utf-8", "replace")
     found: dict[int, int] = {}
@@ -124,7 +124,7 @@ def _starts(text: str, positions: list[int]) -> dict[int, int]:
     return found
 
 
-def _spans(text: str, matches: list[_Submatch]) -> dict[int, list[tuple[int, int]]]:
+def _match_spans(text: str, matches: list[_Submatch]) -> dict[int, list[tuple[int, int]]]:
     """What was found in each line of a record, in characters of that line."""
     data = None if text.isascii() else text.encode("utf-8", "replace")
     found: dict[int, list[tuple[int, int]]] = {}
@@ -146,7 +146,7 @@ def clip_around(line: str, at: int) -> tuple[str, bool]:
     """A line with what is at `at`, and whether it had to be clipped."""
     if len(line) <= MAX_LINE_CHARS:
         return line, False
-    begin = at - _BEFORE if at + _BEFORE > MAX_LINE_CHARS else 0
+    begin = at - _CHARS_BEFORE_MATCH if at + _CHARS_BEFORE_MATCH > MAX_LINE_CHARS else 0
     before = f"[from character {begin + 1:,}] ..." if begin else ""
     end = begin + MAX_LINE_CHARS
     after = "..." if end < len(line) else ""

@@ -4,12 +4,12 @@
 import asyncio
 from typing import Final
 
-from tools.files.encoding import SAMPLE_BYTES, detect
+from tools.files.encoding import SAMPLE_BYTES, detect_encoding
 from tools.operations import FileOperations
 from tools.searching.ripgrep import run_ripgrep
 from tools.workspace import Workspace
 
-_LABELS: Final = {
+_RIPGREP_ENCODINGS: Final = {
     "utf-16-le": "utf-16le",
     "utf-16-be": "utf-16be",
     "shift_jis": "shift_jis",
@@ -23,18 +23,18 @@ _LABELS: Final = {
     "latin-1": "windows-1252",
 }
 """Names of encodings, as ripgrep has them."""
-_TAIL: Final = r"[\x80-\xBF]"
-_OTHER: Final = r"(?:[^\x80-\xBF]|$)"
-_ODD: Final = (
+_CONTINUATION_BYTE: Final = r"[\x80-\xBF]"
+_NOT_CONTINUATION: Final = r"(?:[^\x80-\xBF]|$)"
+_NOT_UTF8: Final = (
     r"(?-u:\x00|[\xC0\xC1\xF5-\xFF]|(?:^|[\x00-\x7F])[\x80-\xBF]"
-    rf"|[\xC2-\xF4]{_OTHER}|[\xE0-\xF4]{_TAIL}{_OTHER}|[\xF0-\xF4]{_TAIL}{_TAIL}{_OTHER})"
+    rf"|[\xC2-\xF4]{_NOT_CONTINUATION}|[\xE0-\xF4]{_CONTINUATION_BYTE}{_NOT_CONTINUATION}|[\xF0-\xF4]{_CONTINUATION_BYTE}{_CONTINUATION_BYTE}{_NOT_CONTINUATION})"
 )
 """A zero, or bytes that are not UTF-8."""
-_MOST: Final = 300
-_LARGEST: Final = "20M"
+_MAX_FILES: Final = 300
+_MAX_FILE_SIZE: Final = "20M"
 
 
-async def odd_files(
+async def files_in_other_encodings(
     workspace: Workspace, rg: str, options: tuple[str, ...], folder: str, target: str
 ) -> dict[str, list[str]]:
     """Their paths below `folder`, by what ripgrep calls their encoding."""
@@ -42,11 +42,11 @@ async def odd_files(
 
     def take(records: list[bytes]) -> bool:
         found.extend(record.decode("utf-8", "surrogateescape") for record in records if record)
-        return len(found) < _MOST
+        return len(found) < _MAX_FILES
 
-    sizes = (f"--max-filesize={_LARGEST}", "--files-with-matches", "--null", "--text")
-    await run_ripgrep(workspace, (rg, *options, *sizes, "-e", _ODD, target), folder, b"\0", take)
-    return await asyncio.to_thread(_by_encoding, workspace.files, folder, found[:_MOST])
+    sizes = (f"--max-filesize={_MAX_FILE_SIZE}", "--files-with-matches", "--null", "--text")
+    await run_ripgrep(workspace, (rg, *options, *sizes, "-e", _NOT_UTF8, target), folder, b"\0", take)
+    return await asyncio.to_thread(_by_encoding, workspace.files, folder, found[:_MAX_FILES])
 
 
 def _by_encoding(files: FileOperations, folder: str, paths: list[str]) -> dict[str, list[str]]:
@@ -57,8 +57,8 @@ def _by_encoding(files: FileOperations, folder: str, paths: list[str]) -> dict[s
                 sample = file.read(SAMPLE_BYTES)
         except (OSError, ValueError):
             continue
-        encoding = detect(sample, is_whole=len(sample) < SAMPLE_BYTES)
-        label = _LABELS.get(encoding.name) if encoding is not None and not encoding.mark else None
+        encoding = detect_encoding(sample, is_whole=len(sample) < SAMPLE_BYTES)
+        label = _RIPGREP_ENCODINGS.get(encoding.name) if encoding is not None and not encoding.mark else None
         if label is not None:
             out.setdefault(label, []).append(path)
     return out

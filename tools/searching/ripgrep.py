@@ -19,10 +19,10 @@ from tools.patterns import late
 from tools.running.own_programs import find_own_program
 from tools.running.process import pipe
 from tools.running.shell import child_environment
-from tools.text import visible
+from tools.text import escape_controls
 from tools.workspace import Workspace
 
-ALWAYS: Final = ("--no-config", "--hidden", "--no-require-git", "--glob=!.git")
+DEFAULT_ARGUMENTS: Final = ("--no-config", "--hidden", "--no-require-git", "--glob=!.git")
 _CHUNK: Final = 1 << 20
 _MAX_ERRORS: Final = 16 * 1024
 _MAX_RECORD: Final = 64 << 20
@@ -37,32 +37,32 @@ class SearchEnd(msgspec.Struct, frozen=True, kw_only=True):
     """The consumer had enough."""
 
     @property
-    def failure(self) -> str:
+    def failure_message(self) -> str:
         """Why nothing was searched at all, or nothing if at most some places could not be."""
-        return "" if self.exit_code != 2 or "os error" in self.errors else _tidy(self.errors)
+        return "" if self.exit_code != 2 or "os error" in self.errors else _tidy_errors(self.errors)
 
     @property
-    def unread(self) -> str:
+    def unread_notice(self) -> str:
         """A notice of places that could not be searched."""
-        lines = [_tidy(line) for line in self.errors.splitlines() if "os error" in line]
+        lines = [_tidy_errors(line) for line in self.errors.splitlines() if "os error" in line]
         if not lines:
             return ""
         more = f" and {len(lines) - 1} more" if len(lines) > 1 else ""
         return f"Not searched: {lines[0]}{more}"
 
 
-def _tidy(text: str) -> str:
-    return visible(text.strip().removeprefix("rg: "))
+def _tidy_errors(text: str) -> str:
+    return escape_controls(text.strip().removeprefix("rg: "))
 
 
 async def find_ripgrep(workspace: Workspace) -> str:
     """The one that comes with bayou, or the system's if that is newer. Found once per session."""
     if workspace.ripgrep is None:
-        workspace.ripgrep = await _choose(workspace)
+        workspace.ripgrep = await _choose_program(workspace)
     return workspace.ripgrep
 
 
-async def _choose(workspace: Workspace) -> str:
+async def _choose_program(workspace: Workspace) -> str:
     is_here = workspace.has_local_processes
     bundled = bundled_ripgrep() if is_here else None
     find = partial(find_own_program, outside=workspace.cwd) if is_here else workspace.processes.find_program
@@ -71,7 +71,9 @@ async def _choose(workspace: Workspace) -> str:
         raise ToolError("ripgrep (rg) was not found. Search with bash, or install ripgrep.")
     if bundled is None or system is None or bundled == system:
         return bundled or system or ""
-    own, other = await asyncio.gather(_version(workspace, bundled), _version(workspace, system))
+    own, other = await asyncio.gather(
+        _program_version(workspace, bundled), _program_version(workspace, system)
+    )
     return system if other > own else bundled
 
 
@@ -81,7 +83,7 @@ def bundled_ripgrep() -> str | None:
     return str(program) if is_file(program) else None
 
 
-async def _version(workspace: Workspace, program: str) -> tuple[int, ...]:
+async def _program_version(workspace: Workspace, program: str) -> tuple[int, ...]:
     lines: list[bytes] = []
 
     def take(more: list[bytes]) -> bool:
@@ -112,10 +114,10 @@ async def run_ripgrep(
     try:
         environment = child_environment(workspace.shell())
         command = CommandLine(argv=argv, cwd=cwd, environment=environment)
-        from tools.running.commands import boxed  # noqa: PLC0415  (with the first search)
+        from tools.running.commands import with_box  # noqa: PLC0415  (with the first search)
 
-        command = await boxed(workspace, command, call_id)
-        process = await _started(workspace.processes.start(command, writing, errors=errors))
+        command = await with_box(workspace, command, call_id)
+        process = await _start_or_end(workspace.processes.start(command, writing, errors=errors))
     except BaseException:
         os.close(reading)
         os.close(errors)
@@ -138,7 +140,7 @@ async def run_ripgrep(
         os.close(errors)
 
 
-async def _started(start: Coroutine[Any, Any, RunningProcess]) -> RunningProcess:
+async def _start_or_end(start: Coroutine[Any, Any, RunningProcess]) -> RunningProcess:
     """What is on its way when nobody wants it any more is ended as soon as it is there."""
     starting = asyncio.ensure_future(start)
     try:

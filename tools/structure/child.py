@@ -14,11 +14,11 @@ from tools.base import ToolError
 from tools.running.programs import RunningProgram
 from tools.structure.messages import Answer, SearchDone, StructureRequest
 
-_START: Final = (
+_CHILD_PROGRAM: Final = (
     "import sys, json; sys.path[:0] = json.loads(sys.stdin.buffer.readline()); "
     "from tools.structure.work import main; main()"
 )
-_SECONDS: Final = 120
+_TIMEOUT: Final = 120
 _MAX_LINE: Final = 64 << 20
 _ANSWERS: Final = msgspec.json.Decoder(Answer)
 
@@ -27,7 +27,7 @@ async def search(request: StructureRequest, take: Callable[[list[Answer]], None]
     """Hands its answers to `take`, in a thread. Raises `ToolError` if it ends early."""
     places = [place for place in sys.path if place and Path(place).is_absolute()]
     async with await RunningProgram.start(
-        (sys.executable, "-I", "-c", _START),
+        (sys.executable, "-I", "-c", _CHILD_PROGRAM),
         cwd="/",
         env={"PATH": os.defpath, "LANG": "C.UTF-8"},
         is_fed=True,
@@ -35,14 +35,14 @@ async def search(request: StructureRequest, take: Callable[[list[Answer]], None]
     ) as program:
         try:
             program.stdin.write(msgspec.json.encode(places) + b"\n" + msgspec.json.encode(request) + b"\n")
-            return await asyncio.wait_for(_taken(program.stdout, take), _SECONDS)
+            return await asyncio.wait_for(_take_answers(program.stdout, take), _TIMEOUT)
         except TimeoutError:
-            raise ToolError(f"The search took longer than {_SECONDS} seconds. Narrow paths.") from None
+            raise ToolError(f"The search took longer than {_TIMEOUT} seconds. Narrow paths.") from None
         except (EOFError, OSError, ValueError, RecursionError):
             raise ToolError("The search ended early. Try a narrower pattern, or fewer paths.") from None
 
 
-async def _taken(output: asyncio.StreamReader, take: Callable[[list[Answer]], None]) -> SearchDone:
+async def _take_answers(output: asyncio.StreamReader, take: Callable[[list[Answer]], None]) -> SearchDone:
     while True:
         line = await output.readline()
         if not line:

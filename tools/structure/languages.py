@@ -3,13 +3,13 @@
 from pathlib import PurePath
 from typing import Final, NamedTuple
 
-from tools.filemap.detection import language_of
+from tools.filemap.detection import detect_language
 
-_SAME: Final = """bash c cpp csharp css elixir go haskell hcl html java javascript json kotlin lua php python ruby rust
-scala solidity swift tsx typescript yaml"""
-NAMES: Final = {name: name for name in _SAME.split()} | {"jsx": "jsx", "cuda": "cpp"}
+_SAME_NAMES: Final = """bash c cpp csharp css elixir go haskell hcl html java javascript json kotlin lua php python ruby
+rust scala solidity swift tsx typescript yaml"""
+LANGUAGE_NAMES: Final = {name: name for name in _SAME_NAMES.split()} | {"jsx": "jsx", "cuda": "cpp"}
 """By the language of a file."""
-_SPOKEN: Final = {
+_ALIASES: Final = {
     "ts": "typescript",
     "js": "javascript",
     "py": "python",
@@ -25,7 +25,7 @@ _SPOKEN: Final = {
 }
 
 
-class Around(NamedTuple):
+class Context(NamedTuple):
     """What makes a whole source of a piece."""
 
     before: str
@@ -33,40 +33,40 @@ class Around(NamedTuple):
 
 
 _JAVA_BODY: Final = "class C { void f() {\n"
-_MEMBERS: Final = Around("class C {\n", "\n}\n")
-_LIKE_JAVA: Final = (Around(_JAVA_BODY, ";\n} }\n"), Around(_JAVA_BODY, "\n} }\n"), _MEMBERS)
-_LIKE_C: Final = (Around("void f() {\n", ";\n}\n"), Around("void f() {\n", "\n}\n"))
-_BODIES: Final = {
-    "go": (Around("package p\nfunc f() {\n", "\n}\n"),),
+_MEMBERS: Final = Context("class C {\n", "\n}\n")
+_LIKE_JAVA: Final = (Context(_JAVA_BODY, ";\n} }\n"), Context(_JAVA_BODY, "\n} }\n"), _MEMBERS)
+_LIKE_C: Final = (Context("void f() {\n", ";\n}\n"), Context("void f() {\n", "\n}\n"))
+_CONTEXTS: Final = {
+    "go": (Context("package p\nfunc f() {\n", "\n}\n"),),
     "java": _LIKE_JAVA,
     "csharp": _LIKE_JAVA,
     "c": _LIKE_C,
     "cpp": _LIKE_C,
-    "rust": (Around("fn f() {\n", ";\n}\n"), Around("fn f() {\n", "\n}\n")),
+    "rust": (Context("fn f() {\n", ";\n}\n"), Context("fn f() {\n", "\n}\n")),
     "solidity": (
-        Around("contract C { function f() public {\n", ";\n} }\n"),
-        Around("contract C {\n", "\n}\n"),
+        Context("contract C { function f() public {\n", ";\n} }\n"),
+        Context("contract C {\n", "\n}\n"),
     ),
-    "php": (Around("<?php\n", ";\n"), Around("<?php\n", "\n")),
+    "php": (Context("<?php\n", ";\n"), Context("<?php\n", "\n")),
 }
-_BY_INDENTATION: Final = frozenset({"python", "haskell", "yaml", "elixir"})
+_INDENTATION_LANGUAGES: Final = frozenset({"python", "haskell", "yaml", "elixir"})
 
 
-def around(language: str) -> tuple[Around, ...]:
+def contexts_of(language: str) -> tuple[Context, ...]:
     """In the order in which they are tried; without any, a piece is read as it is."""
-    return _BODIES.get(language, ())
+    return _CONTEXTS.get(language, ())
 
 
-def is_indented(language: str) -> bool:
+def is_indentation_based(language: str) -> bool:
     """Where a block ends is told by its indentation."""
-    return language in _BY_INDENTATION
+    return language in _INDENTATION_LANGUAGES
 
 
-def named(word: str) -> str | None:
+def language_named(word: str) -> str | None:
     """The language that a model means."""
     plain = word.strip().casefold()
-    return NAMES.get(_SPOKEN.get(plain, plain))
+    return LANGUAGE_NAMES.get(_ALIASES.get(plain, plain))
 
 
-def of_file(path: str) -> str | None:
-    return NAMES.get(language_of(PurePath(path), b"") or "")
+def language_of_file(path: str) -> str | None:
+    return LANGUAGE_NAMES.get(detect_language(PurePath(path), b"") or "")

@@ -25,7 +25,7 @@ class FoundNode(msgspec.Struct, frozen=True, kw_only=True):
     captures: dict[str, str] = {}
 
 
-class NewPart(msgspec.Struct, frozen=True, kw_only=True):
+class TextReplacement(msgspec.Struct, frozen=True, kw_only=True):
     """`text[start:end]`, with line feeds only, becomes this."""
 
     start: int
@@ -33,17 +33,17 @@ class NewPart(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-class SearchedResult(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
+class FileMatches(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
     """A file in which something was found."""
 
     path: str
     digest: str
     """Of its bytes."""
     found: tuple[FoundNode, ...] = ()
-    parts: tuple[NewPart, ...] = ()
+    replacements: tuple[TextReplacement, ...] = ()
     nested: int = 0
     """Matches within other matches, which are left for another time."""
-    left: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
     """What was left alone, and why."""
     problems: tuple[str, ...] = ()
     """New syntax errors that the parts would make."""
@@ -59,8 +59,8 @@ class SearchDone(msgspec.Struct, frozen=True, kw_only=True, tag="done"):
     searched: int
     unread: tuple[str, ...] = ()
     """Files that are no UTF-8, or are gone."""
-    readings: tuple[str, ...] = ()
+    pattern_readings: tuple[str, ...] = ()
     """How the patterns were read, by language."""
 
 
-Answer = SearchedResult | SearchProblem | SearchDone
+Answer = FileMatches | SearchProblem | SearchDone

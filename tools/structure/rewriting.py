@@ -17,7 +17,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     """What its first line begins with."""
     is_block: bool = False
     """Statements, in a language that tells by indentation where they end."""
-    has_text_lines: bool = False
+    has_multiline_string: bool = False
     """A line of it begins within a text, and cannot be moved."""
 
 
@@ -25,13 +25,13 @@ class CannotIndent(Exception):
     """The match stays as it is, for a reason that is told."""
 
 
-def variables(text: str) -> tuple[str, ...]:
+def pattern_variables(text: str) -> tuple[str, ...]:
     """The names that a pattern captures or a replacement wants."""
     found = (match[1] or match[2] for match in VARIABLE.finditer(text))
     return tuple(dict.fromkeys(name for name in found if name and not name.startswith("_")))
 
 
-def filled(template: str, captures: Mapping[str, Capture], indent: str) -> str:
+def fill_template(template: str, captures: Mapping[str, Capture], indent: str) -> str:
     """`indent`: of the line in which the match begins. Raises `CannotIndent`."""
     lines = template.strip("\n").split("\n")
     out: list[str] = []
@@ -40,15 +40,15 @@ def filled(template: str, captures: Mapping[str, Capture], indent: str) -> str:
         target = indent + own if number else indent
         match = VARIABLE.fullmatch(line.strip())
         if match is not None and (capture := captures.get(match[1] or match[2] or "")) is not None:
-            moved = _moved(capture, target)
+            moved = _reindented(capture, target)
             out.append(moved if not number else target + moved)
             continue
-        text = _inline(line, captures)
+        text = _fill_line(line, captures)
         out.append(text if not number or not text.strip() else indent + text)
     return "\n".join(out)
 
 
-def _inline(line: str, captures: Mapping[str, Capture]) -> str:
+def _fill_line(line: str, captures: Mapping[str, Capture]) -> str:
     parts: list[str] = []
     at = 0
     for match in VARIABLE.finditer(line):
@@ -62,11 +62,11 @@ def _inline(line: str, captures: Mapping[str, Capture]) -> str:
     return "".join([*parts, line[at:]])
 
 
-def _moved(capture: Capture, target: str) -> str:
+def _reindented(capture: Capture, target: str) -> str:
     first, *rest = capture.text.split("\n")
     if not rest or capture.indent == target:
         return capture.text
-    if capture.has_text_lines:
+    if capture.has_multiline_string:
         raise CannotIndent("its lines cannot be indented anew: one begins within a text")
     out = [first]
     for line in rest:

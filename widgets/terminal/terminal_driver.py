@@ -21,7 +21,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Size
 from textual.message import Message
 
-from tools.patterns import TURNS_DIRECTION, late
+from tools.patterns import DIRECTION_CONTROLS, late
 from widgets import textual_internals as textual_inside
 from widgets.graphics.terminal_images import TerminalImages
 from widgets.terminal.early_terminal import EarlyTerminal
@@ -130,7 +130,7 @@ class TerminalDriver(LinuxDriver):
             self._held.hand_over()  # it is entered, and some terminals would clear it
             return
         if not data.isascii():
-            data = TURNS_DIRECTION.sub("", data)  # none of that takes a cell, and it moves those behind it
+            data = DIRECTION_CONTROLS.sub("", data)  # none of that takes a cell, and it moves those behind it
         super().write(data)
 
     def stop_application_mode(self) -> None:

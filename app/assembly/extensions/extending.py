@@ -24,7 +24,7 @@ from app.extensions.runner import Extensions
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import Decision, Question, remember
 from app.values.unable import FileFault
-from tools.running.withheld import own_variables
+from tools.running.withheld import child_variables
 
 
 class Extended(msgspec.Struct, kw_only=True):
@@ -87,7 +87,7 @@ async def extend(
         brought=Brought(session, assembled.choice, assembled.registry, assembled.workspace.exchange),
         settings=assembled.in_force.as_in_file,
         prompt_sections=assembled.prompt.extra_sections,
-        passed_variables=lambda: own_variables(assembled.in_force.settings.shell.shell_pass_environment),
+        passed_variables=lambda: child_variables(assembled.in_force.settings.shell.shell_pass_environment),
         cache_dir=paths.cache_dir,
         is_trusted=assembled.project.decision.is_trusted,
         shutdown=shutdown,

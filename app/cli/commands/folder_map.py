@@ -14,10 +14,10 @@ from app.resources.paths import Paths
 from app.resources.trust.project_trust import decide
 from tools.repomap.index.building import IndexProgress
 from tools.repomap.index.hidden import HiddenFiles
-from tools.repomap.index.store import IndexStore, forget
+from tools.repomap.index.store import IndexStore, delete_index
 from tools.repomap.render import DEFAULT_TOKENS
-from tools.repomap.repository import MapAnswer, MappedRepository, root_of
-from tools.repomap.telling import map_told
+from tools.repomap.repository import MapAnswer, MappedRepository, repository_root
+from tools.repomap.telling import map_text
 from tools.text import one_line
 
 
@@ -27,14 +27,14 @@ def run_folder(folder: Path, asked: MapAsked, cache: Path) -> int:
     place = Path(os.path.realpath(folder))
     paths = Paths.from_env(os.environ, place)
     repository = MappedRepository(
-        root_of(place),
+        repository_root(place),
         cache,
         asks_git_at_home=lambda: _home_if_harmless(paths),
         hidden=lambda: _hidden(paths, place),
         begins_at=place,
     )
     if asked.forget:
-        forget(repository.index)
+        delete_index(repository.index)
         return 0
     progress = _Progress()
     problem = repository.bring_up_to_date(workers=None, progress=progress.tell)
@@ -53,7 +53,7 @@ def run_folder(folder: Path, asked: MapAsked, cache: Path) -> int:
     if asked.is_json:
         print_json(_as_data(answer))
     else:
-        print_line(map_told(answer, is_question=asked.about is not None))
+        print_line(map_text(answer, is_question=asked.about is not None))
     return 0
 
 

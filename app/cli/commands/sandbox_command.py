@@ -16,9 +16,9 @@ from app.engine.sandbox.sandboxes import Sandboxes
 from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
 from tools.base import ToolError
-from tools.box.policy import Box, covering
+from tools.box.policy import Box, covering_place
 from tools.files.artifacts import Artifacts
-from tools.files.paths import absolute
+from tools.files.paths import absolute_path
 from tools.running.commands import start_command
 from tools.running.shell import SpawnPlan, child_environment
 from tools.workspace import Workspace
@@ -85,7 +85,7 @@ async def _explained(paths: list[str]) -> int:
     try:
         box = await boxes.for_call(_CALL)
         for path in paths:
-            whole = absolute(path, Path(workspace.cwd))
+            whole = absolute_path(path, Path(workspace.cwd))
             print_line(f"{path}: {_why(box, workspace.files.real_path(whole))}")
     except ToolError as problem:
         raise UsageError(str(problem)) from None
@@ -98,10 +98,10 @@ async def _explained(paths: list[str]) -> int:
 def _why(box: Box | None, path: str) -> str:
     if box is None:
         return "there is no sandbox: whatever you may"
-    hidden = covering(path, box.hidden)
+    hidden = covering_place(path, box.hidden)
     if hidden is not None:
         return f"cannot be seen, for {hidden} is hidden"
-    guard, place = covering(path, box.guarded), covering(path, box.writable)
+    guard, place = covering_place(path, box.guarded), covering_place(path, box.writable)
     if box.may_write(path):
         return f"can be read and written, in {place}"
     if guard is not None and place is not None:

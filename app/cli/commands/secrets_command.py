@@ -16,7 +16,7 @@ from app.engine.secrets.session_mask import SessionMask, custom_patterns
 from app.printing import print_data, print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
 from app.resources.settings.in_force import InForce
-from tools.masking.marks import BEGINNING
+from tools.masking.marks import MARK_PREFIX
 from tools.masking.mask import Mask
 from tools.masking.streams import MaskedStream
 
@@ -118,9 +118,9 @@ def _places(masking: SessionMask, name: str, text: str) -> Iterator[_Place]:
         return
     marks = {mark for mark, _ in found.found}
     for number, line in enumerate(found.text.split("\n"), 1):
-        for one in mask.marker.own(line):
+        for one in mask.marker.own_marks(line):
             if one[0] in marks:
-                yield _Place(name, number, one[0][len(BEGINNING) : -1].rsplit(":", 1)[0], one[0])
+                yield _Place(name, number, one[0][len(MARK_PREFIX) : -1].rsplit(":", 1)[0], one[0])
 
 
 def _text(path: Path, masking: SessionMask) -> str:

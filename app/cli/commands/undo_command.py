@@ -23,7 +23,7 @@ from app.values.entries import CustomEntry, CustomMessageEntry
 from app.values.unable import Unable
 from tools.amounts import changed_files, changed_lines
 from tools.files.presence import is_dir
-from tools.text import spelled_out
+from tools.text import reveal_hidden_characters
 
 _USAGE = """\
 bayou undo [SESSION] [--last N | --redo | --to ENTRY] [--yes] [--json]
@@ -128,7 +128,7 @@ def _previewed(asked: _Asked, plan: Plan) -> int:
         )
         return 0
     print_line(f"{plan.target.words}: {changed_files(len(rows), plan.added, plan.removed)}")
-    width = max((len(spelled_out(row.path)) for row in rows), default=0)
+    width = max((len(reveal_hidden_characters(row.path)) for row in rows), default=0)
     for row in rows:
         print_line(_line(row, asked, min(width, 60)))
         if asked.diff and row.state in ("ready", "conflict"):
@@ -141,7 +141,7 @@ def _previewed(asked: _Asked, plan: Plan) -> int:
 
 
 def _line(row: Row, asked: _Asked, width: int) -> str:
-    path = spelled_out(row.path)
+    path = reveal_hidden_characters(row.path)
     lines = changed_lines(row.added, row.removed)
     why = row.why or row.by
     if row.state == "conflict" and row.path not in asked.choices:
@@ -164,7 +164,7 @@ def _carried_out(asked: _Asked, plan: Plan, parts: SessionUndo) -> int:
     else:
         print_line(in_words(data))
         for one in data.kept:
-            print_line(f"  {spelled_out(one.path)}: {one.why}")
+            print_line(f"  {reveal_hidden_characters(one.path)}: {one.why}")
     return 0
 
 

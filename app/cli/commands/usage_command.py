@@ -26,7 +26,7 @@ from app.sessions.index.usage import (
 )
 from app.sessions.library import usage_in
 from app.values.usage import dollars
-from tools.amounts import bar, counted, share, tokens
+from tools.amounts import bar, percentage, pluralized, tokens
 
 _USAGE = """\
 bayou usage [--by day|model|project|session] [--days N] [--json]
@@ -94,7 +94,7 @@ def _read(words: list[str]) -> _Wanted:
 def _told(used: UsageSum) -> str:
     if not used.answers:
         return "Nothing was used."
-    answers = counted(used.answers, "answer")
+    answers = pluralized(used.answers, "answer")
     return f"{dollars(used.cost)} · {tokens(used.tokens)} tokens · {_cached(used)} cached · {answers}"
 
 
@@ -137,7 +137,7 @@ def _amount(used: UsageSum, *, is_money: bool) -> float:
 
 
 def _cached(used: UsageSum) -> str:
-    return "–" if used.cached is None else share(used.cached)
+    return "–" if used.cached is None else percentage(used.cached)
 
 
 def _place(one: LeftOut) -> str:

@@ -23,7 +23,7 @@ from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry
 from app.values.messages import AssistantMessage, CustomMessage, Message
 from app.values.models import Model
-from tools.diagnostics.problems import ChangedText, CodeProblem
+from tools.diagnostics.problems import CodeProblem, FileChangeTexts
 from tools.running.shell import SpawnPlan
 
 SessionSwitchReason = Literal["new", "resume", "fork"]
@@ -121,7 +121,7 @@ class Hooks(LoopHooks):
         """Is called when a run has nothing left to do and was not aborted; True asks for one more turn."""
         return False
 
-    async def diagnose(self, changed: Sequence[ChangedText]) -> Sequence[CodeProblem]:
+    async def diagnose(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
         """Returns new problems in files that the agent changed, in addition to those of linters."""
         return ()
 

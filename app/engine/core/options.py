@@ -24,7 +24,7 @@ from tools.kernel.settings import KernelSettings
 from tools.patterns import late
 from tools.running.interceptor import InterceptRule
 from tools.running.shell import ShellSettings
-from tools.running.user_shell.shell_snapshot import OwnShell
+from tools.running.user_shell.shell_snapshot import UserShell
 from tools.workspace import ReadSettings
 
 
@@ -104,7 +104,7 @@ def sync_policy(in_force: InForce) -> Sync:
 def shell_settings(
     in_force: InForce,
     project_counts: Callable[[], Awaitable[bool]] | None = None,
-    own: OwnShell | None = None,
+    own: UserShell | None = None,
     *,
     has_person: bool = False,
 ) -> ShellSettings:
@@ -118,10 +118,10 @@ def shell_settings(
         return chosen
     otherwise = _shell(in_force.without_project(), own)
     otherwise = msgspec.structs.replace(otherwise, background_after_seconds=chosen.background_after_seconds)
-    return msgspec.structs.replace(chosen, still_counts=project_counts, otherwise=otherwise)
+    return msgspec.structs.replace(chosen, may_use_shell=project_counts, fallback=otherwise)
 
 
-def _shell(settings: Settings, own: OwnShell | None) -> ShellSettings:
+def _shell(settings: Settings, own: UserShell | None) -> ShellSettings:
     bash, shell = settings.bash, settings.shell
     return ShellSettings(
         path=shell.shell_path,
@@ -130,7 +130,7 @@ def _shell(settings: Settings, own: OwnShell | None) -> ShellSettings:
         is_persistent=bash.persistent_shell,
         own=own if bash.own_shell else None,
         is_intercepting=bash.interceptor.enabled,
-        intercepted=intercept_rules(settings) if bash.interceptor.enabled else (),
+        intercept_rules=intercept_rules(settings) if bash.interceptor.enabled else (),
         has_terminals=bash.pty,
         default_timeout=bash.default_timeout_seconds or None,
         background_after_seconds=bash.auto_background.threshold_ms / 1000 or None,
@@ -161,7 +161,7 @@ def kernel_settings(
 
     chosen = in_force.settings.eval
     return KernelSettings(
-        counting=counting,
+        interpreter_choice=counting,
         idle_seconds=chosen.idle_minutes * 60,
         default_timeout=chosen.default_timeout_seconds or None,
     )

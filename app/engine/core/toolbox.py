@@ -10,9 +10,9 @@ import msgspec
 from app.values.content import ToolCall
 from app.values.messages import ToolDeclaration
 from tools.base import Tool, ToolContext, plain_card
-from tools.edits.named import EDITING
-from tools.effects import NOTHING, CallFiles, Effects
-from tools.files.paths import display
+from tools.edits.named import EDITING_TOOLS
+from tools.effects import NO_EFFECTS, CallFiles, Effects
+from tools.files.paths import display_path
 from tools.results import Card, ToolResult
 from tools.workspace import Workspace
 
@@ -216,24 +216,26 @@ class Toolbox:
         tool = self.callable().get(name) or self._all.get(name)
         if tool is None:
             return None
-        from tools.schema import normalised, typed  # noqa: PLC0415  (with the first tools)
+        from tools.schema import normalised_arguments, typed_arguments  # noqa: PLC0415  (with the first tools)
 
         context = ToolContext(call_id="", cwd=self.workspace.cwd, workspace=self.workspace)
         try:
-            return tool.effects_of(typed(tool, normalised(tool, dict(arguments))), context)
+            return tool.effects_of(
+                typed_arguments(tool, normalised_arguments(tool, dict(arguments))), context
+            )
         except Exception:  # noqa: BLE001  (a tool's own functions; its call is answered with what is wrong)
             return None
 
     def files_of(self, call: ToolCall) -> CallFiles:
         """What a stored call did to files, by the tool that has its name now; nothing if there is none. Looks at
         files."""
-        effects = self.effects_of(call.name, call.arguments) or NOTHING
+        effects = self.effects_of(call.name, call.arguments) or NO_EFFECTS
         kinds = {path: self._kind(path) for path in effects.reads}
         files = [path for path in effects.reads if kinds[path] != "directory"]
         there = [path for path in files if kinds[path]]
         return CallFiles(
-            reads=tuple(display(path, self.workspace.cwd) for path in there or files),
-            writes=tuple(display(path, self.workspace.cwd) for path in effects.writes),
+            reads=tuple(display_path(path, self.workspace.cwd) for path in there or files),
+            writes=tuple(display_path(path, self.workspace.cwd) for path in effects.writes),
         )
 
     def _kind(self, path: str) -> str:
@@ -282,13 +284,13 @@ class _ToolState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _with_habitual_names(active: Mapping[str, Tool]) -> Mapping[str, Tool]:
-    names = [name for name in EDITING if name in active]
+    names = [name for name in EDITING_TOOLS if name in active]
     if len(names) != 1:
         return active
     from tools.edits.call import run_edit  # noqa: PLC0415  (with the first tools)
 
     tool = active[names[0]]
-    return {**dict.fromkeys(EDITING, tool), **active} if tool.run is run_edit else active
+    return {**dict.fromkeys(EDITING_TOOLS, tool), **active} if tool.run is run_edit else active
 
 
 def declared(tools: Mapping[str, Tool]) -> tuple[ToolDeclaration, ...]:

@@ -5,8 +5,8 @@ import threading
 from collections.abc import Callable
 
 from tools.base import FileChange
-from tools.diagnostics.problems import ChangedText
-from tools.files.mutations import Intent, content_hash
+from tools.diagnostics.problems import FileChangeTexts
+from tools.files.mutations import PendingMutation, content_hash
 from tools.workspace import Workspace
 
 MAX_FILE_BYTES = 1 << 20
@@ -38,7 +38,7 @@ class ChangedTexts:
         self.count = 0
         """How many changes were heard of."""
         self._lock = threading.Lock()
-        workspace.mutations.tell_before(self._before_write)
+        workspace.mutations.subscribe_before(self._before_write)
         workspace.mutations.subscribe(self._after_write)
 
     def forget(self) -> None:
@@ -47,7 +47,7 @@ class ChangedTexts:
             self._by_hash.clear()
             self._size = 0
 
-    def _before_write(self, intent: Intent) -> None:
+    def _before_write(self, intent: PendingMutation) -> None:
         data = intent.before.data if intent.before is not None else None
         self.count += 1
         self._heard()
@@ -80,7 +80,7 @@ class ChangedTexts:
                 self._before[path] = data
                 self._size += len(data or b"")
 
-    def changed(self) -> list[ChangedText]:
+    def changed(self) -> list[FileChangeTexts]:
         """Returns the files that differ from their earlier content. For a thread."""
         with self._lock:
             before = dict(self._before)
@@ -89,14 +89,14 @@ class ChangedTexts:
             data = self._kept(hash)
             if data is not None and len(data) <= MAX_FILE_BYTES:
                 before.setdefault(path, data)
-        found: list[ChangedText] = []
+        found: list[FileChangeTexts] = []
         for path, data in before.items():
             try:
                 after = self._now(path)
             except OSError:
                 continue
             if after != data and len(after or b"") <= MAX_FILE_BYTES:
-                found.append(ChangedText(path=path, before=data, after=after))
+                found.append(FileChangeTexts(path=path, before=data, after=after))
         return found
 
     def _now(self, path: str) -> bytes | None:
@@ -107,6 +107,6 @@ class ChangedTexts:
             return None
 
 
-def current_hashes(changed: list[ChangedText]) -> dict[str, str]:
+def current_hashes(changed: list[FileChangeTexts]) -> dict[str, str]:
     """Returns the current hashes of the files, to detect later changes."""
     return {one.path: content_hash(one.after) if one.after is not None else "" for one in changed}

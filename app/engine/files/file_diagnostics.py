@@ -25,18 +25,18 @@ from app.values.diagnostics import Diagnostic, DiagnosticsEnd, DiagnosticsStart
 from app.values.messages import AssistantMessage, CustomMessage
 from app.values.wire import to_wire
 from tools.base import ToolError
-from tools.diagnostics.problems import ChangedText, CodeProblem, in_order
-from tools.diagnostics.reading import MOST_TEXT, clean
+from tools.diagnostics.problems import CodeProblem, FileChangeTexts, sorted_problems
+from tools.diagnostics.reading import MAX_SHOWN_TEXT, clean_text
 from tools.effects import Effects, Program
-from tools.files.places import withheld
+from tools.files.places import withheld_files
 from tools.running.shell import child_environment
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
-    from tools.diagnostics.comparing import NewlySaid
-    from tools.diagnostics.programs import LookGround, ProgramStart
+    from tools.diagnostics.comparing import NewProblems
+    from tools.diagnostics.programs import CheckerCommand, CheckerScope
 
-OfFile = TypeVar("OfFile", ChangedText, CodeProblem)
+OfFile = TypeVar("OfFile", FileChangeTexts, CodeProblem)
 MESSAGE_TYPE = "diagnostics"
 MAX_SHOWN = 20
 MAX_REPORTS: Mapping[Literal["turn", "edit"], int] = {"turn": 3, "edit": 10}
@@ -142,18 +142,18 @@ class Diagnostics:
         return _message(end)
 
     async def _find_problems(
-        self, changed: list[ChangedText]
+        self, changed: list[FileChangeTexts]
     ) -> tuple[DiagnosticsEnd | None, list[CodeProblem]]:
         """Returns the new problems; None: no program handles these files."""
         # Few sessions have anything looked at.
-        from tools.diagnostics.comparing import NewlySaid  # noqa: PLC0415
+        from tools.diagnostics.comparing import NewProblems  # noqa: PLC0415
 
         ground = await self._program_context()
         starts, failures = await self._startable_programs(changed, ground)
         if starts:
             names = tuple(dict.fromkeys(self._masked(start.name) for start in starts))
             await self._telling.publish(DiagnosticsStart(programs=names, files=len(changed)))
-        found = await self._run_programs(starts, changed, ground) if starts else NewlySaid()
+        found = await self._run_programs(starts, changed, ground) if starts else NewProblems()
         said = await self._hooks.diagnose(changed)
         if not starts and not said and not failures:
             return None, []
@@ -161,37 +161,39 @@ class Diagnostics:
         fresh = self._unreported(tellable)
         shown = await asyncio.to_thread(self._shown, fresh[:MAX_SHOWN], ground.root)
         # A program that breaks quotes what it stumbled over; cut when nothing of a secret can stay on this side.
-        broken = tuple(clean(self._masked(one), 2 * MOST_TEXT) for one in (*failures, *found.failures))
+        broken = tuple(
+            clean_text(self._masked(one), 2 * MAX_SHOWN_TEXT) for one in (*failures, *found.failures)
+        )
         return DiagnosticsEnd(problems=shown, total=len(fresh), failures=broken), fresh
 
     def _visible_to_model(self, found: Sequence[OfFile]) -> list[OfFile]:
         """Leaves out files that are hidden from the model, since programs quote the code they check."""
         real = {one.path: os.path.realpath(one.path) for one in found}
-        back = withheld(self._workspace, ((path, path) for path in set(real.values())))
+        back = withheld_files(self._workspace, ((path, path) for path in set(real.values())))
         return [one for one in found if real[one.path] not in back]
 
-    async def _program_context(self) -> "LookGround":
-        from tools.diagnostics.programs import LookGround  # noqa: PLC0415  (as above)
+    async def _program_context(self) -> "CheckerScope":
+        from tools.diagnostics.programs import CheckerScope  # noqa: PLC0415  (as above)
 
         is_trusted = await self._standing.counts_now()
         # An untrusted folder's programs run only in the sandbox, away from the user's files.
         uses_folder = is_trusted or (self._standing.needs_no_trust() and self._permits.boxes.are_in_force)
-        return LookGround(
+        return CheckerScope(
             root=await asyncio.to_thread(os.path.realpath, self._workspace.cwd),
-            uses_folder=uses_folder,
+            is_folder_trusted=uses_folder,
             environment=child_environment(self._workspace.shell()),
         )
 
     async def _startable_programs(
-        self, changed: list[ChangedText], ground: "LookGround"
-    ) -> "tuple[list[ProgramStart], list[str]]":
-        from tools.diagnostics.comparing import wanted  # noqa: PLC0415  (as above)
+        self, changed: list[FileChangeTexts], ground: "CheckerScope"
+    ) -> "tuple[list[CheckerCommand], list[str]]":
+        from tools.diagnostics.comparing import plan_starts  # noqa: PLC0415  (as above)
 
         commands = await self._commands()
-        starts, failures = await asyncio.to_thread(wanted, commands, changed, ground)
-        if starts and (self._workspace.local_processes is None or not self._workspace.is_here):
+        starts, failures = await asyncio.to_thread(plan_starts, commands, changed, ground)
+        if starts and (self._workspace.local_processes is None or not self._workspace.has_local_files):
             return [], ["Programs look at files of this machine only, and this session works elsewhere"]
-        allowed: list[ProgramStart] = []
+        allowed: list[CheckerCommand] = []
         for start in starts:
             refused_by = await asyncio.to_thread(self._refusal, start)
             if refused_by:
@@ -200,7 +202,7 @@ class Diagnostics:
                 allowed.append(start)
         return allowed, failures
 
-    def _refusal(self, start: "ProgramStart") -> str:
+    def _refusal(self, start: "CheckerCommand") -> str:
         """Returns why a program may not run. The setting itself allows programs without a question; deny rules
         apply to a program's name and path."""
         program, *words = start.argv
@@ -220,32 +222,32 @@ class Diagnostics:
         }
 
     async def _run_programs(
-        self, starts: "Sequence[ProgramStart]", changed: list[ChangedText], ground: "LookGround"
-    ) -> "NewlySaid":
-        from tools.diagnostics.comparing import NewlySaid, compared  # noqa: PLC0415  (as above)
-        from tools.diagnostics.running import Circumstances  # noqa: PLC0415  (as above)
+        self, starts: "Sequence[CheckerCommand]", changed: list[FileChangeTexts], ground: "CheckerScope"
+    ) -> "NewProblems":
+        from tools.diagnostics.comparing import NewProblems, run_and_compare  # noqa: PLC0415  (as above)
+        from tools.diagnostics.running import CheckerEnvironment  # noqa: PLC0415  (as above)
 
         processes = self._workspace.local_processes
         assert processes is not None
         try:
             box = await self._permits.boxes.for_program()
         except ToolError as problem:
-            return NewlySaid(failures=(str(problem).rstrip("."),))
-        around = Circumstances(
+            return NewProblems(failures=(str(problem).rstrip("."),))
+        around = CheckerEnvironment(
             processes=processes,
             environment=ground.environment,
             box=box,
             seconds=self._settings.timeout_seconds,
             private_folder=self._workspace.private_folder,
         )
-        return await compared(starts, changed, ground, around)
+        return await run_and_compare(starts, changed, ground, around)
 
     def _unreported(self, problems: Sequence[CodeProblem]) -> list[CodeProblem]:
         """Returns the problems, sorted, that were not reported in this run, also if their line numbers
         changed."""
         told = self._told.copy()
         fresh: list[CodeProblem] = []
-        for problem in in_order(problems):
+        for problem in sorted_problems(problems):
             if told[problem.kind]:
                 told[problem.kind] -= 1
             else:
@@ -255,10 +257,10 @@ class Diagnostics:
     def _shown(self, problems: Sequence[CodeProblem], root: str) -> tuple[Diagnostic, ...]:
         return tuple(
             Diagnostic(
-                path=clean(self._masked(os.path.relpath(one.path, root))),
+                path=clean_text(self._masked(os.path.relpath(one.path, root))),
                 line=one.line,
                 column=one.column,
-                text=clean(self._masked(one.text)),
+                text=clean_text(self._masked(one.text)),
                 code=self._masked(one.code),
                 source=self._masked(one.source),
                 severity=one.severity,

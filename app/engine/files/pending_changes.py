@@ -23,10 +23,17 @@ from app.values.pending import PendingAction, PendingChanged, PendingFile, Pendi
 from app.values.unable import Unable
 from tools.base import Tool, ToolError
 from tools.edits.diffs import diff_texts
-from tools.edits.pending import Answer, By, CannotResolve, Resolved, StagedAction, StagedFile
+from tools.edits.pending import (
+    Resolution,
+    ResolvedAction,
+    ResolvedBy,
+    StagedAction,
+    StagedFile,
+    UnknownAction,
+)
 from tools.files.failures import file_error
 from tools.files.mutations import content_hash
-from tools.files.paths import display
+from tools.files.paths import display_path
 from tools.workspace import Workspace
 
 PENDING_ENTRY_TYPE = "bayou.pending"
@@ -91,13 +98,13 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         try:
             files = await asyncio.to_thread(lambda: [self._staged_file(change) for change in changes])
             return self.workspace.pending.stage(label, source_tool, files, apply=apply, reject=reject)
-        except (CannotResolve, ToolError) as problem:
+        except (UnknownAction, ToolError) as problem:
             raise Unable(str(problem)) from None
 
     def _staged_file(self, change: RequestedChange) -> StagedFile:
         cwd, files = self.workspace.cwd, self.workspace.files
         path = str(cwd / Path(change.path).expanduser())
-        shown = display(path, cwd)
+        shown = display_path(path, cwd)
         try:
             with files.open(path) as file:
                 before = file.read()
@@ -115,7 +122,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
             data = new.encode()
         else:
             whole = msgspec.structs.replace(old, text=new, raw=new)
-            data = whole.data_with((), shown)
+            data = whole.bytes_with((), shown)
         return StagedFile(
             path=path,
             shown=shown,
@@ -124,26 +131,30 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
             diff=diff_texts(shown, old.text if old is not None else "", new),
         )
 
-    async def answer(self, id: str | None, action: Answer, reason: str, *, by: By = "person") -> Resolved:
+    async def answer(
+        self, id: str | None, action: Resolution, reason: str, *, by: ResolvedBy = "person"
+    ) -> ResolvedAction:
         """Applies or discards a change for the model, which gets a message about it. Raises `Unable`."""
         reason = await self.masking.words(reason, "your answer")
         resolved = await self._resolve(id, action, reason, by)
         await self.send(self._as_message(resolved), deliver_as="aside")
         return resolved
 
-    async def _resolve(self, id: str | None, action: Answer, reason: str, by: By) -> Resolved:
+    async def _resolve(
+        self, id: str | None, action: Resolution, reason: str, by: ResolvedBy
+    ) -> ResolvedAction:
         try:
             staged = self.workspace.pending.find(id)
             return await self.workspace.pending.resolve(
                 staged.id, action, reason, by=by, call_id=f"pending-{staged.id}"
             )
-        except CannotResolve as problem:
+        except UnknownAction as problem:
             raise Unable(str(problem)) from None
         except OSError as problem:
             words = file_error(problem, "write", str(problem.filename), self.workspace.files)
             raise Unable(str(words)) from None
 
-    def _as_message(self, resolved: Resolved) -> CustomMessage:
+    def _as_message(self, resolved: ResolvedAction) -> CustomMessage:
         who = "The user" if resolved.by == "person" else "The program that the user works with"
         deed = (
             "discarded"
@@ -216,7 +227,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
             labels = ", ".join(one.label for one in gone)
             self.telling.notify(f"Discarded, as the conversation is at another place now: {labels}.", "info")
 
-    def _changed(self, resolved: Resolved | None) -> None:
+    def _changed(self, resolved: ResolvedAction | None) -> None:
         self.toolbox.changed()
         self.next_run.calls(self._on_run_start)
         if resolved is not None and not self.conversation.log.is_read_only:
@@ -248,7 +259,7 @@ def as_action(staged: StagedAction) -> PendingAction:
     )
 
 
-def _outcome(resolved: Resolved) -> Mapping[str, object]:
+def _outcome(resolved: ResolvedAction) -> Mapping[str, object]:
     return {
         "id": resolved.staged.id,
         "label": resolved.staged.label,

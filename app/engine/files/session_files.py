@@ -36,10 +36,10 @@ from app.values.entries import CustomEntry
 from app.values.events import EntryAppended
 from app.values.unable import Unable
 from tools.base import FileChange
-from tools.files.mutations import Intent
+from tools.files.mutations import PendingMutation
 from tools.operations import CommandLine, LocalFiles
 from tools.running.shell import POSIX_SHELLS
-from tools.running.watching import CommandEnded, CommandFiles
+from tools.running.watching import CommandFiles, FilesAfterCommand
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class SessionFiles:
         self._to_tell: list[str] = []
         self._whereabouts = CommandContext(place.home, place.store.parent) if place is not None else None
         if place is not None and isinstance(workspace.files, LocalFiles):
-            workspace.mutations.tell_before(self._before_write)
+            workspace.mutations.subscribe_before(self._before_write)
             workspace.mutations.subscribe(self._after_write)
             workspace.watch_command = self._watch_command
 
@@ -122,13 +122,13 @@ class SessionFiles:
         except SessionReadOnly:
             return None
 
-    def _before_write(self, intent: Intent) -> None:
+    def _before_write(self, intent: PendingMutation) -> None:
         if self._is_on:
             self._open().recorder.about_to(intent)
 
     def _after_write(self, change: FileChange) -> None:
         opened = self._opened
-        if opened is None or change.by != "tool" or not self._workspace.is_here:
+        if opened is None or change.by != "tool" or not self._workspace.has_local_files:
             return
         for name, image in opened.recorder.happened(change):
             opened.watch.learn(name, image)
@@ -145,7 +145,7 @@ class SessionFiles:
 
     # Commands
 
-    async def _watch_command(self, call_id: str, tool: str, command: CommandLine) -> CommandEnded | None:
+    async def _watch_command(self, call_id: str, tool: str, command: CommandLine) -> FilesAfterCommand | None:
         if not self._is_on or not self._options.in_force.settings.undo.commands:
             return None
         if not self._workspace.shell().is_persistent and await asyncio.to_thread(self._only_reads, command):
@@ -315,7 +315,7 @@ class SessionFiles:
     @property
     def _is_on(self) -> bool:
         is_wanted = self._options.in_force.settings.undo.enabled
-        return self._place is not None and is_wanted and self._workspace.is_here
+        return self._place is not None and is_wanted and self._workspace.has_local_files
 
     def _require_undo(self) -> None:
         if self._place is None or not isinstance(self._workspace.files, LocalFiles):

@@ -10,7 +10,7 @@ from app.engine.session import Session
 from app.resources.server_files import user_servers_file
 from app.values.servers import ServerView, ToolExposure
 from app.values.unable import Unable
-from tools.amounts import counted
+from tools.amounts import pluralized
 from tools.text import one_line
 
 if TYPE_CHECKING:
@@ -232,9 +232,9 @@ def server_line(view: ServerView, wide: int = 0) -> str:
 
 
 def offered_text(view: ServerView) -> str:
-    parts = [counted(len(view.tools), "tool")] if view.tools else []
-    parts += [counted(view.prompt_count, "prompt")] if view.prompt_count else []
-    parts += [counted(view.resource_count, "resource")] if view.resource_count else []
+    parts = [pluralized(len(view.tools), "tool")] if view.tools else []
+    parts += [pluralized(view.prompt_count, "prompt")] if view.prompt_count else []
+    parts += [pluralized(view.resource_count, "resource")] if view.resource_count else []
     return ", ".join(parts)
 
 

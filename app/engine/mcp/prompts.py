@@ -24,7 +24,7 @@ from app.values.content import Image
 from app.values.forms import AskedForm, FormField
 from app.values.servers import PromptView
 from app.values.unable import Unable
-from tools.text import visible
+from tools.text import escape_controls
 
 _PROMPT = re.compile(r"/(?P<server>[A-Za-z0-9_-]+):(?P<name>\S+)(?:\s+(?P<rest>.*))?\Z", re.DOTALL)
 _RESOURCE = re.compile(r"(?:(?<=\s)|\A)@(?P<server>[A-Za-z0-9_-]+):(?P<uri>[A-Za-z][A-Za-z0-9+.-]*:\S+)")
@@ -108,7 +108,7 @@ class ServerPrompts:
                     images.append(image)
                 else:
                     parts.append(
-                        f'<resource server="{life.config.name}" uri="{visible(uri)}">\n{text}\n</resource>'
+                        f'<resource server="{life.config.name}" uri="{escape_controls(uri)}">\n{text}\n</resource>'
                     )
         return msgspec.structs.replace(words, text="\n\n".join(parts), images=tuple(images))
 
@@ -201,7 +201,7 @@ def _table(value: Any) -> Mapping[str, Any]:
 
 
 def _clean(text: Any) -> str:
-    return visible(text) if isinstance(text, str) else ""
+    return escape_controls(text) if isinstance(text, str) else ""
 
 
 _CANCELLED: dict[str, Any] = {"action": "cancel"}

@@ -56,11 +56,11 @@ class ApprovedDefinitions:
             text = msgspec.json.encode(known)
         if self._path is not None:
             # The writer of files brings threads along, which a start without servers does not need.
-            from tools.files.replacing import replace  # noqa: PLC0415
+            from tools.files.replacing import replace_atomically  # noqa: PLC0415
 
             try:
                 self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                replace(self._path, text, durable=False)
+                replace_atomically(self._path, text, durable=False)
             except OSError:
                 pass  # It is asked about once more in the next session.
 

@@ -33,7 +33,7 @@ from app.permits.rules import PermitRules
 from app.permits.sandbox_exceptions import asks_to_leave_sandbox, is_request, without_leave_request
 from app.values.content import ToolCall
 from tools.effects import Effects
-from tools.running.user_shell.shell_snapshot import own_snapshot
+from tools.running.user_shell.shell_snapshot import user_shell_snapshot
 
 _WITHOUT_REASON = (
     "allow and outside: true need a reason, which the user is shown: why the command needs more than the sandbox lets "
@@ -193,7 +193,7 @@ class PermissionGate:
 
     async def _look_into_shell(self) -> None:
         """Loads the aliases and functions of the user's shell that a command may use."""
-        own = await own_snapshot(self._workspace, self._workspace.shell())
+        own = await user_shell_snapshot(self._workspace, self._workspace.shell())
         if own is not None and own.problem:
             self._warn_once(f"Commands do not have all of your shell (bash.ownShell): {own.problem}.")
 

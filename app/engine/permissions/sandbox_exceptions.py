@@ -13,7 +13,7 @@ from app.permits.rules import PermitRule
 from app.permits.sandbox_exceptions import place_of, place_rule
 from app.resources.settings.in_force import InForce
 from app.values.messages import Message, ToolResultMessage
-from tools.box.refusals import place_to_allow, shown
+from tools.box.refusals import home_relative, place_to_allow
 from tools.files.presence import exists
 
 _MAX_RESULTS = 12
@@ -35,7 +35,7 @@ def place_rules(messages: Sequence[Message], home: Path) -> tuple[str, ...]:
         for one in _refused_places(message) if isinstance(message, ToolResultMessage) else ():
             place = place_to_allow(one.place, at_home, lambda name: exists(Path(name)))
             if one.kind == "write" and place is not None:
-                found.append(place_rule(shown(place, at_home)))
+                found.append(place_rule(home_relative(place, at_home)))
     return tuple(dict.fromkeys(found))[:_MAX_OFFERED]
 
 

@@ -13,7 +13,7 @@ import msgspec
 from app.values.todos import Phases, TodoItem, TodoPhase, TodoStatus, current_of, items_of, open_items
 from app.values.unable import Unable
 from tools.patterns import late
-from tools.text import visible
+from tools.text import escape_controls
 
 TodoOperation = Literal["set", "start", "done", "drop", "block", "add", "view"]
 MOST_ITEMS = 200
@@ -213,7 +213,7 @@ def _own_id(given: str, kind: str, number: int, taken: set[str]) -> str:
 
 
 def _text(text: str) -> str:
-    return " ".join(visible(text).split())[:LONGEST]
+    return " ".join(escape_controls(text).split())[:LONGEST]
 
 
 def _quoted(names: Sequence[str]) -> str:

@@ -22,9 +22,9 @@ class FirstQuestionHint:
         if not wishes.enabled or not self._is_first():
             return ()
         # SQLite and parsers, which most sessions begin without.
-        from tools.repomap.first_question import aside_for  # noqa: PLC0415
+        from tools.repomap.first_question import first_question_aside  # noqa: PLC0415
 
-        text = await asyncio.to_thread(aside_for, self._workspace, prompt)
+        text = await asyncio.to_thread(first_question_aside, self._workspace, prompt)
         if text is None:
             return ()
         return (

@@ -39,13 +39,13 @@ class RepositoryMaps:
     @property
     def building(self) -> tuple[int, int] | None:
         """Indexed files and their total, while indexing takes longer than `SHOW_DELAY`."""
-        repository = self._workspace.mapped
+        repository = self._workspace.last_repository
         return repository.upkeep.progress(SHOW_DELAY) if repository is not None else None
 
     @property
     def is_incomplete(self) -> bool:
         """Whether indexing is running, so that results may be missing."""
-        repository = self._workspace.mapped
+        repository = self._workspace.last_repository
         return repository is not None and repository.upkeep.is_building
 
     async def wait_for_growth(self) -> AsyncIterator[None]:
@@ -83,7 +83,7 @@ class RepositoryMaps:
     async def found(self, text: str, folder: str = "") -> "Sequence[MatchedFile]":
         """Returns files that match words, a name or a part of a path, best match first; without text the most
         used."""
-        return await asyncio.to_thread(_index().found_for, self._workspace, text, folder)
+        return await asyncio.to_thread(_index().search_files_and_symbols, self._workspace, text, folder)
 
     async def known(self, names: Sequence[str]) -> Sequence[str]:
         """Returns the names that are defined in the repository, in the given order."""

@@ -15,8 +15,8 @@ from app.permits.place import CommandPlace
 from app.permits.secrets import delayed_run_reason, secrecy
 from app.permits.words import UNKNOWN
 from tools.git.repository import find_repository
-from tools.protected.later import IN_HOME, IN_PROJECTS
-from tools.running.withheld import withheld
+from tools.protected.later import HOME_AUTORUN_FILES, PROJECT_AUTORUN_FILES
+from tools.running.withheld import withheld_names
 
 _MAX_ENTRIES = 3_000
 _CACHE_SECONDS = 5.0
@@ -64,7 +64,7 @@ class CommandContext:
             temporary=temporary_folders(),
             own=self._own,
             hides_secrets=has_box and self.secrets_below(workspace).is_complete,
-            secret_variables=bool(withheld(os.environ) - withheld(os.environ, passed)),
+            secret_variables=bool(withheld_names(os.environ) - withheld_names(os.environ, passed)),
             resolve=links.resolve,
             search_folders=_search_folders(workspace),
             exists=os.path.lexists,
@@ -138,8 +138,8 @@ class CommandContext:
 
     def _protected(self, workspace: str) -> list[str]:
         """Returns files that attackers might link to, in their usual places."""
-        found = [f"{self._home}/{row.name}" for row in IN_HOME if not row.is_folder]
-        found += [f"{workspace}/{row.name}" for row in IN_PROJECTS if not row.is_folder]
+        found = [f"{self._home}/{row.name}" for row in HOME_AUTORUN_FILES if not row.is_folder]
+        found += [f"{workspace}/{row.name}" for row in PROJECT_AUTORUN_FILES if not row.is_folder]
         found += [f"{workspace}/{name}" for name in (".env", ".git/config")]
         found += [f"{own}/auth.json" for own in self._own] + [f"{own}/settings.json" for own in self._own]
         for folder in (

@@ -14,27 +14,27 @@ from app.engine.sandbox.command_context import CommandContext, temporary_folders
 from app.permits.credentials import DAEMONS, credential_places_of
 from app.permits.sandbox_exceptions import CheckedRequest
 from app.permits.secrets import delayed_run_reason
-from tools.box.git_places import above, git_places
+from tools.box.git_places import git_places, parent_folders
 from tools.box.host_groups import group_of_tool
-from tools.box.linked import LinkedFiles, names_of
+from tools.box.linked import HardLinkFinder, other_names_of
 from tools.box.places import (
-    REACHED_SOCKETS,
+    ALLOWED_SOCKETS,
     caches,
-    guarded_in,
+    guarded_paths,
     list_folder,
-    real,
+    real_paths,
     sockets,
 )
-from tools.box.policy import Box, BoxKind, BoxNetwork, covering, outermost
-from tools.box.refusals import place_to_allow, shown
+from tools.box.policy import Box, BoxKind, BoxNetwork, covering_place, outermost
+from tools.box.refusals import home_relative, place_to_allow
 from tools.box.requests import BoxRequest
 from tools.box.reserved import ReservedNames
-from tools.files.paths import absolute
+from tools.files.paths import absolute_path
 from tools.files.presence import is_dir
-from tools.files.private import last_resort
+from tools.files.private import last_resort_path
 from tools.git.repository import find_repository
-from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OF_OWN
-from tools.protected.later import IN_HOME
+from tools.protected.keys import KEY_NAMES, KEY_PLACES, SHOWN_OWN_FILES
+from tools.protected.later import HOME_AUTORUN_FILES
 from tools.workspace import Workspace
 
 PlaceVerb = Literal["write", "read"]
@@ -87,7 +87,7 @@ class SandboxPaths:
         self._temporary: dict[BoxKind, str] = {}
         """Folders for temporary files."""
         self._reserved = ReservedNames()
-        self._linked = LinkedFiles()
+        self._linked = HardLinkFinder()
         self._secrets: dict[str, tuple[str, ...]] = {}
         """Of each folder that was worked in, the files with secrets that are hidden from commands."""
         self._real: dict[str, str] = {}
@@ -106,54 +106,62 @@ class SandboxPaths:
         self._make_folders()
         folders, files, shown = self._hidden(workspace, leave)
         private = self._temporary_folder(kind)
-        sockets = (private, *REACHED_SOCKETS, *shown)
+        sockets = (private, *ALLOWED_SOCKETS, *shown)
         linked = self._linked.find(workspace)
         if kind == "read":
             secrets = [*_without(self._whereabouts.secrets_below(workspace).paths, folders)]
-            secrets += names_of(linked.files, (*folders, *files, *secrets))
+            secrets += other_names_of(linked.files, (*folders, *files, *secrets))
             return self._reading(workspace, private, folders, (*files, *secrets), sockets)
         nested = self._workspace.nested.find(workspace)
-        git = git_places(workspace, Path(self._home), nested.gits)
+        git = git_places(workspace, Path(self._home), nested.git_folders)
         kept = caches(self._home, os.environ)
-        present, missing = guarded_in(workspace)
+        present, missing = guarded_paths(workspace)
         own = self._places((*self._options.in_force.settings.sandbox.write, *self._allowed_places("write")))
-        granted = real(self._places(leave.writable))
+        granted = real_paths(self._places(leave.writable))
         writable = outermost(
-            (workspace, private, *temporary_folders(), *kept.writable, *git.writable, *real(own), *granted)
+            (
+                workspace,
+                private,
+                *temporary_folders(),
+                *kept.writable,
+                *git.writable,
+                *real_paths(own),
+                *granted,
+            )
         )
         is_shared = any(_is_inside(workspace, place) for place in (self._home, *temporary_folders()))
         packs = git.packs if self.has_mounts and not leave.repacks else ()
-        protected = real((*git.guarded, *packs, *present, *kept.guarded, *self._start_up(), self._own))
-        protected += names_of(linked.files, protected)
+        protected = real_paths((*git.guarded, *packs, *present, *kept.guarded, *self._start_up(), self._own))
+        protected += other_names_of(linked.files, protected)
         secrets = self._secrets_of(workspace, folders, leave)
-        files += (*secrets, *names_of(linked.files, (*folders, *files, *secrets)))
+        files += (*secrets, *other_names_of(linked.files, (*folders, *files, *secrets)))
         guarded = tuple(
             path
             for path in protected
-            if covering(path, writable) and path not in granted and not _is_inside(path, workspace)
+            if covering_place(path, writable) and path not in granted and not _is_inside(path, workspace)
         )
         links = tuple(
-            path for path in (*git.links, *filter(os.path.islink, present)) if covering(path, writable)
+            path for path in (*git.links, *filter(os.path.islink, present)) if covering_place(path, writable)
         )
-        held = (*git.pinned, *above((*guarded, *links, *git.pinned, *secrets), writable))
+        held = (*git.pinned, *parent_folders((*guarded, *links, *git.pinned, *secrets), writable))
         start_up = [path for path in self._start_up() if not os.path.lexists(path)]
         return Box(
             kind="work",
             writable=writable,
             guarded=guarded,
             linked=_without(
-                () if _only_installs(leave) else (*linked.elsewhere, *kept.linked),
-                (*guarded, *folders, *files, *real(own), *granted),
+                () if _only_installs(leave) else (*linked.linked_elsewhere, *kept.linked),
+                (*guarded, *folders, *files, *real_paths(own), *granted),
             ),
             pinned=tuple(
                 path
                 for path in dict.fromkeys((workspace, private, *held))
-                if covering(path, writable) and path not in guarded
+                if covering_place(path, writable) and path not in guarded
             ),
             links=links,
-            reserved=tuple(path for path in git.reserved if covering(path, writable)),
+            reserved=tuple(path for path in git.reserved if covering_place(path, writable)),
             searched=workspace,
-            repositories=tuple(path for path in git.repositories if covering(path, writable)),
+            repositories=tuple(path for path in git.repositories if covering_place(path, writable)),
             allowed=self._allowed_below(workspace, leave),
             hidden_folders=folders,
             hidden_files=tuple(dict.fromkeys(files)),
@@ -163,7 +171,7 @@ class SandboxPaths:
                 *git.missing,
                 *missing,
                 *kept.missing,
-                *(path for path in start_up if covering(path, writable)),
+                *(path for path in start_up if covering_place(path, writable)),
                 *(() if self.has_mounts else (*git.guarded, *present)),
             ),
             network=self._network(leave),
@@ -202,18 +210,18 @@ class SandboxPaths:
             repository = find_repository(Path(workspace))
             tracked = repository.tracked(below) if repository is not None else frozenset[str]()
             self._secrets[workspace] = tuple(path for path in below if path not in tracked)
-        let_see = real(self._places((*leave.shown, *self._allowed_places("read"))))
+        let_see = real_paths(self._places((*leave.shown, *self._allowed_places("read"))))
         return tuple(
             path
             for path in self._secrets[workspace]
-            if path not in let_see and covering(path, hidden) is None and os.path.lexists(path)
+            if path not in let_see and covering_place(path, hidden) is None and os.path.lexists(path)
         )
 
     def _allowed_below(self, workspace: str, leave: SandboxGrant) -> tuple[str, ...]:
         """Returns the allowed paths below the workspace, whether they exist or not."""
         settings = self._options.in_force.settings
         places = self._places((*settings.sandbox.write, *self._allowed_places("write"), *leave.writable))
-        found = (os.path.realpath(absolute(place, self._workspace.cwd)) for place in places)
+        found = (os.path.realpath(absolute_path(place, self._workspace.cwd)) for place in places)
         return tuple(path for path in found if path != workspace and _is_inside(workspace, path))
 
     def held(self, kind: BoxKind, leave: SandboxGrant) -> Box:
@@ -233,28 +241,28 @@ class SandboxPaths:
         that is hidden or protected as a whole stands for that folder."""
         box = self.made("work", SandboxGrant())
         (place,) = self._places((request.place,))
-        path = os.path.realpath(absolute(place, self._workspace.cwd))
+        path = os.path.realpath(absolute_path(place, self._workspace.cwd))
 
         def found(place: str, *, danger: str = "", problem: str = "") -> CheckedRequest:
-            return CheckedRequest(BoxRequest(request.verb, shown(place, self._home)), danger, problem)
+            return CheckedRequest(BoxRequest(request.verb, home_relative(place, self._home)), danger, problem)
 
-        hidden = covering(path, box.hidden)
+        hidden = covering_place(path, box.hidden)
         if request.verb == "read" and path in self._secrets.get(box.searched, ()):
             return found(path) if hidden is not None else None
         if request.verb != "write":
             return found(hidden, danger="it is hidden from commands") if hidden is not None else None
         if box.may_write(path):
-            linked = covering(path, box.linked)
+            linked = covering_place(path, box.linked)
             if linked is not None:
                 return found(linked)
-            if covering(path, box.allowed) is not None:
+            if covering_place(path, box.allowed) is not None:
                 return None
             # It can be made, and is taken away again: see `tools.box.set_aside`.
             later = delayed_run_reason(path, self._home, (self._own,))
             return found(path, danger=later) if later is not None else None
         if hidden is not None:
             return found(path, problem="it is hidden from commands")
-        guard = covering(path, box.guarded)
+        guard = covering_place(path, box.guarded)
         if guard is not None:
             return found(
                 guard, danger=delayed_run_reason(path, self._home, (self._own,)) or "it is protected"
@@ -265,7 +273,7 @@ class SandboxPaths:
                 path, problem="it is not there, and no narrower folder than your home could be allowed"
             )
         why = delayed_run_reason(place, self._home, (self._own,))
-        if why is None and covering(place, (self._home,)) is None:
+        if why is None and covering_place(place, (self._home,)) is None:
             why = "it is outside your home"
         return found(place, danger=why or "")
 
@@ -289,7 +297,7 @@ class SandboxPaths:
         return "open" if setting == "open" or is_let_through else "own"
 
     def _start_up(self) -> tuple[str, ...]:
-        return tuple(f"{self._home}/{row.name}" for row in IN_HOME)
+        return tuple(f"{self._home}/{row.name}" for row in HOME_AUTORUN_FILES)
 
     def _hidden(
         self, workspace: str, leave: SandboxGrant
@@ -304,7 +312,7 @@ class SandboxPaths:
             if not one.name.startswith("*") and one.name not in shown
         ]
         places = (*(f"{self._home}/{name}" for name in named), *self._own_places(workspace))
-        wanted = real((*places, *more, str(last_resort())))
+        wanted = real_paths((*places, *more, str(last_resort_path())))
         folders, files = sockets(self._home, os.environ, workspace)
         found = (*folders, *files)
         agent = os.path.realpath(os.environ.get("SSH_AUTH_SOCK") or "/")
@@ -320,29 +328,33 @@ class SandboxPaths:
         folders, files = (tuple(path for path in paths if path not in let_see) for paths in (folders, files))
         outer = outermost(folders)
         kept = tuple(path for path in outer if path == self._own or not _is_inside(path, workspace))
-        return kept, tuple(path for path in dict.fromkeys(files) if covering(path, kept) is None), reached
+        return (
+            kept,
+            tuple(path for path in dict.fromkeys(files) if covering_place(path, kept) is None),
+            reached,
+        )
 
     def _own_places(self, workspace: str) -> tuple[str, ...]:
         """Returns bayou's folder; if that is the workspace, the files beside it."""
         if not _is_inside(self._own, workspace) or self._is_shown_of_own(workspace):
             return (self._own, self._sessions)
-        kept = (f"{self._own}/{name}" for name in list_folder(self._own) if name not in SHOWN_OF_OWN)
+        kept = (f"{self._own}/{name}" for name in list_folder(self._own) if name not in SHOWN_OWN_FILES)
         return tuple(path for path in kept if not _is_inside(path, workspace))
 
     def _is_shown_of_own(self, path: str) -> bool:
-        return path[len(self._own) + 1 :].split("/", 1)[0] in SHOWN_OF_OWN
+        return path[len(self._own) + 1 :].split("/", 1)[0] in SHOWN_OWN_FILES
 
     def _shown(self, hidden: tuple[str, ...], workspace: str) -> tuple[str, ...]:
         """Returns the readable parts of bayou's folder: files for reading, this session's outputs, and the
         shell snapshot."""
-        found = [f"{self._own}/{name}" for name in SHOWN_OF_OWN]
+        found = [f"{self._own}/{name}" for name in SHOWN_OWN_FILES]
         found += [os.path.realpath(folder) for folder in self._workspace.artifacts.folders]
         own_shell = self._workspace.shell().own
         if own_shell is not None and own_shell.known is not None and own_shell.known.file:
             found.append(os.path.realpath(own_shell.known.file))
         if self._own in hidden and _is_inside(self._own, workspace):
             found = [path for path in found if not _is_inside(path, workspace)] + [workspace]
-        return tuple(path for path in found if os.path.lexists(path) and covering(path, hidden))
+        return tuple(path for path in found if os.path.lexists(path) and covering_place(path, hidden))
 
     def _is_harmless(self, path: str) -> bool:
         """Whether npm settings contain no key; they say where packages come from."""
@@ -355,7 +367,7 @@ class SandboxPaths:
         return "_auth" not in text and "_password" not in text
 
     def _places(self, said: Iterable[str]) -> tuple[str, ...]:
-        """Returns paths of the settings, absolute or relative to the home folder."""
+        """Returns paths of the settings, absolute_path or relative to the home folder."""
         return tuple(self._home + path[1:] if path.startswith("~") else path for path in said)
 
     def _temporary_folder(self, kind: BoxKind) -> str:
@@ -375,7 +387,7 @@ def _git_environment() -> tuple[tuple[str, str], ...]:
 
 
 def _without(paths: Iterable[str], places: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(path for path in paths if covering(path, places) is None)
+    return tuple(path for path in paths if covering_place(path, places) is None)
 
 
 def _only_installs(leave: SandboxGrant) -> bool:
@@ -386,4 +398,4 @@ def _only_installs(leave: SandboxGrant) -> bool:
 
 def _is_inside(folder: str, path: str) -> bool:
     """Whether hiding the folder would hide the workspace."""
-    return covering(path, (folder,)) is not None
+    return covering_place(path, (folder,)) is not None

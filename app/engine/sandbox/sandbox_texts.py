@@ -3,9 +3,9 @@
 from typing import Final
 
 from app.engine.sandbox.sandboxes import SandboxState
-from tools.box.plan import Step
+from tools.box.plan import ConfinementMethod
 
-STEP_WORDS: Final[dict[Step, str]] = {
+STEP_WORDS: Final[dict[ConfinementMethod, str]] = {
     "namespaces": "all of it: own mounts and network, Landlock, filtered system calls",
     "namespaces without landlock": "own mounts and network, filtered system calls; signals reach other programs",
     "landlock": "partial sandbox: Landlock for files, no sockets; nothing inside the workspace is protected",

@@ -24,8 +24,8 @@ from app.permits.sandbox_exceptions import LEAVING_SANDBOX, CheckedRequest
 from app.permits.verdicts import CallPart
 from app.resources.settings.settings import Settings
 from tools.base import ToolError
-from tools.box.abilities import of_this_system
-from tools.box.plan import Abilities, Step
+from tools.box.abilities import system_abilities
+from tools.box.plan import Abilities, ConfinementMethod
 from tools.box.policy import Box, BoxKind
 from tools.box.requests import parse_request
 from tools.workspace import Workspace
@@ -45,7 +45,7 @@ class SandboxState(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a session's sandboxes."""
 
     setting: Literal["auto", "off", "required"]
-    step: Step
+    step: ConfinementMethod
     """The strongest sandbox that this system supports."""
     why: str
     """Why the system supports no stronger sandbox."""
@@ -59,7 +59,7 @@ class SandboxState(msgspec.Struct, frozen=True, kw_only=True):
 
 def is_sandbox_usable(settings: Settings, abilities: Abilities | None = None) -> bool:
     """Whether the system and the settings allow sandboxed commands."""
-    return settings.sandbox.mode != "off" and (abilities or of_this_system()).step != "none"
+    return settings.sandbox.mode != "off" and (abilities or system_abilities()).step != "none"
 
 
 class Sandboxes:

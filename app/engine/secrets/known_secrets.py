@@ -12,9 +12,9 @@ import msgspec
 
 from app.values.codec import decode_json
 from app.values.json_comments import JsonFault, parse
-from tools.masking.assigned import assigned, holds_secrets, known_in
-from tools.masking.known import KnownValue, is_telling
-from tools.masking.pem import ENCODED, LITERAL, key_lines
+from tools.masking.assigned import assigned_secrets, holds_secrets, known_values_in
+from tools.masking.known import KnownValue, is_distinctive
+from tools.masking.pem import BASE64_BEGIN, PRIVATE_KEY_LITERAL, find_private_keys
 from tools.patterns import late
 from tools.running.withheld import looks_secret
 
@@ -206,14 +206,16 @@ def _from_sign_ins_file(path: str, text: str) -> SecretsOfFile:
 
 def _from_env_file(path: str, text: str) -> SecretsOfFile:
     named = tuple(
-        KnownValue(one.name, one.value) for one in assigned(path, text) if not is_telling(one.value)
+        KnownValue(one.name, one.value)
+        for one in assigned_secrets(path, text)
+        if not is_distinctive(one.value)
     )
-    return tuple(known_in(path, text)), named
+    return tuple(known_values_in(path, text)), named
 
 
 def _from_key_file(path: str, text: str) -> SecretsOfFile:
     """Returns the lines of a private key, since a page may show some without the beginning."""
-    lines = key_lines(text).spans if LITERAL in text or ENCODED in text else ()
+    lines = find_private_keys(text).spans if PRIVATE_KEY_LITERAL in text or BASE64_BEGIN in text else ()
     return tuple(
         KnownValue("private-key", text[start:end], is_plain=True) for start, end in lines[:_MAX_KEY_LINES]
     ), ()

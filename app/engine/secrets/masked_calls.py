@@ -13,9 +13,9 @@ from app.agent.tool_pipeline import CallReading
 from app.engine.secrets.session_mask import SessionMask
 from app.values.json_texts import texts_of, with_texts
 from tools.base import ToolContext, ToolError
-from tools.files.paths import absolute, display
+from tools.files.paths import absolute_path, display_path
 from tools.masking.assigned import holds_secrets
-from tools.masking.marks import BEGINNING
+from tools.masking.marks import MARK_PREFIX
 from tools.operations import FileOperations, LocalFiles
 from tools.patterns import late
 from tools.results import TextPart, ToolResult
@@ -52,7 +52,7 @@ class MaskedCalls:
         effects = reading.effects
         # What is staged is written later, into files that are only read now.
         changed = effects.writes or effects.stages
-        if changed and not (effects.runs or effects.opaque) and any(BEGINNING in text for text in texts):
+        if changed and not (effects.runs or effects.opaque) and any(MARK_PREFIX in text for text in texts):
             return self._unmasked_arguments(reading, changed)
         return None
 
@@ -68,7 +68,7 @@ class MaskedCalls:
             return result
         texts = (result.text, *texts_of(result.details))
         self._find_secrets(context, ())
-        if workspace_of(context).is_here:
+        if workspace_of(context).has_local_files:
             for path in real_paths:
                 if holds_secrets(path) or any(_KEY_LINE.search(text) for text in texts):
                     self._masking.known.look_into(Path(path))
@@ -83,20 +83,22 @@ class MaskedCalls:
         text = result.text
         self._find_secrets(context, (text,))
         only = paths[0] if len(paths) == 1 else None
-        if workspace_of(context).is_here:
+        if workspace_of(context).has_local_files:
             for file in _files_of_keys(text, only, context.cwd):
                 self._masking.known.look_into(Path(file))
             for path in paths:
                 if holds_secrets(path):
                     self._masking.known.look_into(Path(path))
-        masked = self._masked(result, f"{name} {display(only, context.cwd)}" if only is not None else name)
+        masked = self._masked(
+            result, f"{name} {display_path(only, context.cwd)}" if only is not None else name
+        )
         if masked.text != text:
             for path in paths:
                 self._read_marks(path, files)
         return masked
 
     def _find_secrets(self, context: ToolContext, texts: tuple[str, ...]) -> None:
-        self._masking.known.look(context.cwd if workspace_of(context).is_here else None, texts)
+        self._masking.known.look(context.cwd if workspace_of(context).has_local_files else None, texts)
 
     def _masked(self, result: ToolResult, where: str) -> ToolResult:
         content = tuple(
@@ -118,7 +120,9 @@ class MaskedCalls:
         shown, files = reading.shown_arguments, workspace_of(reading.context).files
         mask = self._masking.mask()
         marks = (
-            {found[0] for text in texts_of(shown) for found in mask.marker.own(text)} if mask else set[str]()
+            {found[0] for text in texts_of(shown) for found in mask.marker.own_marks(text)}
+            if mask
+            else set[str]()
         )
         if not marks:
             return None
@@ -174,7 +178,7 @@ def _files_of_keys(text: str, path: str | None, cwd: Path) -> Iterator[str]:
     """Yields files that a text quotes lines of a private key from."""
     names = dict.fromkeys(found[1] or path for found in _KEY_LINE.finditer(text))
     for name in [one for one in names if one][:_MAX_KEY_FILES]:
-        yield absolute(name, cwd)
+        yield absolute_path(name, cwd)
 
 
 def _with_secrets(text: str, known: Mapping[str, str]) -> str:

@@ -22,8 +22,8 @@ from app.values.json_texts import texts_of, with_texts
 from app.values.messages import BashExecutionMessage, CustomMessage, UserMessage
 from app.values.unable import Unable
 from tools.files.regular import read_regular
-from tools.masking.marks import BEGINNING, Marker
-from tools.masking.mask import Mask, Own
+from tools.masking.marks import MARK_PREFIX, Marker
+from tools.masking.mask import CustomShape, Mask
 from tools.workspace import Workspace
 
 _MAX_MARKS = 500
@@ -114,8 +114,8 @@ class SessionMask:
         if mask is None or not text:
             return text
         done = mask.masked(text).text
-        if where and BEGINNING in done:  # marks too that were made as the text came
-            for found in mask.marker.own(done):
+        if where and MARK_PREFIX in done:  # marks too that were made as the text came
+            for found in mask.marker.own_marks(done):
                 self._note(found[0], where)
         return done
 
@@ -179,7 +179,7 @@ class SessionMask:
 
     def _note(self, mark: str, where: str) -> None:
         before = self._found.pop(mark, None)
-        kind, digest = mark[len(BEGINNING) : -1].rsplit(":", 1)
+        kind, digest = mark[len(MARK_PREFIX) : -1].rsplit(":", 1)
         count = before.count + 1 if before is not None else 1
         self._found[mark] = MaskedSecret(mark=mark, kind=kind, digest=digest, where=where, count=count)
         while len(self._found) > _MAX_MARKS:
@@ -196,7 +196,7 @@ class SessionMask:
 
     def call_no_secret(self, digest: str) -> MaskedSecret:
         """Stops masking the value behind a placeholder. Raises `Unable`."""
-        wanted = digest.removeprefix(BEGINNING).removesuffix("]").rpartition(":")[2]
+        wanted = digest.removeprefix(MARK_PREFIX).removesuffix("]").rpartition(":")[2]
         known = next((one for one in self._found.values() if one.digest == wanted), None)
         if known is None:
             raise Unable(f"No secret {digest} was masked in this session.")
@@ -251,9 +251,9 @@ def _read_key(path: Path) -> bytes | None:
     return kept if len(kept) >= _KEY_BYTES else None
 
 
-def custom_patterns(patterns: Iterable[str]) -> tuple[tuple[Own, ...], tuple[str, ...]]:
+def custom_patterns(patterns: Iterable[str]) -> tuple[tuple[CustomShape, ...], tuple[str, ...]]:
     """Parses `KIND: EXPRESSION` patterns; returns them and the errors."""
-    found: list[Own] = []
+    found: list[CustomShape] = []
     problems: list[str] = []
     for text in patterns:
         kind, colon, pattern = text.partition(":")
@@ -265,13 +265,15 @@ def custom_patterns(patterns: Iterable[str]) -> tuple[tuple[Own, ...], tuple[str
         if not colon or not kind.strip() or not pattern.strip() or compiled.match("") is not None:
             problems.append(f"secrets.patterns: {text} must be KIND: EXPRESSION, and must match some text.")
             continue
-        found.append(Own(kind.strip(), compiled))
+        found.append(CustomShape(kind.strip(), compiled))
     return tuple(found), tuple(problems)
 
 
 def masking_of(workspace: Workspace, places: SecretSources, options: SessionOptions) -> SessionMask:
     """The masking of a session, by which its workspace masks what commands write and what tools read."""
-    masking = SessionMask(places, options, folder=lambda: workspace.cwd if workspace.is_here else None)
+    masking = SessionMask(
+        places, options, folder=lambda: workspace.cwd if workspace.has_local_files else None
+    )
     workspace.mask_output = masking.mask_of_bytes
     workspace.mask_text = lambda text: masking.text(text, "")
     return masking

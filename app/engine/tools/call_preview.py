@@ -14,12 +14,12 @@ from app.engine.permissions.gate import PermissionGate
 from app.engine.secrets.masked_calls import MaskedCalls
 from tools.base import Tool, ToolContext, ToolError
 from tools.effects import Effects
-from tools.files.places import locate
+from tools.files.places import resolve_argument
 from tools.results import ToolResult
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
-    from tools.edits.preview import SeenFile
+    from tools.edits.preview import PreviewFile
 
 MAX_BYTES = 2_000_000
 """Maximum size of a file in a preview."""
@@ -48,7 +48,7 @@ class CallPreview:
         return await asyncio.to_thread(self._diffs, tool, dict(arguments), is_for_person)
 
     def _diffs(self, tool: Tool, arguments: dict[str, Any], is_for_person: bool) -> ToolResult | None:
-        from tools.edits.preview import details_of  # noqa: PLC0415  (what edits mean comes with the first of them)
+        from tools.edits.preview import diff_details  # noqa: PLC0415  (what edits mean comes with the first of them)
 
         assert tool.preview is not None
         try:
@@ -58,7 +58,7 @@ class CallPreview:
             return None
         if not diffs:
             return None
-        made = ToolResult(details=details_of(diffs))
+        made = ToolResult(details=diff_details(diffs))
         return made if is_for_person else self.masked(made, tuple(diff.real for diff in diffs if diff.real))
 
     def masked(self, result: ToolResult, real_paths: tuple[str, ...], where: str = "") -> ToolResult:
@@ -72,40 +72,40 @@ class CallPreview:
     def _workspace(self) -> Workspace:
         return self._toolbox.workspace
 
-    def look(self, raw: str) -> "SeenFile":
+    def look(self, raw: str) -> "PreviewFile":
         """Reads a file by the path in the arguments, if the model may read it without a question. For a
         thread."""
         return self._read(raw, self._may_be_shown)
 
-    def _read_for_person(self, raw: str) -> "SeenFile":
+    def _read_for_person(self, raw: str) -> "PreviewFile":
         """Reads any file, as if the model had read every line; the call itself checks that later."""
         from tools.edits.shown import ShownLines  # noqa: PLC0415  (as in `_read`)
-        from tools.files.snapshots import Snapshot  # noqa: PLC0415
+        from tools.files.snapshots import FileSnapshot  # noqa: PLC0415
 
         seen = self._read(raw, lambda _path, _real: True)
         if seen.text is None:
             return seen
         lines = tuple(seen.text.text.split("\n"))
-        whole = Snapshot(lines=lines, shown=frozenset(range(1, len(lines) + 1)))
+        whole = FileSnapshot(lines=lines, shown=frozenset(range(1, len(lines) + 1)))
         return msgspec.structs.replace(
             seen, shown=ShownLines(lines=dict(enumerate(lines, 1))), versions=(*seen.versions, whole)
         )
 
-    def _read(self, raw: str, may_be_shown: Callable[[str, str], bool]) -> "SeenFile":
+    def _read(self, raw: str, may_be_shown: Callable[[str, str], bool]) -> "PreviewFile":
         # What edits mean comes with the first of them.
         from tools.edits.applying import notebook_key  # noqa: PLC0415
-        from tools.edits.editing import editable  # noqa: PLC0415
-        from tools.edits.preview import SeenFile  # noqa: PLC0415
+        from tools.edits.editing import read_editable  # noqa: PLC0415
+        from tools.edits.preview import PreviewFile  # noqa: PLC0415
         from tools.edits.shown import ShownLines  # noqa: PLC0415
         from tools.files.failures import file_error  # noqa: PLC0415
-        from tools.files.paths import display  # noqa: PLC0415
+        from tools.files.paths import display_path  # noqa: PLC0415
 
-        workspace, hidden, path = self._workspace, SeenFile(state="hidden", path=raw), raw
+        workspace, hidden, path = self._workspace, PreviewFile(state="hidden", path=raw), raw
         files = workspace.files
         try:
-            path = locate(workspace, raw, self.context())
+            path = resolve_argument(workspace, raw, self.context())
             real = files.real_path(path)
-            shown = display(path, workspace.cwd)
+            shown = display_path(path, workspace.cwd)
             if not may_be_shown(path, real):
                 return hidden
             status = files.stat(real)
@@ -114,14 +114,14 @@ class CallPreview:
             with files.open(real) as file:
                 data = file.read(MAX_BYTES + 1)
             is_notebook = path.lower().endswith(".ipynb")
-            text = editable(data, shown, is_notebook=is_notebook)
+            text = read_editable(data, shown, is_notebook=is_notebook)
         except FileNotFoundError as problem:
-            return SeenFile(state="missing", path=raw, error=file_error(problem, "edit", path, files))
+            return PreviewFile(state="missing", path=raw, error=file_error(problem, "edit", path, files))
         except (OSError, ToolError, ValueError):
             return hidden
         key = notebook_key(real) if is_notebook else real
         cache = workspace.read_cache
-        return SeenFile(
+        return PreviewFile(
             state="text",
             path=shown,
             real=real,

@@ -21,12 +21,12 @@ from app.values.messages import AssistantMessage
 from app.values.stream import BlockEvent, ToolCallDelta, ToolCallEnd, ToolCallStart
 from app.values.wire import new_id
 from tools.base import Tool
-from tools.masking.marks import BEGINNING
+from tools.masking.marks import MARK_PREFIX
 from tools.results import ToolResult
-from tools.streamed import StreamedObject
+from tools.streamed import StreamedJson
 
 if TYPE_CHECKING:
-    from tools.edits.preview import LostEdit
+    from tools.edits.preview import UnmatchedEdit
 
 _MIN_SECONDS: Final = 0.15
 _PAUSE_PER_CHECK: Final = 5
@@ -45,15 +45,15 @@ class _StreamingCall:
         self.tool = tool
         self.pieces: list[str] = []
         """Pieces of its arguments that were not read yet."""
-        self.arguments = StreamedObject()
+        self.arguments = StreamedJson()
         self.is_complete = False
 
     def complete_edits(self) -> dict[str, Any] | None:
         """Returns the arguments up to the last complete edit; None while they are incomplete."""
         pieces, self.pieces = self.pieces, []
         self.arguments.feed("".join(pieces))
-        whole = self.arguments.whole()
-        if not self.arguments.is_plain or self.arguments.is_lost:
+        whole = self.arguments.complete_members()
+        if not self.arguments.is_plain or self.arguments.is_malformed:
             return None
         # An edit without a list may still get others before it.
         return whole if any(isinstance(value, list) for value in whole.values()) else None
@@ -139,13 +139,15 @@ class LiveEdits(CallWatch):
 
     def _check_edits(self, call: _StreamingCall) -> tuple[float, _StoppedEdit | None]:
         # What edits mean comes with the first of them.
-        from tools.edits.preview import lost_edit  # noqa: PLC0415
+        from tools.edits.preview import first_unmatched_edit  # noqa: PLC0415
 
         began = time.thread_time()
         stop = None
         raw = call.complete_edits()
         lost = (
-            lost_edit(_normalised_arguments(call.tool, raw), self._preview.look) if raw is not None else None
+            first_unmatched_edit(_normalised_arguments(call.tool, raw), self._preview.look)
+            if raw is not None
+            else None
         )
         if raw is not None and lost is not None:
             cut = ToolCall(id=call.id, name=call.tool.name, arguments=raw)
@@ -154,12 +156,12 @@ class LiveEdits(CallWatch):
 
     def _would_run(self, call: ToolCall) -> bool:
         """Whether the call would run without a question, with unchanged arguments, and fail in the tool."""
-        if self._hooks.changes_calls() or any(BEGINNING in text for text in texts_of(call.arguments)):
+        if self._hooks.changes_calls() or any(MARK_PREFIX in text for text in texts_of(call.arguments)):
             return False
         effects = self._toolbox.effects_of(call.name, call.arguments)
         return effects is not None and self._permits.judge(effects, tool=call.name).outcome == "run"
 
-    def _stopped_edit(self, index: int, call: ToolCall, lost: "LostEdit") -> _StoppedEdit:
+    def _stopped_edit(self, index: int, call: ToolCall, lost: "UnmatchedEdit") -> _StoppedEdit:
         said = failure(f"{lost.why}\n\n{_STOPPED_TEXT}", {"stoppedEarly": True})
         real = (lost.real,) if lost.real else ()
         return _StoppedEdit(

@@ -148,7 +148,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         self.core.queues.forget_companions()
         self.core.deliveries.left_context(frozenset(), self.core.conversation.log.__contains__)
         self.core.conversation.open(log).close()
-        self.core.workspace.artifacts.belong_to(*outputs_of(log))
+        self.core.workspace.artifacts.move_to_session(*outputs_of(log))
         if reason != "fork":  # which goes on with what its cells have defined
             self.core.workspace.end_kernel("Another session is open.")
         if not stays and not log.is_read_only and self.places.is_elsewhere(log):

@@ -7,7 +7,7 @@ from app.engine.commands.base import command, without_none
 from app.engine.session import Session
 from app.engine.user_runs.user_cells import UserCell
 from app.values.unable import Unable
-from tools.files.paths import absolute
+from tools.files.paths import absolute_path
 from tools.results import ImagePart
 
 
@@ -32,7 +32,7 @@ async def eval(
 async def run_notebook(session: Session, path: str, cells: str = "") -> list[results.CellResult]:
     if "\0" in path:
         raise Unable("path has a NUL character, which no path can have.")
-    done = await session.cells.run_notebook(Path(absolute(path, session.cwd)), cells)
+    done = await session.cells.run_notebook(Path(absolute_path(path, session.cwd)), cells)
     return [_cell_result(cell) for cell in done]
 
 

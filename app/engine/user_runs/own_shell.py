@@ -2,7 +2,7 @@
 
 from app.values.unable import Unable
 from tools.base import ToolError
-from tools.running.user_shell.shell_snapshot import ShellSnapshot, own_snapshot
+from tools.running.user_shell.shell_snapshot import ShellSnapshot, user_shell_snapshot
 from tools.workspace import Workspace
 
 
@@ -25,7 +25,7 @@ class SessionShell:
     async def take(self) -> ShellSnapshot:
         """Takes a new snapshot from the current start-up files. Raises `Unable`."""
         try:
-            found = await own_snapshot(self._workspace, self._workspace.shell(), is_anew=True)
+            found = await user_shell_snapshot(self._workspace, self._workspace.shell(), is_anew=True)
         except ToolError as problem:
             raise Unable(str(problem)) from None
         if found is None:

@@ -24,11 +24,11 @@ from app.values.messages import CustomMessage
 from app.values.unable import Unable
 from tools.base import ToolError
 from tools.results import ImagePart, Part, TextPart, ToolResult
-from tools.running.pace import Pace
+from tools.running.pace import PollInterval
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
-    from tools.kernel.kept import KernelView
+    from tools.kernel.kept import KernelInfo
 
 _SOURCE_LABEL = "your cell"
 
@@ -85,7 +85,7 @@ class UserCells(msgspec.Struct, eq=False):
     def abort(self) -> None:
         self.underway.abort()
 
-    async def view(self) -> "KernelView | None":
+    async def view(self) -> "KernelInfo | None":
         """Returns the kernel's state; None: no kernel was needed yet."""
         return await self.workspace.kernel().view() if self.workspace.has_kernel else None
 
@@ -117,7 +117,7 @@ class UserCells(msgspec.Struct, eq=False):
 
     async def _execute(self, call: ToolCall, timeout: float | None, resets: bool) -> ToolResult:
         # The kernel, its words and pictures: what most sessions never need.
-        from tools.kernel.calls import Evaluation, EvalWish  # noqa: PLC0415
+        from tools.kernel.calls import EvalRequest, Evaluation  # noqa: PLC0415
 
         verdict = await self.hooks.before_tool(call, call.arguments, None)
         if verdict.is_blocked:
@@ -127,7 +127,7 @@ class UserCells(msgspec.Struct, eq=False):
         await asyncio.to_thread(self.masking.known.look, self.workspace.cwd, (code,))
         try:
             evaluation = Evaluation(
-                EvalWish(code=code, title=str(given.get("title", "")), timeout=timeout, resets=resets),
+                EvalRequest(code=code, title=str(given.get("title", "")), timeout=timeout, resets=resets),
                 self.workspace,
                 call_id=None,
                 caller=self.nested.within(call.id),
@@ -153,19 +153,19 @@ class UserCells(msgspec.Struct, eq=False):
         return result
 
     async def _run_evaluation(self, evaluation: Any, call: ToolCall) -> ToolResult:
-        from tools.kernel.telling import so_far, told  # noqa: PLC0415  (as above)
+        from tools.kernel.telling import eval_result, progress_result  # noqa: PLC0415  (as above)
 
         running = asyncio.ensure_future(evaluation.run())
         shown: tuple[str, list[str]] = ("", [])
-        pace = Pace()
+        pace = PollInterval()
         while not running.done():
             try:
                 await asyncio.wait({running}, timeout=pace.seconds)
                 seen = (evaluation.preview(), [made.state for made in evaluation.calls])
-                pace.saw(seen != shown)
+                pace.update(seen != shown)
                 if seen != shown and not running.done():
                     shown = seen
-                    progress = self._masked(so_far(seen[0], evaluation.calls), "")
+                    progress = self._masked(progress_result(seen[0], evaluation.calls), "")
                     await self.telling.publish(
                         ToolExecutionUpdate(
                             tool_call_id=call.id,
@@ -177,7 +177,7 @@ class UserCells(msgspec.Struct, eq=False):
             except asyncio.CancelledError:
                 evaluation.abort()
         try:
-            result = told(running.result(), self.workspace)
+            result = eval_result(running.result(), self.workspace)
         except ToolError as problem:
             result = ToolResult(content=(TextPart(text=str(problem)),), is_error=True)
         return await asyncio.to_thread(self._masked, checked("eval", result), _SOURCE_LABEL)

@@ -31,7 +31,7 @@ from app.extensions.public import (
 )
 
 if TYPE_CHECKING:
-    from tools.filemap.rendering.telling import KnownOutlines, Told
+    from tools.filemap.rendering.telling import KnownOutlines, MapMessage
 
 ASKED_LINES = 24
 """Of a map that a person asked for."""
@@ -101,7 +101,7 @@ class MapBudget:
         self._room -= share
         return share
 
-    def note(self, told: "Told", share: int) -> None:
+    def note(self, told: "MapMessage", share: int) -> None:
         self._room += max(0, share - len(told.text.encode("utf-8", "replace")))
         given = given_in(told.details)
         if given is not None:
@@ -122,16 +122,16 @@ class Mapper:
         most: int | None = None,
         page: tuple[int, int] | None = None,
         given: Callable[[], tuple[str, str] | None] = lambda: None,
-    ) -> "Told":
+    ) -> "MapMessage":
         """In a thread, with what it takes of the session (`given` looks through all that the model has before it), and
         stopped when nobody waits any longer. Raises `OSError`."""
         stop = threading.Event()
 
-        def make() -> "Told":
+        def make() -> "MapMessage":
             from tools.filemap.cache import shared_cache  # noqa: PLC0415  (parsers; most sessions start without)
             from tools.filemap.map import map_file  # noqa: PLC0415  (as above)
             from tools.filemap.rendering.render import budget_for_window  # noqa: PLC0415  (as above)
-            from tools.filemap.rendering.telling import KnownOutlines, Standing, tell  # noqa: PLC0415  (as above)
+            from tools.filemap.rendering.telling import KnownOutlines, ReaderState, map_message  # noqa: PLC0415  (as above)
 
             self._known = self._known or KnownOutlines()
             seconds, standing = settings.get("timeLimitMs", 2000) / 1000, given()
@@ -139,12 +139,12 @@ class Mapper:
             window = model.context_window if model is not None else None
             kept = shared_cache(cache / "maps") if cache is not None else None
             outline = map_file(path, deadline_seconds=seconds, cancel=stop.is_set, cache=kept)
-            return tell(
+            return map_message(
                 msgspec.structs.replace(outline, path=_shown(path, context.cwd)),
                 path,
                 budget_bytes=budget_for_window(window, most or MAX_BYTES_ASKED, is_asked=most is None),
                 page=page,
-                standing=Standing(map=standing[0], latest=standing[1]) if standing is not None else None,
+                standing=ReaderState(map=standing[0], latest=standing[1]) if standing is not None else None,
                 known=self._known,
             )
 

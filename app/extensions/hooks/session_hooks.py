@@ -46,7 +46,7 @@ from app.values.entries import BranchSummaryEntry
 from app.values.messages import AssistantMessage, CustomMessage, Message, SystemMessage
 from app.values.models import Model
 from tools.base import ToolError
-from tools.diagnostics.problems import ChangedText, CodeProblem
+from tools.diagnostics.problems import CodeProblem, FileChangeTexts
 from tools.results import ToolResult
 from tools.running.shell import SpawnPlan
 
@@ -250,7 +250,7 @@ class ExtensionHooks(Hooks):
         payload = p.BeforeSettle(outcome="error" if is_error else "completed", message=last)
         return await self._boundary("agent_before_settle", payload) is True
 
-    async def diagnose(self, changed: Sequence[ChangedText]) -> Sequence[CodeProblem]:
+    async def diagnose(self, changed: Sequence[FileChangeTexts]) -> Sequence[CodeProblem]:
         if "diagnose" not in self._waiting:
             return ()
         folder = self._bound.session.cwd

@@ -14,8 +14,8 @@ from app.providers.contract import Context
 from app.values.content import Image, Text, text_of
 from app.values.events import CompactionResult
 from app.values.messages import Message, SystemMessage, ToolDeclaration
-from tools.diagnostics.problems import ChangedText, CodeProblem, in_changed_lines
-from tools.diagnostics.reading import MOST_KEPT, clean
+from tools.diagnostics.problems import CodeProblem, FileChangeTexts, in_changed_lines
+from tools.diagnostics.reading import MAX_TEXT, clean_text
 from tools.results import ImagePart, TextPart, ToolResult
 from tools.running.user_shell.user_commands import UserCommandResult
 
@@ -101,7 +101,7 @@ def compaction_override(answer: Any, preparation: Preparation) -> CompactionOver
 
 
 def new_problems(
-    said: Sequence[p.FoundProblem], changed: Sequence[ChangedText], folder: Path
+    said: Sequence[p.FoundProblem], changed: Sequence[FileChangeTexts], folder: Path
 ) -> list[CodeProblem]:
     """Those that an extension calls new, and of those of which it says nothing what stands in new lines."""
     known: list[CodeProblem] = []
@@ -111,9 +111,9 @@ def new_problems(
             path=os.path.realpath(folder / one.path),
             line=max(1, one.line),
             column=max(0, one.column),
-            text=clean(one.text, MOST_KEPT),
-            code=clean(one.code),
-            source=clean(one.source) or "extension",
+            text=clean_text(one.text, MAX_TEXT),
+            code=clean_text(one.code),
+            source=clean_text(one.source) or "extension",
             severity=one.severity,
         )
         if one.is_new is not False:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from tools.files.regular import read_regular
-from tools.files.replacing import replace
+from tools.files.replacing import replace_atomically
 
 
 class Discovered(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ def load_discovered(agent_dir: Path) -> Mapping[str, Discovered]:
 def save_discovered(agent_dir: Path, provider: str, found: Discovered) -> None:
     """Replaces the file whole; two writers at once lose at most one of the answers."""
     store = {**load_discovered(agent_dir), provider: found}
-    replace(store_path(agent_dir), msgspec.json.encode(store), mode=0o600)
+    replace_atomically(store_path(agent_dir), msgspec.json.encode(store), mode=0o600)
 
 
 def store_path(agent_dir: Path) -> Path:

@@ -23,7 +23,7 @@ from app.values.stream import (
     ToolCallEnd,
     ToolCallStart,
 )
-from tools.memory import give_back_memory
+from tools.memory import trim_heap
 
 LARGE = 10_000_000
 
@@ -60,7 +60,7 @@ class OpenText:
         if len(self._pieces) > 1:
             self._pieces = ["".join(self._pieces)]
             if len(self._pieces[0]) > LARGE:
-                give_back_memory()  # the pieces', which the allocator would keep
+                trim_heap()  # the pieces', which the allocator would keep
         return self._pieces[0] if self._pieces else ""
 
     def block(self) -> AssistantContent:

@@ -45,7 +45,7 @@ def compile_condition(text: str) -> str:
 
 
 def search(condition: str, text: str) -> str | None:
-    """What the condition finds first. Raises `TooSlow`."""
+    """What the condition finds first. Raises `SurveyStopped`."""
     try:
         match = _compiled(condition).search(text, timeout=PATIENCE)
     except TimeoutError:

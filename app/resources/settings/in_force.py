@@ -129,10 +129,10 @@ class InForce:
 
     def follow(self) -> tuple[SettingsProblem, ...]:
         """Reads the files that have changed. Returns what is wrong with them; their sound values count."""
-        if not self.files.are_others():
+        if not self.files.any_changed():
             return ()
         places = self._places
-        changed: list[Origin] = [one for one in self._files() if self.files.is_other(places[one])]
+        changed: list[Origin] = [one for one in self._files() if self.files.has_changed(places[one])]
         if "project" in changed and not self.project_counts():
             changed.remove("project")  # what was read when it counted stays
             self.files.note(places["project"])

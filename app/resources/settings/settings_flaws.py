@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from app.resources.settings.settings import SettingKey, SettingRefused, converted
-from tools.running.interceptor import broken
+from tools.running.interceptor import pattern_error
 
 
 class SettingFlaw(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +23,7 @@ def flaws(key: SettingKey, value: Any) -> Iterator[SettingFlaw]:
     if key.name != "bash.interceptor.rules":
         return
     for at, rule in enumerate(value):
-        why = broken(rule.pattern)
+        why = pattern_error(rule.pattern)
         if why is not None:
             yield SettingFlaw(at=at, text=f"the pattern of rule {at + 1} cannot be read: {why}")
 

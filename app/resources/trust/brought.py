@@ -20,7 +20,7 @@ from app.values.unable import FileFault
 from tools.files.presence import exists, is_dir, is_file
 from tools.git.repository import find_repository
 from tools.patterns import late
-from tools.text import spelled_out
+from tools.text import reveal_hidden_characters
 
 Kind = Literal["extension", "settings", "command", "server", "prompt", "rules", "models", "git"]
 _NAMING = (
@@ -57,11 +57,11 @@ class BroughtItem(msgspec.Struct, frozen=True, kw_only=True):
     def told(self) -> str:
         """What it is, with nothing hidden."""
         what = f"{self.detail} ({self.too_much}: too large to check)" if self.too_much else self.detail
-        return spelled_out(what)
+        return reveal_hidden_characters(what)
 
     @property
     def line(self) -> str:
-        return f"{self.kind} {spelled_out(self.path)} {self.told}".rstrip()
+        return f"{self.kind} {reveal_hidden_characters(self.path)} {self.told}".rstrip()
 
 
 def brought_along(paths: Paths) -> tuple[BroughtItem, ...]:
@@ -211,7 +211,7 @@ class _Look:
 
     def _repository(self) -> Iterator[BroughtItem]:
         repository = find_repository(self._paths.cwd)
-        for oddity in repository.oddities(self._paths.home) if repository is not None else ():
+        for oddity in repository.risky_settings(self._paths.home) if repository is not None else ():
             yield BroughtItem(
                 kind="git",
                 path=self._shown(oddity.file),

@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from app.sessions.export.text import clean
-from tools.diff_lines import DiffLine, changed_words, read
+from tools.diff_lines import DiffLine, changed_words, parse_diff
 from tools.results import ColouredSpan
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class ColouredCode:
 
     def diff(self, diff: str, path: str) -> str:
         """As cards show it: numbers of lines, what goes and what comes, changed words marked."""
-        plain, lines = read(clean(diff))
+        plain, lines = parse_diff(clean(diff))
         if not lines:
             return self.pre(diff, "diff")
         spans, out = deque(self._spans(plain, language_of(path))), list[str]()

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from app.sessions.errors import SessionWriteError, reason
-from tools.files.replacing import replace
+from tools.files.replacing import replace_atomically
 
 
 def replace_file(path: Path, data: bytes) -> None:
     """Raises `SessionWriteError`."""
     try:
-        replace(path, data, mode=0o600, durable=False)
+        replace_atomically(path, data, mode=0o600, durable=False)
     except OSError as problem:
         raise SessionWriteError(
             path, f"cannot be saved: {reason(problem, path)}", "Free some disk space."

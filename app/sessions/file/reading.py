@@ -23,7 +23,7 @@ from app.values.entries import (
     UnknownEntry,
 )
 from app.values.wire import from_wire, now_iso, unused_id
-from tools.memory import without_collector
+from tools.memory import garbage_collection_paused
 from tools.patterns import late
 
 HEADER_LIMIT = 1024 * 1024
@@ -72,7 +72,7 @@ def read_session(path: Path, *, allow_newer: bool = False, each: Takes | None = 
     """
     check_regular(path)
     try:
-        with path.open("rb", buffering=1 << 20) as file, without_collector():
+        with path.open("rb", buffering=1 << 20) as file, garbage_collection_paused():
             return _read(file, path, allow_newer, each)
     except OSError as problem:
         raise _unreadable(path, problem) from None

@@ -14,7 +14,7 @@ from typing import Literal
 
 from app.sessions.errors import SessionLocked, SessionWriteError, reason
 from app.sessions.file.lock import holder_of, name_of, try_lock
-from tools.files.private import last_resort, last_resort_folder
+from tools.files.private import last_resort_folder, last_resort_path
 from tools.files.replacing import sync_folder
 
 Sync = Literal["off", "turn", "entry"]
@@ -208,7 +208,7 @@ def copied_elsewhere(problem: SessionWriteError, lines: Iterable[bytes]) -> Sess
     except (OSError, SessionWriteError):
         lost = (
             f"{problem.what}. The last messages are lost, for nothing could be written in "
-            f"{last_resort()} either"
+            f"{last_resort_path()} either"
         )
         return SessionWriteError(problem.path, lost)
     remedy = f"The whole session is in {copy}: bayou --session {copy}"

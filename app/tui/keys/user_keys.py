@@ -11,7 +11,7 @@ from textual.events import Key
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.keymap import KeyMap, read_keymap
 from app.tui.page_protocols import ShowMessage
-from tools.files.watched import Stamp, stamp
+from tools.files.watched import Stamp, file_stamp
 from widgets.chords import Chords
 from widgets.editor.line_input import LineInput
 from widgets.editor.prompt import PromptEditor
@@ -35,7 +35,7 @@ class UserKeys(msgspec.Struct):
 
     def follow(self) -> None:
         """Reads the file again if it is another than it was: looked at with each key, where it makes a difference."""
-        if stamp(self.file) == self._stamp:
+        if file_stamp(self.file) == self._stamp:
             return
         problems = self.read()
         for text in problems:
@@ -46,7 +46,7 @@ class UserKeys(msgspec.Struct):
     def read(self) -> tuple[str, ...]:
         """Puts the person's own keys in force; returns what is wrong with their file."""
         is_first = self._stamp is None
-        self._stamp = stamp(self.file)
+        self._stamp = file_stamp(self.file)
         keymap = KeyMap() if self._stamp is None else read_keymap(self.file, self.table.places)
         if not keymap.is_read:
             self.changed()

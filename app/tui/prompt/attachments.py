@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from app.values.content import Image, UserContent
 from app.values.unable import Unable
-from tools.files.images import identify, prepare
+from tools.files.images import identify_image, prepare_image
 from tools.files.regular import read_regular
 from widgets.editor.chips import Attachment, Chip, ImageChip, UnsentPrompt
 from widgets.editor.graphemes import CHIP_FIRST
@@ -24,10 +24,10 @@ def _image_of(attachment: Attachment, *, resizes: bool) -> Image:
         raise Unable(
             f"{attachment.path}: {problem.strerror or problem}. Remove the image from the prompt."
         ) from None
-    info = identify(data)
+    info = identify_image(data)
     if info is None:
         raise Unable(f"{attachment.name} is no longer an image. Remove it from the prompt.")
-    ready = prepare(data, info, resizes=resizes)
+    ready = prepare_image(data, info, resizes=resizes)
     if ready.problem:
         raise Unable(f"{attachment.name}: {ready.problem}")
     return Image(data=ready.data, mime_type=ready.info.mime_type)

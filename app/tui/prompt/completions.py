@@ -15,7 +15,7 @@ from app.engine.user_runs.user_cells import UserCells
 from app.tui.page_protocols import FindProgram
 from app.tui.prompt.mcp_completions import ResourceCompletions, prompt_arguments, prompt_hints
 from app.tui.prompt.project_history import ProjectHistory
-from tools.running.withheld import own_variables
+from tools.running.withheld import child_variables
 from tools.searching.ripgrep import bundled_ripgrep
 from widgets.completion.commands import Arguments, CommandCompletions, CommandRow
 from widgets.completion.file_index import FileIndex
@@ -52,7 +52,7 @@ def popup_for(
     """The completion list of an editor. `hints`: what the arguments of bayou's own commands are called; `arguments`:
     what they may be, by the command's name."""
     rg = bundled_ripgrep() or find_program("rg") or "/usr/bin/rg"
-    index = FileIndex(cwd, frecency=remembered.frecency, rg=rg, env=own_variables())
+    index = FileIndex(cwd, frecency=remembered.frecency, rg=rg, env=child_variables())
 
     def mention(chosen: Suggestion) -> None:
         if chosen.kind in ("file", "folder"):

@@ -27,7 +27,7 @@ def _look(cwd: Path, home: Path, is_vouched: Callable[[], bool]) -> tuple[str, G
     if repository is None:
         return "", None
     head = repository.head()
-    if repository.is_bare or (repository.oddities(home) and not is_vouched()):
+    if repository.is_bare or (repository.risky_settings(home) and not is_vouched()):
         return head, None
     configuration = repository.configuration(home)
     return head, git_command(repository.top, *_ASK, repository=configuration, home=home)

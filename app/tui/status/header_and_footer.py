@@ -13,7 +13,7 @@ from app.sessions.index.summary import called, title_of
 from app.values.models import Model
 from app.values.todos import closed_of
 from app.values.usage import dollars
-from tools.amounts import share, tokens
+from tools.amounts import percentage, tokens
 from widgets.line import plain
 from widgets.status.segments import Segment
 
@@ -151,14 +151,16 @@ def _context(session: Session, state: State, around: FooterContext) -> list[Segm
         return []
     percent = context.percent or 0
     tone = "error" if percent > 90 else "warning" if percent > 70 else "muted"
-    text = f"{share(percent)} of {tokens(context.context_window)}"
+    text = f"{percentage(percent)} of {tokens(context.context_window)}"
     is_reminder = state.is_full and state.compaction_mode == "remind"
     reminder = Segment(
         id="remind", text="window nearly full: /compact" if is_reminder else "", tone="warning", importance=7
     )
     return [
         reminder,
-        Segment(id="context", text=text, short=share(percent), bar=percent / 100, tone=tone, importance=6),
+        Segment(
+            id="context", text=text, short=percentage(percent), bar=percent / 100, tone=tone, importance=6
+        ),
     ]
 
 
@@ -280,7 +282,7 @@ def _hit(session: Session) -> str:
     if usage is None or not (usage.cache_read or usage.cache_write):
         return ""
     total = usage.input + usage.cache_read + usage.cache_write
-    return f"hit {share(100 * usage.cache_read / total)}" if total else ""
+    return f"hit {percentage(100 * usage.cache_read / total)}" if total else ""
 
 
 def short_path(path: Path, home: Path) -> str:

@@ -43,9 +43,9 @@ def excluded_cell(block_id: str, data: Any) -> CustomBlock:
 def _block(
     block_id: str, known: dict[str, Any], result: ToolResult | None, state: CardState, *, is_excluded: bool
 ) -> CustomBlock:
-    from tools.kernel.card import card  # noqa: PLC0415  (most sessions have no cells)
+    from tools.kernel.card import eval_card  # noqa: PLC0415  (most sessions have no cells)
 
-    shown = card({"code": known.get("code"), "title": known.get("title")}, result)
+    shown = eval_card({"code": known.get("code"), "title": known.get("title")}, result)
     kept = "kept from the model" if is_excluded else ""
     summary = ", ".join(part for part in (shown.summary, kept) if part)
     return CustomBlock(

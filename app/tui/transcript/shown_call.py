@@ -6,7 +6,7 @@ from app.agent.outcomes import from_outcome
 from app.values.content import ToolCall
 from app.values.events import ToolOutcome
 from tools.results import ToolResult
-from tools.streamed import StreamedObject
+from tools.streamed import StreamedJson
 from widgets.transcript.blocks import CardState
 
 
@@ -17,7 +17,7 @@ class ShownCall(msgspec.Struct, kw_only=True):
     call: ToolCall
     heard: list[str] = msgspec.field(default_factory=list)
     """Pieces of its arguments that were not read yet."""
-    arguments: StreamedObject = msgspec.field(default_factory=StreamedObject)
+    arguments: StreamedJson = msgspec.field(default_factory=StreamedJson)
     drawn: float = 0.0
     is_over: bool = False
     preview: ToolResult | None = None

@@ -27,7 +27,7 @@ class ArrivingCalls(msgspec.Struct, frozen=True):
         known.drawn = now
         heard, known.heard = known.heard, []
         known.arguments.feed("".join(heard))
-        known.call = msgspec.structs.replace(known.call, arguments=dict(known.arguments.so_far()))
+        known.call = msgspec.structs.replace(known.call, arguments=dict(known.arguments.partial_members()))
         self.draw(known)
 
     def end(self, known: ShownCall) -> None:

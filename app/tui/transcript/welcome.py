@@ -5,7 +5,7 @@ from pathlib import Path
 
 from app.engine.session import Session
 from app.tui.page_protocols import KeyLabel
-from tools.amounts import counted
+from tools.amounts import pluralized
 from widgets.transcript.blocks import NoteBlock
 
 _TEXT = (
@@ -49,7 +49,7 @@ class FirstScreen:
         tree, everything = self._key_told("app.interrupt", "Escape"), self._key_told("app.palette", "Ctrl+K")
         hints = (
             ("/login", "connect a model"),
-            ("/resume" if kept else "", counted(kept, "earlier session") + " here"),
+            ("/resume" if kept else "", pluralized(kept, "earlier session") + " here"),
             (everything, "everything, by name"),
             (f"{tree} {tree}" if tree else "", "the tree of the session"),
         )

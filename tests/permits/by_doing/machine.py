@@ -51,7 +51,7 @@ def make() -> None:
     needed = {str(Path(__file__).parents[3]), sys.prefix, sys.base_prefix, *_tools()}
     kept = [path for path in needed if path.startswith(tuple(f"{one}/" for one in FRESH))]
     confinement = Confinement([])
-    confinement.obey([b"mounts", *(b"keep " + path.encode() for path in kept)])
+    confinement.run_instructions([b"mounts", *(b"keep " + path.encode() for path in kept)])
     for path in (*FRESH, "/etc"):
         if Path(path).is_dir():
             subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", path], check=True)
@@ -59,7 +59,7 @@ def make() -> None:
         Path(path).chmod(0o1777)
     for path in kept:
         Path(path).mkdir(parents=True, exist_ok=True)
-    confinement.obey([b"back"])
+    confinement.run_instructions([b"back"])
     _unpack(etc, "/etc")
     passwd = Path("/etc/passwd")
     passwd.write_text(passwd.read_text().replace(":/root:", f":{HOME}:"))
@@ -73,7 +73,7 @@ def make() -> None:
         if Path("/dev", one).exists()
     ]
     writable = [path for path in (*FRESH, "/etc", "/proc", "/dev") if Path(path).is_dir()]
-    confinement.obey(
+    confinement.run_instructions(
         [
             b"devices " + " ".join(devices).encode(),
             *(b"keep " + path.encode() for path in writable),

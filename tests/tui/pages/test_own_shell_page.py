@@ -11,13 +11,13 @@ from app.tui.features.settings.own_shell import OwnShellPage
 from app.tui.features.settings.page import SettingsPage
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.running.shell import ShellSettings
-from tools.running.user_shell.shell_snapshot import OwnShell
+from tools.running.user_shell.shell_snapshot import UserShell
 from tools.workspace import Workspace
 
 
 @pytest.fixture
 def verbs(tmp_path: Path) -> SessionShell:
-    settings = ShellSettings(path="/bin/bash", own=OwnShell(tmp_path / "kept", tmp_path))
+    settings = ShellSettings(path="/bin/bash", own=UserShell(tmp_path / "kept", tmp_path))
     return SessionShell(Workspace(tmp_path, shell=lambda: settings))
 
 

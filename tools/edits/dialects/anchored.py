@@ -10,29 +10,36 @@ from typing import Any, Final, Literal
 import msgspec
 
 from tools.base import ToolError
-from tools.edits.aligning import moved
-from tools.edits.dialects.anchors import IsKnown, LineAnchor, read_anchor, row, tag_of, without_prefixes
+from tools.edits.aligning import moved_line
+from tools.edits.dialects.anchors import (
+    KnownAnchors,
+    LineAnchor,
+    anchored_row,
+    read_anchor,
+    strip_anchors,
+    tag_of,
+)
 from tools.edits.dialects.matching import Span
-from tools.edits.dialects.replacing import Placed
+from tools.edits.dialects.replacing import PlacedEdits
 from tools.edits.texts import Editable
-from tools.files.snapshots import Snapshot
+from tools.files.snapshots import FileSnapshot
 from tools.limits import clip_line
 from tools.results import Json
-from tools.text import one_line, visible
+from tools.text import escape_controls, one_line
 
-Where = Literal["replace", "before", "after"]
-_AROUND: Final = 3
-_MOST_ROWS: Final = 80
-_MANY: Final = 10
-_STARTS: Final = frozenset({"start", "bof", "top", "0"})
-_ENDS: Final = frozenset({"end", "eof", "bottom"})
+AnchorPlace = Literal["replace", "before", "after"]
+_CONTEXT_ROWS: Final = 3
+_MAX_ROWS: Final = 80
+_GLUED_LINES: Final = 10
+_START_WORDS: Final = frozenset({"start", "bof", "top", "0"})
+_END_WORDS: Final = frozenset({"end", "eof", "bottom"})
 
 
 class AnchoredEdit(msgspec.Struct, frozen=True, kw_only=True):
     first: str
     """An anchor, `start` or `end`."""
     last: str | None = None
-    place: Where = "replace"
+    place: AnchorPlace = "replace"
     lines: tuple[str, ...] = ()
 
 
@@ -50,7 +57,7 @@ def anchored_edit(part: Mapping[str, Any]) -> AnchoredEdit | None:
     )
 
 
-class Stale(ToolError):
+class StaleAnchors(ToolError):
     """Lines that were not shown as they are now; their rows are in the words."""
 
     def __init__(self, message: str, rows: Sequence[int]) -> None:
@@ -59,31 +66,31 @@ class Stale(ToolError):
         """Numbers of the lines that these words show."""
 
 
-class _Lines(msgspec.Struct, frozen=True):
+class _LineRange(msgspec.Struct, frozen=True):
     """Lines of the file as it is, from 0, both included."""
 
     first: int
     last: int
 
 
-def anchored(
-    target: Editable, edits: Sequence[AnchoredEdit], path: str, versions: Sequence[Snapshot]
-) -> Placed:
-    """`versions`: what was shown of the file, the newest first. Raises `ToolError`, or `Stale`."""
-    return _Anchored(target, path, versions).placed(edits)
+def place_anchored_edits(
+    target: Editable, edits: Sequence[AnchoredEdit], path: str, versions: Sequence[FileSnapshot]
+) -> PlacedEdits:
+    """`versions`: what was shown of the file, the newest first. Raises `ToolError`, or `StaleAnchors`."""
+    return _AnchoredPlacement(target, path, versions).place(edits)
 
 
-class _Anchored:
+class _AnchoredPlacement:
     """The changes of one file while their places are looked for."""
 
-    def __init__(self, target: Editable, path: str, versions: Sequence[Snapshot]) -> None:
+    def __init__(self, target: Editable, path: str, versions: Sequence[FileSnapshot]) -> None:
         self._target = target
         self._path = one_line(path)
         self._versions = versions
-        self._lines = _without_end(target.text.split("\n"))
+        self._lines = _without_last_line_feed(target.text.split("\n"))
 
-    def placed(self, edits: Sequence[AnchoredEdit]) -> Placed:
-        known = IsKnown(version.lines for version in self._versions)
+    def place(self, edits: Sequence[AnchoredEdit]) -> PlacedEdits:
+        known = KnownAnchors(version.lines for version in self._versions)
         found: list[tuple[Span, ...]] = []
         notes: list[str] = []
         for number, edit in enumerate(edits, 1):
@@ -91,8 +98,8 @@ class _Anchored:
             lines = list(edit.lines)
             if len(lines) == 1 and "\n" in lines[0]:
                 lines = lines[0].removesuffix("\n").split("\n")
-            lines = [self._target.adapted(line).removesuffix("\n") for line in lines]
-            bare = without_prefixes(lines, known)
+            lines = [self._target.with_line_feeds(line).removesuffix("\n") for line in lines]
+            bare = strip_anchors(lines, known)
             if bare is not None:
                 lines = bare
                 notes.append(f"{which}Left out the anchors before the new lines.")
@@ -104,21 +111,21 @@ class _Anchored:
                 found.append(())
                 continue
             found.append((span,))
-        return Placed(found=tuple(found), strategies=("exact",) * len(found), notes=tuple(notes))
+        return PlacedEdits(found=tuple(found), strategies=("exact",) * len(found), notes=tuple(notes))
 
     def _span(self, edit: AnchoredEdit, lines: list[str], which: str) -> tuple[Span, int | None]:
         word = edit.first.strip().lower()
-        if word in _STARTS or word in _ENDS:
-            return self._at_end(lines, at_start=word in _STARTS), None
+        if word in _START_WORDS or word in _END_WORDS:
+            return self._at_end(lines, at_start=word in _START_WORDS), None
         ends = [self._anchor(text, which) for text in (edit.first, edit.last or edit.first)]
         if ends[1].number < ends[0].number:
             raise ToolError(f"{which}{ends[0]} to {ends[1]} ends before it starts. Nothing was changed.")
-        place = self._place(ends[0], ends[1], which)
+        place = self._find_lines(ends[0], ends[1], which)
         if edit.place == "replace":
             self._refuse_glued(edit, lines, place, which)
-            lines = _with_tabs(self._lines[place.first : place.last + 1], lines)
+            lines = _spaces_to_tabs(self._lines[place.first : place.last + 1], lines)
         at = place.first + 1 if place.first + 1 != ends[0].number else None
-        return self._made(edit.place, place, lines), at
+        return self._replacement_span(edit.place, place, lines), at
 
     def _anchor(self, text: str, which: str) -> LineAnchor:
         found = read_anchor(text)
@@ -131,50 +138,50 @@ class _Anchored:
 
     # Where
 
-    def _place(self, first: LineAnchor, last: LineAnchor, which: str) -> _Lines:
+    def _find_lines(self, first: LineAnchor, last: LineAnchor, which: str) -> _LineRange:
         for version in self._versions:
-            lines = _without_end(version.lines)
-            if not _fits(first, lines) or not _fits(last, lines):
+            lines = _without_last_line_feed(version.lines)
+            if not _matches_line(first, lines) or not _matches_line(last, lines):
                 continue
             wanted = range(first.number, last.number + 1)
             if any(number not in version.shown for number in wanted):
                 continue
             if lines == self._lines:
-                return _Lines(first.number - 1, last.number - 1)
-            place = moved(lines, self._lines, first.number - 1, last.number - 1)
+                return _LineRange(first.number - 1, last.number - 1)
+            place = moved_line(lines, self._lines, first.number - 1, last.number - 1)
             if place is not None:
-                return _Lines(place, place + last.number - first.number)
+                return _LineRange(place, place + last.number - first.number)
             break
-        raise self._refused(first, last, which)
+        raise self._stale_error(first, last, which)
 
-    def _refused(self, first: LineAnchor, last: LineAnchor, which: str) -> Stale:
+    def _stale_error(self, first: LineAnchor, last: LineAnchor, which: str) -> StaleAnchors:
         count = len(self._lines)
         if first.number > count or last.number > count:
             beyond = max(first.number, last.number)
             what = f"Line {beyond} does not exist ({self._path} has {count} lines)."
-        elif _fits(first, self._lines) and _fits(last, self._lines):
+        elif _matches_line(first, self._lines) and _matches_line(last, self._lines):
             what = f"Lines {first.number}-{last.number} of {self._path} were not all shown to you as they are now."
         else:
-            wrong = [str(one) for one in (first, last) if not _fits(one, self._lines)]
+            wrong = [str(one) for one in (first, last) if not _matches_line(one, self._lines)]
             named = " and ".join(dict.fromkeys(wrong))
             what = f"{named} {'is' if first == last or len(wrong) == 1 else 'are'} not what is there now."
         numbers = self._rows_around(first.number, last.number)
         shown = _rows(self._lines, numbers)
-        return Stale(
+        return StaleAnchors(
             f"{which}{what} Nothing was changed. These are the lines, with their anchors:\n{shown}", numbers
         )
 
     def _rows_around(self, first: int, last: int) -> list[int]:
         count = len(self._lines)
         first, last = min(first, count), min(last, count)
-        wanted = range(max(1, first - _AROUND), min(count, last + _AROUND) + 1)
-        if len(wanted) <= _MOST_ROWS:
+        wanted = range(max(1, first - _CONTEXT_ROWS), min(count, last + _CONTEXT_ROWS) + 1)
+        if len(wanted) <= _MAX_ROWS:
             return list(wanted)
-        return [number for number in wanted if min(abs(number - first), abs(number - last)) <= _AROUND]
+        return [number for number in wanted if min(abs(number - first), abs(number - last)) <= _CONTEXT_ROWS]
 
-    def _refuse_glued(self, edit: AnchoredEdit, lines: list[str], place: _Lines, which: str) -> None:
+    def _refuse_glued(self, edit: AnchoredEdit, lines: list[str], place: _LineRange, which: str) -> None:
         """A whole new text for one line is a range whose end was forgotten."""
-        if edit.last is None and len(lines) > _MANY and lines[0] == self._lines[place.first]:
+        if edit.last is None and len(lines) > _GLUED_LINES and lines[0] == self._lines[place.first]:
             raise ToolError(
                 f'{which}You gave {len(lines)} lines for line {place.first + 1} alone. Give "to" as well. '
                 "Nothing was changed."
@@ -185,7 +192,7 @@ class _Anchored:
     def _start_of(self, index: int) -> int:
         return sum(map(len, self._lines[:index])) + index
 
-    def _made(self, place: Where, at: _Lines, lines: list[str]) -> Span:
+    def _replacement_span(self, place: AnchorPlace, at: _LineRange, lines: list[str]) -> Span:
         text, new = self._target.text, "".join(f"{line}\n" for line in lines)
         start = self._start_of(at.first)
         end = min(len(text), self._start_of(at.last + 1))
@@ -212,7 +219,7 @@ def _span(start: int, end: int, new: str) -> Span:
     return Span(start=start, end=end, new_text=new, strategy="exact")
 
 
-def _without_end(lines: Sequence[str]) -> list[str]:
+def _without_last_line_feed(lines: Sequence[str]) -> list[str]:
     """Without the empty one behind the last line feed."""
     return list(lines[:-1] if len(lines) > 1 and not lines[-1] else lines)
 
@@ -223,16 +230,16 @@ def _rows(lines: Sequence[str], numbers: Sequence[int]) -> str:
     for before, number in zip([0, *numbers], numbers, strict=False):
         if before and number > before + 1:
             out.append("...")
-        out.append(visible(clip_line(row(number, lines[number - 1]))[0]))
+        out.append(escape_controls(clip_line(anchored_row(number, lines[number - 1]))[0]))
     return "\n".join(out)
 
 
-def _fits(anchor: LineAnchor, lines: Sequence[str]) -> bool:
+def _matches_line(anchor: LineAnchor, lines: Sequence[str]) -> bool:
     number = anchor.number
     return 0 < number <= len(lines) and tag_of(number, lines[number - 1]) == anchor.tag
 
 
-def _with_tabs(old: Sequence[str], new: list[str]) -> list[str]:
+def _spaces_to_tabs(old: Sequence[str], new: list[str]) -> list[str]:
     """Blanks become the tabs that the replaced lines are indented with, where one width explains both."""
     tabbed = [line for line in old if line.startswith("\t")]
     if not tabbed or any(line.startswith(" ") for line in old) or any(line.startswith("\t") for line in new):
@@ -241,18 +248,20 @@ def _with_tabs(old: Sequence[str], new: list[str]) -> list[str]:
     depth = len(tabbed[0]) - len(tabbed[0].lstrip("\t"))
     blanks = len(spaced[0]) - len(spaced[0].lstrip(" ")) if spaced else 0
     width = blanks // depth
-    if not spaced or width not in (2, 4, 8) or any(_blanks(line) % width for line in spaced):
+    if not spaced or width not in (2, 4, 8) or any(_indent_width(line) % width for line in spaced):
         return new
-    return ["\t" * (_blanks(line) // width) + line[_blanks(line) :] for line in new]
+    return ["\t" * (_indent_width(line) // width) + line[_indent_width(line) :] for line in new]
 
 
-def _blanks(line: str) -> int:
+def _indent_width(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def fresh_rows(text: str, spans: Sequence[tuple[int, int]], around: int = 2) -> tuple[str, tuple[int, ...]]:
+def anchored_rows_around(
+    text: str, spans: Sequence[tuple[int, int]], around: int = 2
+) -> tuple[str, tuple[int, ...]]:
     """Rows of a text around places in it (first and last line, from 1), and the numbers of the lines that they show."""
-    lines = _without_end(text.split("\n"))
+    lines = _without_last_line_feed(text.split("\n"))
     numbers = sorted(
         {
             number
@@ -260,6 +269,6 @@ def fresh_rows(text: str, spans: Sequence[tuple[int, int]], around: int = 2) -> 
             for number in range(max(1, first - around), min(len(lines), last + around) + 1)
         }
     )
-    if len(numbers) > _MOST_ROWS:
-        numbers = numbers[: _MOST_ROWS // 2] + numbers[-_MOST_ROWS // 2 :]
+    if len(numbers) > _MAX_ROWS:
+        numbers = numbers[: _MAX_ROWS // 2] + numbers[-_MAX_ROWS // 2 :]
     return _rows(lines, numbers), tuple(numbers)

@@ -10,15 +10,18 @@ import msgspec
 
 from tools.patterns import late
 
-_ABSENT: Final = frozenset(
+_EXCLUDED_TAGS: Final = frozenset(
     "bq gk gq jv jz kq kz lq nq qf qg qj qk qv qz rj tq wq wz xg xj xk xq xv xw yq zj zq zv".split()  # noqa: SIM905
 )
-_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+_TAG_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 TAGS: Final = tuple(
-    pair for first in _LETTERS for second in _LETTERS if (pair := first + second) not in _ABSENT
+    pair
+    for first in _TAG_LETTERS
+    for second in _TAG_LETTERS
+    if (pair := first + second) not in _EXCLUDED_TAGS
 )
 _ANCHOR: Final = late(r"\s*[*+-]?(\d{1,8})([a-z]{2})(?:\|.*)?\s*", 0)
-_PREFIX: Final = late(r"[ *+]?(\d{1,8})([a-z]{2})\|")
+_ROW_PREFIX: Final = late(r"[ *+]?(\d{1,8})([a-z]{2})\|")
 _MASK: Final = 0xFFFFFFFF
 _PRIMES: Final = (2654435761, 2246822519, 3266489917, 668265263, 374761393)
 
@@ -36,16 +39,16 @@ def tag_of(number: int, line: str) -> str:
     """Of a line's text; of one without a letter or digit by its number as well, for there are many alike."""
     text = line.replace("\r", "").rstrip()
     seed = 0 if any(char.isalnum() for char in text) else number
-    return TAGS[_hash(text.encode("utf-8", "surrogatepass"), seed) % len(TAGS)]
+    return TAGS[_xxhash32(text.encode("utf-8", "surrogatepass"), seed) % len(TAGS)]
 
 
-def row(number: int, line: str) -> str:
+def anchored_row(number: int, line: str) -> str:
     return f"{number}{tag_of(number, line)}|{line}"
 
 
-def rows(lines: Sequence[str], first: int) -> str:
+def anchored_rows(lines: Sequence[str], first: int) -> str:
     """Lines as they are shown, the first by this number."""
-    return "\n".join(row(number, line) for number, line in enumerate(lines, first))
+    return "\n".join(anchored_row(number, line) for number, line in enumerate(lines, first))
 
 
 def read_anchor(text: str) -> LineAnchor | None:
@@ -54,21 +57,21 @@ def read_anchor(text: str) -> LineAnchor | None:
     return None if match is None else LineAnchor(int(match[1]), match[2])
 
 
-def without_prefixes(lines: Sequence[str], is_known: "IsKnown") -> list[str] | None:
+def strip_anchors(lines: Sequence[str], is_known: "KnownAnchors") -> list[str] | None:
     """New lines that were given as rows; None: they are no rows, or not those of this file."""
     body = [line for line in lines if line.strip()]
-    found = [_PREFIX.match(line) for line in body]
+    found = [_ROW_PREFIX.match(line) for line in body]
     if not body or not all(match and is_known(int(match[1]), match[2]) for match in found):
         return None
-    return [line[match.end() :] if (match := _PREFIX.match(line)) else line for line in lines]
+    return [line[match.end() :] if (match := _ROW_PREFIX.match(line)) else line for line in lines]
 
 
-def plain_rows(text: str) -> str:
+def rows_without_anchors(text: str) -> str:
     """Shown rows without their anchors, for people."""
-    return "\n".join(_PREFIX.sub("", line, count=1) for line in text.split("\n"))
+    return "\n".join(_ROW_PREFIX.sub("", line, count=1) for line in text.split("\n"))
 
 
-class IsKnown:
+class KnownAnchors:
     """Whether a row of this number and tag was shown."""
 
     def __init__(self, versions: Iterable[Sequence[str]]) -> None:
@@ -80,7 +83,7 @@ class IsKnown:
         )
 
 
-def _hash(data: bytes, seed: int) -> int:
+def _xxhash32(data: bytes, seed: int) -> int:
     """xxHash32."""
     one, two, three, four, five = _PRIMES
     size, at = len(data), 0
@@ -89,22 +92,27 @@ def _hash(data: bytes, seed: int) -> int:
         while at <= size - 16:
             for lane in range(4):
                 word = int.from_bytes(data[at : at + 4], "little")
-                lanes[lane] = _turned(lanes[lane] + word * two, 13) * one & _MASK
+                lanes[lane] = _rotate_left(lanes[lane] + word * two, 13) * one & _MASK
                 at += 4
-        value = _turned(lanes[0], 1) + _turned(lanes[1], 7) + _turned(lanes[2], 12) + _turned(lanes[3], 18)
+        value = (
+            _rotate_left(lanes[0], 1)
+            + _rotate_left(lanes[1], 7)
+            + _rotate_left(lanes[2], 12)
+            + _rotate_left(lanes[3], 18)
+        )
     else:
         value = seed + five
     value = (value + size) & _MASK
     while at <= size - 4:
-        value = _turned(value + int.from_bytes(data[at : at + 4], "little") * three, 17) * four & _MASK
+        value = _rotate_left(value + int.from_bytes(data[at : at + 4], "little") * three, 17) * four & _MASK
         at += 4
     for byte in data[at:]:
-        value = _turned(value + byte * five, 11) * one & _MASK
+        value = _rotate_left(value + byte * five, 11) * one & _MASK
     value = (value ^ value >> 15) * two & _MASK
     value = (value ^ value >> 13) * three & _MASK
     return value ^ value >> 16
 
 
-def _turned(value: int, by: int) -> int:
+def _rotate_left(value: int, by: int) -> int:
     value &= _MASK
     return (value << by | value >> 32 - by) & _MASK

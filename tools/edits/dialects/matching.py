@@ -13,7 +13,7 @@ from typing import Final, Literal
 import msgspec
 
 from tools.edits.aligning import equal_ends
-from tools.text import visible
+from tools.text import escape_controls
 
 Strategy = Literal[
     "exact",
@@ -40,7 +40,7 @@ _SPACES: Final = dict.fromkeys(
 )
 _INVISIBLE: Final = dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff\ufe0e\ufe0f", "")
 _MAX_MAPPED: Final = 50_000
-_TABLE: Final = str.maketrans(_QUOTES | _DASHES | _SPACES | _INVISIBLE)
+_LOOKALIKES: Final = str.maketrans(_QUOTES | _DASHES | _SPACES | _INVISIBLE)
 """Characters that look the same to a reader; none that means something else to a program (a backtick)."""
 
 
@@ -53,7 +53,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     strategy: Strategy
 
 
-class Ambiguous(Exception):
+class AmbiguousMatch(Exception):
     """The old text is there more than once."""
 
     def __init__(self, strategy: Strategy, lines: list[int], count: int) -> None:
@@ -64,7 +64,7 @@ class Ambiguous(Exception):
         self.count = count
 
 
-class NotShown(Exception):
+class LinesNotShown(Exception):
     """The one place where it would be, if indentation did not count, is one that the model has not seen."""
 
     def __init__(self, lines: list[int]) -> None:
@@ -87,28 +87,28 @@ class Document:
         return sum(map(len, self.lines[:index])) + index
 
     @cached_property
-    def stripped(self) -> "Respelled":
-        return Respelled(self, str.rstrip, [line.rstrip() for line in self.lines])
+    def stripped_view(self) -> "NormalizedView":
+        return NormalizedView(self, str.rstrip, [line.rstrip() for line in self.lines])
 
     @cached_property
-    def alike(self) -> "Respelled":
+    def normalized_view(self) -> "NormalizedView":
         lines = [line.rstrip() for line in normalized_lines(self.text)]
-        return Respelled(self, lambda line: normalized(line).rstrip(), lines)
+        return NormalizedView(self, lambda line: normalized(line).rstrip(), lines)
 
     @cached_property
-    def bare_lines(self) -> list[str]:
+    def unindented_lines(self) -> list[str]:
         return [line.strip() for line in self.lines]
 
     @cached_property
-    def bare_alike_lines(self) -> list[str]:
-        return [line.lstrip() for line in self.alike.lines]
+    def unindented_normalized_lines(self) -> list[str]:
+        return [line.lstrip() for line in self.normalized_view.lines]
 
     def line_of(self, position: int) -> int:
         """The line (from 1) that a position is in."""
         return self.text.count("\n", 0, position) + 1
 
 
-class Respelled:
+class NormalizedView:
     """A document with every line in another spelling, and the way back."""
 
     def __init__(self, document: Document, spell: Callable[[str], str], lines: list[str]) -> None:
@@ -118,7 +118,7 @@ class Respelled:
         """Every line of the document as `spell` has it."""
         self.text = "\n".join(self.lines)
 
-    def original(self, position: int, *, is_end: bool) -> int | None:
+    def original_position(self, position: int, *, is_end: bool) -> int | None:
         """The position in the document's text, or None in the middle of what became one character."""
         line = self.text.count("\n", 0, position)
         column = position - self.text.rfind("\n", 0, position) - 1
@@ -131,23 +131,23 @@ class Respelled:
         found = original_column(written, column)
         return None if found is None else start + found
 
-    def ends_line(self, position: int) -> bool:
+    def is_line_end(self, position: int) -> bool:
         return position == len(self.text) or self.text[position] == "\n"
 
 
 def find_strict(document: Document, old: str, new: str) -> Span | None:
     """The one place where `old` is, as it is or with other blanks at the ends of its lines.
 
-    Raises `Ambiguous` when it is there more than once.
+    Raises `AmbiguousMatch` when it is there more than once.
     """
     return _find_exact(document, old, new) or _find_in_view(
-        document, document.stripped, "trailing-whitespace", old, new
+        document, document.stripped_view, "trailing-whitespace", old, new
     )
 
 
-def find_alike(document: Document, old: str, new: str) -> Span | None:
+def find_normalized(document: Document, old: str, new: str) -> Span | None:
     """The one place where it is in other quotes, dashes or blanks."""
-    return _find_in_view(document, document.alike, "look-alikes", old, new)
+    return _find_in_view(document, document.normalized_view, "look-alikes", old, new)
 
 
 def find_indented(
@@ -155,13 +155,13 @@ def find_indented(
 ) -> Span | None:
     """The one place where it is with other indentation, the same shift in all of its lines.
 
-    Raises `NotShown` where these are lines that the model has not seen.
+    Raises `LinesNotShown` where these are lines that the model has not seen.
     """
     return (
-        _find_indented(document, document.bare_lines, str.strip, "indentation", old, new, is_shown)
+        _find_indented(document, document.unindented_lines, str.strip, "indentation", old, new, is_shown)
         or _find_indented(
             document,
-            document.bare_alike_lines,
+            document.unindented_normalized_lines,
             lambda line: normalized(line).strip(),
             "look-alikes",
             old,
@@ -174,17 +174,17 @@ def find_indented(
 
 def _find_exact(document: Document, old: str, new: str) -> Span | None:
     all_of_them = _occurrences(document.text, old)
-    positions = [at for at in all_of_them if not _is_within(document.text, at, old)]
+    positions = [at for at in all_of_them if not _starts_inside_indentation(document.text, at, old)]
     if not positions:
         return None
     if len(all_of_them) >= _MAX_COUNTED:
         positions = all_of_them
     lines = [document.line_of(position) for position in positions]
-    _check_single("exact", lines, _count(document.text, old, len(positions)))
+    _check_single("exact", lines, _count_matches(document.text, old, len(positions)))
     return Span(start=positions[0], end=positions[0] + len(old), new_text=new, strategy="exact")
 
 
-def _is_within(text: str, position: int, old: str) -> bool:
+def _starts_inside_indentation(text: str, position: int, old: str) -> bool:
     """What begins with indentation begins in the middle of a deeper one here: it is another line that is meant."""
     if old[0] not in " \t" or position == 0 or text[position - 1] not in " \t":
         return False
@@ -202,16 +202,16 @@ def _find_within_indentation(
     _check_single("indentation", lines, len(lines))
     first = lines[0] - 1
     if not is_shown(document.lines[first : first + old.removesuffix("\n").count("\n") + 1]):
-        raise NotShown(lines)
+        raise LinesNotShown(lines)
     return Span(start=positions[0], end=positions[0] + len(old), new_text=new, strategy="indentation")
 
 
 def _check_single(strategy: Strategy, lines: list[int], count: int) -> None:
     if len(lines) > 1:
-        raise Ambiguous(strategy, lines, count)
+        raise AmbiguousMatch(strategy, lines, count)
 
 
-def _count(text: str, wanted: str, looked_at: int) -> int:
+def _count_matches(text: str, wanted: str, looked_at: int) -> int:
     return looked_at if looked_at < _MAX_COUNTED else max(text.count(wanted), looked_at)
 
 
@@ -225,7 +225,9 @@ def _occurrences(text: str, wanted: str) -> list[int]:
     return found
 
 
-def _find_in_view(document: Document, view: Respelled, strategy: Strategy, old: str, new: str) -> Span | None:
+def _find_in_view(
+    document: Document, view: NormalizedView, strategy: Strategy, old: str, new: str
+) -> Span | None:
     old_lines = old.split("\n")
     spelled = [view.spell(line) for line in old_lines]
     wanted = "\n".join(spelled)
@@ -236,23 +238,23 @@ def _find_in_view(document: Document, view: Respelled, strategy: Strategy, old: 
     spans: list[tuple[int, int]] = []
     for position in _occurrences(view.text, wanted):
         end = position + len(wanted)
-        if needs_line_end and not view.ends_line(end):
+        if needs_line_end and not view.is_line_end(end):
             continue
-        if _is_within(view.text, position, wanted):
+        if _starts_inside_indentation(view.text, position, wanted):
             continue
-        first, last = view.original(position, is_end=False), view.original(end, is_end=True)
-        if first is not None and last is not None and _reads(view, document.text[first:last], wanted):
+        first, last = view.original_position(position, is_end=False), view.original_position(end, is_end=True)
+        if first is not None and last is not None and _maps_back(view, document.text[first:last], wanted):
             spans.append((first, last))
     if not spans:
         return None
-    count = _count(view.text, wanted, len(spans))
+    count = _count_matches(view.text, wanted, len(spans))
     _check_single(strategy, [document.line_of(first) for first, _ in spans], count)
     first, last = spans[0]
-    replacement = kept_lines(document.text[first:last].split("\n"), old_lines, new.split("\n"))
+    replacement = merge_unchanged_lines(document.text[first:last].split("\n"), old_lines, new.split("\n"))
     return Span(start=first, end=last, new_text="\n".join(replacement), strategy=strategy)
 
 
-def _reads(view: Respelled, text: str, wanted: str) -> bool:
+def _maps_back(view: NormalizedView, text: str, wanted: str) -> bool:
     """The way back led to what was looked for, and not beside it."""
     return "\n".join(view.spell(line) for line in text.split("\n")).rstrip() == wanted.rstrip()
 
@@ -273,9 +275,9 @@ def _find_indented(
         old_lines.pop()
     wanted = [bare(line) for line in old_lines]
     found: list[tuple[int, Callable[[str], str]]] = []
-    for first in windows(bare_lines, wanted):
+    for first in matching_windows(bare_lines, wanted):
         here = document.lines[first : first + len(wanted)]
-        shift = _shift(old_lines, here)
+        shift = _indentation_shift(old_lines, here)
         if shift and not (includes_line_feed and first + len(wanted) >= len(document.lines)):
             found.append((first, shift))
     if not found:
@@ -284,10 +286,10 @@ def _find_indented(
     first, shift = found[0]
     here = document.lines[first : first + len(wanted)]
     if not is_shown(here):
-        raise NotShown([first + 1])
+        raise LinesNotShown([first + 1])
     new_lines = new.split("\n")
     tail = [new_lines.pop()] if includes_line_feed and not new_lines[-1] else []
-    kept = kept_lines(here, old_lines, new_lines, shift)
+    kept = merge_unchanged_lines(here, old_lines, new_lines, shift)
     start = document.start_of(first)
     end = start + sum(map(len, here)) + len(here) - 1
     if includes_line_feed:
@@ -295,7 +297,7 @@ def _find_indented(
     return Span(start=start, end=end, new_text="\n".join(kept + tail), strategy=strategy)
 
 
-def windows(lines: list[str], wanted: list[str]) -> Iterator[int]:
+def matching_windows(lines: list[str], wanted: list[str]) -> Iterator[int]:
     """Where all of `wanted` stand in a row; looks for the longest of them first, which is the rarest."""
     anchor = max(range(len(wanted)), key=lambda index: len(wanted[index]))
     if not wanted[anchor]:
@@ -311,7 +313,7 @@ def windows(lines: list[str], wanted: list[str]) -> Iterator[int]:
             yield first
 
 
-def _shift(old_lines: list[str], here: list[str]) -> Callable[[str], str] | None:
+def _indentation_shift(old_lines: list[str], here: list[str]) -> Callable[[str], str] | None:
     """How a line of the old text becomes one of the file, if one rule does it for all of them."""
     pairs = [
         (_indentation(mine), _indentation(theirs))
@@ -330,11 +332,13 @@ def _shift(old_lines: list[str], here: list[str]) -> Callable[[str], str] | None
     for width in _TAB_WIDTHS:
         shifts = {_columns(other, width) - _columns(own, width) for own, other in pairs}
         if len(shifts) == 1:
-            return _retabbed(shifts.pop(), width, uses_tabs=any("\t" in other for _, other in pairs))
+            return _indentation_converter(
+                shifts.pop(), width, uses_tabs=any("\t" in other for _, other in pairs)
+            )
     return None
 
 
-def _retabbed(shift: int, width: int, *, uses_tabs: bool) -> Callable[[str], str]:
+def _indentation_converter(shift: int, width: int, *, uses_tabs: bool) -> Callable[[str], str]:
     def convert(line: str) -> str:
         own = _indentation(line)
         columns = max(0, _columns(own, width) + shift)
@@ -352,7 +356,7 @@ def _columns(indentation: str, width: int) -> int:
     return len(indentation.expandtabs(width))
 
 
-def kept_lines(
+def merge_unchanged_lines(
     here: list[str], old: list[str], new: list[str], shift: Callable[[str], str] = lambda line: line
 ) -> list[str]:
     """The new lines, where those that the edit does not change stay as the file has them."""
@@ -379,13 +383,13 @@ def _opcodes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, in
 def normalized(line: str) -> str:
     """The one spelling of a line."""
     if line.isascii():
-        return visible(line)
-    return unicodedata.normalize("NFC", visible(line).translate(_TABLE))
+        return escape_controls(line)
+    return unicodedata.normalize("NFC", escape_controls(line).translate(_LOOKALIKES))
 
 
 def normalized_lines(text: str) -> list[str]:
     """Every line of `text` normalized; plain ones, which are most, all at once."""
-    lines = visible(text).split("\n")
+    lines = escape_controls(text).split("\n")
     if text.isascii():
         return lines
     return [line if line.isascii() else normalized(line) for line in lines]

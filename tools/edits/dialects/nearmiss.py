@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from tools.limits import clip_line
-from tools.text import visible
+from tools.text import escape_controls
 
 _MAX_REGION: Final = 12
 _MAX_COMPARED: Final = 20_000
@@ -21,7 +21,7 @@ def show_white_space(line: str) -> str:
     start = line.index(body)
     before, after = line[:start], line[start + len(body) :]
     middle = body.replace("\t", "→").replace("\u00a0", "⍽")
-    return visible(
+    return escape_controls(
         before.replace("\t", "→").replace(" ", "·") + middle + after.replace("\t", "→").replace(" ", "·")
     )
 
@@ -38,7 +38,7 @@ def explain_miss(lines: list[str], old: str, seen: Mapping[int, str]) -> str:
         parts.append(
             f"The file has changed since you read it: this text was at lines {first}-{last}. Read those lines again."
         )
-    start = _nearest(lines, wanted)
+    start = _nearest_region(lines, wanted)
     if start is None:
         parts.append("Nothing like it is in the file. Read the file before editing it.")
         return "\n".join(parts)
@@ -76,7 +76,7 @@ def _stale_lines(lines: list[str], wanted: list[str], seen: Mapping[int, str]) -
     return None
 
 
-def _nearest(lines: list[str], wanted: list[str]) -> int | None:
+def _nearest_region(lines: list[str], wanted: list[str]) -> int | None:
     """Where most of the wanted lines are at their places; else where the longest of them has its best likeness."""
     rare = {line.strip(): index for index, line in enumerate(wanted) if len(line.strip()) > 2}
     votes: Counter[int] = Counter()

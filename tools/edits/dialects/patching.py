@@ -10,26 +10,26 @@ import msgspec
 
 from tools.base import ToolError
 from tools.edits.dialects.matching import (
-    Ambiguous,
+    AmbiguousMatch,
     Document,
-    NotShown,
+    LinesNotShown,
     Span,
     Strategy,
-    find_alike,
     find_indented,
+    find_normalized,
     find_strict,
 )
 from tools.edits.dialects.nearmiss import explain_miss
-from tools.edits.dialects.replacing import NoPlace, Placed
-from tools.edits.named import MOVES
+from tools.edits.dialects.replacing import EditNotFound, PlacedEdits
+from tools.edits.named import MOVE_HEADER
 from tools.edits.shown import ShownLines
 from tools.edits.texts import Editable
 from tools.text import one_line
 
-_BEGIN: Final = "*** Begin Patch"
-_END: Final = "*** End Patch"
-_EOF: Final = "*** End of File"
-_KINDS: Final[Mapping[str, Literal["add", "remove", "update"]]] = {
+_BEGIN_MARK: Final = "*** Begin Patch"
+_END_MARK: Final = "*** End Patch"
+_END_OF_FILE_MARK: Final = "*** End of File"
+_HEADERS: Final[Mapping[str, Literal["add", "remove", "update"]]] = {
     "*** Add File:": "add",
     "*** Delete File:": "remove",
     "*** Update File:": "update",
@@ -54,30 +54,30 @@ class PatchedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_patch(text: str) -> bool:
-    return text.lstrip().startswith((_BEGIN, *_KINDS))
+    return text.lstrip().startswith((_BEGIN_MARK, *_HEADERS))
 
 
-def read_patch(text: str) -> tuple[PatchedFile, ...]:
+def parse_patch(text: str) -> tuple[PatchedFile, ...]:
     """Raises `ToolError` with the line that is not understood."""
     lines = text.replace("\r\n", "\n").strip("\n").split("\n")
     files: list[PatchedFile] = []
     number = 0
     while number < len(lines):
         line = lines[number]
-        if not line.strip() or line.startswith((_BEGIN, _END)):
+        if not line.strip() or line.startswith((_BEGIN_MARK, _END_MARK)):
             number += 1
             continue
-        kind = next((prefix for prefix in _KINDS if line.startswith(prefix)), None)
+        kind = next((prefix for prefix in _HEADERS if line.startswith(prefix)), None)
         if kind is None:
             raise ToolError(
                 f'Line {number + 1} of the patch is "{one_line(line[:80])}": expected "*** Add File: PATH", '
                 '"*** Update File: PATH" or "*** Delete File: PATH". Nothing was changed.'
             )
         end = number + 1
-        while end < len(lines) and not lines[end].startswith((*_KINDS, _END)):
+        while end < len(lines) and not lines[end].startswith((*_HEADERS, _END_MARK)):
             end += 1
         files.append(
-            _file(_KINDS[kind], line.removeprefix(kind).strip(), lines[number + 1 : end], number + 2)
+            _parse_file(_HEADERS[kind], line.removeprefix(kind).strip(), lines[number + 1 : end], number + 2)
         )
         number = end
     if not files:
@@ -85,7 +85,9 @@ def read_patch(text: str) -> tuple[PatchedFile, ...]:
     return tuple(files)
 
 
-def _file(kind: Literal["add", "remove", "update"], path: str, body: list[str], number: int) -> PatchedFile:
+def _parse_file(
+    kind: Literal["add", "remove", "update"], path: str, body: list[str], number: int
+) -> PatchedFile:
     if not path:
         raise ToolError(f"Line {number - 1} of the patch names no file. Nothing was changed.")
     if kind == "remove":
@@ -100,13 +102,13 @@ def _file(kind: Literal["add", "remove", "update"], path: str, body: list[str], 
             kind=kind, path=path, lines=tuple(line[1:] for line in body if line.startswith("+"))
         )
     move_to = None
-    if body and body[0].startswith(MOVES):
-        move_to = body.pop(0).removeprefix(MOVES).strip() or None
+    if body and body[0].startswith(MOVE_HEADER):
+        move_to = body.pop(0).removeprefix(MOVE_HEADER).strip() or None
         number += 1
-    return PatchedFile(kind=kind, path=path, move_to=move_to, hunks=_hunks(body, number))
+    return PatchedFile(kind=kind, path=path, move_to=move_to, hunks=_parse_hunks(body, number))
 
 
-def _hunks(body: Sequence[str], number: int) -> tuple[Hunk, ...]:
+def _parse_hunks(body: Sequence[str], number: int) -> tuple[Hunk, ...]:
     hunks: list[Hunk] = []
     heads: list[str] = []
     before: list[str] = []
@@ -133,7 +135,7 @@ def _hunks(body: Sequence[str], number: int) -> tuple[Hunk, ...]:
             head = line.removeprefix("@@").strip()
             if head and not head.endswith("@@"):
                 heads.append(head)
-        elif line.startswith(_EOF):
+        elif line.startswith(_END_OF_FILE_MARK):
             is_at_end = True
         elif line[:1] in ("-", " ", "+", ""):
             if line[:1] != "+":
@@ -152,7 +154,7 @@ def _hunks(body: Sequence[str], number: int) -> tuple[Hunk, ...]:
 # Where hunks go
 
 
-def patched(target: Editable, hunks: Sequence[Hunk], path: str, shown: ShownLines) -> Placed:
+def place_hunks(target: Editable, hunks: Sequence[Hunk], path: str, shown: ShownLines) -> PlacedEdits:
     """Raises `ToolError` for a hunk whose context is nowhere, or in more than one place."""
     found: list[tuple[Span, ...]] = []
     strategies: list[Strategy] = []
@@ -160,7 +162,7 @@ def patched(target: Editable, hunks: Sequence[Hunk], path: str, shown: ShownLine
     behind = 0
     for number, hunk in enumerate(hunks, 1):
         which = f"Hunk {number} of {len(hunks)}: " if len(hunks) > 1 else ""
-        span = _placed(target.text, hunk, path, which, shown, behind)
+        span = _place_hunk(target.text, hunk, path, which, shown, behind)
         behind = max(behind, span.end)
         found.append((span,))
         strategies.append(span.strategy)
@@ -169,13 +171,13 @@ def patched(target: Editable, hunks: Sequence[Hunk], path: str, shown: ShownLine
                 f"{which}It only adds lines and names no place: they are at the end of {one_line(path)}. "
                 "Lines of context, or the line above behind @@, say another."
             )
-    return Placed(found=tuple(found), strategies=tuple(strategies), notes=tuple(notes))
+    return PlacedEdits(found=tuple(found), strategies=tuple(strategies), notes=tuple(notes))
 
 
-def _placed(text: str, hunk: Hunk, path: str, which: str, shown: ShownLines, behind: int) -> Span:
-    start = behind_heads(text, hunk.heads, path, which)
+def _place_hunk(text: str, hunk: Hunk, path: str, which: str, shown: ShownLines, behind: int) -> Span:
+    start = position_after_heads(text, hunk.heads, path, which)
     if not hunk.before:
-        return _inserted(text, hunk, start)
+        return _insertion_span(text, hunk, start)
     old = "".join(f"{line}\n" for line in hunk.before)
     new = "".join(f"{line}\n" for line in hunk.after)
     is_open = not text.endswith("\n")
@@ -184,37 +186,37 @@ def _placed(text: str, hunk: Hunk, path: str, which: str, shown: ShownLines, beh
     if hunk.is_at_end:
         last = text.removesuffix("\n").split("\n")[-len(hunk.before) :]
         regions.insert(0, max(start, len(text) - sum(map(len, last)) - len(last)))
-    ambiguous: Ambiguous | None = None
+    ambiguous: AmbiguousMatch | None = None
     for region in (*regions, *([behind] if behind > start else [])):
         try:
-            span = _in_region(text, region, old, new, shown)
-        except Ambiguous as problem:
-            ambiguous = ambiguous or _from(problem, text, region)
+            span = _find_in_region(text, region, old, new, shown)
+        except AmbiguousMatch as problem:
+            ambiguous = ambiguous or _shift_ambiguous(problem, text, region)
             continue
-        except NotShown:
+        except LinesNotShown:
             continue
         if span is not None:
-            return _closed(span, len(text), is_open=is_open)
+            return _with_final_line_feed(span, len(text), is_open=is_open)
     if ambiguous is not None:
         lines = ", ".join(map(str, ambiguous.lines[:10]))
         raise ToolError(
             f"{which}its context is {ambiguous.count} times in {one_line(path)}, at lines {lines}. "
             'Give more lines of it, or the line above after "@@ ". Nothing was changed.'
         )
-    raise NoPlace(
+    raise EditNotFound(
         f"{which}its context was not found in {one_line(path)}. Nothing was changed.\n"
         + explain_miss(text.split("\n"), old, shown.lines)
     )
 
 
-def _in_region(text: str, region: int, old: str, new: str, shown: ShownLines) -> Span | None:
+def _find_in_region(text: str, region: int, old: str, new: str, shown: ShownLines) -> Span | None:
     """From where a line begins."""
     part = Document(text[region:])
 
     def indented(document: Document, old: str, new: str) -> Span | None:
         return find_indented(document, old, new, shown.has)
 
-    steps: tuple[Callable[[Document, str, str], Span | None], ...] = (find_strict, find_alike, indented)
+    steps: tuple[Callable[[Document, str, str], Span | None], ...] = (find_strict, find_normalized, indented)
     for step in steps:
         span = step(part, old, new)
         if span is not None and (span.start == 0 or part.text[span.start - 1] == "\n"):
@@ -222,19 +224,19 @@ def _in_region(text: str, region: int, old: str, new: str, shown: ShownLines) ->
     return None
 
 
-def _from(problem: Ambiguous, text: str, region: int) -> Ambiguous:
+def _shift_ambiguous(problem: AmbiguousMatch, text: str, region: int) -> AmbiguousMatch:
     above = text.count("\n", 0, region)
-    return Ambiguous(problem.strategy, [line + above for line in problem.lines], problem.count)
+    return AmbiguousMatch(problem.strategy, [line + above for line in problem.lines], problem.count)
 
 
-def _closed(span: Span, length: int, *, is_open: bool) -> Span:
+def _with_final_line_feed(span: Span, length: int, *, is_open: bool) -> Span:
     """The last line feed is none of the file's."""
     if not is_open or span.end < length:
         return span
     return msgspec.structs.replace(span, end=length - 1, new_text=span.new_text.removesuffix("\n"))
 
 
-def behind_heads(text: str, heads: Sequence[str], path: str, which: str) -> int:
+def position_after_heads(text: str, heads: Sequence[str], path: str, which: str) -> int:
     at = 0
     for head in heads:
         places = [
@@ -244,7 +246,7 @@ def behind_heads(text: str, heads: Sequence[str], path: str, which: str) -> int:
         ]
         exact = [match for match in places if text[match[0] : match[1]].strip() == head] or places
         if not exact:
-            raise NoPlace(
+            raise EditNotFound(
                 f'{which}the line "{one_line(head[:80])}" after "@@" is not in {one_line(path)}. Nothing was changed.'
             )
         at = min(len(text), exact[0][1] + 1)
@@ -261,7 +263,7 @@ def _lines_from(text: str, at: int) -> list[tuple[int, int]]:
     return out
 
 
-def _inserted(text: str, hunk: Hunk, at: int) -> Span:
+def _insertion_span(text: str, hunk: Hunk, at: int) -> Span:
     """New lines without context: behind their head, else at the end."""
     new = "".join(f"{line}\n" for line in hunk.after)
     place = at if hunk.heads else len(text)

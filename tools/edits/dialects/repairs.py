@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from tools.edits.dialects.matching import Document, Span, Strategy, find_strict, kept_lines
+from tools.edits.dialects.matching import Document, Span, Strategy, find_strict, merge_unchanged_lines
 from tools.edits.shown import ShownLines
 from tools.patterns import late
 
@@ -17,17 +17,23 @@ _ESCAPE: Final = late(r"\\([\\nrt\"'])")
 _QUOTE_ESCAPE: Final = late(r"\\([\"'])")
 _ENTITY: Final = late(r"&(?:lt|gt|amp|quot|apos|#39|#x27);")
 _ESCAPED: Final[Mapping[str, str]] = {"n": "\n", "r": "", "t": "\t"}
-_HEAD: Final = late(r"^(?:@@(?: |$)|--- \S)", re.MULTILINE)
+_DIFF_HEADER: Final = late(r"^(?:@@(?: |$)|--- \S)", re.MULTILINE)
 
-Reading = Callable[[Document, str, str, ShownLines], "Sequence[Span] | None"]
+AlternativeReading = Callable[[Document, str, str, ShownLines], "Sequence[Span] | None"]
 
 
-def readings() -> tuple[Reading, ...]:
+def alternative_readings() -> tuple[AlternativeReading, ...]:
     """In the order in which they are tried."""
-    return (without_numbers, with_escapes_undone, with_entities_undone, at_the_end_of_the_file, as_diff)
+    return (
+        without_line_numbers,
+        with_escapes_undone,
+        with_entities_undone,
+        without_final_line_feed,
+        read_as_diff,
+    )
 
 
-def without_numbers(document: Document, old: str, new: str, shown: ShownLines) -> Sequence[Span] | None:
+def without_line_numbers(document: Document, old: str, new: str, shown: ShownLines) -> Sequence[Span] | None:
     """Every line of it begins with its number, and it does stand there, or did when it was shown."""
     old_lines = old.removesuffix("\n").split("\n")
     first = _first_number(old_lines)
@@ -40,13 +46,13 @@ def without_numbers(document: Document, old: str, new: str, shown: ShownLines) -
         wanted = [line or "" for line in bare]
         new_lines = _new_without_numbers(old_lines, new.split("\n"), blank)
         here = document.lines[first - 1 : first - 1 + len(wanted)]
-        if len(here) == len(wanted) and _same(here, wanted):
+        if len(here) == len(wanted) and _same_lines(here, wanted):
             return _whole_lines(document, first - 1, wanted, new_lines, ends=old.endswith("\n"))
         was = [shown.lines.get(first + offset) for offset in range(len(wanted))]
-        if None not in was and _same([line or "" for line in was], wanted):
+        if None not in was and _same_lines([line or "" for line in was], wanted):
             end = "\n" if old.endswith("\n") else ""
             span = find_strict(document, "\n".join(wanted) + end, "\n".join(new_lines))
-            return None if span is None else [_named(span, "line-numbers")]
+            return None if span is None else [_with_strategy(span, "line-numbers")]
     return None
 
 
@@ -82,10 +88,10 @@ def _without_number(line: str, blank: str) -> str | None:
 def _new_without_numbers(old_lines: Sequence[str], new_lines: list[str], blank: str) -> list[str]:
     """By the same rule, if all of them have numbers written like those; else of the lines alone that are old ones."""
     kept = set(old_lines)
-    ways = {_way_of(line) for line in old_lines if line.strip()}
+    ways = {_number_style(line) for line in old_lines if line.strip()}
     body = [line for line in new_lines if line.strip()]
     numbers = [int(match[1]) for line in body if (match := _NUMBERED.match(line))]
-    has_all = numbers == sorted(numbers) and all(_way_of(line) in ways for line in body)
+    has_all = numbers == sorted(numbers) and all(_number_style(line) in ways for line in body)
     out: list[str] = []
     for line in new_lines:
         bare = _without_number(line, blank) if has_all or line in kept else None
@@ -93,7 +99,7 @@ def _new_without_numbers(old_lines: Sequence[str], new_lines: list[str], blank: 
     return out
 
 
-def _way_of(line: str) -> tuple[bool, str] | None:
+def _number_style(line: str) -> tuple[bool, str] | None:
     """How its number is written: whether blanks are before it, and what is behind it."""
     match = _NUMBERED.match(line)
     return None if match is None else (line[:1] in " \t", match[2])
@@ -104,7 +110,7 @@ def _whole_lines(
 ) -> Sequence[Span]:
     here = document.lines[first : first + len(wanted)]
     tail = [new_lines.pop()] if ends and new_lines and not new_lines[-1] else []
-    kept = kept_lines(here, wanted, new_lines)
+    kept = merge_unchanged_lines(here, wanted, new_lines)
     start = document.start_of(first)
     end = start + sum(map(len, here)) + len(here) - 1
     if ends and end < len(document.text):
@@ -127,7 +133,7 @@ def with_escapes_undone(document: Document, old: str, new: str, shown: ShownLine
     if plain == old:
         return None
     is_escaped_too = "\n" in old or "\n" not in new
-    return _exactly(document, plain, undone(new) if is_escaped_too else new, "escapes")
+    return _exact_match(document, plain, undone(new) if is_escaped_too else new, "escapes")
 
 
 def with_entities_undone(document: Document, old: str, new: str, shown: ShownLines) -> Sequence[Span] | None:
@@ -139,10 +145,10 @@ def with_entities_undone(document: Document, old: str, new: str, shown: ShownLin
         return _ENTITY.sub(lambda match: html.unescape(match[0]), text)
 
     is_escaped_too = "<" not in new and ">" not in new
-    return _exactly(document, undone(old), undone(new) if is_escaped_too else new, "entities")
+    return _exact_match(document, undone(old), undone(new) if is_escaped_too else new, "entities")
 
 
-def at_the_end_of_the_file(
+def without_final_line_feed(
     document: Document, old: str, new: str, shown: ShownLines
 ) -> Sequence[Span] | None:
     """One line feed more than the file has at its end."""
@@ -159,12 +165,12 @@ def at_the_end_of_the_file(
 
 def is_diff(text: str) -> bool:
     """It has the heads of a unified diff, and reads as one."""
-    return _HEAD.search(text) is not None and bool(hunks_of(text))
+    return _DIFF_HEADER.search(text) is not None and bool(parse_hunks(text))
 
 
-def as_diff(document: Document, old: str, new: str, shown: ShownLines) -> Sequence[Span] | None:
+def read_as_diff(document: Document, old: str, new: str, shown: ShownLines) -> Sequence[Span] | None:
     """A unified diff in the place of the old text: each hunk where its context stands, whatever its numbers say."""
-    hunks = hunks_of(old) if _HEAD.search(old) else None
+    hunks = parse_hunks(old) if _DIFF_HEADER.search(old) else None
     if not hunks:
         return None
     made = "\n".join(made for _, made in hunks)
@@ -175,11 +181,11 @@ def as_diff(document: Document, old: str, new: str, shown: ShownLines) -> Sequen
         span = find_strict(document, before, after)
         if span is None:
             return None
-        spans.append(_named(span, "diff"))
+        spans.append(_with_strategy(span, "diff"))
     return spans
 
 
-def hunks_of(text: str) -> list[tuple[str, str]] | None:
+def parse_hunks(text: str) -> list[tuple[str, str]] | None:
     """Old and new lines of each hunk; None if it is no unified diff after all."""
     hunks: list[tuple[list[str], list[str]]] = []
     is_in_head = True
@@ -209,16 +215,16 @@ def hunks_of(text: str) -> list[tuple[str, str]] | None:
     return [("\n".join(before), "\n".join(after)) for before, after in hunks]
 
 
-def _exactly(document: Document, old: str, new: str, strategy: Strategy) -> Sequence[Span] | None:
+def _exact_match(document: Document, old: str, new: str, strategy: Strategy) -> Sequence[Span] | None:
     start = document.text.find(old) if old.strip() else -1
     if start < 0 or document.text.find(old, start + 1) >= 0:
         return None
     return [Span(start=start, end=start + len(old), new_text=new, strategy=strategy)]
 
 
-def _same(some: Sequence[str], others: Sequence[str]) -> bool:
+def _same_lines(some: Sequence[str], others: Sequence[str]) -> bool:
     return all(one.rstrip() == other.rstrip() for one, other in zip(some, others, strict=True))
 
 
-def _named(span: Span, strategy: Strategy) -> Span:
+def _with_strategy(span: Span, strategy: Strategy) -> Span:
     return Span(start=span.start, end=span.end, new_text=span.new_text, strategy=strategy)

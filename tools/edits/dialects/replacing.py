@@ -10,31 +10,33 @@ import msgspec
 
 from tools.base import ToolError
 from tools.edits.dialects.matching import (
-    Ambiguous,
+    AmbiguousMatch,
     Document,
-    NotShown,
+    LinesNotShown,
     Span,
     Strategy,
-    find_alike,
     find_indented,
+    find_normalized,
     find_strict,
-    windows,
+    matching_windows,
 )
 from tools.edits.dialects.nearmiss import explain_miss
-from tools.edits.dialects.repairs import is_diff, readings
+from tools.edits.dialects.repairs import alternative_readings, is_diff
 from tools.edits.shown import ShownLines
-from tools.edits.texts import Editable, spliced
+from tools.edits.texts import Editable, apply_spans
 from tools.patterns import late
 from tools.text import one_line
 
 _SHOWN_LINES: Final = 10
-_PROOF_CHARS: Final = 20
+_MIN_PROOF_CHARS: Final = 20
 """So many of a line alone are no coincidence."""
-LEFT_OUT: Final = late(r"[ \t]*(?:(?:\.\.\.|…)[ \t]*|(?://|#|--|;+|%|/\*|<!--)[ \t]*(?:\.\.\.|…)[^\n]{0,80})")
+ELLIPSIS_LINE: Final = late(
+    r"[ \t]*(?:(?:\.\.\.|…)[ \t]*|(?://|#|--|;+|%|/\*|<!--)[ \t]*(?:\.\.\.|…)[^\n]{0,80})"
+)
 """A line that stands for others."""
 
 
-class NoPlace(ToolError):
+class EditNotFound(ToolError):
     """What is to be replaced is in no reading of the file."""
 
 
@@ -45,7 +47,7 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
     """Wherever it is, and not in one place."""
 
 
-class Placed(msgspec.Struct, frozen=True, kw_only=True):
+class PlacedEdits(msgspec.Struct, frozen=True, kw_only=True):
     """What a dialect makes of a request for one file."""
 
     found: tuple[tuple[Span, ...], ...]
@@ -56,12 +58,12 @@ class Placed(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be told of it."""
 
 
-def replaced(target: Editable, edits: Sequence[Edit], path: str, shown: ShownLines) -> Placed:
+def place_replacements(target: Editable, edits: Sequence[Edit], path: str, shown: ShownLines) -> PlacedEdits:
     """Raises `ToolError` for an edit that has no place, or more than one."""
-    return _Replacing(target, edits, path, shown).placed()
+    return _ReplacementPlacement(target, edits, path, shown).place()
 
 
-class _Replacing:
+class _ReplacementPlacement:
     """The edits of one file while their places are looked for."""
 
     def __init__(self, target: Editable, edits: Sequence[Edit], path: str, shown: ShownLines) -> None:
@@ -74,31 +76,31 @@ class _Replacing:
         self._strategies: dict[int, Strategy] = {}
         self._notes: list[str] = []
 
-    def placed(self) -> Placed:
+    def place(self) -> PlacedEdits:
         missed: list[int] = []
         for number in range(1, len(self._edits) + 1):
-            if not self._in_original(number):
+            if not self._place_in_original(number):
                 missed.append(number)
         for number in missed:
-            self._in_result(number)
+            self._place_in_result(number)
         numbers = range(1, len(self._edits) + 1)
-        return Placed(
+        return PlacedEdits(
             found=tuple(tuple(self._found.get(number, ())) for number in numbers),
             strategies=tuple(self._strategies.get(number, "exact") for number in numbers),
             notes=tuple(self._notes),
         )
 
-    def _texts(self, number: int) -> tuple[str, str]:
+    def _adapted_texts(self, number: int) -> tuple[str, str]:
         edit = self._edits[number - 1]
-        old, new = self._target.adapted(edit.old_text), self._target.adapted(edit.new_text)
+        old, new = self._target.with_line_feeds(edit.old_text), self._target.with_line_feeds(edit.new_text)
         return (new, "") if not old.strip() and is_diff(new) else (old, new)
 
-    def _which(self, number: int) -> str:
+    def _edit_label(self, number: int) -> str:
         return f"Edit {number} of {len(self._edits)}: " if len(self._edits) > 1 else ""
 
-    def _in_original(self, number: int) -> bool:
-        edit, which = self._edits[number - 1], self._which(number)
-        old, new = self._texts(number)
+    def _place_in_original(self, number: int) -> bool:
+        edit, which = self._edits[number - 1], self._edit_label(number)
+        old, new = self._adapted_texts(number)
         if not old:
             raise ToolError(
                 f"{which}oldText is empty. Give the text to replace; to make a file or replace all of it, use write."
@@ -106,28 +108,30 @@ class _Replacing:
         if old == new and not is_diff(old):
             self._notes.append(f"{which}Nothing to do: its old and its new text are the same.")
             return True
-        if edit.replaces_all and (everywhere := self._everywhere(old, new)):
-            self._take(number, everywhere)
+        if edit.replaces_all and (everywhere := self._all_spans(old, new)):
+            self._add_spans(number, everywhere)
             lines = sorted({self._document.line_of(span.start) for span in everywhere})
-            self._notes.append(f"{which}replaced {len(everywhere)} times, at {_listed(lines)}.")
+            self._notes.append(f"{which}replaced {len(everywhere)} times, at {_line_list(lines)}.")
             return True
         try:
-            return self._strictly(number, old, new) or self._otherwise(number, old, new)
-        except Ambiguous as problem:
+            return self._place_strictly(number, old, new) or self._place_loosely(number, old, new)
+        except AmbiguousMatch as problem:
             how = "" if problem.strategy == "exact" else f" (ignoring {problem.strategy.replace('-', ' ')})"
-            lines = _listed(problem.lines, problem.count)
+            lines = _line_list(problem.lines, problem.count)
             raise ToolError(
                 f"{which}oldText is {problem.count} times in {self._path}{how}, at {lines}. "
                 "Add neighbouring lines to it until it is there once, or set all. Nothing was changed."
             ) from None
 
-    def _strictly(self, number: int, old: str, new: str) -> bool:
-        span = find_strict(self._document, old, new) or _at_the_end(self._document, old, new)
+    def _place_strictly(self, number: int, old: str, new: str) -> bool:
+        span = find_strict(self._document, old, new) or _match_without_final_line_feed(
+            self._document, old, new
+        )
         if span is None:
             return False
-        line = self._inserted_already(span, old, new)
+        line = self._already_inserted_line(span, old, new)
         if line is not None:
-            self._is_done(number, line)
+            self._note_already_done(number, line)
             return True
         if (
             span.strategy == "exact"
@@ -135,68 +139,69 @@ class _Replacing:
             and self._edits[number - 1].old_text not in self._target.raw
         ):
             span = msgspec.structs.replace(span, strategy="line-endings")
-        self._take(number, [span])
+        self._add_spans(number, [span])
         return True
 
-    def _otherwise(self, number: int, old: str, new: str) -> bool:
+    def _place_loosely(self, number: int, old: str, new: str) -> bool:
         """The old text is not there as it is."""
-        done = self._done_already(old, new)
+        done = self._already_done_line(old, new)
         if done is not None:
-            self._is_done(number, done)
+            self._note_already_done(number, done)
             return True
-        for reading in readings():
+        for reading in alternative_readings():
             spans = reading(self._document, old, new, self._shown)
             if spans:
-                self._take(number, list(spans))
+                self._add_spans(number, list(spans))
                 return True
-        alike = find_alike(self._document, old, new)
+        alike = find_normalized(self._document, old, new)
         if alike is not None:
-            self._take(number, [alike])
+            self._add_spans(number, [alike])
             return True
         try:
             span = find_indented(self._document, old, new, self._shown.has)
-        except NotShown as problem:
-            if number > 1 and old in self._result_before(number):
+        except LinesNotShown as problem:
+            if number > 1 and old in self._text_after_earlier_edits(number):
                 return False
             raise ToolError(
-                f"{self._which(number)}oldText was not found in {self._path}. With other indentation it stands at "
-                f"{_listed(problem.lines)}, which you have not read. Nothing was changed.\n"
+                f"{self._edit_label(number)}oldText was not found in {self._path}. With other indentation it stands at "
+                f"{_line_list(problem.lines)}, which you have not read. Nothing was changed.\n"
                 + explain_miss(self._document.lines, old, self._shown.lines)
             ) from None
         if span is None:
             return False
-        if number > 1 and old in self._result_before(number):
+        if number > 1 and old in self._text_after_earlier_edits(number):
             raise ToolError(
-                f"{self._which(number)}oldText is what an edit before it makes, and with other indentation it is at "
+                f"{self._edit_label(number)}oldText is what an edit before it makes, and with other "
+                f"indentation it is at "
                 f"line {self._document.line_of(span.start)} of {self._path} as well. Say which by neighbouring lines. "
                 "Nothing was changed."
             )
-        self._take(number, [span])
+        self._add_spans(number, [span])
         return True
 
     # What is done already
 
-    def _is_done(self, number: int, line: int | None) -> None:
+    def _note_already_done(self, number: int, line: int | None) -> None:
         what = f"line {line} already reads like the new text" if line else "the old text is gone already"
-        self._notes.append(f"{self._which(number)}Nothing to do: {what}.")
+        self._notes.append(f"{self._edit_label(number)}Nothing to do: {what}.")
 
-    def _done_already(self, old: str, new: str) -> int | None:
+    def _already_done_line(self, old: str, new: str) -> int | None:
         """The line from which the new text stands there, where that is no coincidence; 0: it was taken out before."""
         was_sent = (old, new) in self._shown.sent
         if not new.strip():
             return 0 if was_sent else None
         lines = new.strip("\n").split("\n")
-        is_long = len(lines) > 1 or len("".join(lines[0].split())) >= _PROOF_CHARS
+        is_long = len(lines) > 1 or len("".join(lines[0].split())) >= _MIN_PROOF_CHARS
         if not was_sent and not is_long:
             return None
-        places = list(windows(self._document.lines, lines))
+        places = list(matching_windows(self._document.lines, lines))
         if len(places) == 1:
             return places[0] + 1
         if was_sent and (at := self._document.text.find(new)) >= 0:
             return self._document.line_of(at)
         return None
 
-    def _inserted_already(self, span: Span, old: str, new: str) -> int | None:
+    def _already_inserted_line(self, span: Span, old: str, new: str) -> int | None:
         """The old text still stands, amid the new one: an insertion that was made before."""
         if len(new) <= len(old) or old not in new:
             return None
@@ -213,31 +218,31 @@ class _Replacing:
 
     # In what the edits before it make
 
-    def _before(self, number: int) -> list[Span]:
+    def _earlier_spans(self, number: int) -> list[Span]:
         return sorted(
             {span for one, spans in self._found.items() if one < number for span in spans},
             key=lambda span: (span.start, span.end),
         )
 
-    def _result_before(self, number: int) -> str:
-        return spliced(self._document.text, self._before(number))
+    def _text_after_earlier_edits(self, number: int) -> str:
+        return apply_spans(self._document.text, self._earlier_spans(number))
 
-    def _in_result(self, number: int) -> None:
-        old, new = self._texts(number)
-        before = self._before(number)
-        result = spliced(self._document.text, before)
+    def _place_in_result(self, number: int) -> None:
+        old, new = self._adapted_texts(number)
+        before = self._earlier_spans(number)
+        result = apply_spans(self._document.text, before)
         if not before or result.count(old) != 1:
-            raise NoPlace(self._miss(number, old))
-        merged = _merged(self._document.text, before, result.find(old), len(old), new)
+            raise EditNotFound(self._miss_message(number, old))
+        merged = _merge_spans(self._document.text, before, result.find(old), len(old), new)
         covered = [span for span in before if merged.start <= span.start and span.end <= merged.end]
         for one, spans in self._found.items():
             self._found[one] = [span for span in spans if span not in covered]
-        self._take(number, [merged])
+        self._add_spans(number, [merged])
 
-    def _miss(self, number: int, old: str) -> str:
-        which = self._which(number)
+    def _miss_message(self, number: int, old: str) -> str:
+        which = self._edit_label(number)
         for line in old.split("\n"):
-            if LEFT_OUT.fullmatch(line) and line not in self._document.lines:
+            if ELLIPSIS_LINE.fullmatch(line) and line not in self._document.lines:
                 shown = one_line(line.strip())
                 return (
                     f'{which}oldText was not found in {self._path}: "{shown}" is not filled in; give the lines, or '
@@ -249,7 +254,7 @@ class _Replacing:
 
     # Places
 
-    def _everywhere(self, old: str, new: str) -> list[Span]:
+    def _all_spans(self, old: str, new: str) -> list[Span]:
         found: list[Span] = []
         text = self._document.text
         position = text.find(old)
@@ -259,16 +264,16 @@ class _Replacing:
             position = text.find(old, end)
         return found
 
-    def _take(self, number: int, spans: list[Span]) -> None:
+    def _add_spans(self, number: int, spans: list[Span]) -> None:
         text = self._document.text
         if all(text[span.start : span.end] == span.new_text for span in spans):
-            self._is_done(number, self._document.line_of(spans[0].start))
+            self._note_already_done(number, self._document.line_of(spans[0].start))
             return
         self._found[number] = spans
         self._strategies[number] = spans[0].strategy
 
 
-def _at_the_end(document: Document, old: str, new: str) -> Span | None:
+def _match_without_final_line_feed(document: Document, old: str, new: str) -> Span | None:
     """The old text ends with a line feed that the file's last line does not have, and does not get either."""
     text = document.text
     if text.endswith("\n") or not old.endswith("\n"):
@@ -285,7 +290,7 @@ def _at_the_end(document: Document, old: str, new: str) -> Span | None:
     )
 
 
-def _merged(text: str, before: Sequence[Span], start: int, length: int, new: str) -> Span:
+def _merge_spans(text: str, before: Sequence[Span], start: int, length: int, new: str) -> Span:
     """One place of the original for `new` at `start` of what `before` makes of it, and for those that it meets."""
     end = start + length
     first: int | None = None
@@ -309,7 +314,7 @@ def _merged(text: str, before: Sequence[Span], start: int, length: int, new: str
     return Span(start=first, end=last, new_text=made + new + tail, strategy="earlier-edit")
 
 
-def _listed(lines: Sequence[int], count: int | None = None) -> str:
+def _line_list(lines: Sequence[int], count: int | None = None) -> str:
     named = ", ".join(str(line) for line in lines[:_SHOWN_LINES])
     more = ", …" if (count or len(lines)) > min(len(lines), _SHOWN_LINES) else ""
     return f"line{'' if len(lines) == 1 and not more else 's'} {named}{more}"

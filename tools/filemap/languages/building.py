@@ -2,38 +2,38 @@
 
 from tree_sitter import Node
 
-from tools.filemap.drafts import ordered
+from tools.filemap.drafts import in_file_order
 from tools.filemap.language import (
     FoundSymbol,
     Language,
-    Named,
-    NodePlace,
+    NamedNode,
+    NodeContext,
     NodeRule,
-    child_of,
+    child_of_type,
     first_child,
-    first_of,
-    head_line,
+    first_of_types,
+    header_line,
     last_child,
-    words,
+    word_set,
 )
 
 
-def _stage(node: Node, place: NodePlace) -> list[Named]:
-    line = head_line(node, place, 120, until="")
+def _docker_stage(node: Node, place: NodeContext) -> list[NamedNode]:
+    line = header_line(node, place, 120, until="")
     parts = line.split()
     lower = [part.lower() for part in parts]
     name = parts[lower.index("as") + 1] if "as" in lower[:-1] else parts[-1] if len(parts) > 1 else line
-    return [Named(name, "stage", line)]
+    return [NamedNode(name, "stage", line)]
 
 
-def _instruction(node: Node, place: NodePlace) -> list[Named]:
-    line = head_line(node, place, 100, until="")
-    return [Named(line.split()[0] if line else "", "", line)]
+def _docker_instruction(node: Node, place: NodeContext) -> list[NamedNode]:
+    line = header_line(node, place, 100, until="")
+    return [NamedNode(line.split()[0] if line else "", "", line)]
 
 
 def _docker_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """A stage reaches to the next one and owns its instructions."""
-    drafts = ordered(drafts)
+    drafts = in_file_order(drafts)
     last_row = source.rstrip().count(b"\n")
     stage = -1
     for index, draft in enumerate(drafts):
@@ -49,29 +49,31 @@ def _docker_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol
 DOCKERFILE = Language(
     name="dockerfile",
     rules={
-        "from_instruction": NodeRule("stage", _stage),
+        "from_instruction": NodeRule("stage", _docker_stage),
         "arg_instruction": NodeRule("argument", "name", is_leaf=True),
-        "workdir_instruction": NodeRule("instruction", _instruction, is_leaf=True),
-        "copy_instruction": NodeRule("instruction", _instruction, is_leaf=True),
-        "add_instruction": NodeRule("instruction", _instruction, is_leaf=True),
-        "run_instruction": NodeRule("instruction", _instruction, is_leaf=True),
-        "expose_instruction": NodeRule("instruction", _instruction, is_leaf=True),
-        "healthcheck_instruction": NodeRule("instruction", _instruction, is_leaf=True),
-        "entrypoint_instruction": NodeRule("entry", _instruction, is_leaf=True),
-        "cmd_instruction": NodeRule("entry", _instruction, is_leaf=True),
+        "workdir_instruction": NodeRule("instruction", _docker_instruction, is_leaf=True),
+        "copy_instruction": NodeRule("instruction", _docker_instruction, is_leaf=True),
+        "add_instruction": NodeRule("instruction", _docker_instruction, is_leaf=True),
+        "run_instruction": NodeRule("instruction", _docker_instruction, is_leaf=True),
+        "expose_instruction": NodeRule("instruction", _docker_instruction, is_leaf=True),
+        "healthcheck_instruction": NodeRule("instruction", _docker_instruction, is_leaf=True),
+        "entrypoint_instruction": NodeRule("entry", _docker_instruction, is_leaf=True),
+        "cmd_instruction": NodeRule("entry", _docker_instruction, is_leaf=True),
     },
-    enter=words("source_file"),
+    enter=word_set("source_file"),
     finish=_docker_finish,
 )
 
 
-def _targets(node: Node, place: NodePlace) -> list[Named] | None:
+def _make_targets(node: Node, place: NodeContext) -> list[NamedNode] | None:
     first = first_child(node)
     if first is None:
         return None
     names = place.text(first).split()
     return [
-        Named(name, "target", head_line(node, place, 120, until="")) for name in names if name != ".PHONY"
+        NamedNode(name, "target", header_line(node, place, 120, until=""))
+        for name in names
+        if name != ".PHONY"
     ][:20] or None
 
 
@@ -98,14 +100,14 @@ def _recipe_rows(source: bytes, start: int) -> int:
 
 MAKE = Language(
     name="make",
-    called="Makefile",
+    display_name="Makefile",
     rules={
-        "rule": NodeRule("target", _targets),
+        "rule": NodeRule("target", _make_targets),
         "variable_assignment": NodeRule("variable", is_leaf=True),
         "define_directive": NodeRule("macro", is_leaf=True),
     },
-    enter=words("makefile conditional else_directive elsif_directive recipe"),
-    imports={"include_directive": first_of("list")},
+    enter=word_set("makefile conditional else_directive elsif_directive recipe"),
+    imports={"include_directive": first_of_types("list")},
     finish=_make_finish,
 )
 
@@ -116,62 +118,62 @@ _CMAKE = {
 }  # fmt: skip
 
 
-def _cmake_arguments(node: Node, place: NodePlace) -> list[str]:
-    found = child_of(node, "argument_list")
+def _cmake_arguments(node: Node, place: NodeContext) -> list[str]:
+    found = child_of_type(node, "argument_list")
     return [place.text(argument) for argument in found.named_children[:4]] if found is not None else []
 
 
-def _cmake_command(node: Node, place: NodePlace) -> list[Named] | None:
+def _cmake_command(node: Node, place: NodeContext) -> list[NamedNode] | None:
     first = first_child(node)
     word = place.text(first).lower() if first is not None else ""
     kind = _CMAKE.get(word)
     arguments = _cmake_arguments(node, place)
     if kind is None or not arguments:
         return None
-    return [Named(arguments[0], kind, f"{word}({' '.join(arguments)})"[:120])]
+    return [NamedNode(arguments[0], kind, f"{word}({' '.join(arguments)})"[:120])]
 
 
-def _cmake_definition(node: Node, place: NodePlace) -> list[Named] | None:
+def _cmake_definition(node: Node, place: NodeContext) -> list[NamedNode] | None:
     head = first_child(node)
     arguments = _cmake_arguments(head, place) if head is not None else []
-    return [Named(arguments[0], "", f"{arguments[0]}({' '.join(arguments[1:])})")] if arguments else None
+    return [NamedNode(arguments[0], "", f"{arguments[0]}({' '.join(arguments[1:])})")] if arguments else None
 
 
 CMAKE = Language(
     name="cmake",
-    called="CMake",
+    display_name="CMake",
     rules={
         "function_def": NodeRule("function", _cmake_definition, is_leaf=True),
         "macro_def": NodeRule("macro", _cmake_definition, is_leaf=True),
         "normal_command": NodeRule("command", _cmake_command, is_leaf=True),
     },
-    enter=words("source_file if_condition body foreach_loop while_loop block_def"),
-    comments=words("line_comment bracket_comment"),
+    enter=word_set("source_file if_condition body foreach_loop while_loop block_def"),
+    comments=word_set("line_comment bracket_comment"),
 )
 
 
-_HCL_DECLARED = words("variable output")
+_HCL_DECLARATION_BLOCKS = word_set("variable output")
 """Blocks whose attributes say what they are (`type`, `default`), and are nothing to go to."""
 
 
-def _is_declared(node: Node, place: NodePlace) -> bool:
+def _is_in_declaration(node: Node, place: NodeContext) -> bool:
     """Whether it stands in such a block, or in one that stands there."""
     above = node.parent
     while above is not None:
         word = first_child(above) if above.type == "block" else None
-        if word is not None and place.text(word) in _HCL_DECLARED:
+        if word is not None and place.text(word) in _HCL_DECLARATION_BLOCKS:
             return True
         above = above.parent
     return False
 
 
-def _hcl_attribute(node: Node, place: NodePlace) -> Node | None:
-    return None if _is_declared(node, place) else child_of(node, "identifier")
+def _hcl_attribute(node: Node, place: NodeContext) -> Node | None:
+    return None if _is_in_declaration(node, place) else child_of_type(node, "identifier")
 
 
-def _hcl_block(node: Node, place: NodePlace) -> list[Named] | None:
+def _hcl_block(node: Node, place: NodeContext) -> list[NamedNode] | None:
     """By its labels, as other blocks refer to it: `resource aws_s3_bucket.files`."""
-    if place.above(1) == "block" and _is_declared(node, place):
+    if place.ancestor_type(1) == "block" and _is_in_declaration(node, place):
         return None
     labels = [
         place.text(child).strip('"')
@@ -180,31 +182,31 @@ def _hcl_block(node: Node, place: NodePlace) -> list[Named] | None:
     ]
     kind = labels.pop(0) if len(labels) > 1 else "block"
     name = ".".join(labels)
-    return [Named(name, kind, name)]
+    return [NamedNode(name, kind, name)]
 
 
 HCL = Language(
     name="hcl",
-    called="HCL",
+    display_name="HCL",
     rules={
         "block": NodeRule("block", _hcl_block),
         "attribute": NodeRule("attribute", _hcl_attribute, is_leaf=True),
     },
-    enter=words("config_file body"),
+    enter=word_set("config_file body"),
 )
 
 
-def _key(node: Node) -> Node | None:
-    return child_of(node, "bare_key", "dotted_key", "quoted_key")
+def _toml_key(node: Node) -> Node | None:
+    return child_of_type(node, "bare_key", "dotted_key", "quoted_key")
 
 
-def _bracketed(node: Node, place: NodePlace) -> list[Named] | None:
-    name = _key(node)
-    return [Named(name, "", head_line(node, place, until="#"))] if name is not None else None
+def _toml_table(node: Node, place: NodeContext) -> list[NamedNode] | None:
+    name = _toml_key(node)
+    return [NamedNode(name, "", header_line(node, place, until="#"))] if name is not None else None
 
 
-def _pair(node: Node, place: NodePlace) -> list[Named] | None:
-    name, value = _key(node), last_child(node)
+def _toml_pair(node: Node, place: NodeContext) -> list[NamedNode] | None:
+    name, value = _toml_key(node), last_child(node)
     if name is None or value is None:
         return None
     shown = place.text(name)
@@ -214,7 +216,7 @@ def _pair(node: Node, place: NodePlace) -> list[Named] | None:
         about = f"array of {value.named_child_count}"
     elif kind in ("string", "integer", "float", "boolean") and value.end_byte - value.start_byte < 60:
         about = " ".join(place.text(value).split())
-    return [Named(name, "key", f"{shown} = {about}")]
+    return [NamedNode(name, "key", f"{shown} = {about}")]
 
 
 def _toml_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
@@ -231,13 +233,13 @@ def _toml_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]
 
 TOML = Language(
     name="toml",
-    called="TOML",
+    display_name="TOML",
     rules={
-        "table": NodeRule("table", _bracketed),
-        "table_array_element": NodeRule("table", _bracketed),
-        "pair": NodeRule("key", _pair, is_leaf=True),
+        "table": NodeRule("table", _toml_table),
+        "table_array_element": NodeRule("table", _toml_table),
+        "pair": NodeRule("key", _toml_pair, is_leaf=True),
     },
-    enter=words("document"),
+    enter=word_set("document"),
     finish=_toml_finish,
 )
 

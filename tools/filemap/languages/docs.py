@@ -4,14 +4,14 @@ import re
 from bisect import bisect_right
 
 from tools.filemap.language import FoundSymbol
-from tools.filemap.wording import doc_line
+from tools.filemap.wording import first_doc_line
 
 _ELIXIR_DOC = re.compile(rb'^[ \t]*@(module)?doc[ \t]+(?:~[sS])?(?:"""[^\n]*\n\s*|")([^\n]*)', re.M)
 _LINE_COMMENT = b"#"
 _ELIXIR_KINDS = frozenset({"function", "macro"})
 
 
-def comments_above(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
+def attach_leading_comments(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """The first declaration in a body: its comment belongs, for the grammar, to what is around the body."""
     for draft in drafts:
         if draft.doc or draft.parent < 0:
@@ -26,18 +26,18 @@ def comments_above(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol
             first = line if len(line) > 1 else first
             end = start - 1
         if first:
-            draft.doc = doc_line(first.decode("utf-8", "replace"))
+            draft.doc = first_doc_line(first.decode("utf-8", "replace"))
     return drafts
 
 
-def elixir_docs(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
+def attach_elixir_docs(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """`@moduledoc` says what its module is, `@doc` what comes next is."""
     if b"doc" not in source:
         return drafts
     order = sorted(range(len(drafts)), key=lambda index: drafts[index].start)
     starts = [drafts[index].start for index in order]
     for match in _ELIXIR_DOC.finditer(source):
-        said = doc_line(match[2].decode("utf-8", "replace"))
+        said = first_doc_line(match[2].decode("utf-8", "replace"))
         at = bisect_right(starts, match.start())
         if match[1]:
             owner = next(

@@ -7,20 +7,20 @@ from tree_sitter import Node
 from tools.filemap.language import (
     FoundSymbol,
     Language,
-    Named,
+    NamedNode,
     NameRule,
-    NodePlace,
+    NodeContext,
     NodeRule,
     first_child,
-    fixed,
+    fixed_name,
     last_child,
-    method_in,
-    words,
+    method_inside,
+    word_set,
 )
-from tools.filemap.wording import doc_line
+from tools.filemap.wording import first_doc_line
 
 
-def _fields(node: Node, place: NodePlace) -> list[Node] | None:
+def _csharp_fields(node: Node, place: NodeContext) -> list[Node] | None:
     parts = [part for part in node.named_children if part.type == "variable_declaration"]
     declarators = (
         each for part in parts for each in part.named_children if each.type == "variable_declarator"
@@ -29,16 +29,18 @@ def _fields(node: Node, place: NodePlace) -> list[Node] | None:
     return [name for name in names if name is not None] or None
 
 
-def _operator(field: str) -> NameRule:
-    def rule(node: Node, place: NodePlace) -> str | None:
+def _csharp_operator(field: str) -> NameRule:
+    def rule(node: Node, place: NodeContext) -> str | None:
         what = node.child_by_field_name(field)
         return f"operator {place.text(what)}" if what is not None else None
 
     return rule
 
 
-_NAMED = re.compile(rb'<(?:see|paramref|typeparamref)\s+(?:cref|name|langword)="(?:\w:)?([^"]*)"\s*/>')
-_TAG = re.compile(rb"</?\w[^<>]*>|^[/ \t*]+")
+_XML_REFERENCE = re.compile(
+    rb'<(?:see|paramref|typeparamref)\s+(?:cref|name|langword)="(?:\w:)?([^"]*)"\s*/>'
+)
+_XML_TAG = re.compile(rb"</?\w[^<>]*>|^[/ \t*]+")
 
 
 def _csharp_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
@@ -46,15 +48,15 @@ def _csharp_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol
     for draft in drafts:
         if draft.doc.startswith("<"):
             above = source[max(0, draft.start - 2000) : draft.start].rpartition(b"<summary>")[2]
-            above = _NAMED.sub(rb"\1", above)
-            said = (_TAG.sub(b"", line).strip() for line in above.split(b"\n"))
-            draft.doc = doc_line(next((line for line in said if line), b"").decode("utf-8", "replace"))
+            above = _XML_REFERENCE.sub(rb"\1", above)
+            said = (_XML_TAG.sub(b"", line).strip() for line in above.split(b"\n"))
+            draft.doc = first_doc_line(next((line for line in said if line), b"").decode("utf-8", "replace"))
     return drafts
 
 
 CSHARP = Language(
     name="csharp",
-    called="C#",
+    display_name="C#",
     rules={
         "namespace_declaration": NodeRule("namespace"),
         "file_scoped_namespace_declaration": NodeRule("namespace"),
@@ -70,44 +72,44 @@ CSHARP = Language(
         "destructor_declaration": NodeRule("method", is_leaf=True),
         "property_declaration": NodeRule("property", is_leaf=True, body="accessors"),
         "event_declaration": NodeRule("event", is_leaf=True, body="accessors"),
-        "indexer_declaration": NodeRule("property", fixed("this[]"), is_leaf=True, body="accessors"),
-        "operator_declaration": NodeRule("method", _operator("operator"), is_leaf=True),
-        "conversion_operator_declaration": NodeRule("method", _operator("type"), is_leaf=True),
-        "field_declaration": NodeRule("field", _fields, is_leaf=True),
-        "event_field_declaration": NodeRule("event", _fields, is_leaf=True),
+        "indexer_declaration": NodeRule("property", fixed_name("this[]"), is_leaf=True, body="accessors"),
+        "operator_declaration": NodeRule("method", _csharp_operator("operator"), is_leaf=True),
+        "conversion_operator_declaration": NodeRule("method", _csharp_operator("type"), is_leaf=True),
+        "field_declaration": NodeRule("field", _csharp_fields, is_leaf=True),
+        "event_field_declaration": NodeRule("event", _csharp_fields, is_leaf=True),
         "local_function_statement": NodeRule("function", is_leaf=True),
     },
-    enter=words(
+    enter=word_set(
         "compilation_unit declaration_list enum_member_declaration_list preproc_if preproc_else preproc_elif "
         "global_statement"
     ),
     imports={"using_directive": lambda node, _place: last_child(node)},
-    modifiers=words(
+    modifiers=word_set(
         "public private protected internal static abstract sealed virtual override async partial readonly const extern "
         "unsafe new required volatile"
     ),
-    exporting=words("public"),
-    is_header_whole=True,
+    exporting_modifiers=word_set("public"),
+    has_type_before_name=True,
     finish=_csharp_finish,
 )
 
-_SWIFT_WORD = re.compile(r"\b(class|struct|enum|extension|actor)\b")
+_SWIFT_KEYWORD = re.compile(r"\b(class|struct|enum|extension|actor)\b")
 
 
-def _swift_type(node: Node, place: NodePlace) -> list[Named] | None:
+def _swift_type(node: Node, place: NodeContext) -> list[NamedNode] | None:
     name = node.child_by_field_name("name")
     if name is None:
         return None
     before = place.source[node.start_byte : name.start_byte].decode("utf-8", "replace")
-    found = _SWIFT_WORD.findall(before)
-    return [Named(name, found[-1] if found else "class")]
+    found = _SWIFT_KEYWORD.findall(before)
+    return [NamedNode(name, found[-1] if found else "class")]
 
 
-def _swift_cases(node: Node, place: NodePlace) -> list[Node] | None:
+def _swift_cases(node: Node, place: NodeContext) -> list[Node] | None:
     return [name for name in node.children_by_field_name("name") if name.type == "simple_identifier"] or None
 
 
-def _swift_property(node: Node, place: NodePlace) -> list[Node] | None:
+def _swift_property(node: Node, place: NodeContext) -> list[Node] | None:
     return node.children_by_field_name("name") or None
 
 
@@ -129,22 +131,22 @@ SWIFT = Language(
         "class_declaration": NodeRule("class", _swift_type),
         "protocol_declaration": NodeRule("protocol"),
         "function_declaration": NodeRule(
-            "function", method_in("class_body", "enum_class_body", "protocol_body"), is_leaf=True
+            "function", method_inside("class_body", "enum_class_body", "protocol_body"), is_leaf=True
         ),
         "protocol_function_declaration": NodeRule("method", is_leaf=True),
-        "init_declaration": NodeRule("constructor", fixed("init"), is_leaf=True),
-        "deinit_declaration": NodeRule("method", fixed("deinit"), is_leaf=True),
-        "subscript_declaration": NodeRule("method", fixed("subscript"), is_leaf=True),
+        "init_declaration": NodeRule("constructor", fixed_name("init"), is_leaf=True),
+        "deinit_declaration": NodeRule("method", fixed_name("deinit"), is_leaf=True),
+        "subscript_declaration": NodeRule("method", fixed_name("subscript"), is_leaf=True),
         "property_declaration": NodeRule("property", _swift_property, is_leaf=True, body="computed_value"),
         "protocol_property_declaration": NodeRule("property", _swift_property, is_leaf=True),
         "typealias_declaration": NodeRule("type", is_leaf=True),
         "associatedtype_declaration": NodeRule("type", is_leaf=True),
         "enum_entry": NodeRule("enum member", _swift_cases, is_leaf=True),
     },
-    enter=words("source_file class_body enum_class_body protocol_body statements"),
-    comments=words("comment multiline_comment"),
+    enter=word_set("source_file class_body enum_class_body protocol_body statements"),
+    comments=word_set("comment multiline_comment"),
     imports={"import_declaration": lambda node, _place: last_child(node)},
-    modifiers=words(
+    modifiers=word_set(
         "public private fileprivate internal open package static class final override mutating nonmutating lazy weak "
         "required convenience indirect async throws nonisolated dynamic"
     ),

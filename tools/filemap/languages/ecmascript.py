@@ -6,41 +6,41 @@ from collections.abc import Mapping
 from tree_sitter import Node
 
 from tools.filemap.language import (
-    PACKED,
-    Chain,
+    MAX_PACKED_LINE,
+    DefinitionWord,
     Language,
-    Named,
-    NodePlace,
+    NamedNode,
+    NodeContext,
+    NodePath,
     NodeRule,
-    Sign,
-    child_of,
+    child_of_type,
+    definition_words,
     first_child,
-    signs,
-    words,
+    word_set,
 )
 from tools.filemap.languages.routes import script_routes
 
-_FUNCTIONS = words("function_expression arrow_function generator_function function")
-_OUTER = words(
+_FUNCTION_NODES = word_set("function_expression arrow_function generator_function function")
+_TOP_LEVEL_NODES = word_set(
     "program export_statement ambient_declaration statement_block internal_module module expression_statement"
 )
-_TESTS = words("describe it test suite context beforeEach afterEach beforeAll afterAll")
-_TEST_MODES = words(
+_TEST_CALLS = word_set("describe it test suite context beforeEach afterEach beforeAll afterAll")
+_TEST_MODES = word_set(
     "concurrent describe each failing fails fixme for only parallel sequential serial shuffle skip step todo"
 )
 """What may stand behind such a word and a dot; what else is called on something of that name is no test."""
 
 
-_DEFINES = (
-    *signs(b"function", b"class", b"interface", b"namespace", b"module", b"enum", b"type"),
-    *signs(b"){", b") {", b"):", b") :"),
-    Sign(b")\n", re.compile(rb"\)\s*\{")),
-    Sign(b")\r", re.compile(rb"\)\s*\{")),
-    Sign(b"=>", re.compile(rb"\)\s*=>|=>\s*[{(]|[=:]\s*(?:async\s+)?[\w$]+\s*=>")),
+_DEFINITION_WORDS = (
+    *definition_words(b"function", b"class", b"interface", b"namespace", b"module", b"enum", b"type"),
+    *definition_words(b"){", b") {", b"):", b") :"),
+    DefinitionWord(b")\n", re.compile(rb"\)\s*\{")),
+    DefinitionWord(b")\r", re.compile(rb"\)\s*\{")),
+    DefinitionWord(b"=>", re.compile(rb"\)\s*=>|=>\s*[{(]|[=:]\s*(?:async\s+)?[\w$]+\s*=>")),
 )
 """What `items.map(item => item.name)` is not."""
-_NAMESPACES = words("internal_module module ambient_declaration")
-_BODIES = words(
+_NAMESPACES = word_set("internal_module module ambient_declaration")
+_BODIES = word_set(
     "function_declaration function_expression generator_function generator_function_declaration method_definition "
     "arrow_function arguments array assignment_expression await_expression binary_expression call_expression "
     "else_clause expression_statement finally_clause for_in_statement for_statement if_statement member_expression "
@@ -49,77 +49,80 @@ _BODIES = words(
 )
 
 
-def _worth(here: Chain) -> tuple[Sign, ...] | None:
+def _definition_filter(here: NodePath) -> tuple[DefinitionWord, ...] | None:
     """In bodies and expressions only what defines something counts."""
     if here[0] == "statement_block":
-        return None if here[1] is not None and here[1][0] in _NAMESPACES else _DEFINES
-    return _DEFINES if here[0] in _BODIES else None
+        return None if here[1] is not None and here[1][0] in _NAMESPACES else _DEFINITION_WORDS
+    return _DEFINITION_WORDS if here[0] in _BODIES else None
 
 
-_AROUND_VALUES = words("parenthesized_expression as_expression satisfies_expression type_assertion")
+_VALUE_WRAPPERS = word_set("parenthesized_expression as_expression satisfies_expression type_assertion")
 
 
 def _value_kind(value: Node | None) -> str:
     """Kind of what a value defines, or nothing. Looks through `a = b = function` and casts."""
     while value is not None:
-        if value.type in _FUNCTIONS:
+        if value.type in _FUNCTION_NODES:
             return "function"
         if value.type == "class":
             return "class"
         if value.type == "assignment_expression":
             value = value.child_by_field_name("right")
-        elif value.type in _AROUND_VALUES:
+        elif value.type in _VALUE_WRAPPERS:
             value = first_child(value)
         else:
             return ""
     return ""
 
 
-_MOST_LOOKED_AT = 400
+_MAX_MEMBERS_CHECKED = 400
 
 
 def _has_methods(node: Node | None) -> bool:
     """Whether it is an object with functions of its own: then what it is called owns them."""
     if node is None or node.type != "object":
         return False
-    for child in node.named_children[:_MOST_LOOKED_AT]:
+    for child in node.named_children[:_MAX_MEMBERS_CHECKED]:
         if child.type == "method_definition":
             return True
         if child.type == "pair":
             value = child.child_by_field_name("value")
-            if value is not None and (value.type in _FUNCTIONS or _has_methods(value)):
+            if value is not None and (value.type in _FUNCTION_NODES or _has_methods(value)):
                 return True
     return False
 
 
-def _is_outside_functions(place: NodePlace) -> bool:
+def _is_outside_functions(place: NodeContext) -> bool:
     """Whether this stands at the top of the file or of a namespace."""
-    link = place.chain
+    link = place.ancestors
     while link is not None:
         if link[0] == "statement_block":
             if link[1] is None or link[1][0] not in _NAMESPACES:
                 return False
-        elif link[0] not in _OUTER and link[0] not in ("lexical_declaration", "variable_declaration"):
+        elif link[0] not in _TOP_LEVEL_NODES and link[0] not in (
+            "lexical_declaration",
+            "variable_declaration",
+        ):
             return False
         link = link[1]
     return True
 
 
-def _variable(node: Node, place: NodePlace) -> list[Named] | None:
+def _variable(node: Node, place: NodeContext) -> list[NamedNode] | None:
     name = node.child_by_field_name("name")
     if name is None or name.type != "identifier":
         return None
     value = node.child_by_field_name("value")
     kind = _value_kind(value)
     if kind:
-        return [Named(name, kind)]
+        return [NamedNode(name, kind)]
     if not _is_outside_functions(place) and not _has_methods(value):
         return None
     before = place.source[max(0, name.start_byte - 6) : name.start_byte]
-    return [Named(name, "constant" if before.startswith(b"const") else "variable")]
+    return [NamedNode(name, "constant" if before.startswith(b"const") else "variable")]
 
 
-def _assigned(node: Node, place: NodePlace) -> list[Named] | None:
+def _assignment(node: Node, place: NodeContext) -> list[NamedNode] | None:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or left.type not in ("member_expression", "identifier", "subscript_expression"):
         return None
@@ -132,65 +135,75 @@ def _assigned(node: Node, place: NodePlace) -> list[Named] | None:
     if len(text) > 100 or "(" in text:
         return None
     if kind == "property":
-        return [Named(left, kind, text)]
+        return [NamedNode(left, kind, text)]
     if kind == "function" and (".prototype." in text or text.startswith("this.")):
         kind = "method"
-    return [Named(left, kind)]
+    return [NamedNode(left, kind)]
 
 
-_GROUPS = words("actions computed emits getters methods mutations props reducers watch")
+_COMPONENT_SECTIONS = word_set("actions computed emits getters methods mutations props reducers watch")
 """What the parts of a component or store are called, whose functions are of one sort."""
 
 
-_LONGEST_KEY = 100
+_MAX_KEY = 100
 
 
-def _pair(node: Node, place: NodePlace) -> list[Named] | None:
+def _pair(node: Node, place: NodeContext) -> list[NamedNode] | None:
     key = node.child_by_field_name("key")
-    if key is None or key.end_byte - key.start_byte > _LONGEST_KEY:
+    if key is None or key.end_byte - key.start_byte > _MAX_KEY:
         return None
     value = node.child_by_field_name("value")
     if value is not None and value.type == "object":
         name = place.text(key)
-        return [Named(name, "property", name)] if name in _GROUPS or _has_methods(value) else None
+        return (
+            [NamedNode(name, "property", name)]
+            if name in _COMPONENT_SECTIONS or _has_methods(value)
+            else None
+        )
     kind = _value_kind(value)
-    return [Named(key, "method" if kind == "function" else kind)] if kind else None
+    return [NamedNode(key, "method" if kind == "function" else kind)] if kind else None
 
 
-def _method(node: Node, place: NodePlace) -> list[Named] | None:
+def _method(node: Node, place: NodeContext) -> list[NamedNode] | None:
     name = node.child_by_field_name("name")
     if name is None:
         return None
-    return [Named(name, "constructor" if place.text(name) == "constructor" else "method")]
+    return [NamedNode(name, "constructor" if place.text(name) == "constructor" else "method")]
 
 
-def _field(node: Node, place: NodePlace) -> list[Named] | None:
+def _field(node: Node, place: NodeContext) -> list[NamedNode] | None:
     name = node.child_by_field_name("property") or node.child_by_field_name("name")
     if name is None:
         return None
     return [
-        Named(name, "method" if _value_kind(node.child_by_field_name("value")) == "function" else "property")
+        NamedNode(
+            name, "method" if _value_kind(node.child_by_field_name("value")) == "function" else "property"
+        )
     ]
 
 
-def _named_expression(node: Node, place: NodePlace) -> Node | None:
+def _named_expression(node: Node, place: NodeContext) -> Node | None:
     """Function expressions that have a name of their own and no other: callbacks, `export default`."""
-    return None if place.above() in _NAMING else node.child_by_field_name("name")
+    return None if place.ancestor_type() in _NAMING_NODES else node.child_by_field_name("name")
 
 
-_NAMING = words("variable_declarator assignment_expression pair public_field_definition field_definition")
+_NAMING_NODES = word_set(
+    "variable_declarator assignment_expression pair public_field_definition field_definition"
+)
 
 
-def _default(node: Node, place: NodePlace) -> str | Node | None:
-    return node.child_by_field_name("name") or ("default" if place.above() == "export_statement" else None)
+def _default_export(node: Node, place: NodeContext) -> str | Node | None:
+    return node.child_by_field_name("name") or (
+        "default" if place.ancestor_type() == "export_statement" else None
+    )
 
 
-_EXTENDS = words(
+_EXTENDING_CALLS = word_set(
     "Object.assign Object.defineProperties $.extend jQuery.extend _.extend _.assign extend assign"
 )
 
 
-def _call(node: Node, place: NodePlace) -> list[Named] | None:
+def _call(node: Node, place: NodeContext) -> list[NamedNode] | None:
     """`describe("…", () => …)` and its like; `Object.assign(Boat.prototype, {…})`, `export default defineX({…})`."""
     called = node.child_by_field_name("function")
     if called is not None and called.type == "call_expression":  # `test.each([…])("…", …)`
@@ -200,61 +213,61 @@ def _call(node: Node, place: NodePlace) -> list[Named] | None:
     word = place.text(called)
     arguments = node.child_by_field_name("arguments")
     first = first_child(arguments) if arguments is not None else None
-    if word in _EXTENDS and first is not None and first.type in ("identifier", "member_expression"):
+    if word in _EXTENDING_CALLS and first is not None and first.type in ("identifier", "member_expression"):
         assert arguments is not None
         is_owner = any(_has_methods(child) for child in arguments.named_children[1:4])
         name = place.text(first)
-        return [Named(first, "property", f"{word}({name}, …)")] if is_owner and len(name) <= 100 else None
-    if place.above() == "export_statement" and _has_methods(first):
-        return [Named("default", "constant", f"{word}(…)")]
+        return [NamedNode(first, "property", f"{word}({name}, …)")] if is_owner and len(name) <= 100 else None
+    if place.ancestor_type() == "export_statement" and _has_methods(first):
+        return [NamedNode("default", "constant", f"{word}(…)")]
     first_word, *modes = word.split(".")
-    if first_word not in _TESTS or not _TEST_MODES.issuperset(modes):
+    if first_word not in _TEST_CALLS or not _TEST_MODES.issuperset(modes):
         return None
     if first is None or first.type not in ("string", "template_string"):
         return None
     label = place.text(first)[1:-1]
-    return [Named(f"{word} {label}", "test", f"{word} {label}")]
+    return [NamedNode(f"{word} {label}", "test", f"{word} {label}")]
 
 
-def _exported(node: Node, place: NodePlace) -> list[Named] | None:
+def _default_object_export(node: Node, place: NodeContext) -> list[NamedNode] | None:
     """`export default {…}` with methods."""
-    if place.above() != "export_statement" or not _has_methods(node):
+    if place.ancestor_type() != "export_statement" or not _has_methods(node):
         return None
-    return [Named("default", "constant", "default")]
+    return [NamedNode("default", "constant", "default")]
 
 
-def _type_member(node: Node, place: NodePlace) -> Node | None:
+def _type_member(node: Node, place: NodeContext) -> Node | None:
     """Members of interfaces and of types that are nothing but an object; not of types inside a signature."""
-    above, owner = place.above(), place.above(1)
+    above, owner = place.ancestor_type(), place.ancestor_type(1)
     is_whole = above == "object_type" and owner in ("type_alias_declaration", "interface_declaration")
     return node.child_by_field_name("name") if is_whole or above in ("interface_body", "class_body") else None
 
 
-def _enum_member(node: Node, place: NodePlace) -> Node | None:
-    return node if place.above() == "enum_body" else None
+def _enum_member(node: Node, place: NodeContext) -> Node | None:
+    return node if place.ancestor_type() == "enum_body" else None
 
 
-def _global(node: Node, place: NodePlace) -> str | None:
+def _global(node: Node, place: NodeContext) -> str | None:
     """`declare global { … }`"""
-    return "global" if child_of(node, "statement_block") is not None else None
+    return "global" if child_of_type(node, "statement_block") is not None else None
 
 
 _JS_RULES = {
-    "function_declaration": NodeRule("function", _default),
-    "generator_function_declaration": NodeRule("function", _default),
+    "function_declaration": NodeRule("function", _default_export),
+    "generator_function_declaration": NodeRule("function", _default_export),
     "function_expression": NodeRule("function", _named_expression),
     "generator_function": NodeRule("function", _named_expression),
-    "class_declaration": NodeRule("class", _default),
+    "class_declaration": NodeRule("class", _default_export),
     "class": NodeRule("class", _named_expression),
     "method_definition": NodeRule("method", _method),
     "field_definition": NodeRule("property", _field, value="value"),
     "variable_declarator": NodeRule("variable", _variable, value="value"),
-    "assignment_expression": NodeRule("function", _assigned, value="right"),
+    "assignment_expression": NodeRule("function", _assignment, value="right"),
     "pair": NodeRule("method", _pair, value="value"),
     "call_expression": NodeRule("test", _call),
-    "object": NodeRule("constant", _exported),
+    "object": NodeRule("constant", _default_object_export),
 }
-_JS_ENTER = words(
+_JS_ENTER = word_set(
     "program export_statement lexical_declaration variable_declaration statement_block class_body "
     "expression_statement if_statement else_clause try_statement finally_clause catch_clause object arrow_function "
     "function_expression class call_expression arguments parenthesized_expression for_statement for_in_statement "
@@ -263,8 +276,10 @@ _JS_ENTER = words(
     "binary_expression member_expression await_expression class_static_block with_statement assignment_expression "
     "as_expression satisfies_expression"
 )
-_JS_MODIFIERS = words("async static get set export default")
-_TS_MODIFIERS = _JS_MODIFIERS | words("declare abstract public private protected readonly override accessor")
+_JS_MODIFIERS = word_set("async static get set export default")
+_TS_MODIFIERS = _JS_MODIFIERS | word_set(
+    "declare abstract public private protected readonly override accessor"
+)
 
 _TS_RULES = {
     **{kind: rule for kind, rule in _JS_RULES.items() if kind != "field_definition"},
@@ -276,19 +291,19 @@ _TS_RULES = {
     "abstract_method_signature": NodeRule("method", is_leaf=True),
     "method_signature": NodeRule("method", _type_member, is_leaf=True),
     "property_signature": NodeRule("property", _type_member, is_leaf=True),
-    "function_signature": NodeRule("function", _default, is_leaf=True),
+    "function_signature": NodeRule("function", _default_export, is_leaf=True),
     "internal_module": NodeRule("namespace"),
     "module": NodeRule("module"),
     "ambient_declaration": NodeRule("module", _global),
     "enum_assignment": NodeRule("enum member"),
     "property_identifier": NodeRule("enum member", _enum_member, is_leaf=True),
 }
-_TS_ENTER = _JS_ENTER | words(
+_TS_ENTER = _JS_ENTER | word_set(
     "ambient_declaration interface_body object_type enum_body non_null_expression type_assertion"
 )
 
 
-def _script(
+def _script_language(
     name: str,
     called: str,
     rules: Mapping[str, NodeRule],
@@ -299,28 +314,30 @@ def _script(
 ) -> Language:
     return Language(
         name=name,
-        called=called,
-        parsed_as=parsed_as,
+        display_name=called,
+        grammar_name=parsed_as,
         rules=rules,
         enter=enter,
-        wrappers=words("export_statement ambient_declaration lexical_declaration variable_declaration"),
+        wrappers=word_set("export_statement ambient_declaration lexical_declaration variable_declaration"),
         imports={"import_statement": "source"},
         modifiers=modifiers,
-        worth=_worth,
-        max_line_bytes=PACKED,
-        exporting=words("export"),
+        definition_filter=_definition_filter,
+        max_line_bytes=MAX_PACKED_LINE,
+        exporting_modifiers=word_set("export"),
         has_decorators=True,
-        between=words("decorator"),
+        between=word_set("decorator"),
         routes=script_routes,
     )
 
 
 def _javascript(name: str, called: str) -> Language:
-    return _script(name, called, _JS_RULES, enter=_JS_ENTER, modifiers=_JS_MODIFIERS, parsed_as="javascript")
+    return _script_language(
+        name, called, _JS_RULES, enter=_JS_ENTER, modifiers=_JS_MODIFIERS, parsed_as="javascript"
+    )
 
 
 def _typescript(name: str, called: str) -> Language:
-    return _script(name, called, _TS_RULES, enter=_TS_ENTER, modifiers=_TS_MODIFIERS)
+    return _script_language(name, called, _TS_RULES, enter=_TS_ENTER, modifiers=_TS_MODIFIERS)
 
 
 LANGUAGES = (

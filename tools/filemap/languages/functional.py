@@ -6,45 +6,48 @@ from itertools import pairwise
 
 from tree_sitter import Node
 
-from tools.filemap.drafts import merged, ordered, without
+from tools.filemap.drafts import in_file_order, merge_clauses, without_symbols
 from tools.filemap.language import (
     FoundSymbol,
     Language,
-    Named,
-    NodePlace,
+    NamedNode,
+    NodeContext,
     NodeRule,
-    child_of,
+    child_of_type,
     first_child,
-    first_of,
-    head_line,
+    first_of_types,
+    header_line,
     last_child,
-    words,
+    word_set,
 )
-from tools.filemap.languages.docs import elixir_docs
+from tools.filemap.languages.docs import attach_elixir_docs
 from tools.filemap.watch import Deadline
 
 _TOKEN_TEXT = rb'"(?:[^"\\]|\\.)*"' + rb"|'(?:[^'\\\n]|\\.)*'"
 _TOKEN_MARKS = rb"<<|>>|[()\[\]{},]|[\w@]+|[^\s\w]"
 _ERLANG_TOKENS = re.compile(_TOKEN_TEXT + rb"|\$\\?.|(?P<remark>%[^\n]*)|" + _TOKEN_MARKS, re.S)
 _ELIXIR_TOKENS = re.compile(_TOKEN_TEXT + rb"|\?\\?.|(?P<remark>#[^\n]*)|" + _TOKEN_MARKS, re.S)
-_OPEN, _CLOSED = frozenset((b"(", b"[", b"{", b"<<")), frozenset((b")", b"]", b"}", b">>"))
-_LONGEST_HEAD = 4000
+_OPENING_BRACKETS, _CLOSING_BRACKETS = (
+    frozenset((b"(", b"[", b"{", b"<<")),
+    frozenset((b")", b"]", b"}", b">>")),
+)
+_MAX_HEAD = 4000
 
 
-def _same_function(before: FoundSymbol, after: FoundSymbol) -> bool:
+def _is_same_function(before: FoundSymbol, after: FoundSymbol) -> bool:
     kinds = ("function", "signature", "spec", "macro")
     return before.kind in kinds and after.kind in kinds and before.name.strip("()") == after.name.strip("()")
 
 
-def _haskell_name(node: Node, place: NodePlace) -> Node | None:
+def _haskell_name(node: Node, place: NodeContext) -> Node | None:
     name = node.child_by_field_name("name")
     if name is not None:
         return name
-    infix = child_of(node, "infix")
+    infix = child_of_type(node, "infix")
     return infix.child_by_field_name("operator") if infix is not None else None
 
 
-def _haskell_signature(node: Node, place: NodePlace) -> list[Node] | None:
+def _haskell_signature(node: Node, place: NodeContext) -> list[Node] | None:
     name = node.child_by_field_name("name")
     if name is not None:
         return [name]
@@ -52,28 +55,28 @@ def _haskell_signature(node: Node, place: NodePlace) -> list[Node] | None:
     return names.named_children if names is not None else None
 
 
-def _haskell_instance(node: Node, place: NodePlace) -> str:
-    line = head_line(node, place, 120, until=" where")
+def _haskell_instance(node: Node, place: NodeContext) -> str:
+    line = header_line(node, place, 120, until=" where")
     return line.removeprefix("instance").strip()
 
 
-def _haskell_foreign(node: Node, place: NodePlace) -> Node | None:
+def _haskell_foreign(node: Node, place: NodeContext) -> Node | None:
     signature = node.child_by_field_name("signature")
     return signature.child_by_field_name("name") if signature is not None else None
 
 
-def _haskell_constructor(node: Node, place: NodePlace) -> Node | None:
+def _haskell_constructor(node: Node, place: NodeContext) -> Node | None:
     names = (part.child_by_field_name("name") for part in node.named_children)
     return next(filter(None, names), None)
 
 
-def _haskell_field(node: Node, place: NodePlace) -> list[Node] | None:
+def _haskell_field(node: Node, place: NodeContext) -> list[Node] | None:
     return [each for each in node.children_by_field_name("name") if each.type == "field_name"] or None
 
 
-def _with_signatures(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
+def _merge_signatures(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
     """A type signature and the equations or the definition below it are one function."""
-    joined = merged(drafts, _same_function)
+    joined = merge_clauses(drafts, _is_same_function)
     for draft in joined:
         if draft.kind == "signature":
             draft.kind = "function"
@@ -96,21 +99,21 @@ HASKELL = Language(
         "data_constructor": NodeRule("constructor", _haskell_constructor),
         "field": NodeRule("field", _haskell_field, is_leaf=True),
     },
-    enter=words(
+    enter=word_set(
         "haskell imports declarations class_declarations instance_declarations data_constructors top_splice record "
         "fields newtype_constructor"
     ),
-    comments=words("comment haddock"),
+    comments=word_set("comment haddock"),
     imports={"import": "module"},
-    finish=_with_signatures,
+    finish=_merge_signatures,
 )
 
 
-def _ocaml_binding(node: Node, place: NodePlace) -> list[Named] | None:
+def _ocaml_binding(node: Node, place: NodeContext) -> list[NamedNode] | None:
     pattern = node.child_by_field_name("pattern")
     if pattern is not None and pattern.type == "string":  # `let%test "…" = …`
         said = f"test {place.text(pattern)[1:-1]}"
-        return [Named(said, "test", said)]
+        return [NamedNode(said, "test", said)]
     if pattern is None or pattern.type not in ("value_name", "parenthesized_operator"):
         return None
     body = node.child_by_field_name("body")
@@ -118,12 +121,12 @@ def _ocaml_binding(node: Node, place: NodePlace) -> list[Named] | None:
     is_function = has_parameter or (
         body is not None and body.type in ("fun_expression", "function_expression")
     )
-    return [Named(pattern, "function" if is_function else "value")]
+    return [NamedNode(pattern, "function" if is_function else "value")]
 
 
-def _ocaml_exception(node: Node, place: NodePlace) -> Node | None:
+def _ocaml_exception(node: Node, place: NodeContext) -> Node | None:
     inner = first_child(node)
-    return child_of(inner, "constructor_name") if inner is not None else None
+    return child_of_type(inner, "constructor_name") if inner is not None else None
 
 
 def _ocaml_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
@@ -135,41 +138,45 @@ def _ocaml_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol
 
 
 _OCAML_ATTRIBUTE = re.compile(rb"\[@\s*[a-z](?:[^\[\]\"]|\"(?:[^\"\\]|\\.)*\"|\[[^\[\]]*\])*\]", re.S)
-_INKED = re.compile(rb"[^\s]")
+_NOT_BLANK = re.compile(rb"[^\s]")
 
 
 def _without_attributes(source: bytes, _watch: Deadline) -> bytes:
     """Those of an expression may stand anywhere, also where the grammar knows none; `[@@…]` ends what it belongs to."""
     if b"[@" not in source:
         return source
-    return _OCAML_ATTRIBUTE.sub(lambda match: _INKED.sub(b" ", match[0]), source)
+    return _OCAML_ATTRIBUTE.sub(lambda match: _NOT_BLANK.sub(b" ", match[0]), source)
 
 
 def _ocaml(name: str, called: str) -> Language:
     return Language(
         name=name,
-        called=called,
+        display_name=called,
         rules={
             "let_binding": NodeRule("function", _ocaml_binding, is_leaf=True),
             "type_binding": NodeRule("type"),
             "exception_definition": NodeRule("exception", _ocaml_exception, is_leaf=True),
-            "module_binding": NodeRule("module", first_of("module_name")),
-            "module_type_definition": NodeRule("interface", first_of("module_type_name")),
-            "class_binding": NodeRule("class", first_of("class_name")),
-            "class_type_binding": NodeRule("class", first_of("class_type_name")),
-            "method_definition": NodeRule("method", first_of("method_name"), is_leaf=True),
-            "method_specification": NodeRule("method", first_of("method_name"), is_leaf=True),
+            "module_binding": NodeRule("module", first_of_types("module_name")),
+            "module_type_definition": NodeRule("interface", first_of_types("module_type_name")),
+            "class_binding": NodeRule("class", first_of_types("class_name")),
+            "class_type_binding": NodeRule("class", first_of_types("class_type_name")),
+            "method_definition": NodeRule("method", first_of_types("method_name"), is_leaf=True),
+            "method_specification": NodeRule("method", first_of_types("method_name"), is_leaf=True),
             "instance_variable_definition": NodeRule(
-                "field", first_of("instance_variable_name"), is_leaf=True
+                "field", first_of_types("instance_variable_name"), is_leaf=True
             ),
-            "external": NodeRule("function", first_of("value_name", "parenthesized_operator"), is_leaf=True),
+            "external": NodeRule(
+                "function", first_of_types("value_name", "parenthesized_operator"), is_leaf=True
+            ),
             "value_specification": NodeRule(
-                "function", first_of("value_name", "parenthesized_operator"), is_leaf=True
+                "function", first_of_types("value_name", "parenthesized_operator"), is_leaf=True
             ),
-            "field_declaration": NodeRule("field", first_of("field_name"), is_leaf=True),
-            "constructor_declaration": NodeRule("constructor", first_of("constructor_name"), is_leaf=True),
+            "field_declaration": NodeRule("field", first_of_types("field_name"), is_leaf=True),
+            "constructor_declaration": NodeRule(
+                "constructor", first_of_types("constructor_name"), is_leaf=True
+            ),
         },
-        enter=words(
+        enter=word_set(
             "compilation_unit value_definition type_definition module_definition structure signature functor "
             "class_definition class_type_definition object_expression class_body_type record_declaration "
             "variant_declaration module_type_constraint include_module functor_application "
@@ -177,14 +184,14 @@ def _ocaml(name: str, called: str) -> Language:
             "let_open_expression item_extension attribute_payload"
         ),
         prepare=_without_attributes,
-        wrappers=words("value_definition type_definition module_definition class_definition"),
-        imports={"open_module": first_of("module_path")},
+        wrappers=word_set("value_definition type_definition module_definition class_definition"),
+        imports={"open_module": first_of_types("module_path")},
         finish=_ocaml_finish,
-        modifiers=words("rec virtual private mutable"),
+        modifiers=word_set("rec virtual private mutable"),
     )
 
 
-_ELIXIR = {
+_ELIXIR_DEFINITIONS = {
     "defmodule": "module", "defprotocol": "protocol", "defimpl": "implementation", "def": "function",
     "defp": "function", "defmacro": "macro", "defmacrop": "macro", "defguard": "macro", "defguardp": "macro",
     "defdelegate": "function", "defstruct": "struct", "defexception": "exception", "test": "test",
@@ -192,33 +199,33 @@ _ELIXIR = {
 }  # fmt: skip
 
 
-def _elixir_call(node: Node, place: NodePlace) -> list[Named] | None:
+def _elixir_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
     target = node.child_by_field_name("target")
     if target is None or target.type != "identifier":
         return None
     word = place.text(target)
-    kind = _ELIXIR.get(word)
+    kind = _ELIXIR_DEFINITIONS.get(word)
     if not kind:
         return None
-    arguments = child_of(node, "arguments")
+    arguments = child_of_type(node, "arguments")
     first = first_child(arguments) if arguments is not None else None
     if word in ("defstruct", "defexception"):
-        return [Named(word.removeprefix("def"), kind, head_line(node, place, until=""))]
+        return [NamedNode(word.removeprefix("def"), kind, header_line(node, place, until=""))]
     if first is None:
         return None
     if kind == "implementation" and arguments is not None:
         said = place.text(arguments).strip("()").replace(", for:", " for").split()
-        return [Named(" ".join(said), kind)]
+        return [NamedNode(" ".join(said), kind)]
     if kind in ("module", "protocol"):
-        return [Named(first, kind, place.text(first))]
+        return [NamedNode(first, kind, place.text(first))]
     if kind == "test":
         label = place.text(first).strip('"')
-        return [Named(f"{word} {label}", kind, f"{word} {label}")]
+        return [NamedNode(f"{word} {label}", kind, f"{word} {label}")]
     head = " ".join(place.text(first).split())[:160]
-    return [Named(_elixir_name(first, place), kind, head)] if head else None
+    return [NamedNode(_elixir_name(first, place), kind, head)] if head else None
 
 
-def _elixir_name(node: Node, place: NodePlace) -> Node | str:
+def _elixir_name(node: Node, place: NodeContext) -> Node | str:
     """The function's name below guards, defaults and arguments; for an operator the operator."""
     for _ in range(4):
         if node.type == "binary_operator":
@@ -247,41 +254,41 @@ def _elixir_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol
         word = source[draft.start : draft.start + 10].split(b" ", 1)[0]
         if draft.kind in ("function", "macro") and not word.endswith(b"p"):
             draft.modifiers = ("exported",)
-    return elixir_docs(merged(drafts, _clauses_of_one(source, _ELIXIR_TOKENS)), source)
+    return attach_elixir_docs(merge_clauses(drafts, _is_clause_of_same(source, _ELIXIR_TOKENS)), source)
 
 
 ELIXIR = Language(
     name="elixir",
     rules={"call": NodeRule("function", _elixir_call)},
-    enter=words("source do_block else_block"),
+    enter=word_set("source do_block else_block"),
     finish=_elixir_finish,
 )
 
 
-def _erlang_function(node: Node, place: NodePlace) -> Node | None:
+def _erlang_function(node: Node, place: NodeContext) -> Node | None:
     clause = node.child_by_field_name("clause")
     return clause.child_by_field_name("name") if clause is not None else None
 
 
-def _erlang_macro(node: Node, place: NodePlace) -> Node | None:
+def _erlang_macro(node: Node, place: NodeContext) -> Node | None:
     left = node.child_by_field_name("lhs")
     return left.child_by_field_name("name") if left is not None else None
 
 
-def _erlang_type(node: Node, place: NodePlace) -> Node | None:
+def _erlang_type(node: Node, place: NodeContext) -> Node | None:
     name = node.child_by_field_name("name")
     return (name.child_by_field_name("name") or name) if name is not None else None
 
 
 def _erlang_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """Clauses of one function, and its spec before them, are one symbol for each arity."""
-    drafts = ordered(drafts)
+    drafts = in_file_order(drafts)
     specs: list[int] = []
     for index, (spec, draft) in enumerate(pairwise(drafts)):
         if spec.kind == "spec" and draft.kind == "function" and spec.name == draft.name:
             draft.lead_row, draft.doc = spec.start_row, draft.doc or spec.doc
             specs.append(index)
-    joined = merged(without(drafts, specs), _clauses_of_one(source, _ERLANG_TOKENS))
+    joined = merge_clauses(without_symbols(drafts, specs), _is_clause_of_same(source, _ERLANG_TOKENS))
     exported = _erlang_exports(source)
     for draft in joined:
         if draft.kind != "macro":
@@ -312,32 +319,32 @@ ERLANG = Language(
         "callback": NodeRule("callback", "fun", is_leaf=True),
         "fun_decl": NodeRule("function", _erlang_function, is_leaf=True),
     },
-    enter=words("source_file"),
+    enter=word_set("source_file"),
     imports={"import_attribute": "module", "pp_include": "file", "pp_include_lib": "file"},
     finish=_erlang_finish,
 )
 
-_LISP = {
+_LISP_DEFINITIONS = {
     "defn": "function", "defn-": "function", "def": "variable", "defmacro": "macro", "defprotocol": "protocol",
     "defrecord": "class", "deftype": "class", "defmulti": "function", "defmethod": "method", "defonce": "variable",
     "ns": "namespace", "deftest": "test", "definline": "function", "definterface": "interface",
     "defstruct": "struct", "extend-type": "extension", "extend-protocol": "extension", "declare": "",
     "in-ns": "namespace", "comment": "",
 }  # fmt: skip
-_LISP_OWNERS = words("defprotocol defrecord deftype definterface extend-type extend-protocol")
+_LISP_METHOD_OWNERS = word_set("defprotocol defrecord deftype definterface extend-type extend-protocol")
 """Whose lists are methods; in a macro `(let [x 1] …)` looks the same."""
-_GAPS = words("comment dis_expr gap")
+_LISP_COMMENTS = word_set("comment dis_expr gap")
 
 
-def _lisp(node: Node, place: NodePlace) -> list[Named] | None:
-    if place.above() == "list_lit":
+def _lisp(node: Node, place: NodeContext) -> list[NamedNode] | None:
+    if place.ancestor_type() == "list_lit":
         return _lisp_method(node, place)
-    parts = [child for child in node.named_children[:8] if child.type not in _GAPS]
+    parts = [child for child in node.named_children[:8] if child.type not in _LISP_COMMENTS]
     if len(parts) < 2 or parts[0].type != "sym_lit":
         return None
     head = place.text(parts[0])
     plain = head.split("/")[-1]
-    kind = _LISP.get(plain, "variable" if plain.startswith("def") and len(plain) > 3 else "")
+    kind = _LISP_DEFINITIONS.get(plain, "variable" if plain.startswith("def") and len(plain) > 3 else "")
     if not kind:
         return None
     name = parts[1]
@@ -349,24 +356,24 @@ def _lisp(node: Node, place: NodePlace) -> list[Named] | None:
     if plain == "defmethod" and len(parts) > 2:
         shown += " " + " ".join(place.text(parts[2]).split())[:40]
     signature = _lisp_arguments(parts, place) if kind in ("function", "macro", "method") else ""
-    return [Named(shown if plain == "defmethod" else name, kind, f"{shown}{signature}")]
+    return [NamedNode(shown if plain == "defmethod" else name, kind, f"{shown}{signature}")]
 
 
-def _lisp_method(node: Node, place: NodePlace) -> list[Named] | None:
+def _lisp_method(node: Node, place: NodeContext) -> list[NamedNode] | None:
     """`(name [this] …)` inside a protocol, record or type."""
-    link = place.chain
+    link = place.ancestors
     if link is None or (link[1] is not None and link[1][0] == "list_lit"):
         return None
     head = first_child(node.parent) if node.parent is not None else None
-    if head is None or place.text(head).split("/")[-1] not in _LISP_OWNERS:
+    if head is None or place.text(head).split("/")[-1] not in _LISP_METHOD_OWNERS:
         return None
     parts = node.named_children[:3]
     if len(parts) < 2 or parts[0].type != "sym_lit" or parts[1].type != "vec_lit":
         return None
-    return [Named(parts[0], "method", f"{place.text(parts[0])} {place.text(parts[1])}"[:120])]
+    return [NamedNode(parts[0], "method", f"{place.text(parts[0])} {place.text(parts[1])}"[:120])]
 
 
-def _lisp_arguments(parts: list[Node], place: NodePlace) -> str:
+def _lisp_arguments(parts: list[Node], place: NodeContext) -> str:
     for part in parts[2:6]:
         if part.type == "vec_lit":
             return " " + " ".join(place.text(part).split())[:100]
@@ -379,11 +386,11 @@ def _lisp_arguments(parts: list[Node], place: NodePlace) -> str:
 CLOJURE = Language(
     name="clojure",
     rules={"list_lit": NodeRule("variable", _lisp)},
-    enter=words("source read_cond_lit splicing_read_cond_lit"),
+    enter=word_set("source read_cond_lit splicing_read_cond_lit"),
 )
 
 
-def _elm_value(node: Node, place: NodePlace) -> Node | None:
+def _elm_value(node: Node, place: NodeContext) -> Node | None:
     left = node.child_by_field_name("functionDeclarationLeft")
     return first_child(left) if left is not None else None
 
@@ -399,9 +406,9 @@ ELM = Language(
         "value_declaration": NodeRule("function", _elm_value, is_leaf=True),
         "union_variant": NodeRule("constructor", is_leaf=True),
     },
-    enter=words("file"),
+    enter=word_set("file"),
     imports={"import_clause": "moduleName"},
-    finish=_with_signatures,
+    finish=_merge_signatures,
 )
 
 LANGUAGES = (
@@ -415,7 +422,9 @@ LANGUAGES = (
 )
 
 
-def _clauses_of_one(source: bytes, tokens: re.Pattern[bytes]) -> Callable[[FoundSymbol, FoundSymbol], bool]:
+def _is_clause_of_same(
+    source: bytes, tokens: re.Pattern[bytes]
+) -> Callable[[FoundSymbol, FoundSymbol], bool]:
     """Whether two neighbours are clauses of one function: asked of the source, for a signature is cut short."""
 
     def is_same(before: FoundSymbol, after: FoundSymbol) -> bool:
@@ -427,22 +436,22 @@ def _clauses_of_one(source: bytes, tokens: re.Pattern[bytes]) -> Callable[[Found
         if "(" not in draft.signature:
             return 0
         start = source.find(b"(", draft.start)
-        return _arguments(source[start : start + _LONGEST_HEAD], tokens) if start >= 0 else 0
+        return _count_arguments(source[start : start + _MAX_HEAD], tokens) if start >= 0 else 0
 
     return is_same
 
 
-def _arguments(head: bytes, tokens: re.Pattern[bytes]) -> int:
+def _count_arguments(head: bytes, tokens: re.Pattern[bytes]) -> int:
     depth = commas = 0
     is_empty = True
     for match in tokens.finditer(head):
         token = match[0]
         if match["remark"] is not None:
             continue
-        if token in _OPEN:
+        if token in _OPENING_BRACKETS:
             is_empty = is_empty and depth == 0
             depth += 1
-        elif token in _CLOSED:
+        elif token in _CLOSING_BRACKETS:
             depth -= 1
             if depth == 0:
                 break

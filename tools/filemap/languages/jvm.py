@@ -5,25 +5,25 @@ import re
 from tree_sitter import Node
 
 from tools.filemap.language import (
-    Found,
+    FoundNames,
     FoundSymbol,
     Language,
-    Named,
+    NamedNode,
     NameRule,
-    NodePlace,
+    NodeContext,
     NodeRule,
-    child_of,
+    child_of_type,
     first_child,
-    first_of,
-    fixed,
-    method_in,
-    named_or,
-    words,
+    first_of_types,
+    fixed_name,
+    method_inside,
+    name_or,
+    word_set,
 )
 from tools.filemap.languages.routes import spring_routes
 
 
-def _declarators(node: Node, place: NodePlace) -> list[Node] | None:
+def _java_declarators(node: Node, place: NodeContext) -> list[Node] | None:
     declarators = node.children_by_field_name("declarator")
     return [name for each in declarators if (name := each.child_by_field_name("name")) is not None] or None
 
@@ -41,41 +41,41 @@ JAVA = Language(
         "constructor_declaration": NodeRule("constructor", is_leaf=True),
         "compact_constructor_declaration": NodeRule("constructor", is_leaf=True),
         "annotation_type_element_declaration": NodeRule("method", is_leaf=True),
-        "field_declaration": NodeRule("field", _declarators, is_leaf=True),
-        "constant_declaration": NodeRule("constant", _declarators, is_leaf=True),
+        "field_declaration": NodeRule("field", _java_declarators, is_leaf=True),
+        "constant_declaration": NodeRule("constant", _java_declarators, is_leaf=True),
         "enum_constant": NodeRule("enum member"),
     },
-    enter=words("program class_body interface_body enum_body enum_body_declarations annotation_type_body"),
+    enter=word_set("program class_body interface_body enum_body enum_body_declarations annotation_type_body"),
     imports={"import_declaration": lambda node, _place: first_child(node)},
-    modifiers=words(
+    modifiers=word_set(
         "public private protected static final abstract synchronized native default sealed transient volatile strictfp"
     ),
-    exporting=words("public"),
+    exporting_modifiers=word_set("public"),
     has_decorators=True,
     routes=spring_routes,
-    is_header_whole=True,
+    has_type_before_name=True,
 )
 
 
-def _kotlin_class(node: Node, place: NodePlace) -> list[Named] | None:
-    name = child_of(node, "type_identifier", "simple_identifier")
+def _kotlin_class(node: Node, place: NodeContext) -> list[NamedNode] | None:
+    name = child_of_type(node, "type_identifier", "simple_identifier")
     if name is None:
         return None
     before = place.source[node.start_byte : name.start_byte].decode("utf-8", "replace").split()
     kind = "interface" if "interface" in before else "enum" if "enum" in before else "class"
-    return [Named(name, kind)]
+    return [NamedNode(name, kind)]
 
 
-def _kotlin_property(node: Node, place: NodePlace) -> list[Node] | None:
+def _kotlin_property(node: Node, place: NodeContext) -> list[Node] | None:
     declared = (child for child in node.named_children if child.type == "variable_declaration")
     return [name for child in declared if (name := first_child(child)) is not None] or None
 
 
-def _companion(node: Node, place: NodePlace) -> Node | str:
-    return child_of(node, "type_identifier") or "companion"
+def _companion_object(node: Node, place: NodeContext) -> Node | str:
+    return child_of_type(node, "type_identifier") or "companion"
 
 
-def _not_hidden(_draft: FoundSymbol, before: bytes) -> bool:
+def _is_public(_draft: FoundSymbol, before: bytes) -> bool:
     return not {b"private", b"internal", b"protected"} & set(before.split())
 
 
@@ -83,37 +83,37 @@ KOTLIN = Language(
     name="kotlin",
     rules={
         "class_declaration": NodeRule("class", _kotlin_class),
-        "object_declaration": NodeRule("object", first_of("type_identifier")),
-        "companion_object": NodeRule("object", _companion),
+        "object_declaration": NodeRule("object", first_of_types("type_identifier")),
+        "companion_object": NodeRule("object", _companion_object),
         "function_declaration": NodeRule(
-            "function", method_in("class_body", "enum_class_body"), is_leaf=True
+            "function", method_inside("class_body", "enum_class_body"), is_leaf=True
         ),
         "property_declaration": NodeRule("property", _kotlin_property, is_leaf=True),
-        "type_alias": NodeRule("type", first_of("type_identifier"), is_leaf=True),
-        "enum_entry": NodeRule("enum member", first_of("simple_identifier")),
-        "secondary_constructor": NodeRule("constructor", fixed("constructor"), is_leaf=True),
+        "type_alias": NodeRule("type", first_of_types("type_identifier"), is_leaf=True),
+        "enum_entry": NodeRule("enum member", first_of_types("simple_identifier")),
+        "secondary_constructor": NodeRule("constructor", fixed_name("constructor"), is_leaf=True),
     },
-    enter=words("source_file import_list class_body enum_class_body statements"),
-    comments=words("line_comment multiline_comment comment"),
-    imports={"import_header": first_of("identifier")},
-    modifiers=words(
+    enter=word_set("source_file import_list class_body enum_class_body statements"),
+    comments=word_set("line_comment multiline_comment comment"),
+    imports={"import_header": first_of_types("identifier")},
+    modifiers=word_set(
         "public private protected internal open abstract sealed data inner value inline infix operator suspend "
         "override const lateinit tailrec external annotation companion final expect actual vararg"
     ),
-    export_rule=_not_hidden,
+    export_rule=_is_public,
     has_decorators=True,
     routes=spring_routes,
 )
 
 
-def _extension(node: Node, place: NodePlace) -> str:
+def _scala_extension(node: Node, place: NodeContext) -> str:
     parameters = node.child_by_field_name("parameters")
     return "extension " + (place.text(parameters) if parameters is not None else "")
 
 
 def _pattern_names(field: str) -> NameRule:
-    def rule(node: Node, place: NodePlace) -> list[Node] | None:
-        if place.above() in _SCALA_BLOCKS:
+    def rule(node: Node, place: NodeContext) -> list[Node] | None:
+        if place.ancestor_type() in _SCALA_BLOCKS:
             return None
         names = node.children_by_field_name(field)
         if len(names) == 1 and names[0].type == "identifiers":
@@ -123,12 +123,12 @@ def _pattern_names(field: str) -> NameRule:
     return rule
 
 
-def _scala_function(node: Node, place: NodePlace) -> Found:
-    return None if place.above() in _SCALA_BLOCKS else _in_template(node, place)
+def _scala_function(node: Node, place: NodeContext) -> FoundNames:
+    return None if place.ancestor_type() in _SCALA_BLOCKS else _scala_method_rule(node, place)
 
 
-_SCALA_BLOCKS = words("block indented_block")
-_in_template = method_in("template_body", "with_template_body")
+_SCALA_BLOCKS = word_set("block indented_block")
+_scala_method_rule = method_inside("template_body", "with_template_body")
 _SCALA_FUNCTION = NodeRule("function", _scala_function)
 _SCALA_COMMENT = re.compile(rb"[ \t]*(?://|/\*|\*)")
 
@@ -141,12 +141,12 @@ def _scala_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]
             continue
         if draft.end_row > draft.start_row:
             lines = lines or source.split(b"\n")
-            while draft.end_row > draft.start_row and _says_nothing(lines[draft.end_row]):
+            while draft.end_row > draft.start_row and _is_blank_or_comment(lines[draft.end_row]):
                 draft.end_row -= 1
     return drafts
 
 
-def _says_nothing(line: bytes) -> bool:
+def _is_blank_or_comment(line: bytes) -> bool:
     return not line.strip() or _SCALA_COMMENT.match(line) is not None
 
 
@@ -167,18 +167,18 @@ SCALA = Language(
         "var_definition": NodeRule("variable", _pattern_names("pattern"), is_leaf=True, body="value"),
         "var_declaration": NodeRule("variable", _pattern_names("name"), is_leaf=True),
         "type_definition": NodeRule("type", is_leaf=True),
-        "given_definition": NodeRule("given", named_or("given")),
-        "extension_definition": NodeRule("extension", _extension),
+        "given_definition": NodeRule("given", name_or("given")),
+        "extension_definition": NodeRule("extension", _scala_extension),
     },
-    enter=words(
+    enter=word_set(
         "compilation_unit template_body enum_body enum_case_definitions package_clause with_template_body "
         "instance_expression block indented_block"
     ),
     imports={"import_declaration": lambda node, place: place.text(node).removeprefix("import")},
-    modifiers=words(
+    modifiers=word_set(
         "private protected override implicit lazy final abstract sealed case inline open transparent opaque infix"
     ),
-    export_rule=_not_hidden,
+    export_rule=_is_public,
     has_decorators=True,
     finish=_scala_finish,
 )

@@ -2,41 +2,43 @@
 
 import re
 
-from tools.filemap.scanners.lines import whole_lines
+from tools.filemap.scanners.lines import line_chunks
 from tools.filemap.watch import Deadline
 
-_NAME = rb"_{0,2}[A-Z][A-Z0-9]*_[A-Z0-9_]+"
-_LEVELS = 5
+_MACRO_NAME = rb"_{0,2}[A-Z][A-Z0-9]*_[A-Z0-9_]+"
+_MAX_NESTING = 5
 
 
-def _arguments(plain: bytes) -> bytes:
+def _arguments_pattern(plain: bytes) -> bytes:
     """What stands in parentheses, with some levels of parentheses in it, of such characters."""
     inner = rb"\(" + plain + rb"*+\)"
-    for _ in range(_LEVELS):
+    for _ in range(_MAX_NESTING):
         inner = rb"\((?:" + plain + rb"++|" + inner + rb")*+\)"
     return inner
 
 
-_ARGUMENTS = _arguments(rb"[^()\n]")
-_ALONE = re.compile(
+_ARGUMENTS = _arguments_pattern(rb"[^()\n]")
+_ALONE_ON_LINE = re.compile(
     rb"^[ \t]*(?:[A-Z][A-Z0-9_]*(?:BEGIN|END|NAMESPACE|PUSH|POP|DIAG|DECLS|ENABLE|DISABLE|PRAGMA|WARN)[A-Z0-9_]*"
     rb"(?:" + _ARGUMENTS + rb")?|(?:Q_OBJECT|Q_GADGET))[ \t]*\r?$",
     re.M,
 )
 """A line with nothing but `LIB_BEGIN_NAMESPACE`."""
-_WHOLE_LINE = re.compile(rb"(?m:^)[ \t]*(?P<macro>" + _NAME + rb")(?=[ \t]*\r?\n)")
+_WHOLE_LINE = re.compile(rb"(?m:^)[ \t]*(?P<macro>" + _MACRO_NAME + rb")(?=[ \t]*\r?\n)")
 _DECLARATION_BELOW = re.compile(
     rb"[ \t]*\r?\n(?:[ \t]*#[^\n]*\n)*[ \t]*(?!\w+[ \t]*\()[A-Za-z_][\w:]*(?:<[^;{}()]*>)?[ \t\r\n*&]+[A-Za-z_~]"
 )
 """`LIB_NODISCARD` on the line above a declaration."""
-_END_BELOW = re.compile(rb"\s*\}|[ \t]*\r?\n[ \t]*" + _NAME + rb"[ \t]*\r?\n")
-_MEMBERS_ABOVE = re.compile(rb"(?:;|\b(?:struct|union|class)\b[^;{}()]*\{)(?:\s+" + _NAME + rb"(?=\s))*\s*\Z")
-_NEAR = 400
-_CALL = re.compile(
+_END_BELOW = re.compile(rb"\s*\}|[ \t]*\r?\n[ \t]*" + _MACRO_NAME + rb"[ \t]*\r?\n")
+_MEMBERS_ABOVE = re.compile(
+    rb"(?:;|\b(?:struct|union|class)\b[^;{}()]*\{)(?:\s+" + _MACRO_NAME + rb"(?=\s))*\s*\Z"
+)
+_MAX_CONTEXT = 400
+_CALL_LINE = re.compile(
     rb"(?m:^)[ \t]*(?P<macro>"
-    + _NAME
+    + _MACRO_NAME
     + rb"(?:"
-    + _arguments(rb"[^();{}]")
+    + _arguments_pattern(rb"[^();{}]")
     + rb"[ \t]*;|"
     + _ARGUMENTS
     + rb"(?=[ \t]*(?://[^\n]*)?\r?\n(?!\s*[{:]))))"
@@ -46,27 +48,29 @@ _QUALIFIER = (
     rb"(?:static|inline|virtual|explicit|friend|constexpr|const|typename|extern|class|struct"
     rb"|unsigned|signed)[ \t]"
 )
-_IN_FRONT = re.compile(
+_BEFORE_DECLARATION = re.compile(
     rb"(?m:^)(?P<before>[ \t]*(?:(?:static|inline|virtual|explicit|friend|constexpr|extern|template[ \t]*<[^<>\n]*>)"
-    rb"[ \t]+)*)(?P<macro>" + _NAME + rb"(?:" + _ARGUMENTS + rb")?)"
+    rb"[ \t]+)*)(?P<macro>" + _MACRO_NAME + rb"(?:" + _ARGUMENTS + rb")?)"
     rb"(?=[ \t]+(?:"
     + _QUALIFIER
     + rb"|"
-    + _NAME
+    + _MACRO_NAME
     + rb"[ \t(]|template[ \t]*<|operator\b|[A-Za-z_]\w*::~?[A-Za-z_]\w*[ \t]*\("
     rb"|~?(?P<constructed>[A-Za-z_]\w*)[ \t]*\("
     rb"|[A-Za-z_][\w:]*(?:<[^;{}()\n]*>)?(?:[ \t]+|[ \t]*[*&]+[ \t]*)[*&]*(?:operator\b|~?[A-Za-z_][\w:]*[ \t]*[(=;])))"
 )
 """`LIB_API int f(…)`: in front of a whole declaration; before `Name(` only where a class is called so."""
-_MOST_IN_FRONT = 3
-_CLASS = re.compile(rb"\b(?:class|struct|union)[ \t]+(?:" + _NAME + rb"[ \t]+)?([A-Za-z_]\w*)")
-_BETWEEN = re.compile(
-    rb"[ \t](?<=[\w>*&].)(?<!define.)[ \t]*(?P<macro>" + _NAME + rb")(?=[ \t]+~?[A-Za-z_][\w:]*[ \t]*\()"
+_MAX_BEFORE_DECLARATION = 3
+_CLASS = re.compile(rb"\b(?:class|struct|union)[ \t]+(?:" + _MACRO_NAME + rb"[ \t]+)?([A-Za-z_]\w*)")
+_BETWEEN_TYPE_AND_NAME = re.compile(
+    rb"[ \t](?<=[\w>*&].)(?<!define.)[ \t]*(?P<macro>"
+    + _MACRO_NAME
+    + rb")(?=[ \t]+~?[A-Za-z_][\w:]*[ \t]*\()"
 )
 """`int LIB_CALL f(…)`."""
-_IN_NAME = re.compile(
+_BEFORE_CLASS_NAME = re.compile(
     rb"[cseu](?<![\w.].)(?:lass|truct|nion|num)(?P<macro>[ \t]+"
-    + _NAME
+    + _MACRO_NAME
     + rb"(?:"
     + _ARGUMENTS
     + rb")?)(?=[ \t]+\w+[ \t\w:<>,]*[{:\r\n])"
@@ -78,15 +82,15 @@ _AS_TYPE = re.compile(
 """`LIB_ENABLE_IF((…), (int)) f(…)`: in place of a type."""
 _AFTER_NAME = re.compile(
     rb"[cns](?<!\w.)(?:lass|truct|amespace)[ \t]+[A-Za-z_]\w*[ \t]+(?P<macro>"
-    + _NAME
+    + _MACRO_NAME
     + rb"(?:"
     + _ARGUMENTS
     + rb")?)(?=\s*[{:])"
 )
 """`namespace name LIB_VISIBILITY(default) {`."""
-_BEHIND = re.compile(
+_AFTER_PARAMETERS = re.compile(
     rb"\)(?:\s+(?:const|volatile|noexcept|override|final)\b)*\s+(?P<macro>"
-    + _NAME
+    + _MACRO_NAME
     + rb"(?:"
     + _ARGUMENTS
     + rb")?|\w+\((?=\()"
@@ -94,13 +98,13 @@ _BEHIND = re.compile(
     + rb"\)(?=\s*;))(?=[ \t]*(?:[;{]|:(?!:)|=[ \t]*(?:default|delete|0)|\r?\n))"
 )
 """`f() LIB_NOEXCEPT {`, `f() lib_format((printf, 1, 2));`."""
-_UNCALLED = re.compile(rb"\w[ \t]+(?P<macro>[A-Z]\w*(?:_MACRO_SUBSTITUTION|_NOT_A_MACRO))(?=[ \t]*\()")
+_CALL_PREVENTION = re.compile(rb"\w[ \t]+(?P<macro>[A-Z]\w*(?:_MACRO_SUBSTITUTION|_NOT_A_MACRO))(?=[ \t]*\()")
 """`int min LIB_PREVENT_MACRO_SUBSTITUTION ()`: keeps a macro of that name from being called."""
-_LAST_OF_LINE = re.compile(
+_ABOVE_FUNCTION_NAME = re.compile(
     rb"(?m:^)(?P<before>[A-Za-z_][\w \t*]*[\w*][ \t*]+)(?P<macro>[A-Z][A-Z0-9_]+)(?=[ \t]*\r?\n[a-z_]\w*[ \t]*\()"
 )
 """`static void EXPORTED` above the name of a function; where nothing else is its type, it is the type."""
-_LABEL = re.compile(
+_ACCESS_LABEL = re.compile(
     rb"^[ \t]*(?P<macro>(?:[A-Z][A-Z0-9_]+|signals)[ \t]*:(?=[ \t]*\r?$)"
     rb"|(?:public|private|protected)[ \t]+(?:[A-Z][A-Z0-9_]+|slots)[ \t]*:(?!:))",
     re.M,
@@ -115,17 +119,19 @@ _BRANCHES = re.compile(
     + _PLAIN_LINES
     + rb")+)[ \t]*#[ \t]*endif[^\n]*"
 )
-_LONGEST_BRANCH = 2000
-_REMARK = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
-_BLACK = re.compile(rb"\S")
+_MAX_BRANCH = 2000
+_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.S)
+_NOT_BLANK = re.compile(rb"\S")
 
 
 def without_macros(source: bytes, watch: Deadline) -> bytes:
     """The source with such macros as spaces."""
-    source = _without_opened(_with_braces(_with_surroundings(_with_whole_branches(source, watch))))
+    source = _without_namespace_blocks(
+        _expand_brace_macros(_unconditional_wrappers(_first_branches_only(source, watch)))
+    )
     pieces: list[bytes] = []
-    for _row, _start, block in whole_lines(source, watch):
-        pieces.append(_covered(block, source) if _CANDIDATE.search(block) else block)
+    for _row, _start, block in line_chunks(source, watch):
+        pieces.append(_blank_macros(block, source) if _CANDIDATE.search(block) else block)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
@@ -134,10 +140,10 @@ _DEFINED = re.compile(
     re.M,
 )
 _AROUND = re.compile(rb"\b(?:namespace|extern)\b")
-_MOST_DEFINED = 50
+_MAX_BRACE_MACROS = 50
 
 
-def _with_braces(source: bytes) -> bytes:
+def _expand_brace_macros(source: bytes) -> bytes:
     """Macros of this very text that open or close a brace, written out; such as open a namespace are covered up."""
     if b"define" not in source:
         return source
@@ -145,7 +151,7 @@ def _with_braces(source: bytes) -> bytes:
     for match in _DEFINED.finditer(source):
         body = match["body"]
         net = _net_braces(body) if b"{" in body or b"}" in body else 0
-        if net in (1, -1) and len(braces) < _MOST_DEFINED:
+        if net in (1, -1) and len(braces) < _MAX_BRACE_MACROS:
             braces[match["name"]] = b" " if _AROUND.search(body) else b"{" if net > 0 else b"}"
     if not braces:
         return source
@@ -182,7 +188,7 @@ _CLOSED = re.compile(rb"\}[^\n]*\n(?:[ \t\r]*\n)*[ \t]*#[ \t]*endif")
 """How the second of twins ends: nearly every source that has none is told by that."""
 
 
-def _with_surroundings(source: bytes) -> bytes:
+def _unconditional_wrappers(source: bytes) -> bytes:
     """What one `#if … #endif` opens and its twin closes, such as a namespace, as if it were always there."""
     if not _CLOSED.search(source):
         return source
@@ -190,7 +196,7 @@ def _with_surroundings(source: bytes) -> bytes:
     pairs: list[re.Match[bytes]] = []
     for match in _CONDITIONAL.finditer(source):
         body = match["body"]
-        if len(body) > _LONGEST_BRANCH or body.count(b"{") == body.count(b"}"):
+        if len(body) > _MAX_BRANCH or body.count(b"{") == body.count(b"}"):
             continue
         net = _net_braces(body)
         condition = b" ".join(match["condition"].split())
@@ -203,23 +209,23 @@ def _with_surroundings(source: bytes) -> bytes:
     covered = bytearray(source)
     for match in pairs:
         for first, last in ((match.start(), match.start("body")), (match.end("body"), match.end())):
-            covered[first:last] = _BLACK.sub(b" ", source[first:last])
+            covered[first:last] = _NOT_BLANK.sub(b" ", source[first:last])
     return bytes(covered)
 
 
-_OPENED = re.compile(rb"^" + _NAME + rb"[ \t]*\{[ \t]*(?://[^\n]*)?\r?$", re.M)
+_OPENED = re.compile(rb"^" + _MACRO_NAME + rb"[ \t]*\{[ \t]*(?://[^\n]*)?\r?$", re.M)
 
 
-def _without_opened(source: bytes) -> bytes:
+def _without_namespace_blocks(source: bytes) -> bytes:
     """`LIB_NAMESPACE {` at the margin is no function: it and the brace at the margin that ends it are covered up."""
     opened = list(_OPENED.finditer(source))
     if not opened:
         return source
     covered = bytearray(source)
     for match in opened:
-        closed = _matching(source, match.end())
+        closed = _closing_brace_at_margin(source, match.end())
         if closed >= 0:
-            covered[match.start() : match.end()] = _BLACK.sub(b" ", match[0])
+            covered[match.start() : match.end()] = _NOT_BLANK.sub(b" ", match[0])
             covered[closed : closed + 1] = b" "
     return bytes(covered)
 
@@ -227,7 +233,7 @@ def _without_opened(source: bytes) -> bytes:
 _MARGIN = re.compile(rb"^(?:\}|(?P<open>[^\s#/}][^\n]*\{[ \t]*(?://[^\n]*)?\r?$|\{))", re.M)
 
 
-def _matching(source: bytes, start: int) -> int:
+def _closing_brace_at_margin(source: bytes, start: int) -> int:
     """Among what stands at the margin alone: inside of functions macros may do what they like."""
     depth = 1
     for match in _MARGIN.finditer(source, start):
@@ -237,31 +243,31 @@ def _matching(source: bytes, start: int) -> int:
     return -1
 
 
-def _with_whole_branches(source: bytes, watch: Deadline) -> bytes:
+def _first_branches_only(source: bytes, watch: Deadline) -> bytes:
     """Of `#if … #else … #endif` around a part of a declaration, such as its head, only the first branch."""
     if b"else" not in source and b"elif" not in source:
         return source
-    return b"".join(_BRANCHES.sub(_first_branch, block) for _row, _start, block in whole_lines(source, watch))
+    return b"".join(_BRANCHES.sub(_first_branch, block) for _row, _start, block in line_chunks(source, watch))
 
 
 def _first_branch(match: re.Match[bytes]) -> bytes:
     first = match["first"]
-    if len(first) > _LONGEST_BRANCH or not _is_part(first):
+    if len(first) > _MAX_BRANCH or not _is_partial_declaration(first):
         return match[0]
     begin, end = match.start("first") - match.start(), match.end("first") - match.start()
     whole = match[0]
-    return _BLACK.sub(b" ", whole[:begin]) + first + _BLACK.sub(b" ", whole[end:])
+    return _NOT_BLANK.sub(b" ", whole[:begin]) + first + _NOT_BLANK.sub(b" ", whole[end:])
 
 
-def _is_part(text: bytes) -> bool:
+def _is_partial_declaration(text: bytes) -> bool:
     """Whether declarations do not begin and end within it."""
-    code = _REMARK.sub(b"", text).strip()
+    code = _COMMENT.sub(b"", text).strip()
     if not code:
         return False
     return code.count(b"{") != code.count(b"}") or code[:1] in b":{" or code[-1:] not in b";},:\\"
 
 
-def _covered(block: bytes, source: bytes) -> bytes:
+def _blank_macros(block: bytes, source: bytes) -> bytes:
     whole, classes = block, set[bytes]()
 
     def in_front(match: re.Match[bytes]) -> bytes:
@@ -270,23 +276,23 @@ def _covered(block: bytes, source: bytes) -> bytes:
             classes.update(_CLASS.findall(source) or [b""])
         return _blank(match) if constructed is None or constructed in classes else match[0]
 
-    block = _ALONE.sub(
+    block = _ALONE_ON_LINE.sub(
         lambda match: b" " * len(match[0].rstrip(b"\r")) + b"\r" * match[0].endswith(b"\r"), block
     )
     block = _AS_TYPE.sub(lambda match: b"int" + b" " * (len(match["macro"]) - 3), block)
-    for pattern in (_LABEL, _CALL) if _may_label(block) else (_CALL,):
+    for pattern in (_ACCESS_LABEL, _CALL_LINE) if _has_access_label(block) else (_CALL_LINE,):
         block = pattern.sub(_blank, block)
     block = _WHOLE_LINE.sub(_blank_line, block)
-    for _ in range(_MOST_IN_FRONT):
-        before, block = block, _IN_FRONT.sub(in_front, block)
+    for _ in range(_MAX_BEFORE_DECLARATION):
+        before, block = block, _BEFORE_DECLARATION.sub(in_front, block)
         if block == before:
             break
     if b"_MACRO" in block:
-        block = _UNCALLED.sub(_blank, block)
-    block = _LAST_OF_LINE.sub(_blank_behind_type, block)
-    for pattern in (_BETWEEN, _IN_NAME, _AFTER_NAME, _BEHIND):
+        block = _CALL_PREVENTION.sub(_blank, block)
+    block = _ABOVE_FUNCTION_NAME.sub(_blank_after_type, block)
+    for pattern in (_BETWEEN_TYPE_AND_NAME, _BEFORE_CLASS_NAME, _AFTER_NAME, _AFTER_PARAMETERS):
         block = pattern.sub(_blank, block)
-    return _with_directives(block, whole) if block != whole else block
+    return _restore_directives(block, whole) if block != whole else block
 
 
 def _blank_line(match: re.Match[bytes]) -> bytes:
@@ -294,13 +300,13 @@ def _blank_line(match: re.Match[bytes]) -> bytes:
     block, start, end = match.string, match.start(), match.end()
     if _DECLARATION_BELOW.match(block, end):
         return _blank(match)
-    is_last = _END_BELOW.match(_REMARK.sub(b"", block[end : end + _NEAR]))
-    if is_last and _MEMBERS_ABOVE.search(_REMARK.sub(b"", block[max(0, start - _NEAR) : start])):
+    is_last = _END_BELOW.match(_COMMENT.sub(b"", block[end : end + _MAX_CONTEXT]))
+    if is_last and _MEMBERS_ABOVE.search(_COMMENT.sub(b"", block[max(0, start - _MAX_CONTEXT) : start])):
         return _blank(match)
     return match[0]
 
 
-def _may_label(block: bytes) -> bool:
+def _has_access_label(block: bytes) -> bool:
     at = block.find(b":\n")
     while at > 0:
         if block[at - 1 : at].isupper() or block[at - 1] == _UNDERSCORE:
@@ -313,7 +319,7 @@ _UNDERSCORE = ord("_")
 _DIRECTIVE = re.compile(rb"#[ \t]*(?:define|if|elif|undef)\b(?:[^\n\\]|\\\r?\n|\\.)*")
 
 
-def _with_directives(covered: bytes, block: bytes) -> bytes:
+def _restore_directives(covered: bytes, block: bytes) -> bytes:
     """In a directive a macro is no part of a declaration: there everything stays as it is."""
     pieces: list[bytes] = []
     end = 0
@@ -323,16 +329,16 @@ def _with_directives(covered: bytes, block: bytes) -> bytes:
     return b"".join((*pieces, covered[end:]))
 
 
-_NO_TYPES = frozenset(
+_NOT_TYPES = frozenset(
     b"static inline extern const volatile register unsigned signed struct union enum".split()
 )
 
 
-def _blank_behind_type(match: re.Match[bytes]) -> bytes:
+def _blank_after_type(match: re.Match[bytes]) -> bytes:
     words = match["before"].replace(b"*", b" ").split()
-    return _blank(match) if any(word not in _NO_TYPES for word in words) else match[0]
+    return _blank(match) if any(word not in _NOT_TYPES for word in words) else match[0]
 
 
 def _blank(match: re.Match[bytes]) -> bytes:
     start, end = match.start("macro") - match.start(), match.end("macro") - match.start()
-    return match[0][:start] + _BLACK.sub(b" ", match["macro"]) + match[0][end:]
+    return match[0][:start] + _NOT_BLANK.sub(b" ", match["macro"]) + match[0][end:]

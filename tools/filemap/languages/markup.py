@@ -5,33 +5,33 @@ import re
 from tree_sitter import Node
 
 from tools.filemap.language import (
-    PACKED,
+    MAX_PACKED_LINE,
     Language,
-    Named,
-    NodePlace,
+    NamedNode,
+    NodeContext,
     NodeRule,
-    child_of,
+    child_of_type,
     first_child,
-    first_of,
-    head_line,
+    first_of_types,
+    header_line,
     last_child,
-    words,
+    word_set,
 )
 from tools.filemap.wording import MAX_SIGNATURE, one_line
 
-_LANDMARKS = words(
+_LANDMARKS = word_set(
     "html head body main nav header footer section article aside form table template dialog fieldset"
 )
 _COMMENT = re.compile(rb"/\*.*?\*/", re.S)
-_HEADINGS = words("h1 h2 h3 h4 h5 h6")
+_HEADINGS = word_set("h1 h2 h3 h4 h5 h6")
 
 
-def _start(node: Node) -> Node | None:
+def _start_tag(node: Node) -> Node | None:
     first = first_child(node)
     return first if first is not None and first.type in ("start_tag", "self_closing_tag") else None
 
 
-def _attributes(tag: Node, place: NodePlace) -> dict[str, str]:
+def _attributes(tag: Node, place: NodeContext) -> dict[str, str]:
     found: dict[str, str] = {}
     for part in tag.named_children[1:12]:
         if part.type == "attribute":
@@ -41,8 +41,8 @@ def _attributes(tag: Node, place: NodePlace) -> dict[str, str]:
     return found
 
 
-def _element(node: Node, place: NodePlace) -> list[Named] | None:
-    tag = _start(node)
+def _element(node: Node, place: NodeContext) -> list[NamedNode] | None:
+    tag = _start_tag(node)
     named = first_child(tag) if tag is not None else None
     if tag is None or named is None:
         return None
@@ -51,7 +51,7 @@ def _element(node: Node, place: NodePlace) -> list[Named] | None:
         text = " ".join(place.said(tag.end_byte, min(node.end_byte, tag.end_byte + 300)).split())
         plain = "".join(part.split(">", 1)[-1] for part in text.split("<") if not part.startswith("/h"))
         label = " ".join(plain.split())[:80] or name
-        return [Named(label, "heading", f"{name} {label}")]
+        return [NamedNode(label, "heading", f"{name} {label}")]
     attributes = _attributes(tag, place)
     shown = name
     if attributes.get("id"):
@@ -59,40 +59,40 @@ def _element(node: Node, place: NodePlace) -> list[Named] | None:
     elif name == "form" and attributes.get("name"):
         shown += "." + attributes["name"]
     if shown != name or name.lower() in _LANDMARKS or "-" in name:
-        return [Named(shown, "element", shown)]
+        return [NamedNode(shown, "element", shown)]
     return None
 
 
-def _block(word: str, kind: str = "section") -> NodeRule:
-    def name(node: Node, place: NodePlace) -> list[Named]:
-        tag = _start(node)
+def _block_rule(word: str, kind: str = "section") -> NodeRule:
+    def name(node: Node, place: NodeContext) -> list[NamedNode]:
+        tag = _start_tag(node)
         attributes = _attributes(tag, place) if tag is not None else {}
         about = attributes.get("lang") or attributes.get("type") or attributes.get("src", "")
-        return [Named(word, kind, " ".join(part for part in (word, about) if part))]
+        return [NamedNode(word, kind, " ".join(part for part in (word, about) if part))]
 
     return NodeRule(kind, name)
 
 
-def _svelte_block(node: Node, place: NodePlace) -> list[Named]:
-    line = head_line(node, place, 60, until="}").lstrip("{#")
-    return [Named(line, "block", line)]
+def _svelte_block(node: Node, place: NodeContext) -> list[NamedNode]:
+    line = header_line(node, place, 60, until="}").lstrip("{#")
+    return [NamedNode(line, "block", line)]
 
 
 _RULES = {
     "element": NodeRule("element", _element),
-    "script_element": _block("script"),
-    "style_element": _block("style"),
+    "script_element": _block_rule("script"),
+    "style_element": _block_rule("style"),
 }
 HTML = Language(
     name="html",
-    called="HTML",
+    display_name="HTML",
     rules=_RULES,
-    enter=words("document element"),
+    enter=word_set("document element"),
 )
 VUE = Language(
     name="vue",
-    rules={**_RULES, "template_element": _block("template")},
-    enter=words("document element template_element"),
+    rules={**_RULES, "template_element": _block_rule("template")},
+    enter=word_set("document element template_element"),
 )
 SVELTE = Language(
     name="svelte",
@@ -103,50 +103,50 @@ SVELTE = Language(
         "await_statement": NodeRule("block", _svelte_block),
         "snippet_statement": NodeRule("block", _svelte_block),
     },
-    enter=words("document element"),
+    enter=word_set("document element"),
 )
 
 
-def _at_rule(node: Node, place: NodePlace) -> list[Named] | None:
-    if child_of(node, "block", "keyframe_block_list") is None:
+def _at_rule(node: Node, place: NodeContext) -> list[NamedNode] | None:
+    if child_of_type(node, "block", "keyframe_block_list") is None:
         return None
-    line = head_line(node, place, 100).rstrip(";")
-    return [Named(line, "", line)]
+    line = header_line(node, place, 100).rstrip(";")
+    return [NamedNode(line, "", line)]
 
 
-def _css_variable(node: Node, place: NodePlace) -> Node | None:
+def _css_variable(node: Node, place: NodeContext) -> Node | None:
     name = first_child(node)
     if name is None:
         return None
     text = place.source[name.start_byte : name.start_byte + 2]
     is_variable = text.startswith(b"$") or text == b"--"
-    return name if is_variable and (place.above() == "stylesheet" or text == b"--") else None
+    return name if is_variable and (place.ancestor_type() == "stylesheet" or text == b"--") else None
 
 
-def _css_rule(node: Node, place: NodePlace) -> list[Named] | None:
+def _css_rule(node: Node, place: NodeContext) -> list[NamedNode] | None:
     """All before the block: what the grammar does not know of selectors is a part of them too."""
-    block = child_of(node, "block")
+    block = child_of_type(node, "block")
     if block is None:
         return None
     text = _COMMENT.sub(b"", place.source[node.start_byte : block.start_byte]).decode("utf-8", "replace")
     selectors = one_line(text, MAX_SIGNATURE)
-    return [Named(selectors, "", selectors)]
+    return [NamedNode(selectors, "", selectors)]
 
 
 CSS = Language(
     name="css",
-    called="CSS",
+    display_name="CSS",
     rules={
         "rule_set": NodeRule("rule", _css_rule),
         "media_statement": NodeRule("media", _at_rule),
-        "keyframes_statement": NodeRule("keyframes", first_of("keyframes_name")),
+        "keyframes_statement": NodeRule("keyframes", first_of_types("keyframes_name")),
         "supports_statement": NodeRule("supports", _at_rule),
         "at_rule": NodeRule("at-rule", _at_rule),
         "declaration": NodeRule("variable", _css_variable, is_leaf=True),
     },
-    enter=words("stylesheet block"),
-    imports={"import_statement": lambda node, place: head_line(node, place, until=";").split(None, 1)[-1]},
-    max_line_bytes=PACKED,
+    enter=word_set("stylesheet block"),
+    imports={"import_statement": lambda node, place: header_line(node, place, until=";").split(None, 1)[-1]},
+    max_line_bytes=MAX_PACKED_LINE,
 )
 
 LANGUAGES = (HTML, VUE, SVELTE, CSS)

@@ -4,24 +4,26 @@ import re
 from collections.abc import Callable
 
 from tools.filemap.language import FoundSymbol
-from tools.filemap.scanners.lines import RowCount
+from tools.filemap.scanners.lines import RowCounter
 
-_ELSEWHERE = re.compile(rb"^=[a-z]\w*.*?(?:^=cut\b|\Z)|^__(?:END|DATA)__\r?\n.*", re.M | re.S)
+_NOT_CODE = re.compile(rb"^=[a-z]\w*.*?(?:^=cut\b|\Z)|^__(?:END|DATA)__\r?\n.*", re.M | re.S)
 
 
-def missed_functions(head: re.Pattern[bytes]) -> Callable[[list[FoundSymbol], bytes], list[FoundSymbol]]:
+def missed_function_finder(
+    head: re.Pattern[bytes],
+) -> Callable[[list[FoundSymbol], bytes], list[FoundSymbol]]:
     """`head` matches the line that begins one, with the groups `name` and `rest`, which holds the brace."""
 
     def with_missed(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
         known = {draft.start_row for draft in drafts}
-        documents = [match.span() for match in _ELSEWHERE.finditer(source)]
-        rows = RowCount(source)
+        documents = [match.span() for match in _NOT_CODE.finditer(source)]
+        rows = RowCounter(source)
         for match in head.finditer(source):
             start = match.start()
-            row = rows.at(start)
+            row = rows.row_of(start)
             if row in known or any(first <= start < last for first, last in documents):
                 continue
-            around = _around(drafts, row)
+            around = _function_around(drafts, row)
             if around is not None and (around.start_row == row or b"<<" in source[around.start : start]):
                 continue
             if around is not None:
@@ -40,7 +42,7 @@ def missed_functions(head: re.Pattern[bytes]) -> Callable[[list[FoundSymbol], by
     return with_missed
 
 
-def _around(drafts: list[FoundSymbol], row: int) -> FoundSymbol | None:
+def _function_around(drafts: list[FoundSymbol], row: int) -> FoundSymbol | None:
     """The function that is said to reach over this row."""
     return next(
         (each for each in drafts if each.kind == "function" and each.start_row <= row <= each.end_row), None

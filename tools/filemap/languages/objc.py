@@ -4,12 +4,20 @@ import re
 
 from tree_sitter import Node
 
-from tools.filemap.language import Language, NodePlace, NodeRule, child_of, first_of, head_line, words
+from tools.filemap.language import (
+    Language,
+    NodeContext,
+    NodeRule,
+    child_of_type,
+    first_of_types,
+    header_line,
+    word_set,
+)
 from tools.filemap.languages.cfamily import C
 from tools.filemap.languages.macros import without_macros
 from tools.filemap.watch import Deadline
 
-_BLACK = re.compile(rb"\S")
+_NOT_BLANK = re.compile(rb"\S")
 _CLASS = re.compile(
     rb"^[ \t]*@(?:interface|implementation|protocol)\b(?![^\n]*;[ \t]*\r?$).*?^[ \t]*@end\b", re.M | re.S
 )
@@ -19,45 +27,45 @@ _METHOD = re.compile(
     re.M,
 )
 """`RCT_EXPORT_METHOD(play:(NSString *)song) {`: what stands in it is a method's head."""
-_ALONE = re.compile(rb"^[A-Z][A-Z0-9_]+(?:\([^(){};]*\))?[ \t]*;?[ \t]*\r?$", re.M)
-_HEAD = b"- (void)"
+_MACRO_LINE = re.compile(rb"^[A-Z][A-Z0-9_]+(?:\([^(){};]*\))?[ \t]*;?[ \t]*\r?$", re.M)
+_METHOD_HEAD = b"- (void)"
 
 
 def _without_own_macros(source: bytes, watch: Deadline) -> bytes:
     """Macros between methods: those that are a method's head become one, others are covered up."""
-    return without_macros(_CLASS.sub(lambda match: _plain(match[0]), source), watch)
+    return without_macros(_CLASS.sub(lambda match: _without_macros(match[0]), source), watch)
 
 
-def _plain(block: bytes) -> bytes:
+def _without_macros(block: bytes) -> bytes:
     def as_head(match: re.Match[bytes]) -> bytes:
         room = len(match["macro"]) + len(match["before"])
-        if room < len(_HEAD):
+        if room < len(_METHOD_HEAD):
             return match[0]
         head = (
-            _HEAD + b" " * (room - len(_HEAD))
+            _METHOD_HEAD + b" " * (room - len(_METHOD_HEAD))
             if b"\n" not in match["before"]
             else match["macro"] + match["before"]
         )
         return head + match["said"] + b" " * len(match["close"])
 
-    return _ALONE.sub(lambda match: _BLACK.sub(b" ", match[0]), _METHOD.sub(as_head, block))
+    return _MACRO_LINE.sub(lambda match: _NOT_BLANK.sub(b" ", match[0]), _METHOD.sub(as_head, block))
 
 
 def _only_classes(source: bytes, watch: Deadline) -> bytes:
-    return _without_own_macros(parted(source)[0], watch)
+    return _without_own_macros(split_objective_c(source)[0], watch)
 
 
-def parted(source: bytes) -> tuple[bytes, bytes]:
+def split_objective_c(source: bytes) -> tuple[bytes, bytes]:
     """What is Objective-C's own, and what stands around it; each with the other as blanks."""
-    own, around = bytearray(_BLACK.sub(b" ", source)), bytearray(source)
+    own, around = bytearray(_NOT_BLANK.sub(b" ", source)), bytearray(source)
     for match in _CLASS.finditer(source):
         first, last = match.span()
         own[first:last] = source[first:last]
-        around[first:last] = _BLACK.sub(b" ", match[0])
+        around[first:last] = _NOT_BLANK.sub(b" ", match[0])
     return bytes(own), bytes(around)
 
 
-def _selector(node: Node, place: NodePlace) -> str | None:
+def _selector(node: Node, place: NodeContext) -> str | None:
     """`- (void)setX:(int)x forY:(int)y` is called setX:forY:"""
     names = [child for child in node.named_children if child.type == "identifier"]
     parts = [place.text(name) for name in names]
@@ -69,14 +77,14 @@ def _selector(node: Node, place: NodePlace) -> str | None:
     return ":".join(parts) + ":"
 
 
-def _property(node: Node, place: NodePlace) -> str | None:
-    line = head_line(node, place, 200, until=";")
+def _property(node: Node, place: NodeContext) -> str | None:
+    line = header_line(node, place, 200, until=";")
     match = re.search(r"(\w+)\s*$", line.split(" NS_")[0].split(" API_")[0])
     return match.group(1) if match else None
 
 
-def _category(node: Node, place: NodePlace) -> str | None:
-    name = child_of(node, "identifier")
+def _category(node: Node, place: NodeContext) -> str | None:
+    name = child_of_type(node, "identifier")
     if name is None:
         return None
     category = node.child_by_field_name("category")
@@ -87,30 +95,30 @@ _RULES = {
     **C.rules,
     "class_interface": NodeRule("class", _category),
     "class_implementation": NodeRule("implementation", _category),
-    "protocol_declaration": NodeRule("protocol", first_of("identifier")),
+    "protocol_declaration": NodeRule("protocol", first_of_types("identifier")),
     "method_declaration": NodeRule("method", _selector, is_leaf=True),
     "method_definition": NodeRule("method", _selector, is_leaf=True),
     "property_declaration": NodeRule("property", _property, is_leaf=True),
 }
 
 
-def _objc(name: str, called: str, *, is_mixed: bool) -> Language:
+def _objc_language(name: str, called: str, *, is_mixed: bool) -> Language:
     return Language(
         name=name,
-        called=called,
-        parsed_as="objc",
+        display_name=called,
+        grammar_name="objc",
         rules=_RULES,
-        enter=C.enter | words("implementation_definition qualified_protocol_interface_declaration"),
+        enter=C.enter | word_set("implementation_definition qualified_protocol_interface_declaration"),
         imports=C.imports,
         modifiers=C.modifiers,
-        is_header_whole=True,
+        has_type_before_name=True,
         prepare=_only_classes if is_mixed else _without_own_macros,
         finish=C.finish,
     )
 
 
-OBJC = _objc("objc", "Objective-C", is_mixed=False)
-OBJCPP = _objc("objcpp", "Objective-C++", is_mixed=True)
+OBJC = _objc_language("objc", "Objective-C", is_mixed=False)
+OBJCPP = _objc_language("objcpp", "Objective-C++", is_mixed=True)
 """The grammar knows no C++; that is mapped as what it is, beside it (`embedded`)."""
 
 LANGUAGES = (OBJC, OBJCPP)

@@ -4,26 +4,35 @@ import re
 
 from tree_sitter import Node
 
-from tools.filemap.drafts import with_methods, without
-from tools.filemap.language import Chain, FoundSymbol, Language, NodePlace, NodeRule, Sign, signs, words
+from tools.filemap.drafts import mark_methods, without_symbols
+from tools.filemap.language import (
+    DefinitionWord,
+    FoundSymbol,
+    Language,
+    NodeContext,
+    NodePath,
+    NodeRule,
+    definition_words,
+    word_set,
+)
 from tools.filemap.languages.routes import python_routes
 
-_DEFINES = signs(b"def ", b"def\t", b"class ", b"class\t")
+_DEFINITION_WORDS = definition_words(b"def ", b"def\t", b"class ", b"class\t")
 _QUOTE = re.compile(rb"[rRuUbBfF]{0,2}(?P<quote>\"{3}|'{3}|\"|')")
-_ALONE = re.compile(rb"[ \t]*(?:[\r\n;#]|\Z)")
+_END_OF_STATEMENT = re.compile(rb"[ \t]*(?:[\r\n;#]|\Z)")
 
 
-def _worth(here: Chain) -> tuple[Sign, ...] | None:
+def _definition_filter(here: NodePath) -> tuple[DefinitionWord, ...] | None:
     """In functions only what defines something counts."""
-    return _DEFINES if here[0] == "function_definition" else None
+    return _DEFINITION_WORDS if here[0] == "function_definition" else None
 
 
-def _assigned(node: Node, place: NodePlace) -> Node | None:
+def _assigned_names(node: Node, place: NodeContext) -> Node | None:
     """Names assigned in a module or a class; what functions assign is theirs."""
     left = node.child_by_field_name("left")
     if left is None or left.type != "identifier":
         return None
-    around = place.nearest("function_definition", "module", "class_definition")
+    around = place.nearest_ancestor_type("function_definition", "module", "class_definition")
     return left if around in ("module", "class_definition") else None
 
 
@@ -34,7 +43,7 @@ def _docstring(source: bytes, body: int) -> str:
     end = source.find(opening["quote"], opening.end(), opening.end() + 400)
     if end < 0:
         end = opening.end() + 400
-    elif not _ALONE.match(source, end + len(opening["quote"])):
+    elif not _END_OF_STATEMENT.match(source, end + len(opening["quote"])):
         return ""
     return source[opening.end() : end].decode("utf-8", "replace")
 
@@ -45,7 +54,7 @@ def _is_exported(draft: FoundSymbol, _before: bytes) -> bool:
 
 def _finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
     """Functions of classes are methods; names in capitals are constants; a name assigned again is the same one."""
-    drafts = with_methods(drafts, ("class",))
+    drafts = mark_methods(drafts, ("class",))
     seen: set[tuple[int, str]] = set()
     removed: set[int] = set()
     variables = [index for index, draft in enumerate(drafts) if draft.kind == "variable"]
@@ -55,10 +64,10 @@ def _finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
             removed.add(index)
         seen.add((draft.parent, draft.name))
         draft.kind = "constant" if draft.name.isupper() else "variable"
-    return without(drafts, removed)
+    return without_symbols(drafts, removed)
 
 
-def _imported(node: Node, place: NodePlace) -> list[Node]:
+def _imported(node: Node, place: NodeContext) -> list[Node]:
     return node.children_by_field_name("name")
 
 
@@ -67,21 +76,21 @@ PYTHON = Language(
     rules={
         "class_definition": NodeRule("class"),
         "function_definition": NodeRule("function"),
-        "assignment": NodeRule("variable", _assigned, is_leaf=True),
+        "assignment": NodeRule("variable", _assigned_names, is_leaf=True),
     },
-    enter=words(
+    enter=word_set(
         "module block decorated_definition if_statement elif_clause else_clause try_statement "
         "except_clause finally_clause with_statement for_statement while_statement "
         "match_statement case_clause"
     ),
-    wrappers=words("decorated_definition"),
+    wrappers=word_set("decorated_definition"),
     is_wrapper_start=False,
     imports={"import_statement": _imported, "import_from_statement": "module_name"},
-    modifiers=words("async"),
+    modifiers=word_set("async"),
     export_rule=_is_exported,
     has_decorators=True,
     inner_doc=_docstring,
-    worth=_worth,
+    definition_filter=_definition_filter,
     finish=_finish,
     routes=python_routes,
 )

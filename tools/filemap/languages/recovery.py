@@ -3,7 +3,7 @@
 import re
 
 from tools.filemap.language import FoundSymbol
-from tools.filemap.scanners.lines import RowCount
+from tools.filemap.scanners.lines import RowCounter
 from tools.filemap.watch import Deadline
 
 _HEAD = re.compile(
@@ -16,40 +16,40 @@ _TOKEN = re.compile(
     rb"|^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\\r?\n|\\.)*|[{}]",
     re.M | re.S,
 )
-_BEGIN = re.compile(rb"^(?P<before>[A-Z]\w*NAMESPACE)_BEGIN\((?P<name>[a-z]\w*)\)", re.M)
+_NAMESPACE_MACRO = re.compile(rb"^(?P<before>[A-Z]\w*NAMESPACE)_BEGIN\((?P<name>[a-z]\w*)\)", re.M)
 _MAX_RECOVERED = 400
 _AROUND = re.compile(
     rb"^[ \t]*(?:(?:inline[ \t]+)?namespace\b[^;{}()=\n]{0,200}|extern[ \t]+\"C(?:\+\+)?\")\s*\{", re.M
 )
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif|else|endif)\b(?:[^\n\\]|\\\r?\n|\\.)*", re.M)
-_MARK = re.compile(rb"[^\s]")
+_NOT_BLANK = re.compile(rb"[^\s]")
 
 
-def recovered(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
+def recover_classes(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """The list with what was missing; whatever stands inside it becomes its child."""
     known = {(draft.start_row, draft.name.split("<")[0].rsplit("::", 1)[-1]) for draft in drafts}
-    rows = RowCount(source)
+    rows = RowCounter(source)
     made = 0
     for match in _HEAD.finditer(source):
-        row = rows.at(match.start("word"))
+        row = rows.row_of(match.start("word"))
         name = match["name"].decode()
         plain = name.rsplit("::", 1)[-1]
         if any((near, plain) in known for near in (row, row - 1, row - 2, row - 3)) or made >= _MAX_RECOVERED:
             continue
-        end = _closing(source, match.end())
+        end = _closing_brace(source, match.end())
         if end < 0:
             continue
         made += 1
         head = " ".join((name + match["rest"].decode("utf-8", "replace")).split())
         end_row = row + source.count(b"\n", match.start(), end)
-        _put(
+        _insert(
             drafts,
             FoundSymbol(name, match["word"].decode(), match.start("word"), row, end_row, signature=head),
         )
     return drafts
 
 
-def without_surroundings(source: bytes, watch: Deadline) -> bytes:
+def blank_wrappers(source: bytes, watch: Deadline) -> bytes:
     """The source without namespaces, `extern "C"` and conditions around declarations; positions stay the same.
 
     For texts in which the grammar lost its way: then one error costs a declaration, not all that follows.
@@ -57,26 +57,26 @@ def without_surroundings(source: bytes, watch: Deadline) -> bytes:
     covered = bytearray(source)
     for match in _AROUND.finditer(source):
         watch.check()
-        end = _closing(source, match.end())
+        end = _closing_brace(source, match.end())
         if end >= 0:
-            covered[match.start() : match.end()] = _MARK.sub(b" ", match[0])
+            covered[match.start() : match.end()] = _NOT_BLANK.sub(b" ", match[0])
             covered[end : end + 1] = b" "
-    return _CONDITION.sub(lambda match: _MARK.sub(b" ", match[0]), bytes(covered))
+    return _CONDITION.sub(lambda match: _NOT_BLANK.sub(b" ", match[0]), bytes(covered))
 
 
-def namespaces_of_macros(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
+def add_macro_namespaces(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """`LIB_NAMESPACE_BEGIN(detail)` … `LIB_NAMESPACE_END(detail)` is a namespace, whatever the macros are."""
-    rows = RowCount(source)
-    for match in _BEGIN.finditer(source):
+    rows = RowCounter(source)
+    for match in _NAMESPACE_MACRO.finditer(source):
         end = source.find(match["before"] + b"_END(" + match["name"] + b")", match.end())
         if end >= 0:
-            row, name = rows.at(match.start()), match["name"].decode()
+            row, name = rows.row_of(match.start()), match["name"].decode()
             end_row = row + source.count(b"\n", match.start(), end)
-            _put(drafts, FoundSymbol(name, "namespace", match.start(), row, end_row, signature=name))
+            _insert(drafts, FoundSymbol(name, "namespace", match.start(), row, end_row, signature=name))
     return drafts
 
 
-def _closing(source: bytes, start: int) -> int:
+def _closing_brace(source: bytes, start: int) -> int:
     """Where the brace that was opened just before `start` is closed. Of `#if … #else …` only the first part counts."""
     depth = 1
     kept: list[int] = []
@@ -99,7 +99,7 @@ def _closing(source: bytes, start: int) -> int:
     return -1
 
 
-def _put(drafts: list[FoundSymbol], missed: FoundSymbol) -> None:
+def _insert(drafts: list[FoundSymbol], missed: FoundSymbol) -> None:
     start, end_row = missed.start, missed.end_row
     inside = [draft for draft in drafts if draft.start > start and draft.end_row <= end_row]
     ids = {id(draft) for draft in inside}

@@ -6,7 +6,7 @@ from tools.filemap.language import Language
 
 
 @lru_cache(maxsize=1)
-def _all() -> dict[str, Language]:
+def _all_languages() -> dict[str, Language]:
     from tools.filemap.languages import (  # noqa: PLC0415  (they need the engine's types, which need this module)
         building,
         cfamily,
@@ -31,12 +31,12 @@ def _all() -> dict[str, Language]:
 
 
 def language_named(name: str) -> Language:
-    return _all()[name]
+    return _all_languages()[name]
 
 
 def is_described(name: str) -> bool:
-    return name in _all()
+    return name in _all_languages()
 
 
 def language_names() -> list[str]:
-    return sorted(_all())
+    return sorted(_all_languages())

@@ -13,7 +13,9 @@ _VERBS = rb"get|post|put|delete|patch|head|options"
 _LITERAL = rb"[rR]?(?P<quote>[\"'`])(?P<path>[^\"'`\n]{0,200})(?P=quote)"
 
 
-def _begun(source: bytes, sign: re.Pattern[bytes], whole: re.Pattern[bytes]) -> Iterator[re.Match[bytes]]:
+def _matches_at_sign(
+    source: bytes, sign: re.Pattern[bytes], whole: re.Pattern[bytes]
+) -> Iterator[re.Match[bytes]]:
     """Lines that have the sign, where all of it is there; the sign alone is looked for fast."""
     until = 0
     for found in sign.finditer(source):
@@ -25,7 +27,7 @@ def _begun(source: bytes, sign: re.Pattern[bytes], whole: re.Pattern[bytes]) -> 
             yield match
 
 
-def _text(raw: bytes | None) -> str:
+def _decode(raw: bytes | None) -> str:
     return " ".join((raw or b"").decode("utf-8", "replace").split())
 
 
@@ -41,33 +43,33 @@ _DEFINED = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(?P<name>\w+)
 _DJANGO = re.compile(
     rb"^[ \t]*(?P<word>path|re_path|url)\(\s*" + _LITERAL + rb"\s*,\s*(?P<handler>[\w.]+)", re.M
 )
-_FAR = 2000
+_MAX_DISTANCE = 2000
 
 
 def python_routes(source: bytes) -> Iterator[FoundRoute]:
     if b"@" in source:
-        for match in _begun(source, _DECORATED_SIGN, _DECORATED):
-            defined = _DEFINED.search(source, match.end(), match.end() + _FAR)
+        for match in _matches_at_sign(source, _DECORATED_SIGN, _DECORATED):
+            defined = _DEFINED.search(source, match.end(), match.end() + _MAX_DISTANCE)
             if defined is None or not (match["path"].startswith((b"/", b"{", b"<")) or not match["path"]):
                 continue
             word, end = match["word"], match.end()
             verb = word.decode().upper()
             if word in (b"route", b"api_route"):
                 said = _METHODS.search(source, end, defined.start())
-                verb = ",".join(re.findall(r"\w+", _text(said["verbs"]))) if said is not None else "GET"
+                verb = ",".join(re.findall(r"\w+", _decode(said["verbs"]))) if said is not None else "GET"
             verb = verb.replace("WEBSOCKET", "WS")
-            yield FoundRoute(_begin(match), end, verb, _text(match["path"]), _text(defined["name"]))
+            yield FoundRoute(_line_start(match), end, verb, _decode(match["path"]), _decode(defined["name"]))
     if b"urlpatterns" in source:
         for match in _DJANGO.finditer(source, source.find(b"urlpatterns")):
             if match["handler"] != b"include":
-                path = "/" + _text(match["path"]).lstrip("^/")
-                yield FoundRoute(_begin(match), match.end(), "", path, _text(match["handler"]))
+                path = "/" + _decode(match["path"]).lstrip("^/")
+                yield FoundRoute(_line_start(match), match.end(), "", path, _decode(match["handler"]))
 
 
 # JavaScript and TypeScript: Express and its like, Nest
 
 _CALL_SIGN = re.compile(rb"\.(?:" + _VERBS + rb"|all)\(\s*[\"'`][/*]")
-_CALLED = re.compile(
+_ROUTE_CALL = re.compile(
     rb"^[ \t]*(?:await[ \t]+)?(?P<on>[A-Za-z_$][\w$.]*)\.(?P<verb>"
     + _VERBS
     + rb"|all)\(\s*"
@@ -75,7 +77,9 @@ _CALLED = re.compile(
     + rb"\s*,",
     re.M,
 )
-_SERVES = re.compile(rb"(?:^|\.)(?:app|api|server|fastify|koa|express|hono|r|\w*[rR]outer?s?|\w*App|\w*Api)$")
+_SERVER_NAME = re.compile(
+    rb"(?:^|\.)(?:app|api|server|fastify|koa|express|hono|r|\w*[rR]outer?s?|\w*App|\w*Api)$"
+)
 _ROUTE_SIGN = re.compile(rb"\.route\(")
 _ROUTE = re.compile(rb"^[ \t]*(?P<on>[A-Za-z_$][\w$.]*)\.route\(\s*" + _LITERAL + rb"\s*\)", re.M)
 _CHAINED = re.compile(rb"\s*\.(?P<verb>" + _VERBS + rb"|all)\((?P<rest>[^()\n]*(?:\([^()\n]*\)[^()\n]*)*)")
@@ -90,17 +94,19 @@ _ARGUMENT = re.compile(rb"\s*(?P<handler>[A-Za-z_$][\w$.]*(?:\([^()]*\))?)\s*(?P
 
 
 def script_routes(source: bytes) -> Iterator[FoundRoute]:
-    for match in _begun(source, _CALL_SIGN, _CALLED):
-        if _SERVES.search(match["on"]):
+    for match in _matches_at_sign(source, _CALL_SIGN, _ROUTE_CALL):
+        if _SERVER_NAME.search(match["on"]):
             handler, end = _last_argument(source, match.end())
-            yield FoundRoute(_begin(match), end, _text(match["verb"]).upper(), _text(match["path"]), handler)
-    for match in _begun(source, _ROUTE_SIGN, _ROUTE):
+            yield FoundRoute(
+                _line_start(match), end, _decode(match["verb"]).upper(), _decode(match["path"]), handler
+            )
+    for match in _matches_at_sign(source, _ROUTE_SIGN, _ROUTE):
         at = match.end()
         while match["path"].startswith(b"/") and (chained := _CHAINED.match(source, at)) is not None:
-            handler = _text(chained["rest"].rpartition(b",")[2])
+            handler = _decode(chained["rest"].rpartition(b",")[2])
             handler = handler if re.fullmatch(r"[\w$.]+", handler) else ""
-            start = _begin(match) if at == match.end() else chained.start("verb")
-            verb, path = _text(chained["verb"]).upper(), _text(match["path"])
+            start = _line_start(match) if at == match.end() else chained.start("verb")
+            verb, path = _decode(chained["verb"]).upper(), _decode(match["path"])
             yield FoundRoute(start, chained.end(), verb, path, handler)
             at = chained.end() + 1
     if b"@Controller" in source:
@@ -111,7 +117,7 @@ def _last_argument(source: bytes, at: int) -> tuple[str, int]:
     """The name of what is given last, if all of them are names; and where the call's first line ends, at least."""
     handler = ""
     while (argument := _ARGUMENT.match(source, at)) is not None:
-        handler, at = _text(argument["handler"]), argument.end()
+        handler, at = _decode(argument["handler"]), argument.end()
         if argument["next"] == b")":
             return handler, at
     return "", at
@@ -119,7 +125,7 @@ def _last_argument(source: bytes, at: int) -> tuple[str, int]:
 
 # Java and Kotlin: Spring
 
-_MAPPED = re.compile(
+_SPRING_MAPPING = re.compile(
     rb"^[ \t]*@(?P<verb>Get|Post|Put|Delete|Patch|Request)Mapping\b"
     rb"(?P<said>\((?:[^()\"]|\"[^\"\n]*\"|\([^()]*\))*\))?",
     re.M,
@@ -136,10 +142,10 @@ def spring_routes(source: bytes) -> Iterator[FoundRoute]:
     if b"Mapping" not in source:
         return
     prefix = ""
-    for match in _MAPPED.finditer(source):
+    for match in _SPRING_MAPPING.finditer(source):
         said = match["said"] or b""
         value = _NAMED_VALUE.search(said)
-        path = _text(value["path"]) if value is not None else ""
+        path = _decode(value["path"]) if value is not None else ""
         named = _after_annotations(source, match.end(), _JVM_NAMED)
         if named is None:
             continue
@@ -148,8 +154,10 @@ def spring_routes(source: bytes) -> Iterator[FoundRoute]:
             continue
         verb = match["verb"].decode().upper()
         if verb == "REQUEST":
-            verb = ",".join(_text(one) for one in _VERB_SAID.findall(said))
-        yield FoundRoute(_begin(match), match.end(), verb, _joined(prefix, path), _text(named["name"]))
+            verb = ",".join(_decode(one) for one in _VERB_SAID.findall(said))
+        yield FoundRoute(
+            _line_start(match), match.end(), verb, _join_paths(prefix, path), _decode(named["name"])
+        )
 
 
 _ANNOTATION = re.compile(rb"\s*@[\w.]+(?:\((?:[^()\"]|\"[^\"\n]*\"|\([^()]*\))*\))?")
@@ -163,14 +171,14 @@ def _after_annotations(source: bytes, at: int, named: re.Pattern[bytes]) -> re.M
 
 def _nest_routes(source: bytes) -> Iterator[FoundRoute]:
     """Members with a path of their own below that of their class."""
-    owners = [(match.start(), _text(match["path"])) for match in _CONTROLLER.finditer(source)]
+    owners = [(match.start(), _decode(match["path"])) for match in _CONTROLLER.finditer(source)]
     for match in _NEST.finditer(source):
         prefix = next((path for start, path in reversed(owners) if start < match.start()), None)
         if prefix is not None:
             method = _after_annotations(source, match.end(), _METHOD)
-            verb, path = _text(match["verb"]).upper(), _joined(prefix, _text(match["path"]))
-            handler = _text(method["name"]) if method is not None else ""
-            yield FoundRoute(_begin(match), match.end(), verb, path, handler)
+            verb, path = _decode(match["verb"]).upper(), _join_paths(prefix, _decode(match["path"]))
+            handler = _decode(method["name"]) if method is not None else ""
+            yield FoundRoute(_line_start(match), match.end(), verb, path, handler)
 
 
 # Go: net/http, Gin, Echo, Chi
@@ -187,21 +195,21 @@ _GO_PATH = re.compile(rb"(?:(?P<verb>[A-Z]+) )?(?P<path>[\w.-]*/.*)")
 
 
 def go_routes(source: bytes) -> Iterator[FoundRoute]:
-    for match in _begun(source, _GO_SIGN, _GO):
+    for match in _matches_at_sign(source, _GO_SIGN, _GO):
         said = _GO_PATH.fullmatch(match["path"])
         if said is None:
             continue
         handler, end = _last_argument(source, match.end())
-        word = _text(match["word"]).upper()
-        verb = _text(said["verb"]) if word in ("HANDLEFUNC", "HANDLE", "ANY") else word
-        yield FoundRoute(_begin(match), end, verb, _text(said["path"]), handler)
+        word = _decode(match["word"]).upper()
+        verb = _decode(said["verb"]) if word in ("HANDLEFUNC", "HANDLE", "ANY") else word
+        yield FoundRoute(_line_start(match), end, verb, _decode(said["path"]), handler)
 
 
-def _joined(prefix: str, path: str) -> str:
+def _join_paths(prefix: str, path: str) -> str:
     return "/" + "/".join(part.strip("/") for part in (prefix, path) if part.strip("/"))
 
 
-def _begin(match: re.Match[bytes]) -> int:
+def _line_start(match: re.Match[bytes]) -> int:
     """Where the line begins to say something."""
     text = match[0]
     return match.start() + len(text) - len(text.lstrip())

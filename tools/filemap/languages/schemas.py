@@ -4,53 +4,53 @@ import re
 
 from tree_sitter import Node
 
-from tools.filemap.drafts import nested_by_range
+from tools.filemap.drafts import nest_by_range
 from tools.filemap.language import (
-    Found,
+    FoundNames,
     FoundSymbol,
     Language,
-    Named,
-    NodePlace,
+    NamedNode,
+    NodeContext,
     NodeRule,
-    child_of,
-    deep,
+    child_of_type,
     first_child,
-    first_of,
-    fixed,
-    head_line,
-    words,
+    first_descendant,
+    first_of_types,
+    fixed_name,
+    header_line,
+    word_set,
 )
-from tools.filemap.scanners.lines import RowCount
+from tools.filemap.scanners.lines import RowCounter
 
 PROTO = Language(
     name="proto",
-    called="Protobuf",
+    display_name="Protobuf",
     rules={
-        "package": NodeRule("package", first_of("full_ident"), is_leaf=True),
-        "message": NodeRule("message", first_of("message_name")),
-        "enum": NodeRule("enum", first_of("enum_name")),
-        "service": NodeRule("service", first_of("service_name")),
-        "rpc": NodeRule("method", first_of("rpc_name"), is_leaf=True),
-        "field": NodeRule("field", first_of("identifier"), is_leaf=True),
-        "map_field": NodeRule("field", first_of("identifier"), is_leaf=True),
-        "oneof": NodeRule("oneof", first_of("identifier")),
-        "oneof_field": NodeRule("field", first_of("identifier"), is_leaf=True),
-        "enum_field": NodeRule("enum member", first_of("identifier"), is_leaf=True),
-        "extend": NodeRule("extension", first_of("full_ident")),
+        "package": NodeRule("package", first_of_types("full_ident"), is_leaf=True),
+        "message": NodeRule("message", first_of_types("message_name")),
+        "enum": NodeRule("enum", first_of_types("enum_name")),
+        "service": NodeRule("service", first_of_types("service_name")),
+        "rpc": NodeRule("method", first_of_types("rpc_name"), is_leaf=True),
+        "field": NodeRule("field", first_of_types("identifier"), is_leaf=True),
+        "map_field": NodeRule("field", first_of_types("identifier"), is_leaf=True),
+        "oneof": NodeRule("oneof", first_of_types("identifier")),
+        "oneof_field": NodeRule("field", first_of_types("identifier"), is_leaf=True),
+        "enum_field": NodeRule("enum member", first_of_types("identifier"), is_leaf=True),
+        "extend": NodeRule("extension", first_of_types("full_ident")),
     },
-    enter=words("source_file message_body enum_body"),
+    enter=word_set("source_file message_body enum_body"),
     imports={"import": "path"},
-    is_header_whole=True,
+    has_type_before_name=True,
 )
 
 
-def _graphql_value(node: Node, place: NodePlace) -> Found:
-    return child_of(node, "name") if place.above() == "input_fields_definition" else None
+def _graphql_value(node: Node, place: NodeContext) -> FoundNames:
+    return child_of_type(node, "name") if place.ancestor_type() == "input_fields_definition" else None
 
 
-def _operation(node: Node, place: NodePlace) -> list[Named]:
-    line = head_line(node, place)
-    return [Named(child_of(node, "name") or line or "query", "operation", line)]
+def _operation(node: Node, place: NodeContext) -> list[NamedNode]:
+    line = header_line(node, place)
+    return [NamedNode(child_of_type(node, "name") or line or "query", "operation", line)]
 
 
 _GRAPHQL_KINDS = {
@@ -63,29 +63,31 @@ _GRAPHQL_KINDS = {
 }
 GRAPHQL = Language(
     name="graphql",
-    called="GraphQL",
+    display_name="GraphQL",
     rules={
         **{
-            f"{word}_type_definition": NodeRule(kind, first_of("name"))
+            f"{word}_type_definition": NodeRule(kind, first_of_types("name"))
             for word, kind in _GRAPHQL_KINDS.items()
         },
-        **{f"{word}_type_extension": NodeRule("extension", first_of("name")) for word in _GRAPHQL_KINDS},
-        "field_definition": NodeRule("field", first_of("name"), is_leaf=True),
+        **{
+            f"{word}_type_extension": NodeRule("extension", first_of_types("name")) for word in _GRAPHQL_KINDS
+        },
+        "field_definition": NodeRule("field", first_of_types("name"), is_leaf=True),
         "input_value_definition": NodeRule("field", _graphql_value, is_leaf=True),
-        "enum_value_definition": NodeRule("enum member", first_of("enum_value"), is_leaf=True),
-        "directive_definition": NodeRule("directive", first_of("name"), is_leaf=True),
+        "enum_value_definition": NodeRule("enum member", first_of_types("enum_value"), is_leaf=True),
+        "directive_definition": NodeRule("directive", first_of_types("name"), is_leaf=True),
         "operation_definition": NodeRule("operation", _operation, is_leaf=True),
-        "fragment_definition": NodeRule("fragment", first_of("fragment_name"), is_leaf=True),
-        "schema_definition": NodeRule("schema", fixed("schema"), is_leaf=True),
+        "fragment_definition": NodeRule("fragment", first_of_types("fragment_name"), is_leaf=True),
+        "schema_definition": NodeRule("schema", fixed_name("schema"), is_leaf=True),
     },
-    enter=words(
+    enter=word_set(
         "source_file document definition type_system_definition type_definition type_system_extension type_extension "
         "executable_definition fields_definition input_fields_definition enum_values_definition"
     ),
 )
 
 
-def _fallback(node: Node, place: NodePlace) -> str:
+def _fallback(node: Node, place: NodeContext) -> str:
     return place.text(node).split("(")[0].strip()
 
 
@@ -97,7 +99,7 @@ SOLIDITY = Language(
         "library_declaration": NodeRule("library"),
         "function_definition": NodeRule("function", is_leaf=True),
         "modifier_definition": NodeRule("modifier", is_leaf=True),
-        "constructor_definition": NodeRule("constructor", fixed("constructor"), is_leaf=True),
+        "constructor_definition": NodeRule("constructor", fixed_name("constructor"), is_leaf=True),
         "fallback_receive_definition": NodeRule("function", _fallback, is_leaf=True),
         "event_definition": NodeRule("event", is_leaf=True),
         "error_declaration": NodeRule("error", is_leaf=True),
@@ -109,15 +111,15 @@ SOLIDITY = Language(
         "constant_variable_declaration": NodeRule("constant", is_leaf=True),
         "user_defined_type_definition": NodeRule("type", is_leaf=True),
     },
-    enter=words("source_file contract_body struct_body enum_body"),
+    enter=word_set("source_file contract_body struct_body enum_body"),
     imports={"import_directive": "source"},
-    is_header_whole=True,
+    has_type_before_name=True,
 )
 
 
-def _line(node: Node, place: NodePlace) -> list[Named]:
-    line = head_line(node, place, 60, until="begin")
-    return [Named(line, "", line)]
+def _one_line_name(node: Node, place: NodeContext) -> list[NamedNode]:
+    line = header_line(node, place, 60, until="begin")
+    return [NamedNode(line, "", line)]
 
 
 _MODULE = re.compile(
@@ -129,9 +131,9 @@ _MODULE_END = re.compile(rb"^[ \t]*end(?:module|interface)\b", re.M)
 def _with_missed_modules(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """After a slip in one module the next ones are found by their first and last lines."""
     known = {draft.start_row: draft for draft in drafts if draft.kind in ("module", "interface")}
-    rows = RowCount(source)
+    rows = RowCounter(source)
     for match in _MODULE.finditer(source):
-        row = rows.at(match.start())
+        row = rows.row_of(match.start())
         end = _MODULE_END.search(source, match.end())
         if end is None:
             break
@@ -144,28 +146,28 @@ def _with_missed_modules(drafts: list[FoundSymbol], source: bytes) -> list[Found
             draft = FoundSymbol(name, match["word"].decode(), match.start("word"), row, row, signature=name)
             drafts.append(draft)
         draft.start_row, draft.end_row = row, end_row
-    return nested_by_range(drafts)
+    return nest_by_range(drafts)
 
 
 VERILOG = Language(
     name="verilog",
     rules={
-        "module_declaration": NodeRule("module", deep("simple_identifier")),
-        "interface_declaration": NodeRule("interface", deep("interface_identifier")),
-        "package_declaration": NodeRule("package", deep("package_identifier")),
-        "program_declaration": NodeRule("program", deep("program_identifier")),
-        "class_declaration": NodeRule("class", deep("class_identifier")),
-        "function_declaration": NodeRule("function", deep("function_identifier"), is_leaf=True),
-        "task_declaration": NodeRule("task", deep("task_identifier"), is_leaf=True),
-        "class_constructor_declaration": NodeRule("constructor", fixed("new"), is_leaf=True),
-        "text_macro_definition": NodeRule("macro", deep("text_macro_identifier"), is_leaf=True),
-        "module_instantiation": NodeRule("instance", deep("name_of_instance"), is_leaf=True),
-        "always_construct": NodeRule("always", _line, is_leaf=True),
-        "initial_construct": NodeRule("initial", _line, is_leaf=True),
-        "type_declaration": NodeRule("type", deep("simple_identifier"), is_leaf=True),
-        "modport_declaration": NodeRule("modport", deep("modport_identifier"), is_leaf=True),
+        "module_declaration": NodeRule("module", first_descendant("simple_identifier")),
+        "interface_declaration": NodeRule("interface", first_descendant("interface_identifier")),
+        "package_declaration": NodeRule("package", first_descendant("package_identifier")),
+        "program_declaration": NodeRule("program", first_descendant("program_identifier")),
+        "class_declaration": NodeRule("class", first_descendant("class_identifier")),
+        "function_declaration": NodeRule("function", first_descendant("function_identifier"), is_leaf=True),
+        "task_declaration": NodeRule("task", first_descendant("task_identifier"), is_leaf=True),
+        "class_constructor_declaration": NodeRule("constructor", fixed_name("new"), is_leaf=True),
+        "text_macro_definition": NodeRule("macro", first_descendant("text_macro_identifier"), is_leaf=True),
+        "module_instantiation": NodeRule("instance", first_descendant("name_of_instance"), is_leaf=True),
+        "always_construct": NodeRule("always", _one_line_name, is_leaf=True),
+        "initial_construct": NodeRule("initial", _one_line_name, is_leaf=True),
+        "type_declaration": NodeRule("type", first_descendant("simple_identifier"), is_leaf=True),
+        "modport_declaration": NodeRule("modport", first_descendant("modport_identifier"), is_leaf=True),
     },
-    enter=words(
+    enter=word_set(
         "source_file module_or_generate_item package_or_generate_item_declaration interface_or_generate_item "
         "class_item class_method generate_region data_declaration loop_generate_construct "
         "generate_block if_generate_construct case_generate_construct case_generate_item interface_item"
@@ -174,19 +176,19 @@ VERILOG = Language(
 )
 
 
-def _label(node: Node, place: NodePlace) -> Node | None:
+def _label(node: Node, place: NodeContext) -> Node | None:
     """`name :` in front of a statement, without the colon."""
-    found = child_of(node, "label")
+    found = child_of_type(node, "label")
     return first_child(found) if found is not None else None
 
 
-def _process(node: Node, place: NodePlace) -> Found:
+def _process(node: Node, place: NodeContext) -> FoundNames:
     return _label(node, place) or "process"
 
 
 VHDL = Language(
     name="vhdl",
-    called="VHDL",
+    display_name="VHDL",
     rules={
         "entity_declaration": NodeRule("entity"),
         "architecture_body": NodeRule("architecture"),
@@ -194,13 +196,15 @@ VHDL = Language(
         "package_body": NodeRule("package body", "package"),
         "configuration_declaration": NodeRule("configuration"),
         "component_declaration": NodeRule("component", is_leaf=True),
-        "function_body": NodeRule("function", deep("identifier", "operator_symbol"), is_leaf=True),
+        "function_body": NodeRule(
+            "function", first_descendant("identifier", "operator_symbol"), is_leaf=True
+        ),
         "function_declaration": NodeRule("function", "designator", is_leaf=True),
-        "procedure_body": NodeRule("procedure", deep("identifier"), is_leaf=True),
+        "procedure_body": NodeRule("procedure", first_descendant("identifier"), is_leaf=True),
         "procedure_declaration": NodeRule("procedure", "designator", is_leaf=True),
         "process_statement": NodeRule("process", _process, is_leaf=True),
-        "signal_declaration": NodeRule("signal", deep("identifier"), is_leaf=True),
-        "constant_declaration": NodeRule("constant", deep("identifier"), is_leaf=True),
+        "signal_declaration": NodeRule("signal", first_descendant("identifier"), is_leaf=True),
+        "constant_declaration": NodeRule("constant", first_descendant("identifier"), is_leaf=True),
         "full_type_declaration": NodeRule("type", is_leaf=True),
         "component_instantiation_statement": NodeRule("instance", _label, is_leaf=True),
         "block_statement": NodeRule("block", _label),
@@ -208,11 +212,11 @@ VHDL = Language(
         "for_generate_statement": NodeRule("generate", _label),
         "case_generate_statement": NodeRule("generate", _label),
     },
-    enter=words(
+    enter=word_set(
         "design_file design_unit declarative_part concurrent_statement_part if_generate generate_statement_body "
         "elsif_generate else_generate case_generate_alternative"
     ),
-    imports={"use_clause": deep("selected_name")},
+    imports={"use_clause": first_descendant("selected_name")},
 )
 
 LANGUAGES = (PROTO, GRAPHQL, SOLIDITY, VERILOG, VHDL)

@@ -4,26 +4,28 @@ import re
 
 from tree_sitter import Node
 
-from tools.filemap.drafts import ordered, without
+from tools.filemap.drafts import in_file_order, without_symbols
 from tools.filemap.language import (
     FoundSymbol,
     Language,
-    Named,
-    NodePlace,
+    NamedNode,
+    NodeContext,
     NodeRule,
-    child_of,
+    child_of_type,
     first_child,
-    head_line,
+    header_line,
     last_child,
-    words,
+    word_set,
 )
-from tools.filemap.languages.docs import comments_above
-from tools.filemap.languages.missed import missed_functions
+from tools.filemap.languages.docs import attach_leading_comments
+from tools.filemap.languages.missed import missed_function_finder
 
-_PAIR = re.compile(r"(\w+)\s*=>")
-_ATTRIBUTES = words("attr_accessor attr_reader attr_writer cattr_accessor mattr_accessor class_attribute")
-_RUBY_TESTS = words("describe context it namespace task feature scenario test")
-_RUBY_LITERALS = words("simple_symbol delimited_symbol string")
+_HASH_PAIR = re.compile(r"(\w+)\s*=>")
+_RUBY_ATTRIBUTE_CALLS = word_set(
+    "attr_accessor attr_reader attr_writer cattr_accessor mattr_accessor class_attribute"
+)
+_RUBY_TESTS = word_set("describe context it namespace task feature scenario test")
+_RUBY_LITERALS = word_set("simple_symbol delimited_symbol string")
 """What calls something by a name; what an expression calls it only a run can tell."""
 _RUBY_DEFINERS = {
     "define_method": "method", "delegate": "method", "alias_method": "alias", "has_many": "property",
@@ -31,7 +33,7 @@ _RUBY_DEFINERS = {
 }  # fmt: skip
 
 
-def _ruby_call(node: Node, place: NodePlace) -> list[Named] | None:
+def _ruby_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
     method, arguments = node.child_by_field_name("method"), node.child_by_field_name("arguments")
     receiver = node.child_by_field_name("receiver")
     if method is None or arguments is None or not arguments.named_child_count:
@@ -39,9 +41,9 @@ def _ruby_call(node: Node, place: NodePlace) -> list[Named] | None:
     word = place.text(method)
     if receiver is not None:
         return _ruby_test(node, place, word, arguments) if place.text(receiver) == "RSpec" else None
-    if word in _ATTRIBUTES:
+    if word in _RUBY_ATTRIBUTE_CALLS:
         return [
-            Named(place.text(child).lstrip(":"), "property", f"{word} {place.text(child)}")
+            NamedNode(place.text(child).lstrip(":"), "property", f"{word} {place.text(child)}")
             for child in arguments.named_children
             if child.type == "simple_symbol"
         ] or None
@@ -51,14 +53,14 @@ def _ruby_call(node: Node, place: NodePlace) -> list[Named] | None:
     if word in _RUBY_DEFINERS:
         names = arguments.named_children if word == "delegate" else [first]
         return [
-            Named(place.text(name).strip(":\"'"), _RUBY_DEFINERS[word], f"{word} {place.text(name)}")
+            NamedNode(place.text(name).strip(":\"'"), _RUBY_DEFINERS[word], f"{word} {place.text(name)}")
             for name in names
-            if name.type in _RUBY_LITERALS and child_of(name, "interpolation") is None
+            if name.type in _RUBY_LITERALS and child_of_type(name, "interpolation") is None
         ] or None
     return _ruby_test(node, place, word, arguments)
 
 
-def _ruby_test(node: Node, place: NodePlace, word: str, arguments: Node) -> list[Named] | None:
+def _ruby_test(node: Node, place: NodeContext, word: str, arguments: Node) -> list[NamedNode] | None:
     first = first_child(arguments)
     if word not in _RUBY_TESTS or first is None:
         return None
@@ -66,35 +68,35 @@ def _ruby_test(node: Node, place: NodePlace, word: str, arguments: Node) -> list
         return None
     label = place.text(first).strip("\"':")
     return [
-        Named(f"{word} {label}", "test" if word not in ("task", "namespace") else word, f"{word} {label}")
+        NamedNode(f"{word} {label}", "test" if word not in ("task", "namespace") else word, f"{word} {label}")
     ]
 
 
-def _singleton(node: Node, place: NodePlace) -> str | None:
+def _ruby_singleton_method(node: Node, place: NodeContext) -> str | None:
     owner, name = node.child_by_field_name("object"), node.child_by_field_name("name")
     return f"{place.text(owner)}.{place.text(name)}" if owner is not None and name is not None else None
 
 
-def _singleton_class(node: Node, place: NodePlace) -> str:
+def _ruby_singleton_class(node: Node, place: NodeContext) -> str:
     value = node.child_by_field_name("value")
     return "<< " + (place.text(value) if value is not None else "self")
 
 
-def _constant(node: Node, place: NodePlace) -> list[Named] | None:
+def _ruby_constant(node: Node, place: NodeContext) -> list[NamedNode] | None:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or left.type != "constant":
         return None
     made = place.source[right.start_byte : right.start_byte + 12] if right is not None else b""
     kind = "class" if made.startswith((b"Struct.new", b"Class.new", b"Data.define")) else "constant"
-    return [Named(left, "module" if made.startswith(b"Module.new") else kind)]
+    return [NamedNode(left, "module" if made.startswith(b"Module.new") else kind)]
 
 
-def _ruby_method(node: Node, place: NodePlace) -> list[Named] | None:
+def _ruby_method(node: Node, place: NodeContext) -> list[NamedNode] | None:
     name = node.child_by_field_name("name")
     if name is None:
         return None
-    owner = place.nearest("class", "module", "singleton_class", "do_block")
-    return [Named(name, "method" if owner else "function")]
+    owner = place.nearest_ancestor_type("class", "module", "singleton_class", "do_block")
+    return [NamedNode(name, "method" if owner else "function")]
 
 
 RUBY = Language(
@@ -102,33 +104,33 @@ RUBY = Language(
     rules={
         "module": NodeRule("module"),
         "class": NodeRule("class"),
-        "singleton_class": NodeRule("class", _singleton_class),
+        "singleton_class": NodeRule("class", _ruby_singleton_class),
         "method": NodeRule("method", _ruby_method),
-        "singleton_method": NodeRule("method", _singleton),
+        "singleton_method": NodeRule("method", _ruby_singleton_method),
         "alias": NodeRule("alias", is_leaf=True),
-        "assignment": NodeRule("constant", _constant),
+        "assignment": NodeRule("constant", _ruby_constant),
         "call": NodeRule("method", _ruby_call),
     },
-    enter=words(
+    enter=word_set(
         "program body_statement begin begin_block if unless if_modifier unless_modifier do_block block then else elsif "
         "rescue ensure argument_list case when block_body"
     ),
-    modifiers=words("private protected public"),
-    finish=comments_above,
+    modifiers=word_set("private protected public"),
+    finish=attach_leading_comments,
 )
 
 
-def _php_import(node: Node, place: NodePlace) -> list[Node]:
+def _php_import(node: Node, place: NodeContext) -> list[Node]:
     return [child for child in node.named_children if child.type == "namespace_use_clause"]
 
 
-def _php_name(node: Node, place: NodePlace) -> Node | None:
-    return node.child_by_field_name("name") or child_of(node, "name", "variable_name")
+def _php_name(node: Node, place: NodeContext) -> Node | None:
+    return node.child_by_field_name("name") or child_of_type(node, "name", "variable_name")
 
 
 PHP = Language(
     name="php",
-    called="PHP",
+    display_name="PHP",
     rules={
         "namespace_definition": NodeRule("namespace"),
         "class_declaration": NodeRule("class"),
@@ -141,18 +143,18 @@ PHP = Language(
         "const_element": NodeRule("constant", _php_name, is_leaf=True),
         "property_element": NodeRule("property", _php_name, is_leaf=True),
     },
-    enter=words(
+    enter=word_set(
         "program compound_statement declaration_list enum_declaration_list const_declaration property_declaration "
         "if_statement colon_block else_clause else_if_clause text_interpolation"
     ),
     imports={"namespace_use_declaration": _php_import},
-    wrappers=words("const_declaration property_declaration"),
-    modifiers=words("public private protected static abstract final readonly var"),
+    wrappers=word_set("const_declaration property_declaration"),
+    modifiers=word_set("public private protected static abstract final readonly var"),
     export_rule=lambda _draft, before: not {b"private", b"protected"} & set(before.split()),
 )
 
 
-def _lua_assigned(node: Node, place: NodePlace) -> list[Named] | None:
+def _lua_assigned(node: Node, place: NodeContext) -> list[NamedNode] | None:
     if node.named_child_count < 2:
         return None
     names, values = first_child(node), last_child(node)
@@ -161,13 +163,15 @@ def _lua_assigned(node: Node, place: NodePlace) -> list[Named] | None:
     value = first_child(values)
     name = first_child(names) or names
     if value is not None and value.type == "function_definition":
-        return [Named(name, "function")]
-    if place.above() == "chunk" or (place.above() == "variable_declaration" and place.above(1) == "chunk"):
-        return [Named(name, "variable")]
+        return [NamedNode(name, "function")]
+    if place.ancestor_type() == "chunk" or (
+        place.ancestor_type() == "variable_declaration" and place.ancestor_type(1) == "chunk"
+    ):
+        return [NamedNode(name, "variable")]
     return None
 
 
-def _lua_field(node: Node, place: NodePlace) -> list[Named] | None:
+def _lua_field(node: Node, place: NodeContext) -> list[NamedNode] | None:
     """A function in a table, or a table with functions; `[KEY]` when a value names it."""
     value = node.child_by_field_name("value")
     name = node.child_by_field_name("name")
@@ -178,28 +182,30 @@ def _lua_field(node: Node, place: NodePlace) -> list[Named] | None:
         return None
     is_computed = place.source[node.start_byte : node.start_byte + 1] == b"[" and name.type != "string"
     said = f"[{place.text(name)}]" if is_computed else place.text(name)
-    if len(said) > _LONGEST_KEY:
+    if len(said) > _MAX_KEY:
         return None
     head = place.said(value.start_byte, value.end_byte).split("\n", 1)[0] if kind == "method" else ""
-    return [Named(said if is_computed else name, kind, f"{said} = {head.split(')')[0]})" if head else said)]
+    return [
+        NamedNode(said if is_computed else name, kind, f"{said} = {head.split(')')[0]})" if head else said)
+    ]
 
 
-_LONGEST_KEY = 100
-_MOST_LOOKED_AT = 400
+_MAX_KEY = 100
+_MAX_MEMBERS_CHECKED = 400
 
 
 def _has_functions(table: Node) -> bool:
     if table.type != "table_constructor":
         return False
-    values = (each.child_by_field_name("value") for each in table.named_children[:_MOST_LOOKED_AT])
+    values = (each.child_by_field_name("value") for each in table.named_children[:_MAX_MEMBERS_CHECKED])
     return any(value is not None and value.type == "function_definition" for value in values)
 
 
-def _lua_function(node: Node, place: NodePlace) -> list[Named] | None:
+def _lua_function(node: Node, place: NodeContext) -> list[NamedNode] | None:
     name = node.child_by_field_name("name")
     if name is None:
         return None
-    return [Named(name, "function" if name.type == "identifier" else "method")]
+    return [NamedNode(name, "function" if name.type == "identifier" else "method")]
 
 
 LUA = Language(
@@ -209,78 +215,78 @@ LUA = Language(
         "assignment_statement": NodeRule("variable", _lua_assigned),
         "field": NodeRule("method", _lua_field),
     },
-    enter=words(
+    enter=word_set(
         "chunk block variable_declaration do_statement if_statement else_statement elseif_statement expression_list "
         "table_constructor function_call arguments return_statement function_definition while_statement for_statement"
     ),
-    wrappers=words("variable_declaration"),
-    modifiers=words("local"),
+    wrappers=word_set("variable_declaration"),
+    modifiers=word_set("local"),
     export_rule=lambda _draft, before: b"local" not in before.split(),
     max_line_bytes=1_000_000,
 )
 
 
-def _perl_used(node: Node, place: NodePlace) -> list[Named] | None:
+def _perl_constants(node: Node, place: NodeContext) -> list[NamedNode] | None:
     """`use constant NAME => …`"""
     module = node.child_by_field_name("module")
     if module is None or place.text(module) != "constant" or node.named_child_count < 2:
         return None
     text = place.text(node).split("constant", 1)[1].lstrip(" ({\n\t")
     if place.text(node).split("constant", 1)[1].lstrip().startswith("{"):
-        return [Named(name, "constant") for name in _PAIR.findall(text)] or None
-    return [Named(text.split("=>")[0].strip(), "constant")]
+        return [NamedNode(name, "constant") for name in _HASH_PAIR.findall(text)] or None
+    return [NamedNode(text.split("=>")[0].strip(), "constant")]
 
 
-def _perl_phase(node: Node, place: NodePlace) -> str:
-    return head_line(node, place).split()[0]
+def _perl_phase(node: Node, place: NodeContext) -> str:
+    return header_line(node, place).split()[0]
 
 
-def _perl_pod(node: Node, place: NodePlace) -> list[Named] | None:
-    line = head_line(node, place, until="")
-    return [Named(line.lstrip("="), "documentation", line)] if line.startswith("=") else None
+def _perl_pod(node: Node, place: NodeContext) -> list[NamedNode] | None:
+    line = header_line(node, place, until="")
+    return [NamedNode(line.lstrip("="), "documentation", line)] if line.startswith("=") else None
 
 
-_with_missed_subs = missed_functions(
+_with_missed_subs = missed_function_finder(
     re.compile(rb"^sub[ \t]+(?P<name>[A-Za-z_][\w:']*)(?P<rest>[^\n{]*\n?\{[^\n]*)$", re.M)
 )
 """`pi2 / 360 }` may begin a pattern, for all that a grammar knows."""
 
 
-_PERL_AHEAD = re.compile(rb"sub\s+[\w:']+\s*(?:\([^)]*\))?\s*;")
+_PERL_FORWARD_DECLARATION = re.compile(rb"sub\s+[\w:']+\s*(?:\([^)]*\))?\s*;")
 """Only says that there will be such a sub; the grammar lets it go on."""
 
 
 _PACKAGE_STATEMENT = re.compile(rb"package\s+[\w:']+(?:\s+v?[\d._]+)?\s*;")
-_SCOPE = "scope"
+_BARE_BLOCK_KIND = "scope"
 """Kind of a bare block with a package in it: told to `_perl_finish` alone."""
 
 
-def _perl_block(node: Node, place: NodePlace) -> str | None:
-    return _SCOPE if child_of(node, "package_statement") is not None else None
+def _perl_block(node: Node, place: NodeContext) -> str | None:
+    return _BARE_BLOCK_KIND if child_of_type(node, "package_statement") is not None else None
 
 
 def _perl_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """A package that is a statement reaches to the next one or to the end of the block it stands in, and owns that."""
-    drafts = ordered(_with_missed_subs(drafts, source))
+    drafts = in_file_order(_with_missed_subs(drafts, source))
     inside: dict[int, list[int]] = {-1: []}
     for index, draft in enumerate(drafts):
-        ahead = _PERL_AHEAD.match(source, draft.start) if draft.kind == "function" else None
+        ahead = _PERL_FORWARD_DECLARATION.match(source, draft.start) if draft.kind == "function" else None
         if ahead is not None:
             draft.end_row = draft.start_row + ahead[0].count(b"\n")
         inside.setdefault(draft.parent, []).append(index)
-    scopes = [index for index, draft in enumerate(drafts) if draft.kind == _SCOPE]
-    blocks = [index for index in inside if index < 0 or drafts[index].kind in (_SCOPE, "package")]
+    scopes = [index for index, draft in enumerate(drafts) if draft.kind == _BARE_BLOCK_KIND]
+    blocks = [index for index in inside if index < 0 or drafts[index].kind in (_BARE_BLOCK_KIND, "package")]
     for block in blocks:
         last_row = source.rstrip().count(b"\n") if block < 0 else drafts[block].end_row - 1
-        _own(drafts, inside[block], source, last_row)
+        _attach_to_package(drafts, inside[block], source, last_row)
     for scope in scopes:
         for index in inside[scope]:
             if drafts[index].kind == "package":
                 drafts[index].parent = -1
-    return without(drafts, scopes)
+    return without_symbols(drafts, scopes)
 
 
-def _own(drafts: list[FoundSymbol], inside: list[int], source: bytes, last_row: int) -> None:
+def _attach_to_package(drafts: list[FoundSymbol], inside: list[int], source: bytes, last_row: int) -> None:
     package = -1
     for index in inside:
         draft = drafts[index]
@@ -296,15 +302,15 @@ PERL = Language(
     name="perl",
     rules={
         "package_statement": NodeRule("package"),
-        "block_statement": NodeRule(_SCOPE, _perl_block),
+        "block_statement": NodeRule(_BARE_BLOCK_KIND, _perl_block),
         "class_statement": NodeRule("class"),
         "subroutine_declaration_statement": NodeRule("function", is_leaf=True),
         "method_declaration_statement": NodeRule("method", is_leaf=True),
         "phaser_statement": NodeRule("block", _perl_phase, is_leaf=True),
-        "use_statement": NodeRule("constant", _perl_used, is_leaf=True),
+        "use_statement": NodeRule("constant", _perl_constants, is_leaf=True),
         "pod": NodeRule("documentation", _perl_pod, is_leaf=True),
     },
-    enter=words("source_file block block_statement conditional_statement"),
+    enter=word_set("source_file block block_statement conditional_statement"),
     finish=_perl_finish,
 )
 

@@ -4,15 +4,24 @@ import re
 
 from tree_sitter import Node
 
-from tools.filemap.drafts import owned, with_methods
-from tools.filemap.language import FoundSymbol, Language, Named, NodePlace, NodeRule, first_of, signs, words
+from tools.filemap.drafts import attach_by_scope, mark_methods
+from tools.filemap.language import (
+    FoundSymbol,
+    Language,
+    NamedNode,
+    NodeContext,
+    NodeRule,
+    definition_words,
+    first_of_types,
+    word_set,
+)
 from tools.filemap.languages.routes import go_routes
 
-_HAS_MEMBERS = signs(b"struct", b"interface")
+_CONTAINER_WORDS = definition_words(b"struct", b"interface")
 _RECEIVER = re.compile(rb"func\s*(?P<said>\(\s*(?:\w+\s+)?\*?\s*(?P<type>\w+)[^)]*)")
 
 
-def _go_names(node: Node, place: NodePlace) -> list[Node] | Node | None:
+def _go_names(node: Node, place: NodeContext) -> list[Node] | Node | None:
     first = node.child_by_field_name("name")
     if first is not None:
         end = first.end_byte
@@ -25,14 +34,14 @@ def _go_names(node: Node, place: NodePlace) -> list[Node] | Node | None:
     return [name for name in names if place.text(name) != "_"] or None
 
 
-_KINDS = {"struct_type": "struct", "interface_type": "interface"}
+_GO_TYPE_KINDS = {"struct_type": "struct", "interface_type": "interface"}
 
 
-def _go_type(node: Node, _place: NodePlace) -> Named | None:
+def _go_type(node: Node, _place: NodeContext) -> NamedNode | None:
     name, what = node.child_by_field_name("name"), node.child_by_field_name("type")
     if name is None:
         return None
-    return Named(name, _KINDS.get(what.type if what is not None else "", "type"))
+    return NamedNode(name, _GO_TYPE_KINDS.get(what.type if what is not None else "", "type"))
 
 
 def _go_exported(draft: FoundSymbol, _before: bytes) -> bool:
@@ -53,7 +62,7 @@ def _go_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
         elif kind == "constant" or kind == "variable":
             # In a group the first one's modifiers are said once; here each name says it.
             draft.modifiers = ("exported",) if draft.name[:1].isupper() else ()
-    drafts = owned(drafts, {"struct", "interface", "type"})
+    drafts = attach_by_scope(drafts, {"struct", "interface", "type"})
     for draft in drafts:
         if draft.scope and draft.parent < 0:
             # Its type stands in another file, and says the name that people call it by.
@@ -73,15 +82,15 @@ GO = Language(
         "field_declaration": NodeRule("field", _go_names),
         "method_elem": NodeRule("method", is_leaf=True),
     },
-    enter=words(
+    enter=word_set(
         "source_file type_declaration const_declaration var_declaration var_spec_list struct_type "
         "field_declaration_list interface_type"
     ),
     imports={"import_declaration": lambda node, _place: _go_imports(node)},
     export_rule=_go_exported,
-    wrappers=words("type_declaration const_declaration var_declaration"),
+    wrappers=word_set("type_declaration const_declaration var_declaration"),
     is_wrapper_start=False,
-    worth=lambda here: _HAS_MEMBERS if here[0] == "field_declaration" else None,
+    definition_filter=lambda here: _CONTAINER_WORDS if here[0] == "field_declaration" else None,
     finish=_go_finish,
     routes=go_routes,
 )
@@ -101,7 +110,7 @@ def _go_imports(node: Node) -> list[Node]:
     return found
 
 
-def _impl(node: Node, place: NodePlace) -> str | None:
+def _rust_impl(node: Node, place: NodeContext) -> str | None:
     trait, kind = node.child_by_field_name("trait"), node.child_by_field_name("type")
     if kind is None:
         return None
@@ -117,7 +126,7 @@ RUST = Language(
         "enum_item": NodeRule("enum"),
         "union_item": NodeRule("union"),
         "trait_item": NodeRule("trait"),
-        "impl_item": NodeRule("impl", _impl),
+        "impl_item": NodeRule("impl", _rust_impl),
         "mod_item": NodeRule("module"),
         "const_item": NodeRule("constant", is_leaf=True),
         "static_item": NodeRule("variable", is_leaf=True),
@@ -127,14 +136,14 @@ RUST = Language(
         "field_declaration": NodeRule("field", is_leaf=True),
         "enum_variant": NodeRule("enum member"),
     },
-    enter=words(
+    enter=word_set(
         "source_file declaration_list field_declaration_list enum_variant_list foreign_mod_item block"
     ),
-    between=words("attribute_item"),
-    imports={"use_declaration": "argument", "extern_crate_declaration": first_of("identifier")},
-    modifiers=words("pub async unsafe const extern default"),
-    exporting=words("pub"),
-    finish=lambda drafts, _source: with_methods(drafts, ("impl", "trait")),
+    between=word_set("attribute_item"),
+    imports={"use_declaration": "argument", "extern_crate_declaration": first_of_types("identifier")},
+    modifiers=word_set("pub async unsafe const extern default"),
+    exporting_modifiers=word_set("pub"),
+    finish=lambda drafts, _source: mark_methods(drafts, ("impl", "trait")),
 )
 
 LANGUAGES = (GO, RUST)

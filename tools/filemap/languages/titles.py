@@ -7,40 +7,40 @@ import re
 from collections.abc import Callable
 
 from tools.filemap.language import FoundSymbol
-from tools.filemap.scanners.lines import RowCount
-from tools.filemap.wording import LONGEST_NAME, one_line, unquoted
+from tools.filemap.scanners.lines import RowCounter
+from tools.filemap.wording import MAX_NAME_LENGTH, one_line, unquoted
 
-_MOST = 5000
-_CLOSERS = rb"(?:[)}\]]|end\b)"
-_CLOSER = re.compile(_CLOSERS)
+_MAX_TESTS = 5000
+_CLOSING_TOKENS = rb"(?:[)}\]]|end\b)"
+_CLOSER = re.compile(_CLOSING_TOKENS)
 _INNER_QUOTES = re.compile(r"(?<=\s)\"|\"(?=\s)")
 _OPENER = re.compile(rb"(?:[({\[]|\bbegin)[ \t]*(?:(?:#|//|--)[^\n]*)?\r?$")
 
 
-def titled_tests(
+def find_titled_tests(
     source: bytes, titles: re.Pattern[bytes], is_said: Callable[[int], bool]
 ) -> list[FoundSymbol]:
     """The tests of a source. `is_said`: whether a place lies within a text or a comment."""
     found: list[FoundSymbol] = []
-    rows = RowCount(source)
+    rows = RowCounter(source)
     for match in titles.finditer(source):
         start = match.start("word")
         if is_said(start):
             continue
         word = " ".join(match["word"].decode().split())
-        said = unquoted(one_line((match["title"] or b"").decode("utf-8", "replace"), LONGEST_NAME))
+        said = unquoted(one_line((match["title"] or b"").decode("utf-8", "replace"), MAX_NAME_LENGTH))
         name = f"{word} {said}".strip() if word else _INNER_QUOTES.sub("", said)
-        row = rows.at(start)
+        row = rows.row_of(start)
         margin = source.rfind(b"\n", 0, start) + 1
-        end = _end(source, margin, match.end("title") if match["title"] else match.end(), is_said)
+        end = _test_end(source, margin, match.end("title") if match["title"] else match.end(), is_said)
         last = row + source.count(b"\n", start, end)
         found.append(FoundSymbol(name, "test", start, row, last, signature=name, node_type="test"))
-        if len(found) >= _MOST:
+        if len(found) >= _MAX_TESTS:
             break
     return found
 
 
-def _margin(source: bytes, start: int) -> int:
+def _line_indent(source: bytes, start: int) -> int:
     line = source[start : start + 400]
     return len(line) - len(line.lstrip(b" \t"))
 
@@ -50,11 +50,11 @@ def _line_end(source: bytes, start: int) -> int:
     return end if end >= 0 else len(source)
 
 
-def _end(source: bytes, line: int, title_end: int, is_said: Callable[[int], bool]) -> int:
+def _test_end(source: bytes, line: int, title_end: int, is_said: Callable[[int], bool]) -> int:
     """Of the line that closes, at the margin of the first one, what that one opens; else of the last deeper one."""
-    first, margin, end = line, source[line : line + _margin(source, line)], _line_end(source, title_end)
+    first, margin, end = line, source[line : line + _line_indent(source, line)], _line_end(source, title_end)
     while _OPENER.search(source, max(line, end - 400), end) is not None:
-        closers = re.compile(rb"\n" + margin + _CLOSERS).finditer(source, end)
+        closers = re.compile(rb"\n" + margin + _CLOSING_TOKENS).finditer(source, end)
         closer = next((each for each in closers if not is_said(each.end() - 1)), None)
         if closer is None:
             break
@@ -63,10 +63,10 @@ def _end(source: bytes, line: int, title_end: int, is_said: Callable[[int], bool
         if line > first:
             return end
     is_first = source[first + len(margin) : first + len(margin) + 1] not in b",[("
-    return _end_of_layout(source, len(margin), end, has_closer=is_first)
+    return _end_by_indentation(source, len(margin), end, has_closer=is_first)
 
 
-def _end_of_layout(source: bytes, margin: int, end: int, *, has_closer: bool) -> int:
+def _end_by_indentation(source: bytes, margin: int, end: int, *, has_closer: bool) -> int:
     """Of the last line that is indented deeper, and of a line behind it that closes."""
     at = end
     while at < len(source):
@@ -74,13 +74,13 @@ def _end_of_layout(source: bytes, margin: int, end: int, *, has_closer: bool) ->
         at = _line_end(source, below)
         if not source[below:at].strip():
             continue
-        if (here := _margin(source, below)) <= margin:
+        if (here := _line_indent(source, below)) <= margin:
             return at if has_closer and here == margin and _CLOSER.match(source, below + here) else end
         end = at
     return end
 
 
-def with_tests(drafts: list[FoundSymbol], tests: list[FoundSymbol]) -> list[FoundSymbol]:
+def add_tests(drafts: list[FoundSymbol], tests: list[FoundSymbol]) -> list[FoundSymbol]:
     """The list with tests: each belongs to what is around it, and what stands in one belongs to it."""
     if not tests:
         return drafts
@@ -108,7 +108,7 @@ def with_tests(drafts: list[FoundSymbol], tests: list[FoundSymbol]) -> list[Foun
 _TITLE = rb"(?P<title>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
 
 
-def _called(
+def _test_call_pattern(
     words: str, title: bytes = _TITLE, *, before: bytes = b"", behind: bytes = b""
 ) -> re.Pattern[bytes]:
     """A call at the beginning of a line: one of the words, and a title."""
@@ -120,25 +120,25 @@ def _called(
 
 _QUOTED = rb"\"(?:[^\"\\\n]|\\.)*\""
 
-TITLES = {
-    "bash": _called("@test", behind=rb"[ \t]*\{"),
-    "dart": _called("group test testWidgets blocTest", rb"\(\s*" + _TITLE, behind=rb"\s*,"),
+TEST_TITLES = {
+    "bash": _test_call_pattern("@test", behind=rb"[ \t]*\{"),
+    "dart": _test_call_pattern("group test testWidgets blocTest", rb"\(\s*" + _TITLE, behind=rb"\s*,"),
     "go": re.compile(
         rb"^[ \t]*(?P<word>[a-z]\w*\.Run)\([ \t]*(?P<title>" + _QUOTED + rb"|`[^`\n]*`),[ \t]*func\b", re.M
     ),
-    "haskell": _called(
+    "haskell": _test_call_pattern(
         "describe context it specify prop xit xdescribe testCase testGroup testProperty",
         before=rb"(?:[\w']+[ \t]*=[ \t]*)?(?:[,\[(][ \t]*)?",
     ),
     "julia": re.compile(
         rb"^[ \t]*(?P<word>@(?:safe)?testset)\b(?:[^\n\"#]*(?P<title>" + _QUOTED + rb"))?", re.M
     ),
-    "lua": _called(
+    "lua": _test_call_pattern(
         "describe context it insulate expose pending spec test",
         rb"\(?\s*(?P<title>" + _QUOTED + rb"|'(?:[^'\\\n]|\\.)*'|\[\[[^\]\n]*\]\])",
         behind=rb"\s*,\s*function\b",
     ),
-    "perl": _called(
+    "perl": _test_call_pattern(
         "subtest describe context it",
         rb"\(?\s*(?P<title>" + _QUOTED + rb"|'(?:[^'\\\n]|\\.)*'|\w+)",
         behind=rb"\s*(?:=>|,)\s*sub\b",

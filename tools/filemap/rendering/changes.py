@@ -5,14 +5,14 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from tools.filemap.rendering.symbol_lines import span
+from tools.filemap.rendering.symbol_lines import line_range
 from tools.filemap.symbols import FileMap, Symbol
 
-_MOST_LINES = 24
+_MAX_LINES = 24
 """Where more than this is different, a new map says it better."""
 
 
-class _Move(msgspec.Struct, kw_only=True):
+class _LineShift(msgspec.Struct, kw_only=True):
     """Neighbours that moved by the same number of lines."""
 
     first: int
@@ -29,17 +29,19 @@ def outline_digest(outline: FileMap) -> str:
 def changes_between(before: FileMap, after: FileMap) -> list[str] | None:
     """A line for each change. None: too much is different to be told so."""
     old, new = _by_key(before.symbols), _by_key(after.symbols)
-    lines = [f"- {_named(old[key])}" for key in old if key not in new]
-    lines += [f"+ {_named(new[key])}" for key in new if key not in old]
+    lines = [f"- {_symbol_label(old[key])}" for key in old if key not in new]
+    lines += [f"+ {_symbol_label(new[key])}" for key in new if key not in old]
     both = [(old[key], new[key]) for key in old if key in new]
     lines += [
-        f"{_named(now)}, was {span(was.start_line, was.end_line)}" for was, now in both if _is_other(was, now)
+        f"{_symbol_label(now)}, was {line_range(was.start_line, was.end_line)}"
+        for was, now in both
+        if _differs(was, now)
     ]
     lines += [
         f"what stood in lines {move.first:,} to {move.last:,} moved by {move.by:+,}"
-        for move in _moves((was, now) for was, now in both if not _is_other(was, now))
+        for move in _line_shifts((was, now) for was, now in both if not _differs(was, now))
     ]
-    return lines if len(lines) <= _MOST_LINES else None
+    return lines if len(lines) <= _MAX_LINES else None
 
 
 def _by_key(symbols: Sequence[Symbol]) -> dict[tuple[str, ...], Symbol]:
@@ -58,21 +60,21 @@ def _by_key(symbols: Sequence[Symbol]) -> dict[tuple[str, ...], Symbol]:
     return found
 
 
-def _is_other(was: Symbol, now: Symbol) -> bool:
+def _differs(was: Symbol, now: Symbol) -> bool:
     """It grew, shrank, or is declared otherwise."""
     return was.end_line - was.start_line != now.end_line - now.start_line or was.signature != now.signature
 
 
-def _moves(pairs: Iterable[tuple[Symbol, Symbol]]) -> list[_Move]:
-    moves: list[_Move] = []
+def _line_shifts(pairs: Iterable[tuple[Symbol, Symbol]]) -> list[_LineShift]:
+    moves: list[_LineShift] = []
     for was, now in sorted(pairs, key=lambda pair: pair[0].start_line):
         by = now.start_line - was.start_line
         if moves and moves[-1].by == by:
             moves[-1].last = max(moves[-1].last, was.end_line)
         else:
-            moves.append(_Move(first=was.start_line, last=was.end_line, by=by))
+            moves.append(_LineShift(first=was.start_line, last=was.end_line, by=by))
     return [move for move in moves if move.by]
 
 
-def _named(symbol: Symbol) -> str:
-    return f"{symbol.kind} {symbol.name} {span(symbol.start_line, symbol.end_line)}"
+def _symbol_label(symbol: Symbol) -> str:
+    return f"{symbol.kind} {symbol.name} {line_range(symbol.start_line, symbol.end_line)}"

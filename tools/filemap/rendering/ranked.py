@@ -9,21 +9,21 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from tools.filemap.rendering.symbol_lines import MapLine, SymbolTree, indent, size
-from tools.filemap.symbols import Symbol, says_little
+from tools.filemap.rendering.symbol_lines import MapLine, SymbolTree, byte_size, indent
+from tools.filemap.symbols import Symbol, is_minor
 
-_SHARE_OF_GROUPS = 0.2
+_GROUP_SHARE = 0.2
 """Of the room; what is left out is told in it."""
 _GROUP_BYTES = 110
 """What a line of a group takes, about."""
-_KINDS_NAMED = 3
-_LONGEST_NAME = 32
-_BRIEF_SHARE = 0.4
+_MAX_NAMED_KINDS = 3
+_MAX_NAME = 32
+_SIGNATURE_SHARE = 0.4
 """Beside a page, signatures are added as long as the map is not longer than this part of its room."""
-_EXPORTED = 1.5
+_EXPORTED_WEIGHT = 1.5
 
 
-class ShownPart(msgspec.Struct, frozen=True, kw_only=True):
+class ChosenLines(msgspec.Struct, frozen=True, kw_only=True):
     """What of a file is shown."""
 
     lines: tuple[MapLine, ...]
@@ -33,7 +33,7 @@ class ShownPart(msgspec.Struct, frozen=True, kw_only=True):
     """Nothing was left out but what is known already."""
 
 
-def choose(nesting: SymbolTree, room: int, *, without: tuple[int, int] | None = None) -> ShownPart:
+def choose_lines(nesting: SymbolTree, room: int, *, without: tuple[int, int] | None = None) -> ChosenLines:
     """The lines that fit into `room` bytes. Symbols that lie whole in the lines `without` are known already."""
     wanted = [
         index
@@ -41,36 +41,36 @@ def choose(nesting: SymbolTree, room: int, *, without: tuple[int, int] | None = 
         if without is None or not (without[0] <= symbol.start_line and symbol.end_line <= without[1])
     ]
     everything = _with_owners(nesting, wanted)
-    cost = _cost_up_to(nesting, everything, room)
+    cost = _cost(nesting, everything, room)
     if cost <= room:
-        share = 1.0 if without is None else _BRIEF_SHARE
-        detailed = nesting.fill_detail(everything, int(room * share) - cost)
-        return _told(nesting, len(wanted), everything, detailed, {})
-    chosen, cost = _best(nesting, wanted, int(room * (1 - _SHARE_OF_GROUPS)))
-    groups = _groups(nesting, set(wanted) - chosen, chosen, room - cost)
-    return _told(nesting, len(wanted), chosen, set(), groups)
+        share = 1.0 if without is None else _SIGNATURE_SHARE
+        detailed = nesting.choose_signatures(everything, int(room * share) - cost)
+        return _chosen_lines(nesting, len(wanted), everything, detailed, {})
+    chosen, cost = _best_fitting(nesting, wanted, int(room * (1 - _GROUP_SHARE)))
+    groups = _group_lines(nesting, set(wanted) - chosen, chosen, room - cost)
+    return _chosen_lines(nesting, len(wanted), chosen, set(), groups)
 
 
-def _told(
+def _chosen_lines(
     nesting: SymbolTree, wanted: int, chosen: set[int], detailed: set[int], groups: dict[int, MapLine]
-) -> ShownPart:
+) -> ChosenLines:
     lines: list[MapLine] = []
-    for index in nesting.in_order():
+    for index in nesting.depth_first():
         if index in groups:
             lines.append(groups[index])
         if index in chosen:
             lines.append(nesting.line(index, is_detailed=index in detailed))
-    return ShownPart(lines=tuple(lines), shown=len(chosen), is_whole=not groups and len(chosen) >= wanted)
+    return ChosenLines(lines=tuple(lines), shown=len(chosen), is_whole=not groups and len(chosen) >= wanted)
 
 
 def _with_owners(nesting: SymbolTree, indices: Iterable[int]) -> set[int]:
     chosen = set[int]()
     for index in indices:
-        chosen.update(_missing(nesting, index, chosen))
+        chosen.update(_unshown_ancestors(nesting, index, chosen))
     return chosen
 
 
-def _missing(nesting: SymbolTree, index: int, chosen: set[int]) -> list[int]:
+def _unshown_ancestors(nesting: SymbolTree, index: int, chosen: set[int]) -> list[int]:
     """The symbol and what it belongs to, as far as that has no line yet."""
     found: list[int] = []
     at: int | None = index
@@ -80,7 +80,7 @@ def _missing(nesting: SymbolTree, index: int, chosen: set[int]) -> list[int]:
     return found
 
 
-def _cost_up_to(nesting: SymbolTree, indices: Iterable[int], room: int) -> int:
+def _cost(nesting: SymbolTree, indices: Iterable[int], room: int) -> int:
     cost = 0
     for index in indices:
         cost += nesting.cost(index)
@@ -89,11 +89,11 @@ def _cost_up_to(nesting: SymbolTree, indices: Iterable[int], room: int) -> int:
     return cost
 
 
-def _best(nesting: SymbolTree, wanted: Sequence[int], room: int) -> tuple[set[int], int]:
+def _best_fitting(nesting: SymbolTree, wanted: Sequence[int], room: int) -> tuple[set[int], int]:
     """The first of the ranking, up to the first that does not fit: with more room it is these and others."""
     chosen, cost = set[int](), 0
     for index in sorted(wanted, key=lambda each: _rank(nesting.symbols[each])):
-        added = _missing(nesting, index, chosen)
+        added = _unshown_ancestors(nesting, index, chosen)
         more = sum(nesting.cost(each) for each in added)
         if cost + more > room:
             break
@@ -105,11 +105,11 @@ def _best(nesting: SymbolTree, wanted: Sequence[int], room: int) -> tuple[set[in
 def _rank(symbol: Symbol) -> tuple[int, float, int]:
     lines = symbol.end_line - symbol.start_line + 1
     if lines > 1:
-        return 0, -lines * (_EXPORTED if symbol.is_exported else 1.0), symbol.start_line
-    return (2 if says_little(symbol) else 1), 0 if symbol.is_exported else 1, symbol.start_line
+        return 0, -lines * (_EXPORTED_WEIGHT if symbol.is_exported else 1.0), symbol.start_line
+    return (2 if is_minor(symbol) else 1), 0 if symbol.is_exported else 1, symbol.start_line
 
 
-def _groups(nesting: SymbolTree, hidden: set[int], chosen: set[int], room: int) -> dict[int, MapLine]:
+def _group_lines(nesting: SymbolTree, hidden: set[int], chosen: set[int], room: int) -> dict[int, MapLine]:
     """For each owner whose children are left out: some lines that tell kinds, the range of their names, and where.
 
     A group stands before the first of its symbols.
@@ -124,9 +124,9 @@ def _groups(nesting: SymbolTree, hidden: set[int], chosen: set[int], room: int) 
     groups: dict[int, MapLine] = {}
     for indices in ordered:
         share = max(1, room // _GROUP_BYTES * len(indices) // total) if total else 0
-        for part in _parted(indices, min(share, len(indices))):
+        for part in _split_evenly(indices, min(share, len(indices))):
             line = _group_line(nesting, part)
-            cost = size(line.text) + 1
+            cost = byte_size(line.text) + 1
             if cost > room:
                 return groups
             room -= cost
@@ -139,7 +139,7 @@ def _weight(nesting: SymbolTree, indices: Sequence[int]) -> int:
     return sum(nesting.symbols[index].end_line - nesting.symbols[index].start_line + 1 for index in indices)
 
 
-def _parted(indices: list[int], parts: int) -> list[list[int]]:
+def _split_evenly(indices: list[int], parts: int) -> list[list[int]]:
     """Equal pieces, in order."""
     count = len(indices)
     edges = [count * part // parts for part in range(parts + 1)]
@@ -152,8 +152,8 @@ def _group_line(nesting: SymbolTree, indices: Sequence[int]) -> MapLine:
     for symbol in symbols:
         by_kind.setdefault(symbol.kind, []).append(symbol.name)
     kinds = sorted(by_kind, key=lambda kind: -len(by_kind[kind]))
-    told = [_kind_words(kind, by_kind[kind]) for kind in kinds[:_KINDS_NAMED]]
-    rest = sum(len(by_kind[kind]) for kind in kinds[_KINDS_NAMED:])
+    told = [_kind_summary(kind, by_kind[kind]) for kind in kinds[:_MAX_NAMED_KINDS]]
+    rest = sum(len(by_kind[kind]) for kind in kinds[_MAX_NAMED_KINDS:])
     if rest:
         told.append(f"{rest:,} others")
     first, last = symbols[0].start_line, max(symbol.end_line for symbol in symbols)
@@ -161,11 +161,11 @@ def _group_line(nesting: SymbolTree, indices: Sequence[int]) -> MapLine:
     return MapLine(text=f"{' ' * before}… {', '.join(told)} in lines {first:,} to {last:,}", indent=before)
 
 
-def _kind_words(kind: str, names: list[str]) -> str:
+def _kind_summary(kind: str, names: list[str]) -> str:
     if len(names) == 1:
-        return f"{kind} {_short(names[0])}"
-    return f"{len(names):,} {kind}: {_short(min(names))} … {_short(max(names))}"
+        return f"{kind} {_shortened(names[0])}"
+    return f"{len(names):,} {kind}: {_shortened(min(names))} … {_shortened(max(names))}"
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+def _shortened(name: str) -> str:
+    return name if len(name) <= _MAX_NAME else name[: _MAX_NAME - 1] + "…"

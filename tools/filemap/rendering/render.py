@@ -4,21 +4,21 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tools.filemap.rendering.ranked import choose
-from tools.filemap.rendering.symbol_lines import SHORTEST_LINE, MapLine, SymbolTree, size
-from tools.filemap.scanners.lines import counted
+from tools.filemap.rendering.ranked import choose_lines
+from tools.filemap.rendering.symbol_lines import MIN_LINE_BYTES, MapLine, SymbolTree, byte_size
+from tools.filemap.scanners.lines import count_of
 from tools.filemap.symbols import FileMap
 
 LEVELS = ("full", "compact", "minimal", "outline", "ranked")
 MAX_MAP_BYTES = 100 * 1024
 """No map is larger, whatever is asked for."""
-_SMALLEST = 1024
+_MIN_MAP_BYTES = 1024
 _WINDOW_SHARE = 0.02
 _BYTES_A_TOKEN = 3.6
-_MORE_WHEN_ASKED = 4
-_NAMED_IMPORTS = 12
-_LONGEST_PATH = 120
-_FOOT = "Read a part with offset=LINE and limit=N, or one symbol with symbol=NAME."
+_REQUESTED_FACTOR = 4
+_MAX_IMPORTS = 12
+_MAX_PATH = 120
+_FOOTER = "Read a part with offset=LINE and limit=N, or one symbol with symbol=NAME."
 
 
 class RenderedMap(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,8 +35,8 @@ def budget_for_window(tokens: int | None, most: int = MAX_MAP_BYTES, *, is_asked
     """Bytes that a map may take of a model's window; None: the window is not known. Asked for, it may be larger."""
     if tokens is None:
         return most
-    share = _WINDOW_SHARE * (_MORE_WHEN_ASKED if is_asked else 1)
-    return max(_SMALLEST, min(most, int(tokens * share * _BYTES_A_TOKEN)))
+    share = _WINDOW_SHARE * (_REQUESTED_FACTOR if is_asked else 1)
+    return max(_MIN_MAP_BYTES, min(most, int(tokens * share * _BYTES_A_TOKEN)))
 
 
 def render_map(
@@ -55,19 +55,19 @@ def render_map(
     nesting = SymbolTree(file_map.symbols)
     wanted = ("full",) if level is None else LEVELS[LEVELS.index(level) : -1]
     for each in wanted if without is None else ():
-        made = _whole(file_map, nesting, each, budget)
+        made = _render_whole(file_map, nesting, each, budget)
         if made is not None:
             return made
-    return _ranked(file_map, nesting, budget, without)
+    return _render_ranked(file_map, nesting, budget, without)
 
 
-def _whole(file_map: FileMap, nesting: SymbolTree, level: str, budget: int) -> RenderedMap | None:
+def _render_whole(file_map: FileMap, nesting: SymbolTree, level: str, budget: int) -> RenderedMap | None:
     """Everything of a level, or nothing."""
     symbols = file_map.symbols
     deepest = {"full": 1 << 30, "compact": 1 << 30, "minimal": 1, "outline": 0}[level]
     is_full = level == "full"
-    room = budget - size(_frame(file_map, level, len(symbols), len(symbols)))
-    if SHORTEST_LINE * nesting.count_to(deepest) > room:
+    room = budget - byte_size(_header_and_footer(file_map, level, len(symbols), len(symbols)))
+    if MIN_LINE_BYTES * nesting.count_down_to(deepest) > room:
         return None
     chosen: set[int] = set()
     for index, depth in enumerate(nesting.depth):
@@ -80,27 +80,27 @@ def _whole(file_map: FileMap, nesting: SymbolTree, level: str, budget: int) -> R
         room -= len(f"{len(symbols):,} of ")
         if room < 0:
             return None
-    lines = [nesting.line(index, is_detailed=is_full) for index in nesting.in_order() if index in chosen]
-    return _finished(file_map, level, lines, len(chosen), budget)
+    lines = [nesting.line(index, is_detailed=is_full) for index in nesting.depth_first() if index in chosen]
+    return _assemble(file_map, level, lines, len(chosen), budget)
 
 
-def _ranked(
+def _render_ranked(
     file_map: FileMap, nesting: SymbolTree, budget: int, without: tuple[int, int] | None
 ) -> RenderedMap:
     total = len(file_map.symbols)
-    room = budget - size(_frame(file_map, "ranked", total, total + 1, without))
-    choice = choose(nesting, room, without=without)
+    room = budget - byte_size(_header_and_footer(file_map, "ranked", total, total + 1, without))
+    choice = choose_lines(nesting, room, without=without)
     level = "compact" if choice.is_whole else "ranked"
-    return _finished(file_map, level, choice.lines, choice.shown, budget, without)
+    return _assemble(file_map, level, choice.lines, choice.shown, budget, without)
 
 
-def _frame(
+def _header_and_footer(
     file_map: FileMap, level: str, shown: int, total: int, without: tuple[int, int] | None = None
 ) -> str:
-    return "\n".join([*_head(file_map, level, shown, total, without), "", _FOOT, ""]) + "\n"
+    return "\n".join([*_header_lines(file_map, level, shown, total, without), "", _FOOTER, ""]) + "\n"
 
 
-def _head(
+def _header_lines(
     file_map: FileMap,
     level: str,
     shown: int,
@@ -109,10 +109,10 @@ def _head(
     *,
     has_imports: bool = True,
 ) -> list[str]:
-    lines = counted(file_map.total_lines, "line")
-    symbols = counted(total, "symbol") if shown == total else f"{shown:,} of {total:,} symbols"
+    lines = count_of(file_map.total_lines, "line")
+    symbols = count_of(total, "symbol") if shown == total else f"{shown:,} of {total:,} symbols"
     head = [
-        f"File map: {_plain(file_map.path)}",
+        f"File map: {_shortened_path(file_map.path)}",
         f"{lines} | {size_text(file_map.total_bytes)} | {file_map.language} | {symbols}",
         f"Level: {level} | Parser: {file_map.parser}",
     ]
@@ -120,13 +120,13 @@ def _head(
     if without is not None:
         head.append(f"Note: what lies in lines {without[0]} to {without[1]} is not told again")
     if has_imports and file_map.imports and without is None and level in ("full", "compact", "minimal"):
-        named = ", ".join(file_map.imports[:_NAMED_IMPORTS])
-        more = len(file_map.imports) - _NAMED_IMPORTS
+        named = ", ".join(file_map.imports[:_MAX_IMPORTS])
+        more = len(file_map.imports) - _MAX_IMPORTS
         head.extend(["", f"Imports: {named}" + (f", and {more} more" if more > 0 else "")])
     return [*head, ""]
 
 
-def _finished(
+def _assemble(
     file_map: FileMap,
     level: str,
     lines: Sequence[MapLine],
@@ -141,12 +141,12 @@ def _finished(
         told = ["(no symbols in the other lines)" if without is not None else "(no room for its symbols)"]
     else:
         told = ["(no symbols found)"]
-    head = _head(file_map, level, shown, total, without)
-    text = "\n".join([*head, *told, "", _FOOT])
-    if size(text) > budget:  # the choice of symbols did not reckon with imports
-        head = _head(file_map, level, shown, total, without, has_imports=False)
-        text = "\n".join([*head, *told, "", _FOOT])
-    if size(text) > budget:
+    head = _header_lines(file_map, level, shown, total, without)
+    text = "\n".join([*head, *told, "", _FOOTER])
+    if byte_size(text) > budget:  # the choice of symbols did not reckon with imports
+        head = _header_lines(file_map, level, shown, total, without, has_imports=False)
+        text = "\n".join([*head, *told, "", _FOOTER])
+    if byte_size(text) > budget:
         text = _cut(text, budget)
         lines = lines[: max(0, text.count("\n") + 1 - len(head))]
         shown = sum(line.index >= 0 for line in lines)
@@ -160,9 +160,9 @@ def _cut(text: str, budget: int) -> str:
     return whole.decode("utf-8", "ignore")
 
 
-def _plain(path: str) -> str:
+def _shortened_path(path: str) -> str:
     """Of a very long path the end: two files of one name are told apart by what stands before it."""
-    text = path if len(path) <= _LONGEST_PATH else "…" + path[1 - _LONGEST_PATH :]
+    text = path if len(path) <= _MAX_PATH else "…" + path[1 - _MAX_PATH :]
     return "".join(mark if mark.isprintable() else "�" for mark in text)
 
 

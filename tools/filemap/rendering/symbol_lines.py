@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from tools.filemap.symbols import Symbol
-from tools.filemap.wording import MAX_NAME
+from tools.filemap.wording import MAX_SHOWN_NAME
 
-_FEWEST_MARKS = 5
-SHORTEST_LINE = _FEWEST_MARKS + 3
-DEEPEST = 20
+_MIN_LINE_MARKS = 5
+MIN_LINE_BYTES = _MIN_LINE_MARKS + 3
+MAX_INDENT_DEPTH = 20
 """Indentation grows no further."""
-_RANGE_LIKE = re.compile(r"\[(\d+(?:-\d+)?)\]")
-_NOISE = frozenset({"exported", "default"})
+_LOOKS_LIKE_RANGE = re.compile(r"\[(\d+(?:-\d+)?)\]")
+_OMITTED_MODIFIERS = frozenset({"exported", "default"})
 
 
 class MapLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -63,11 +63,11 @@ class SymbolTree:
                 self.depth[child] = self.depth[index] + 1
             pending.extend(below)
 
-    def count_to(self, deepest: int) -> int:
+    def count_down_to(self, deepest: int) -> int:
         """How many stand no deeper."""
         if deepest == 0:
             return len(self.roots)
-        if deepest >= DEEPEST:
+        if deepest >= MAX_INDENT_DEPTH:
             return len(self.depth)
         return sum(depth <= deepest for depth in self.depth)
 
@@ -75,16 +75,16 @@ class SymbolTree:
         """Bytes of the symbol's line without detail."""
         cost = self._costs[index]
         if not cost:
-            cost = self._costs[index] = _cost(self.symbols[index], self.depth[index])
+            cost = self._costs[index] = _line_cost(self.symbols[index], self.depth[index])
         return cost
 
     def detailed_cost(self, index: int) -> int:
-        return size(self.line(index, is_detailed=True).text) + 1
+        return byte_size(self.line(index, is_detailed=True).text) + 1
 
     def line(self, index: int, *, is_detailed: bool) -> MapLine:
         return _line(self.symbols[index], index, self.depth[index], is_detailed)
 
-    def in_order(self) -> Iterator[int]:
+    def depth_first(self) -> Iterator[int]:
         """Each symbol behind the one it belongs to, siblings as in the file."""
         pending = list(reversed(self.roots))
         while pending:
@@ -92,13 +92,13 @@ class SymbolTree:
             yield index
             pending.extend(reversed(self.children.get(index, ())))
 
-    def fill_detail(self, chosen: Iterable[int], room: int) -> set[int]:
+    def choose_signatures(self, chosen: Iterable[int], room: int) -> set[int]:
         """Those whose signatures fit: the outer levels first, long symbols before short ones."""
         symbols, detailed = self.symbols, set[int]()
         for index in sorted(
             chosen, key=lambda each: (self.depth[each], symbols[each].start_line - symbols[each].end_line)
         ):
-            if room < _SMALLEST_DETAIL:
+            if room < _MIN_DETAIL_BYTES:
                 break
             more = self.detailed_cost(index) - self.cost(index)
             if more <= room:
@@ -107,31 +107,31 @@ class SymbolTree:
         return detailed
 
 
-_SMALLEST_DETAIL = 16
+_MIN_DETAIL_BYTES = 16
 """With less room than this no signature is looked at any more."""
 
 
 def indent(depth: int) -> int:
-    return 2 * min(depth, DEEPEST)
+    return 2 * min(depth, MAX_INDENT_DEPTH)
 
 
-def size(text: str) -> int:
+def byte_size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
-def span(first: int, last: int) -> str:
+def line_range(first: int, last: int) -> str:
     return f"[{first}]" if first == last else f"[{first}-{last}]"
 
 
 def shown_name(symbol: Symbol) -> str:
     name = symbol.name
-    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
+    return name if len(name) <= MAX_SHOWN_NAME else f"{name[: MAX_SHOWN_NAME - 1]}…"
 
 
-def _cost(symbol: Symbol, depth: int) -> int:
+def _line_cost(symbol: Symbol, depth: int) -> int:
     # Two brackets, two spaces and the line end; longer by one where a name looks like a range.
     first, last, name = symbol.start_line, symbol.end_line, shown_name(symbol)
-    length = len(symbol.kind) + size(name) + _FEWEST_MARKS
+    length = len(symbol.kind) + byte_size(name) + _MIN_LINE_MARKS
     length += len(f"{first}") if first == last else len(f"{first}-{last}")
     if depth:
         length += indent(depth)
@@ -139,16 +139,16 @@ def _cost(symbol: Symbol, depth: int) -> int:
 
 
 def _line(symbol: Symbol, index: int, depth: int, is_detailed: bool) -> MapLine:
-    label = _label(symbol) if is_detailed else f"{symbol.kind} {shown_name(symbol)}"
+    label = _symbol_label(symbol) if is_detailed else f"{symbol.kind} {shown_name(symbol)}"
     if "[" in label:
-        label = _RANGE_LIKE.sub(r"[\1 ]", label)
+        label = _LOOKS_LIKE_RANGE.sub(r"[\1 ]", label)
     doc = f" — {symbol.doc}" if is_detailed and symbol.doc else ""
     before = indent(depth)
-    text = f"{' ' * before}{label} {span(symbol.start_line, symbol.end_line)}{doc}"
+    text = f"{' ' * before}{label} {line_range(symbol.start_line, symbol.end_line)}{doc}"
     return MapLine(text=text, index=index, indent=before, label=len(label))
 
 
-def _label(symbol: Symbol) -> str:
+def _symbol_label(symbol: Symbol) -> str:
     signature, name = symbol.signature, shown_name(symbol)
     if not signature or (name is not symbol.name and name[:-1] in signature):
         declared = name
@@ -157,7 +157,9 @@ def _label(symbol: Symbol) -> str:
     else:
         declared = f"{name}: {signature}"
     declared = _without_kind(declared, symbol)
-    words = [word for word in symbol.modifiers if word not in _NOISE and not _is_said(word, declared)]
+    words = [
+        word for word in symbol.modifiers if word not in _OMITTED_MODIFIERS and not _repeats(word, declared)
+    ]
     if symbol.is_exported and "export" in symbol.modifiers and "export" not in words:
         words.insert(0, "export")
     return " ".join([symbol.kind, *words, declared])
@@ -173,5 +175,5 @@ def _without_kind(declared: str, symbol: Symbol) -> str:
     return rest if symbol.name in rest else declared
 
 
-def _is_said(word: str, declared: str) -> bool:
+def _repeats(word: str, declared: str) -> bool:
     return re.search(rf"(?:^|\s){re.escape(word)}\b", declared) is not None

@@ -10,11 +10,11 @@ from tools.filemap.rendering.changes import changes_between, outline_digest
 from tools.filemap.rendering.render import RenderedMap, render_map
 from tools.filemap.symbols import FileMap
 
-_KEPT = 16
-_LONGEST_PATH = 60
+_MAX_OUTLINES = 16
+_MAX_PATH = 60
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class ReaderState(msgspec.Struct, frozen=True, kw_only=True):
     """Which outline of the file the reader has before it."""
 
     map: str
@@ -23,7 +23,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """The digest of what was told last: of the map, or of what moved since."""
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class MapMessage(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     details: dict[str, Any]
 
@@ -39,24 +39,26 @@ class KnownOutlines:
 
     def put(self, digest: str, outline: FileMap) -> None:
         self._kept[digest] = outline
-        while len(self._kept) > _KEPT:
+        while len(self._kept) > _MAX_OUTLINES:
             self._kept.popitem(last=False)
 
 
-def tell(
+def map_message(
     outline: FileMap,
     path: Path,
     *,
     budget_bytes: int,
     page: tuple[int, int] | None,
-    standing: Standing | None,
+    standing: ReaderState | None,
     known: KnownOutlines,
-) -> Told:
+) -> MapMessage:
     """`outline` carries the path as the reader names it, `path` is where the file lies."""
     digest = outline_digest(outline)
     if standing is not None and standing.latest == digest:
         which = "as told above" if standing.map != standing.latest else "stands above, unchanged"
-        return _short(f"The map of {_end_of(outline.path)} {which}.", outline, path, standing.map, digest)
+        return _short_message(
+            f"The map of {_path_end(outline.path)} {which}.", outline, path, standing.map, digest
+        )
     before = known.get(standing.map) if standing is not None else None
     if standing is not None and before is not None:
         lines = changes_between(before, outline)
@@ -66,19 +68,19 @@ def tell(
             )
             text = "\n".join([head, *lines])
             if len(text.encode("utf-8", "replace")) <= budget_bytes // 4:
-                return _short(text, outline, path, standing.map, digest)
+                return _short_message(text, outline, path, standing.map, digest)
     known.put(digest, outline)
     rendered = render_map(outline, budget_bytes=budget_bytes, without=page)
     details = {
         **_details(outline, path, digest),
         "level": rendered.level,
-        "symbols": _rows(outline, rendered),
+        "symbols": _symbol_rows(outline, rendered),
     }
-    return Told(text=rendered.text, details=details)
+    return MapMessage(text=rendered.text, details=details)
 
 
-def _short(text: str, outline: FileMap, path: Path, of_map: str, digest: str) -> Told:
-    return Told(text=text, details={**_details(outline, path, digest), "since": of_map})
+def _short_message(text: str, outline: FileMap, path: Path, of_map: str, digest: str) -> MapMessage:
+    return MapMessage(text=text, details={**_details(outline, path, digest), "since": of_map})
 
 
 def _details(outline: FileMap, path: Path, digest: str) -> dict[str, Any]:
@@ -94,7 +96,7 @@ def _details(outline: FileMap, path: Path, digest: str) -> dict[str, Any]:
     }
 
 
-def _rows(outline: FileMap, rendered: RenderedMap) -> list[list[int]]:
+def _symbol_rows(outline: FileMap, rendered: RenderedMap) -> list[list[int]]:
     """Of each symbol with a line: its row in the text, where its label begins, how long it is, first and last line."""
     return [
         [
@@ -109,5 +111,5 @@ def _rows(outline: FileMap, rendered: RenderedMap) -> list[list[int]]:
     ]
 
 
-def _end_of(path: str) -> str:
-    return path if len(path) <= _LONGEST_PATH else "…" + path[1 - _LONGEST_PATH :]
+def _path_end(path: str) -> str:
+    return path if len(path) <= _MAX_PATH else "…" + path[1 - _MAX_PATH :]

@@ -2,11 +2,11 @@
 
 import re
 
-from tools.filemap.scanners.lines import source_lines, text_of
+from tools.filemap.scanners.lines import decode_line, source_lines
 from tools.filemap.scanners.nesting import Nesting
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Deadline
-from tools.filemap.wording import LONGEST_NAME
+from tools.filemap.wording import MAX_NAME_LENGTH
 
 _KEYWORD = re.compile(rb"\s*(?P<word>[^\s\W\d_|@#\"\x27*:][^:|\"#]{0,40}?)\s*:(?:\s+(?P<title>.*?))?\s*$")
 _LANGUAGE = re.compile(rb"\s*#\s*language\s*:\s*(?P<language>[\w-]+)")
@@ -18,7 +18,7 @@ _ENGLISH = {
 }  # fmt: skip
 
 
-def scan(source: bytes, watch: Deadline) -> Scanned:
+def scan_gherkin(source: bytes, watch: Deadline) -> Scanned:
     found = Nesting()
     row, fence, is_english = -1, b"", True
     for row, start, line in source_lines(source, watch):
@@ -34,12 +34,12 @@ def scan(source: bytes, watch: Deadline) -> Scanned:
         keyword = _KEYWORD.match(line)
         if keyword is None:
             continue
-        word = text_of(keyword["word"])
+        word = decode_line(keyword["word"])
         known = _ENGLISH.get(word.lower()) if is_english else (min(2, len(found.drafts) * 2), "")
         if known is not None:
             level, kind = known
             kind = kind or ("scenario" if level else "feature")
-            name = text_of(keyword["title"] or b"", LONGEST_NAME) or word
+            name = decode_line(keyword["title"] or b"", MAX_NAME_LENGTH) or word
             found.open(level, name, kind, row, start, f"{word}: {name}")
     found.close(0, row)
     return Scanned(found.drafts)

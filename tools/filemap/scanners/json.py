@@ -10,17 +10,17 @@ import re
 import msgspec
 
 from tools.filemap.language import FoundSymbol
-from tools.filemap.scanners.lines import RowCount, text_of
+from tools.filemap.scanners.lines import RowCounter, decode_line
 from tools.filemap.scanners.result import CUT_SHORT, Scanned
-from tools.filemap.watch import Deadline, Overtime
-from tools.filemap.wording import LONGEST_NAME
+from tools.filemap.watch import Deadline, TimeLimitReached
+from tools.filemap.wording import MAX_NAME_LENGTH
 
 _MAX_SYMBOLS = 20_000
-_LARGE = 256 * 1024
-_DEPTH, _LARGE_DEPTH = 8, 3
-_ITEMS_LISTED = 40
+_LARGE_BYTES = 256 * 1024
+_MAX_DEPTH, _MAX_DEPTH_LARGE = 8, 3
+_MAX_LISTED_ITEMS = 40
 """The objects of longer lists are told by their shape alone."""
-_NAMED_BY = 6
+_MAX_NAMING_MEMBERS = 6
 """An item is called by one of so many first members."""
 _NAME_KEYS = (b'"name"', b'"id"', b'"key"', b'"title"', b'"type"', b'"label"')
 _WINDOW = 64 * 1024
@@ -30,23 +30,24 @@ _CHECK_EVERY = 256
 _STRING = rb"(?:\"[^\"\\\n]*+(?:\\.[^\"\\\n]*+)*+\"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')"
 _COMMENT = rb"(?://[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)"
 _BLANK = rb"(?:\s++|" + _COMMENT + rb")*+"
-_APART = rb"(?:[\s,]++|" + _COMMENT + rb")*+"
+_SEPARATOR = rb"(?:[\s,]++|" + _COMMENT + rb")*+"
 _WORD = rb"[^\s,:\"'\[\]{}/]++"
 _VALUE = rb"(?:(?P<open>[\[{])|(?P<string>" + _STRING + rb")|(?P<word>" + _WORD + rb")|(?P<quote>[\"']))"
 _MEMBER = re.compile(
-    rb"%b(?:(?P<close>[\]}])|(?P<key>%b|%b)%b:%b%b)" % (_APART, _STRING, _WORD, _BLANK, _BLANK, _VALUE), re.S
+    rb"%b(?:(?P<close>[\]}])|(?P<key>%b|%b)%b:%b%b)" % (_SEPARATOR, _STRING, _WORD, _BLANK, _BLANK, _VALUE),
+    re.S,
 )
-_ELEMENT = re.compile(rb"%b(?:(?P<close>[\]}])|%b)" % (_APART, _VALUE), re.S)
-_NEXT = re.compile(_APART, re.S)
+_ELEMENT = re.compile(rb"%b(?:(?P<close>[\]}])|%b)" % (_SEPARATOR, _VALUE), re.S)
+_NEXT = re.compile(_SEPARATOR, re.S)
 _FIRST = re.compile(rb"%b%b" % (_BLANK, _VALUE), re.S)
-_LITTLE = rb"[^\[\]{}\"'/]*+(?:(?:" + _STRING + rb"|" + _COMMENT + rb")[^\[\]{}\"'/]*+)*+"
+_SCALARS = rb"[^\[\]{}\"'/]*+(?:(?:" + _STRING + rb"|" + _COMMENT + rb")[^\[\]{}\"'/]*+)*+"
 
 
 def _balanced(levels: int) -> bytes:
     """A value in brackets that holds at most so many levels of others."""
-    inside = _LITTLE
+    inside = _SCALARS
     if levels:
-        inside += rb"(?:%b%b)*+" % (_balanced(levels - 1), _LITTLE)
+        inside += rb"(?:%b%b)*+" % (_balanced(levels - 1), _SCALARS)
     return rb"[\[{]%b[\]}]" % inside
 
 
@@ -56,13 +57,13 @@ _STEP = re.compile(
     % (_balanced(4), _STRING, _COMMENT),
     re.S,
 )
-_LISTS = {b"[": True, b"{": False}
-_CLOSES = {b"]": True, b"}": False}
+_OPENING_BRACKETS = {b"[": True, b"{": False}
+_CLOSING_BRACKETS = {b"]": True, b"}": False}
 _BOOLEANS = (b"true", b"false")
 _NUMBER = re.compile(rb"[-+]?(?:[.\d]|Infinity$|NaN$)")
 
 
-class _Open(msgspec.Struct, gc=False):
+class _OpenContainer(msgspec.Struct, gc=False):
     """A list or an object whose end is still to come."""
 
     is_list: bool
@@ -75,21 +76,21 @@ class _Open(msgspec.Struct, gc=False):
     is_nameless: bool = False
     """Whether it is an item that may still be called by one of its members."""
     count: int = 0
-    first: str = ""
+    first_type: str = ""
     """Type of the first element."""
     first_item: int = -1
     """The symbol of the first element, when that is an object."""
-    first_end: int = -1
+    first_symbol_count: int = -1
     """The number of symbols when that one was closed."""
     is_cut: bool = False
     """Whether it was not read to its end."""
 
 
-def scan(source: bytes, watch: Deadline) -> Scanned:
-    found = _Scan(source, watch, _LARGE_DEPTH if len(source) > _LARGE else _DEPTH)
+def scan_json(source: bytes, watch: Deadline) -> Scanned:
+    found = _JsonScan(source, watch, _MAX_DEPTH_LARGE if len(source) > _LARGE_BYTES else _MAX_DEPTH)
     try:
         found.run()
-    except Overtime:
+    except TimeLimitReached:
         if not found.drafts:
             raise
         found.cut_short()
@@ -98,24 +99,24 @@ def scan(source: bytes, watch: Deadline) -> Scanned:
     return Scanned(found.drafts, notes=notes)
 
 
-class _Scan:
+class _JsonScan:
     def __init__(self, source: bytes, watch: Deadline, depth: int) -> None:
         self.source, self.watch, self.depth = source, watch, depth
         self.drafts: list[FoundSymbol] = []
         self.has_errors = False
-        self._rows = RowCount(source)
-        self._open: list[_Open] = []
+        self._rows = RowCounter(source)
+        self._open: list[_OpenContainer] = []
         self._at = self._steps = self._line_end = 0
 
     def run(self) -> None:
         """Takes one value after the other; there may be several at the outermost level."""
         end = len(self.source)
         while self._at < end:
-            self._pause()
+            self._check_deadline()
             frame = self._open[-1] if self._open else None
             if frame is None:
-                self._top()
-            elif len(self.drafts) >= _MAX_SYMBOLS or (frame.is_list and frame.count > _ITEMS_LISTED):
+                self._top_level_value()
+            elif len(self.drafts) >= _MAX_SYMBOLS or (frame.is_list and frame.count > _MAX_LISTED_ITEMS):
                 self._skip_rest(frame)
             elif frame.is_list:
                 self._element(frame)
@@ -132,90 +133,90 @@ class _Scan:
             self._open[-1].is_cut = True
             self._close(self._at)
 
-    def _top(self) -> None:
+    def _top_level_value(self) -> None:
         match = _ELEMENT.match(self.source, self._at, self._at + _WINDOW)
         if match is None or match["close"] is not None:
-            self._stumble()
+            self._skip_unexpected()
             return
         mark = match["open"]
         if mark is None:
-            self._pass(match)
+            self._skip_value(match)
             return
         self._at = match.end()
-        is_list = _LISTS[mark]
+        is_list = _OPENING_BRACKETS[mark]
         index = self._add("", "list", match.start("open"), -1) if is_list else -1
-        self._open.append(_Open(is_list, index, 0))
+        self._open.append(_OpenContainer(is_list, index, 0))
 
-    def _next(self, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
+    def _match_next(self, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
         """What comes next; None: it ends what is open, or does not belong here, and is dealt with."""
         match = pattern.match(self.source, self._at, self._at + _WINDOW)
         if match is None:
-            self._stumble()
+            self._skip_unexpected()
         elif match["close"] is not None:
-            self._closed_by(match)
+            self._close_by_bracket(match)
         else:
             return match
         return None
 
-    def _member(self, frame: _Open) -> None:
-        match = self._next(_MEMBER)
+    def _member(self, frame: _OpenContainer) -> None:
+        match = self._match_next(_MEMBER)
         if match is None:
             return
         key = match["key"]
         frame.count += 1
-        if frame.is_nameless and frame.count <= _NAMED_BY:
+        if frame.is_nameless and frame.count <= _MAX_NAMING_MEMBERS:
             self._name_item(frame, key, match)
         mark = match["open"]
         if not frame.is_shown:
-            self._pass(match)
+            self._skip_value(match)
         elif mark is None:
             start = match.start("key")
-            kind = self._pass(match)
-            self._add(_plain(key), "key", start, frame.index, kind, self._at)
+            kind = self._skip_value(match)
+            self._add(_decoded_key(key), "key", start, frame.index, kind, self._at)
         else:
             self._at = match.end()
-            index = self._add(_plain(key), "key", match.start("key"), frame.index)
+            index = self._add(_decoded_key(key), "key", match.start("key"), frame.index)
             is_shown = frame.depth + 1 < self.depth
-            inner = _Open(_LISTS[mark], index, frame.depth + 1, is_shown=is_shown)
+            inner = _OpenContainer(_OPENING_BRACKETS[mark], index, frame.depth + 1, is_shown=is_shown)
             self._open.append(inner)
             if not is_shown:
                 self._skip_rest(inner)
 
-    def _name_item(self, frame: _Open, key: bytes, match: re.Match[bytes]) -> None:
+    def _name_item(self, frame: _OpenContainer, key: bytes, match: re.Match[bytes]) -> None:
         if match["string"] is not None and key in _NAME_KEYS:
             draft = self.drafts[frame.index]
-            draft.name = f"{draft.name} {_plain(match['string'])}"
+            draft.name = f"{draft.name} {_decoded_key(match['string'])}"
             frame.is_nameless = False
 
-    def _element(self, frame: _Open) -> None:
+    def _element(self, frame: _OpenContainer) -> None:
         """The objects in a short list are symbols, called by their own name or number."""
-        match = self._next(_ELEMENT)
+        match = self._match_next(_ELEMENT)
         if match is None:
             return
         number = frame.count
         frame.count += 1
         if number == 0:
-            frame.first = _type_of(match)
-        if frame.count > _ITEMS_LISTED:
-            self._keep_first(frame)
+            frame.first_type = _type_of(match)
+        if frame.count > _MAX_LISTED_ITEMS:
+            self._keep_first_item_only(frame)
         elif match["open"] == b"{":
             self._at = match.end()
             index = self._add(f"#{number}", "item", match.start("open"), frame.index)
             is_shown = number == 0 or frame.depth + 1 < self.depth
-            self._open.append(_Open(False, index, frame.depth + 1, is_shown, True))
+            self._open.append(_OpenContainer(False, index, frame.depth + 1, is_shown, True))
             if number == 0:
                 frame.first_item = index
             return
-        self._pass(match)
+        self._skip_value(match)
 
-    def _keep_first(self, frame: _Open) -> None:
+    def _keep_first_item_only(self, frame: _OpenContainer) -> None:
         """The list is a long one: only its first object says what is in it."""
-        del self.drafts[frame.first_end if frame.first_item >= 0 else frame.index + 1 :]
+        del self.drafts[frame.first_symbol_count if frame.first_item >= 0 else frame.index + 1 :]
         if frame.first_item >= 0:
             self.drafts[frame.first_item].name = "#0"
 
-    def _closed_by(self, match: re.Match[bytes]) -> None:
-        if _CLOSES[match["close"]] != self._open[-1].is_list:
+    def _close_by_bracket(self, match: re.Match[bytes]) -> None:
+        if _CLOSING_BRACKETS[match["close"]] != self._open[-1].is_list:
             self.has_errors = True
         self._at = match.end()
         self._close(self._at)
@@ -223,31 +224,31 @@ class _Scan:
     def _close(self, end: int) -> None:
         frame = self._open.pop()
         if frame.index >= 0:
-            shape = _shape(frame)
+            shape = _container_type(frame)
             draft = self.drafts[frame.index]
             if draft.kind == "list":
                 draft.name = shape
             else:
                 draft.signature = shape
-            draft.end_row = max(draft.start_row, self._rows.at(end - 1))
-        if frame.first_item >= 0 and frame.count <= _ITEMS_LISTED and frame.depth + 1 >= self.depth:
-            del self.drafts[frame.first_item + 1 : frame.first_end]
+            draft.end_row = max(draft.start_row, self._rows.row_of(end - 1))
+        if frame.first_item >= 0 and frame.count <= _MAX_LISTED_ITEMS and frame.depth + 1 >= self.depth:
+            del self.drafts[frame.first_item + 1 : frame.first_symbol_count]
         around = self._open[-1] if self._open else None
         if around is not None and around.is_list and around.first_item == frame.index >= 0:
-            around.first_end = len(self.drafts)
+            around.first_symbol_count = len(self.drafts)
 
-    def _skip_rest(self, frame: _Open) -> None:
+    def _skip_rest(self, frame: _OpenContainer) -> None:
         """Goes to the end of what is open, counting only."""
         source, at = self.source, self._at
         if not frame.count and frame.is_list:
             first = _FIRST.match(source, at, at + _WINDOW)
-            frame.first = _type_of(first) if first is not None else ""
+            frame.first_type = _type_of(first) if first is not None else ""
         nest = commas = 0
         is_pending, is_closed = False, False
         end = len(source)
         try:
             while at < end and not is_closed:
-                self._pause()
+                self._check_deadline()
                 step = _STEP.match(source, at, at + _WINDOW)
                 assert step is not None  # it matches nothing, too
                 at = max(step.end(), at + 1)
@@ -268,7 +269,7 @@ class _Scan:
                 elif kind == "close":
                     is_closed = not nest
                     nest -= 1
-                    if is_closed and _CLOSES[step["close"]] != frame.is_list:
+                    if is_closed and _CLOSING_BRACKETS[step["close"]] != frame.is_list:
                         self.has_errors = True
         finally:
             self._at = at
@@ -276,13 +277,13 @@ class _Scan:
         if is_closed:
             self._close(at)
 
-    def _pass(self, match: re.Match[bytes]) -> str:
+    def _skip_value(self, match: re.Match[bytes]) -> str:
         """Goes behind the value; its type."""
         kind = _type_of(match)
         mark = match["open"]
         self._at = match.end()
         if mark is not None:
-            inner = _Open(_LISTS[mark], -1, 0, is_shown=False)
+            inner = _OpenContainer(_OPENING_BRACKETS[mark], -1, 0, is_shown=False)
             self._open.append(inner)
             self._skip_rest(inner)
         elif match["quote"] is not None:
@@ -299,7 +300,7 @@ class _Scan:
             end = source.find(b"\n", at)
             self._line_end = end if end >= 0 else len(source)
         while (found := source.find(quote, at, self._line_end)) >= 0:
-            self._pause()
+            self._check_deadline()
             before = found
             while before > start + 1 and source[before - 1] == 0x5C:
                 before -= 1
@@ -309,7 +310,7 @@ class _Scan:
         self.has_errors = True
         return self._line_end
 
-    def _stumble(self) -> None:
+    def _skip_unexpected(self) -> None:
         """Over what does not belong here, after what may stand between values."""
         after = _NEXT.match(self.source, self._at, self._at + _WINDOW)
         if after is not None and after.end() > self._at:
@@ -322,9 +323,9 @@ class _Scan:
         elif match["close"] is not None:
             self._at = match.end()
         else:
-            self._pass(match)
+            self._skip_value(match)
 
-    def _pause(self) -> None:
+    def _check_deadline(self) -> None:
         self._steps += 1
         if self._steps % _CHECK_EVERY == 0:
             self.watch.check()
@@ -332,8 +333,8 @@ class _Scan:
     def _add(
         self, name: str, kind: str, start: int, parent: int, signature: str = "", end: int | None = None
     ) -> int:
-        row = self._rows.at(start)
-        last = self._rows.at(end - 1) if end is not None else row
+        row = self._rows.row_of(start)
+        last = self._rows.row_of(end - 1) if end is not None else row
         self.drafts.append(FoundSymbol(name, kind, start, row, last, parent, signature))
         return len(self.drafts) - 1
 
@@ -342,7 +343,7 @@ def _type_of(match: re.Match[bytes]) -> str:
     """The type of a value in JSON's words; nothing when it is none."""
     mark = match["open"]
     if mark is not None:
-        return "array" if _LISTS[mark] else "object"
+        return "array" if _OPENING_BRACKETS[mark] else "object"
     word = match["word"]
     if word is None:
         return "string"
@@ -351,13 +352,13 @@ def _type_of(match: re.Match[bytes]) -> str:
     return "number" if _NUMBER.match(word) else "null" if word == b"null" else ""
 
 
-def _shape(frame: _Open) -> str:
+def _container_type(frame: _OpenContainer) -> str:
     count = f"at least {frame.count:,}" if frame.is_cut else f"{frame.count:,}"
     if not frame.is_list:
         return f"object of {count}"
-    kind = frame.first
+    kind = frame.first_type
     return f"list of {count} {kind}s" if kind and frame.count != 1 else f"list of {count} {kind}".strip()
 
 
-def _plain(text: bytes) -> str:
-    return text_of(text[:LONGEST_NAME].strip(b"\"'"), LONGEST_NAME) or '""'
+def _decoded_key(text: bytes) -> str:
+    return decode_line(text[:MAX_NAME_LENGTH].strip(b"\"'"), MAX_NAME_LENGTH) or '""'

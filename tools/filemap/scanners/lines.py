@@ -7,7 +7,7 @@ from tools.filemap.watch import Deadline
 _BLOCK = 32 * 1024
 
 
-def whole_lines(source: bytes, watch: Deadline) -> Iterator[tuple[int, int, bytes]]:
+def line_chunks(source: bytes, watch: Deadline) -> Iterator[tuple[int, int, bytes]]:
     """Pieces of a source that end with a line, each with its first row and first byte."""
     start = row = 0
     length = len(source)
@@ -24,7 +24,7 @@ def whole_lines(source: bytes, watch: Deadline) -> Iterator[tuple[int, int, byte
 
 def source_lines(source: bytes, watch: Deadline) -> Iterator[tuple[int, int, bytes]]:
     """Row, first byte and text (without its end) of every line."""
-    for row, start, block in whole_lines(source, watch):
+    for row, start, block in line_chunks(source, watch):
         lines = block.split(b"\n")
         if block.endswith(b"\n"):
             lines.pop()
@@ -34,24 +34,24 @@ def source_lines(source: bytes, watch: Deadline) -> Iterator[tuple[int, int, byt
             row += 1
 
 
-class RowCount:
+class RowCounter:
     """Rows of places in a source: asked from top to bottom, so that its lines are counted once."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source
         self._row = self._counted = 0
 
-    def at(self, place: int) -> int:
+    def row_of(self, place: int) -> int:
         if place > self._counted:
             self._row += self._source.count(b"\n", self._counted, place)
             self._counted = place
         return self._row
 
 
-def text_of(line: bytes, limit: int = 200) -> str:
+def decode_line(line: bytes, limit: int = 200) -> str:
     return line[: limit * 4].decode("utf-8", "replace").strip()[:limit]
 
 
-def counted(count: int, thing: str) -> str:
+def count_of(count: int, thing: str) -> str:
     """`1 row`, `3,218 rows`."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"

@@ -4,26 +4,28 @@ import re
 from html import unescape
 
 from tools.filemap.language import FoundSymbol
-from tools.filemap.scanners.lines import source_lines, text_of
+from tools.filemap.scanners.lines import decode_line, source_lines
 from tools.filemap.scanners.nesting import Nesting
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Deadline
-from tools.filemap.wording import LONGEST_NAME
+from tools.filemap.wording import MAX_NAME_LENGTH
 
 _ATX = re.compile(rb" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*\r?$")
 _FENCE = re.compile(
     rb"(?: {0,3}|(?:[ ]*(?:[-*+]|\d+[.)])[ ]+)|[ ]{2,}|(?: {0,3}>[ ]?)+)(`{3,}|~{3,})([^\r\n]*)\r?$"
 )
 _UNDERLINE = re.compile(rb" {0,3}(=+|-+)[ \t]*\r?$")
-_NO_PARAGRAPH = re.compile(rb"\s*(?:[-*+][ \t]|\d+[.)][ \t]|>|\||<!--|#{1,6}(?:\s|$)|`{3}|~{3}|(?:    |\t))")
+_NOT_A_PARAGRAPH = re.compile(
+    rb"\s*(?:[-*+][ \t]|\d+[.)][ \t]|>|\||<!--|#{1,6}(?:\s|$)|`{3}|~{3}|(?:    |\t))"
+)
 _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _CODE = re.compile(r"(`+)(.+?)\1")
 _MARKS = re.compile(r"\\(?P<meant>[!-/:-@\[-`{-~])|[*`]+|<[^>]+>")
 
-_MOST_SAID = 1000
+_MAX_INTERNED = 1000
 
 
-class _State:
+class _MarkdownOutline:
     def __init__(self) -> None:
         self.found = Nesting()
         self.fence = b""
@@ -33,19 +35,19 @@ class _State:
         """The one line before, when it can become a heading by its underline."""
         self.said: dict[str, str] = {}
 
-    def once(self, text: str) -> str:
+    def intern(self, text: str) -> str:
         """The same headings and languages come over and over: each is kept once."""
-        if len(self.said) < _MOST_SAID:
+        if len(self.said) < _MAX_INTERNED:
             return self.said.setdefault(text, text)
         return self.said.get(text, text)
 
     def heading(self, level: int, name: str, row: int, start: int) -> None:
-        signature = self.once("#" * level + " " + name)
-        self.found.open(level, self.once(name), "heading", row, start, signature)
+        signature = self.intern("#" * level + " " + name)
+        self.found.open(level, self.intern(name), "heading", row, start, signature)
 
     def code_begins(self, row: int, start: int, mark: bytes, info: bytes) -> None:
-        words = text_of(info, 60).strip("{} ")
-        name = self.once(words.split()[0].rstrip(",")) if words else "code"
+        words = decode_line(info, 60).strip("{} ")
+        name = self.intern(words.split()[0].rstrip(",")) if words else "code"
         self.fence = mark
         self.code = self.found.leaf(name, "code", row, start, name if words == name else words)
 
@@ -55,7 +57,7 @@ class _State:
         self.fence, self.code = b"", None
 
 
-def plain(text: str) -> str:
+def plain_heading(text: str) -> str:
     """A heading without the marks of emphasis, links and HTML."""
     text = _LINK.sub(r"\1", text)
     pieces: list[str] = []
@@ -71,8 +73,8 @@ def _unmarked(text: str) -> str:
     return unescape(_MARKS.sub(lambda match: match["meant"] or "", text))
 
 
-def scan(source: bytes, watch: Deadline) -> Scanned:
-    state = _State()
+def scan_markdown(source: bytes, watch: Deadline) -> Scanned:
+    state = _MarkdownOutline()
     row = -1
     matter_end = _front_matter(source)
     if matter_end:
@@ -80,13 +82,13 @@ def scan(source: bytes, watch: Deadline) -> Scanned:
     for row, start, line in source_lines(source, watch):
         if matter_end and row <= matter_end:
             continue
-        _line(state, row, start, line)
+        _scan_line(state, row, start, line)
     state.code_ends(row)
     state.found.close(0, row)
     return Scanned(state.found.drafts)
 
 
-def _line(state: _State, row: int, start: int, line: bytes) -> None:
+def _scan_line(state: _MarkdownOutline, row: int, start: int, line: bytes) -> None:
     head = line[:4].lstrip()[:1]
     if state.fence:
         stripped = line.strip().lstrip(b"> ")
@@ -102,13 +104,15 @@ def _line(state: _State, row: int, start: int, line: bytes) -> None:
     if head == b"#":
         match = _ATX.match(line)
         if match is not None:
-            state.heading(len(match[1]), plain(text_of(match[2] or b"", LONGEST_NAME)), row, start)
+            state.heading(
+                len(match[1]), plain_heading(decode_line(match[2] or b"", MAX_NAME_LENGTH)), row, start
+            )
             return
     if head in (b"=", b"-") and before is not None and _UNDERLINE.match(line):
         level = 1 if head == b"=" else 2
-        state.heading(level, plain(text_of(before[2], LONGEST_NAME)), before[0], before[1])
+        state.heading(level, plain_heading(decode_line(before[2], MAX_NAME_LENGTH)), before[0], before[1])
         return
-    if line.strip() and not _NO_PARAGRAPH.match(line):
+    if line.strip() and not _NOT_A_PARAGRAPH.match(line):
         state.paragraph = before if before is not None else (row, start, line)
 
 

@@ -5,39 +5,39 @@ The lines are those of the cells' text, which is what `read` shows of a notebook
 
 import re
 
-from tools.filemap.engine import outline
+from tools.filemap.engine import outline_source
 from tools.filemap.language import FoundSymbol
 from tools.filemap.languages.registry import is_described, language_named
 from tools.filemap.scanners import json, markdown
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Deadline
-from tools.files.notebooks import MAX_NOTEBOOK_BYTES, NotebookCell, notebook_of
+from tools.files.notebooks import MAX_NOTEBOOK_BYTES, NotebookCell, parse_notebook
 
-_NOTE = "the lines are those of the cells' text, as read shows it"
-_COMMAND = re.compile(r"^[ \t]*[%!?]", re.M)
+_LINES_NOTE = "the lines are those of the cells' text, as read shows it"
+_MAGIC_LINE = re.compile(r"^[ \t]*[%!?]", re.M)
 """A line for the notebook itself or for the shell. No language knows it; as a comment it does no harm."""
 
 
-def scan(source: bytes, watch: Deadline) -> Scanned:
-    notebook = notebook_of(source) if len(source) <= MAX_NOTEBOOK_BYTES else None
+def scan_notebook(source: bytes, watch: Deadline) -> Scanned:
+    notebook = parse_notebook(source) if len(source) <= MAX_NOTEBOOK_BYTES else None
     if notebook is None:
-        return json.scan(source, watch)
+        return json.scan_json(source, watch)
     drafts: list[FoundSymbol] = []
     row = 0
     for number, cell in enumerate(notebook.cells, 1):
         watch.check()
-        _cell(drafts, cell, number, row, notebook.language, watch)
+        _scan_cell(drafts, cell, number, row, notebook.language, watch)
         row += cell.text.count("\n") + 1
     return Scanned(
         drafts=drafts,
         title=f"Jupyter notebook ({notebook.language})",
-        notes=(_NOTE,),
+        notes=(_LINES_NOTE,),
         total_lines=max(1, row),
         parser="tree-sitter",
     )
 
 
-def _cell(
+def _scan_cell(
     drafts: list[FoundSymbol], cell: NotebookCell, number: int, row: int, language: str, watch: Deadline
 ) -> None:
     index = len(drafts)
@@ -53,7 +53,7 @@ def _cell(
         )
     )
     last = cell.source.count("\n")
-    for draft in _inside(cell, language, watch):
+    for draft in _outline_cell(cell, language, watch):
         draft.start = row + 1 + draft.start_row
         draft.start_row, draft.end_row = (
             row + 1 + min(each, last) for each in (draft.start_row, draft.end_row)
@@ -63,15 +63,15 @@ def _cell(
         drafts.append(draft)
 
 
-def _inside(cell: NotebookCell, language: str, watch: Deadline) -> list[FoundSymbol]:
+def _outline_cell(cell: NotebookCell, language: str, watch: Deadline) -> list[FoundSymbol]:
     source = cell.source.replace("\r", "")
     if cell.kind == "markdown":
-        found = markdown.scan(source.encode("utf-8", "replace"), watch).drafts
+        found = markdown.scan_markdown(source.encode("utf-8", "replace"), watch).drafts
         inside = [draft for draft in found if draft.kind == "heading"]
         for draft in inside:
             draft.parent = -1
         return inside
     if cell.kind != "code" or not is_described(language) or source.lstrip().startswith("%%"):
         return []
-    text = _COMMAND.sub("#", source) if language in ("python", "julia", "r") else source
-    return outline(language_named(language), text.encode("utf-8", "replace") + b"\n", watch).drafts
+    text = _MAGIC_LINE.sub("#", source) if language in ("python", "julia", "r") else source
+    return outline_source(language_named(language), text.encode("utf-8", "replace") + b"\n", watch).drafts

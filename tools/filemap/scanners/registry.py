@@ -18,20 +18,20 @@ from tools.filemap.scanners import (
 from tools.filemap.scanners.result import Scanner
 
 SCANNERS: dict[str, Scanner] = {
-    "asciidoc": Scanner("AsciiDoc", asciidoc.scan),
+    "asciidoc": Scanner("AsciiDoc", asciidoc.scan_asciidoc),
     "asm": Scanner("Assembly", sections.scan_asm),
     "csv": Scanner("CSV", tables.scan_csv),
-    "gherkin": Scanner("Gherkin", gherkin.scan),
+    "gherkin": Scanner("Gherkin", gherkin.scan_gherkin),
     "ini": Scanner("INI", sections.scan_ini),
-    "json": Scanner("JSON", json.scan),
+    "json": Scanner("JSON", json.scan_json),
     "jsonl": Scanner("JSON Lines", records.scan_jsonl),
-    "jupyter": Scanner("Jupyter notebook", notebooks.scan),
+    "jupyter": Scanner("Jupyter notebook", notebooks.scan_notebook),
     "latex": Scanner("LaTeX", latex.scan_latex),
-    "markdown": Scanner("Markdown", markdown.scan),
+    "markdown": Scanner("Markdown", markdown.scan_markdown),
     "rst": Scanner("reStructuredText", sections.scan_rst),
     "scss": Scanner("SCSS", styles.scan_scss),
-    "sql": Scanner("SQL", sql.scan),
+    "sql": Scanner("SQL", sql.scan_sql),
     "tsv": Scanner("TSV", tables.scan_tsv),
-    "xml": Scanner("XML", xml.scan),
-    "yaml": Scanner("YAML", yaml.scan),
+    "xml": Scanner("XML", xml.scan_xml),
+    "yaml": Scanner("YAML", yaml.scan_yaml),
 }

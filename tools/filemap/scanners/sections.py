@@ -2,11 +2,11 @@
 
 import re
 
-from tools.filemap.scanners.lines import source_lines, text_of
+from tools.filemap.scanners.lines import decode_line, source_lines
 from tools.filemap.scanners.nesting import Nesting
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Deadline
-from tools.filemap.wording import LONGEST_NAME
+from tools.filemap.wording import MAX_NAME_LENGTH
 
 _INI_SECTION = re.compile(rb"\s*\[+\s*([^\]\r\n]+?)\s*\]+\s*(?:[#;].*)?$")
 _INI_KEY = re.compile(rb"\s*(?:export\s+)?([\w.\-@/\\\"'$*%?]+(?: [\w.-]+)*)\s*[=:]")
@@ -27,7 +27,7 @@ def scan_ini(source: bytes, watch: Deadline) -> Scanned:
             continue
         section = _INI_SECTION.match(line) if text[:1] == b"[" else None
         if section is not None:
-            found.open(0, text_of(section[1], LONGEST_NAME), "section", row, start, text_of(text))
+            found.open(0, decode_line(section[1], MAX_NAME_LENGTH), "section", row, start, decode_line(text))
             has_key = False
             continue
         if has_key and line[:1] in b" \t":
@@ -35,7 +35,7 @@ def scan_ini(source: bytes, watch: Deadline) -> Scanned:
             continue
         key = _INI_KEY.match(line) or _INI_BARE.match(text)
         if key is not None:
-            name = text_of(key[1] if key.re is _INI_KEY else text, LONGEST_NAME)
+            name = decode_line(key[1] if key.re is _INI_KEY else text, MAX_NAME_LENGTH)
             found.leaf(name, "key", row, start)
             has_key = True
             was_continued = text.endswith(b"\\")
@@ -65,13 +65,15 @@ def scan_rst(source: bytes, watch: Deadline) -> Scanned:
             over = two if two is not None and two[2] == text else None
             level = levels.setdefault(adornment[1] + (b"^" if over else b""), len(levels))
             first = over or one
-            title = _rst_plain(text_of(one[2]))
+            title = _rst_plain(decode_line(one[2]))
             found.open(level, title, "heading", first[0], first[1], title)
             two = one = None
             continue
         directive = _RST_DIRECTIVE.match(text) if b".. " in text[:40] else None
         if directive is not None and directive[1].rsplit(b":", 1)[-1] in _SHOWN_DIRECTIVES and directive[2]:
-            found.leaf(text_of(directive[2], 120), text_of(directive[1].rsplit(b":", 1)[-1]), row, start)
+            found.leaf(
+                decode_line(directive[2], 120), decode_line(directive[1].rsplit(b":", 1)[-1]), row, start
+            )
         two, one = one, ((row, start, text) if text else None)
     found.close(0, row)
     return Scanned(found.drafts)
@@ -112,13 +114,15 @@ def scan_asm(source: bytes, watch: Deadline) -> Scanned:
     for row, start, line in source_lines(source, watch):
         section = _ASM_SECTION.match(line)
         if section is not None:
-            found.open(0, text_of(section[1] or b"." + section[2]), "section", row, start)
+            found.open(0, decode_line(section[1] or b"." + section[2]), "section", row, start)
             continue
         macro = _ASM_MACRO.match(line)
         label = _ASM_LABEL.match(line) if macro is None else None
         if macro is not None:
-            found.open(1, text_of(macro[1] or macro[2] or macro[3]), "macro", row, start, text_of(line, 120))
+            found.open(
+                1, decode_line(macro[1] or macro[2] or macro[3]), "macro", row, start, decode_line(line, 120)
+            )
         elif label is not None and label[1] and not label[1].startswith((b".L", b"..", b"L_", b".")):
-            found.open(1, text_of(label[1]), "label", row, start)
+            found.open(1, decode_line(label[1]), "label", row, start)
     found.close(0, row)
     return Scanned(found.drafts)

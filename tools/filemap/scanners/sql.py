@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from sys import intern
 
 from tools.filemap.language import FoundSymbol
-from tools.filemap.scanners.lines import RowCount, text_of
+from tools.filemap.scanners.lines import RowCounter, decode_line
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Deadline
-from tools.filemap.wording import LONGEST_NAME
+from tools.filemap.wording import MAX_NAME_LENGTH
 
-_PART = rb"(?:\[[^\]\n]*\]|\"[^\"\n]*\"|`[^`\n]*`|[\w$#@]+)"
-_NAME = rb"(?:" + _PART + rb"\s*\.\s*)*" + _PART
+_NAME_PART = rb"(?:\[[^\]\n]*\]|\"[^\"\n]*\"|`[^`\n]*`|[\w$#@]+)"
+_NAME = rb"(?:" + _NAME_PART + rb"\s*\.\s*)*" + _NAME_PART
 _STATEMENT = (
     rb"^[ \t]*(?:"
     rb"(?P<create>CREATE|create|Create)\b(?:\s+(?:OR\s+(?:REPLACE|ALTER)|TEMP(?:ORARY)?|GLOBAL|LOCAL|UNLOGGED|UNIQUE|"
@@ -35,12 +35,15 @@ _TOKEN = re.compile(
     + rb"|\b(?P<word>BEGIN|CASE|END)\b(?P<after>[ \t]+(?:IF|LOOP|WHILE|REPEAT|CASE|TRAN\w*|WORK|CONVERSATION))?",
     re.M | re.I,
 )
-_FIRST = rb"[;'$]|--|/\*|^[ \t]*[CcIiRrGg/]"
-_OUTSIDE, _IN_ROUTINE = re.compile(_FIRST, re.M), re.compile(_FIRST + rb"|\b[BbCcEe]", re.M)
+_TOKEN_START = rb"[;'$]|--|/\*|^[ \t]*[CcIiRrGg/]"
+_TOKEN_START_OUTSIDE, _TOKEN_START_IN_ROUTINE = (
+    re.compile(_TOKEN_START, re.M),
+    re.compile(_TOKEN_START + rb"|\b[BbCcEe]", re.M),
+)
 """How tokens begin: found in a fraction of the time. Words that open and close blocks matter in routines alone."""
 _ROUTINES = frozenset({"function", "procedure", "trigger", "package", "package body", "event", "type"})
 _KINDS = {"proc": "procedure", "materialized view": "view"}
-_NO_COLUMN = re.compile(
+_NOT_A_COLUMN = re.compile(
     rb"(?:CONSTRAINT|PRIMARY|FOREIGN|UNIQUE|KEY|INDEX|CHECK|LIKE|EXCLUDE|FULLTEXT|SPATIAL|PERIOD|INHERITS|ON|AND|OR)\b",
     re.I,
 )
@@ -51,21 +54,21 @@ _TYPE_END = re.compile(
     re.I | re.S,
 )
 _SIMPLE_NAME = re.compile(rb"[A-Za-z0-9_.]{1,120}")
-_MAX_TABLE = 200_000
+_MAX_TABLE_BYTES = 200_000
 _CHECK_EVERY = 512
-_KEPT_PART, _KEPT_COLUMNS = 120, 4_000
-_WINDOW, _OVERLAP, _LONGEST = 64 * 1024, 1024, 4 * 1024 * 1024
+_MAX_CACHED_PART, _MAX_CACHED_COLUMNS = 120, 4_000
+_WINDOW, _OVERLAP, _MAX_TOKEN = 64 * 1024, 1024, 4 * 1024 * 1024
 """The interpreter is held for one search: it looks through so many bytes; a token, such as a string, may be longer."""
 
 
-class _State:
+class _SqlOutline:
     def __init__(self, source: bytes) -> None:
         self.source = source
         self.drafts: list[FoundSymbol] = []
         self.current = -1
         self.is_routine = False
         self.depth = 0
-        self.rows = RowCount(source)
+        self.rows = RowCounter(source)
         self.data: dict[str, FoundSymbol] = {}
         self.columns: dict[bytes, tuple[str, str, int]] = {}
 
@@ -76,45 +79,45 @@ class _State:
     def finish(self, at: int) -> None:
         if self.current >= 0:
             draft = self.drafts[self.current]
-            draft.end_row = max(draft.start_row, self.rows.at(at))
+            draft.end_row = max(draft.start_row, self.rows.row_of(at))
             if draft.kind in ("table", "type"):
-                _columns(self, draft, at)
+                _add_columns(self, draft, at)
         self.current, self.depth = -1, 0
 
 
-def scan(source: bytes, watch: Deadline) -> Scanned:
-    state = _State(source)
+def scan_sql(source: bytes, watch: Deadline) -> Scanned:
+    state = _SqlOutline(source)
     at = 0
     for number, match in enumerate(_tokens(state, watch)):
         if number % _CHECK_EVERY == 0:
             watch.check()
-        _token(state, match)
+        _handle_token(state, match)
         at = match.end()
     if state.current >= 0:
         state.finish(max(at, len(source.rstrip()) if len(source) < 1_000_000 else at))
     return Scanned(state.drafts)
 
 
-def _tokens(state: _State, watch: Deadline) -> Iterator[re.Match[bytes]]:
+def _tokens(state: _SqlOutline, watch: Deadline) -> Iterator[re.Match[bytes]]:
     """What matters to statements, outside comments, strings and bodies between dollars."""
     source = state.source
     at, length = 0, len(source)
     while at < length:
-        search = (_IN_ROUTINE if state.is_open_routine else _OUTSIDE).search
+        search = (_TOKEN_START_IN_ROUTINE if state.is_open_routine else _TOKEN_START_OUTSIDE).search
         first = search(source, at, at + _WINDOW)
         if first is None:
             watch.check()
             at += _WINDOW - _OVERLAP
             continue
-        match = _TOKEN.match(source, first.start(), first.start() + _LONGEST)
+        match = _TOKEN.match(source, first.start(), first.start() + _MAX_TOKEN)
         if match is None:
             at = max(first.start() + 1, first.end() - 1)
             continue
         yield match
-        at = _after(source, match, match.end())
+        at = _position_after(source, match, match.end())
 
 
-def _after(source: bytes, match: re.Match[bytes], at: int) -> int:
+def _position_after(source: bytes, match: re.Match[bytes], at: int) -> int:
     """Where to go on: behind what the token begins."""
     if match.lastgroup == "end":
         return at
@@ -126,11 +129,11 @@ def _after(source: bytes, match: re.Match[bytes], at: int) -> int:
         end = source.find(tag, at)
         return end + len(tag) if end >= 0 else at
     if match["insert"] and match["insert"][:4].upper() == b"COPY":
-        return _after_copy(source, at)
+        return _end_of_copy(source, at)
     return at
 
 
-def _after_copy(source: bytes, at: int) -> int:
+def _end_of_copy(source: bytes, at: int) -> int:
     r"""`COPY … FROM stdin;` is followed by rows up to a line `\.`"""
     line_end = source.find(b"\n", at)
     if line_end < 0 or b"stdin" not in source[at:line_end].lower():
@@ -139,16 +142,16 @@ def _after_copy(source: bytes, at: int) -> int:
     return end + 3 if end >= 0 else at
 
 
-def _token(state: _State, match: re.Match[bytes]) -> None:
+def _handle_token(state: _SqlOutline, match: re.Match[bytes]) -> None:
     group = match.lastgroup
     if group == "end":
         if state.current >= 0 and state.depth <= 0:
             state.finish(match.start())
     elif match["kind"]:
-        _create(state, match)
+        _add_created(state, match)
     elif match["into"]:
         if not state.is_routine or state.current < 0:
-            _data(state, match)
+            _add_data(state, match)
     elif match["stop"]:
         state.finish(match.start() - 1)
     elif state.is_open_routine and match["word"]:
@@ -159,7 +162,7 @@ def _token(state: _State, match: re.Match[bytes]) -> None:
             state.depth += 1
 
 
-def _create(state: _State, match: re.Match[bytes]) -> None:
+def _add_created(state: _SqlOutline, match: re.Match[bytes]) -> None:
     if state.current >= 0 and state.is_routine and state.depth > 0 and match[0][:1] in b" \t":
         return
     source = state.source
@@ -169,23 +172,23 @@ def _create(state: _State, match: re.Match[bytes]) -> None:
         state.finish(max(0, begin - 4000) + last)
     kind = " ".join(match["kind"].decode("ascii", "replace").lower().split())
     kind = _KINDS.get(kind, kind)
-    name = _plain(match["name"]) if match["name"] else ""
+    name = _unquoted_name(match["name"]) if match["name"] else ""
     if kind == "index" and name.upper() == "ON":
         name = ""
     line_end = source.find(b"\n", match.end())
     head = source[begin : line_end if line_end >= 0 else len(source)]
-    row = state.rows.at(begin)
+    row = state.rows.row_of(begin)
     state.current = len(state.drafts)
     state.is_routine = kind in _ROUTINES
     state.depth = 1 if kind.startswith("package") else 0
-    signature = text_of(head, 140).split(" AS $")[0].rstrip(" (;{")
+    signature = decode_line(head, 140).split(" AS $")[0].rstrip(" (;{")
     state.drafts.append(FoundSymbol(name or kind, kind, begin, row, row, signature=signature))
 
 
-def _data(state: _State, match: re.Match[bytes]) -> None:
+def _add_data(state: _SqlOutline, match: re.Match[bytes]) -> None:
     """The rows that a dump puts into a table are one symbol."""
-    name = _plain(match["into"])
-    row = state.rows.at(match.start())
+    name = _unquoted_name(match["into"])
+    row = state.rows.row_of(match.start())
     known = state.data.get(name)
     if known is None or state.drafts[-1] is not known:
         known = FoundSymbol(name=name, kind="data", start=match.start(), start_row=row, end_row=row)
@@ -198,28 +201,28 @@ def _data(state: _State, match: re.Match[bytes]) -> None:
     known.signature = f"{known.node_type} statements" if known.node_type != "1" else ""
 
 
-def _plain(name: bytes) -> str:
+def _unquoted_name(name: bytes) -> str:
     if _SIMPLE_NAME.fullmatch(name):
         return name.decode("ascii")
-    text = text_of(name, LONGEST_NAME)
+    text = decode_line(name, MAX_NAME_LENGTH)
     return ".".join(part.strip().strip('[]"`') for part in text.split("."))
 
 
-def _columns(state: _State, draft: FoundSymbol, end: int) -> None:
+def _add_columns(state: _SqlOutline, draft: FoundSymbol, end: int) -> None:
     source = state.source
     opened = source.find(b"(", draft.start, min(end, draft.start + 2000))
-    if opened < 0 or end - opened > _MAX_TABLE:
+    if opened < 0 or end - opened > _MAX_TABLE_BYTES:
         return
     body = source[opened + 1 : end]
     row = draft.start_row + source.count(b"\n", draft.start, opened)
     parent, drafts, known = state.current, state.drafts, state.columns
     at = counted = 0
-    for part in _parts(body):
+    for part in _split_columns(body):
         # Tables have the same columns over and over: each is made out once, and each word is kept once.
         column = known.get(part)
         if column is None:
-            column = _column(part)
-            if len(part) <= _KEPT_PART and len(known) < _KEPT_COLUMNS:
+            column = _parse_column(part)
+            if len(part) <= _MAX_CACHED_PART and len(known) < _MAX_CACHED_COLUMNS:
                 known[part] = column
         name, kind, before = column
         if name:
@@ -230,23 +233,23 @@ def _columns(state: _State, draft: FoundSymbol, end: int) -> None:
         at += len(part) + 1
 
 
-def _column(part: bytes) -> tuple[str, str, int]:
+def _parse_column(part: bytes) -> tuple[str, str, int]:
     """Name and type of a column and where the name stands; without a name: it is none."""
     column = _COLUMN.match(part)
-    if column is None or _NO_COLUMN.match(column[1]):
+    if column is None or _NOT_A_COLUMN.match(column[1]):
         return "", "", 0
-    kind = intern(_TYPE_END.sub("", text_of(column[2], 80)).rstrip(" ,;"))
-    return intern(_plain(column[1])), kind, column.start(1)
+    kind = intern(_TYPE_END.sub("", decode_line(column[2], 80)).rstrip(" ,;"))
+    return intern(_unquoted_name(column[1])), kind, column.start(1)
 
 
-_CUT = re.compile(rb"[(),]|'(?:[^']|'')*'|--[^\n]*|/\*[^/]{0,4000}\*/")
+_COLUMN_SEPARATOR = re.compile(rb"[(),]|'(?:[^']|'')*'|--[^\n]*|/\*[^/]{0,4000}\*/")
 
 
-def _parts(body: bytes) -> list[bytes]:
+def _split_columns(body: bytes) -> list[bytes]:
     """Between the commas that stand in no brackets, up to the bracket that ends the list."""
     parts: list[bytes] = []
     depth = at = 0
-    for match in _CUT.finditer(body):
+    for match in _COLUMN_SEPARATOR.finditer(body):
         mark = match[0]
         if mark == b"(":
             depth += 1

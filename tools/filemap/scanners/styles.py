@@ -11,16 +11,16 @@ _TOKEN = re.compile(
     rb"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|url\([^)\"'\n]*\)|#\{|[{};\n]",
     re.S,
 )
-_BLANKED = re.compile(rb"/\*.*?\*/|(?<!:)//[^\n]*", re.S)
+_COMMENT = re.compile(rb"/\*.*?\*/|(?<!:)//[^\n]*", re.S)
 _VARIABLE = re.compile(rb"\s*(\$[\w-]+|--[\w-]+)\s*:\s*(.*)", re.S)
 _IMPORT = re.compile(rb"\s*@(?:use|import|forward)\s+(.+)", re.S)
-_NAMED = re.compile(rb"@(mixin|function|keyframes)\s+([\w-]+)\s*(\(.*)?", re.S)
-_NO_SYMBOLS = (b"@include", b"@if", b"@else", b"@each", b"@for", b"@while")
+_NAMED_RULE = re.compile(rb"@(mixin|function|keyframes)\s+([\w-]+)\s*(\(.*)?", re.S)
+_CONTROL_RULES = (b"@include", b"@if", b"@else", b"@each", b"@for", b"@while")
 _MAX_NAME = 120
-_LONGEST_HEAD = 20_000
+_MAX_SELECTOR = 20_000
 
 
-class _Styles:
+class _ScssOutline:
     def __init__(self, source: bytes) -> None:
         self.source = source
         self.found = Nesting()
@@ -33,7 +33,7 @@ class _Styles:
         self.doc = ""
         self.imports: list[str] = []
 
-    def token(self, token: bytes, at: int) -> None:
+    def handle_token(self, token: bytes, at: int) -> None:
         if token.startswith((b"//", b"/*")):
             self._comment(token, at)
         elif token == b"\n":
@@ -43,41 +43,41 @@ class _Styles:
         elif token == b"}" and self.interpolated:
             self.interpolated -= 1
         elif token == b"{":
-            self._opens(at)
+            self._open_block(at)
         elif token == b"}":
-            self._closes(at)
+            self._close_block(at)
         elif token == b";":
-            self._statement(at)
+            self._end_statement(at)
         else:
             self.row += token.count(b"\n")
 
     def _comment(self, token: bytes, at: int) -> None:
-        if at - self.start < _LONGEST_HEAD and not self.source[self.start : at].strip():
+        if at - self.start < _MAX_SELECTOR and not self.source[self.start : at].strip():
             self.doc = token.decode("utf-8", "replace").strip("/* \t\r\n").split("\n")[0][:_MAX_NAME]
             self.start = at + len(token)
         self.row += token.count(b"\n")
 
-    def _head(self, at: int) -> tuple[bytes, int, int]:
+    def _current_statement(self, at: int) -> tuple[bytes, int, int]:
         """The text since the last statement, its first byte and its row."""
-        self.start = max(self.start, at - _LONGEST_HEAD)
+        self.start = max(self.start, at - _MAX_SELECTOR)
         raw = self.source[self.start : at]
         begin = self.start + len(raw) - len(raw.lstrip())
-        head = _BLANKED.sub(b"", raw).strip() if b"/" in raw else raw.strip()
+        head = _COMMENT.sub(b"", raw).strip() if b"/" in raw else raw.strip()
         return head, begin, self.row - self.source.count(b"\n", begin, at)
 
-    def _opens(self, at: int) -> None:
-        head, begin, row = self._head(at)
-        if head and not head.startswith(_NO_SYMBOLS):
+    def _open_block(self, at: int) -> None:
+        head, begin, row = self._current_statement(at)
+        if head and not head.startswith(_CONTROL_RULES):
             text = " ".join(head.decode("utf-8", "replace").split())
             draft = self._symbol(head, text, row, begin)
             draft.doc = self.doc
             self.shown.append(self.depth)
         self.depth += 1
-        self._next(at)
+        self._begin_statement(at)
 
     def _symbol(self, head: bytes, text: str, row: int, begin: int) -> FoundSymbol:
         level = len(self.shown)
-        named = _NAMED.match(head)
+        named = _NAMED_RULE.match(head)
         if named is not None:
             name = named[2].decode("utf-8", "replace")
             arguments = " ".join((named[3] or b"").decode("utf-8", "replace").split())
@@ -88,15 +88,15 @@ class _Styles:
             kind = word if word in ("media", "supports", "layer", "container") else "at-rule"
         return self.found.open(level, text[:_MAX_NAME], kind, row, begin, text[:160])
 
-    def _closes(self, at: int) -> None:
-        self._statement(at)
+    def _close_block(self, at: int) -> None:
+        self._end_statement(at)
         self.depth = max(0, self.depth - 1)
         if self.shown and self.shown[-1] == self.depth:
             self.shown.pop()
             self.found.close(len(self.shown), self.row)
 
-    def _statement(self, at: int) -> None:
-        head, begin, row = self._head(at)
+    def _end_statement(self, at: int) -> None:
+        head, begin, row = self._current_statement(at)
         variable = _VARIABLE.match(head)
         if variable is not None and (not self.depth or head.startswith(b"--")):
             text = " ".join(head.decode("utf-8", "replace").split())
@@ -104,17 +104,17 @@ class _Styles:
         imported = _IMPORT.match(head) if head.startswith(b"@") else None
         if imported is not None and len(self.imports) < 200:
             self.imports.append(imported[1].split()[0].decode("utf-8", "replace").strip("\"';,"))
-        self._next(at)
+        self._begin_statement(at)
 
-    def _next(self, at: int) -> None:
+    def _begin_statement(self, at: int) -> None:
         self.start, self.doc = at + 1, ""
 
 
 def scan_scss(source: bytes, watch: Deadline) -> Scanned:
-    styles = _Styles(source)
+    styles = _ScssOutline(source)
     for steps, match in enumerate(_TOKEN.finditer(source)):
         if steps % 4096 == 0:
             watch.check()
-        styles.token(match[0], match.start())
+        styles.handle_token(match[0], match.start())
     styles.found.close(0, styles.row)
     return Scanned(styles.found.drafts, imports=tuple(styles.imports))

@@ -3,14 +3,14 @@
 import csv
 import re
 
-from tools.filemap.scanners.lines import counted, source_lines
+from tools.filemap.scanners.lines import count_of, source_lines
 from tools.filemap.scanners.nesting import Nesting
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Deadline
 
 _SAMPLED_ROWS = 200
-_LONGEST_TITLE = 64
-_LINES_OF_A_CELL = 40
+_MAX_TITLE = 64
+_MAX_CELL_LINES = 40
 """A cell with more lines was opened by a quote that is only a mark, such as for inches."""
 _MAX_COLUMNS = 500
 _INTEGER = re.compile(r"[-+]?\d{1,18}$")
@@ -20,7 +20,7 @@ _BOOLEAN = re.compile(r"(?:true|false|yes|no)\Z", re.I)
 _TYPES = {"integer": _INTEGER, "number": _DECIMAL, "date": _DATE, "boolean": _BOOLEAN}
 
 
-def _csv_type(values: list[str]) -> str:
+def _column_type(values: list[str]) -> str:
     """One word for what a column holds, from a sample."""
     present = [value.strip() for value in values if value.strip()]
     if not present:
@@ -36,35 +36,35 @@ def _scan_table(source: bytes, watch: Deadline, delimiter: str) -> Scanned:
     if delimiter == ",":
         first = text.split("\n", 1)[0]
         delimiter = max((",", ";", "\t", "|"), key=first.count)
-    rows = _quoted_rows(text, delimiter)
+    rows = _parse_quoted_rows(text, delimiter)
     has_quotes = rows is not None
     if rows is None:
         lines = text.splitlines()[: _SAMPLED_ROWS + 1]
         rows = [line.split(delimiter)[:_MAX_COLUMNS] for line in lines if line.strip()]
     if not rows:
         return Scanned([])
-    count = _records(source, watch, delimiter if has_quotes else None)
+    count = _count_records(source, watch, delimiter if has_quotes else None)
     head_row, has_header = rows[0], _has_header(rows)
     sample = rows[1:] if has_header else rows
     found = Nesting()
-    size = f"{counted(count - has_header, 'row')} × {counted(len(head_row), 'column')}"
+    size = f"{count_of(count - has_header, 'row')} × {count_of(len(head_row), 'column')}"
     found.open(0, size, "table", 0, 0, f"delimiter {delimiter!r}" + ("" if has_header else ", no header"))
     for number, name in enumerate(head_row):
         values = [row[number] for row in sample if number < len(row)]
         example = next((value.strip() for value in values if value.strip()), "")
         shown = " ".join(name.split())[:100] if has_header and name.strip() else f"column {number + 1}"
-        said = _csv_type(values) + (f", such as {example[:40]}" if example else "")
+        said = _column_type(values) + (f", such as {example[:40]}" if example else "")
         found.leaf(shown, "column", 0, number + 1, said)
     found.close(0, source.count(b"\n") - source.endswith(b"\n"))
     return Scanned(found.drafts)
 
 
-def _quoted_rows(text: str, delimiter: str) -> list[list[str]] | None:
+def _parse_quoted_rows(text: str, delimiter: str) -> list[list[str]] | None:
     """The first rows, in which a cell may stand in quotes; nothing when the quotes are no such quotes."""
     rows: list[list[str]] = []
     try:
         for record in csv.reader(text.splitlines(keepends=True), delimiter=delimiter):
-            if any(cell.count("\n") > _LINES_OF_A_CELL for cell in record):
+            if any(cell.count("\n") > _MAX_CELL_LINES for cell in record):
                 return None
             if record:
                 rows.append(record[:_MAX_COLUMNS])
@@ -78,12 +78,12 @@ def _quoted_rows(text: str, delimiter: str) -> list[list[str]] | None:
 def _has_header(rows: list[list[str]]) -> bool:
     """A first row of different short words without numbers."""
     first = rows[0]
-    if any(_DECIMAL.match(cell.strip()) or len(cell) > _LONGEST_TITLE for cell in first):
+    if any(_DECIMAL.match(cell.strip()) or len(cell) > _MAX_TITLE for cell in first):
         return False
     return len(set(first)) == len(first) and any(cell.strip() for cell in first)
 
 
-def _records(source: bytes, watch: Deadline, delimiter: str | None) -> int:
+def _count_records(source: bytes, watch: Deadline, delimiter: str | None) -> int:
     """Lines that are not inside quotes; a quote opens only at the beginning of a cell."""
     if delimiter is None or b'"' not in source:
         return sum(1 for _, _, line in source_lines(source, watch) if line.strip())

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from tools.filemap.language import FoundSymbol
-from tools.filemap.scanners.lines import RowCount, text_of
+from tools.filemap.scanners.lines import RowCounter, decode_line
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Deadline
 
@@ -13,51 +13,51 @@ _TAG = re.compile(
     rb"|<(?P<open>[A-Za-z_][^\s/<>]{0,200})(?P<attributes>(?:[^<>\"']|\"[^\"<]{0,20000}\"|'[^'<]{0,20000}'){0,4000})>",
     re.S,
 )
-_SKIPPED = {b"<!--": b"-->", b"<![CDATA[": b"]]>", b"<?": b"?>"}
-_NAMING = re.compile(
+_SKIPPED_SECTIONS = {b"<!--": b"-->", b"<![CDATA[": b"]]>", b"<?": b"?>"}
+_NAMING_ATTRIBUTE = re.compile(
     rb"(?:^|\s)(?:[\w.-]+:)?(id|name|key|class|Include|type|href|ref|match|value)\s*=\s*[\"']([^\"']*)", re.I
 )
 _CHECK_EVERY = 1024
-_DEPTH, _LARGE_DEPTH = 12, 4
-_LARGE = 128 * 1024
-_ALIKE = 3
+_MAX_DEPTH, _MAX_DEPTH_LARGE = 12, 4
+_LARGE_BYTES = 128 * 1024
+_MAX_UNNAMED_SIBLINGS = 3
 """So many neighbours without a name of their own are listed; the others only counted."""
 _MAX_SYMBOLS = 20_000
 
 
-class _State:
+class _XmlOutline:
     def __init__(self, source: bytes, depth: int) -> None:
         self.depth = depth
         self.drafts: list[FoundSymbol] = []
         self.open: list[tuple[bytes, int]] = []
-        self.rows = RowCount(source)
+        self.rows = RowCounter(source)
         self.alike: dict[tuple[int, bytes], list[int]] = {}
         """Unnamed children by parent and tag: how many, and the last one listed."""
 
     def begin(self, match: re.Match[bytes]) -> None:
         tag, attributes = match["open"], match["attributes"]
-        row = self.rows.at(match.start())
-        index = self._listed(tag, attributes, match.start(), row)
+        row = self.rows.row_of(match.start())
+        index = self._add_element(tag, attributes, match.start(), row)
         if index >= 0:
-            self.drafts[index].end_row = self.rows.at(match.end())
+            self.drafts[index].end_row = self.rows.row_of(match.end())
         if not attributes.endswith(b"/"):
             self.open.append((tag, index))
 
-    def _listed(self, tag: bytes, attributes: bytes, start: int, row: int) -> int:
+    def _add_element(self, tag: bytes, attributes: bytes, start: int, row: int) -> int:
         """Index of the new symbol; -1 when it is too deep or only counted."""
         parent = self.open[-1][1] if self.open else -1
         if len(self.open) >= self.depth or (self.open and parent < 0) or len(self.drafts) >= _MAX_SYMBOLS:
             return -1
-        naming = _NAMING.search(attributes) if attributes else None
-        name = text_of(naming[2], 80) if naming is not None else ""
+        naming = _NAMING_ATTRIBUTE.search(attributes) if attributes else None
+        name = decode_line(naming[2], 80) if naming is not None else ""
         seen = self.alike.setdefault((parent, tag), [0, -1])
         seen[0] += 1
-        more = seen[0] - (10 * _ALIKE if name else _ALIKE)
+        more = seen[0] - (10 * _MAX_UNNAMED_SIBLINGS if name else _MAX_UNNAMED_SIBLINGS)
         if more > 0:
-            self.drafts[seen[1]].doc = f"and {more:,} more {text_of(tag, 60)}"
+            self.drafts[seen[1]].doc = f"and {more:,} more {decode_line(tag, 60)}"
             return -1
         seen[1] = len(self.drafts)
-        shown = f"{text_of(tag, 80)} {name}".rstrip()
+        shown = f"{decode_line(tag, 80)} {name}".rstrip()
         self.drafts.append(FoundSymbol(shown, "element", start, row, row, parent))
         return seen[1]
 
@@ -65,7 +65,7 @@ class _State:
         """Closes the nearest element of that tag; what was left open inside ends with it."""
         if not any(name == tag for name, _ in self.open[-50:]):
             return
-        row = self.rows.at(at)
+        row = self.rows.row_of(at)
         while self.open:
             name, index = self.open.pop()
             if index >= 0:
@@ -74,8 +74,8 @@ class _State:
                 return
 
 
-def scan(source: bytes, watch: Deadline) -> Scanned:
-    state = _State(source, _LARGE_DEPTH if len(source) > _LARGE else _DEPTH)
+def scan_xml(source: bytes, watch: Deadline) -> Scanned:
+    state = _XmlOutline(source, _MAX_DEPTH_LARGE if len(source) > _LARGE_BYTES else _MAX_DEPTH)
     for match in _tags(source, watch):
         if match["open"]:
             state.begin(match)
@@ -96,7 +96,7 @@ def _tags(source: bytes, watch: Deadline) -> Iterator[re.Match[bytes]]:
         if not skipped:
             yield match
             continue
-        end = source.find(_SKIPPED[skipped], at)
+        end = source.find(_SKIPPED_SECTIONS[skipped], at)
         if end < 0:
             return
-        at = end + len(_SKIPPED[skipped])
+        at = end + len(_SKIPPED_SECTIONS[skipped])

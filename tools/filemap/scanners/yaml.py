@@ -5,7 +5,7 @@ from collections import Counter
 from functools import lru_cache
 
 from tools.filemap.language import FoundSymbol
-from tools.filemap.scanners.lines import text_of, whole_lines
+from tools.filemap.scanners.lines import decode_line, line_chunks
 from tools.filemap.scanners.result import Scanned
 from tools.filemap.watch import Deadline
 
@@ -14,14 +14,14 @@ _KEY = (
     rb"|(?P<plain>[^\s#\-\[\]{},&*!|>%@`\"'?:\n](?:[^:#\n]|:(?=[^\s])|(?<=\S)#){0,400}?|[-?:](?=\S)(?:[^:#\n]|:(?=\S)){0,400}?"
     rb"|<<|\*[^\s:]{1,400}))"
 )
-_LARGE = 1024 * 1024
+_LARGE_BYTES = 1024 * 1024
 _MAX_INDENT = 64
-_MOST_KEYS = 12_000
+_MAX_KEYS = 12_000
 """In large files only the outer keys are symbols: as many levels as have no more than about this many."""
 
 
 @lru_cache(maxsize=16)
-def _line(max_indent: int) -> re.Pattern[bytes]:
+def _line_pattern(max_indent: int) -> re.Pattern[bytes]:
     indent = rb"^(?P<indent> {0," + str(max_indent).encode() + rb"})"
     key = _KEY + rb"[ \t]*:(?=[ \t\r\n]|$)[ \t]*(?P<value>[^\n]*)"
     item = rb"(?P<item>(?=\S)[^#\n][^\n]*)"
@@ -31,38 +31,38 @@ def _line(max_indent: int) -> re.Pattern[bytes]:
     )
 
 
-_SMALL_LINE = _line(_MAX_INDENT)
+_FULL_LINE_PATTERN = _line_pattern(_MAX_INDENT)
 _SAMPLED = 256 * 1024
 _INDENT = re.compile(rb"^( *)(?:- )*[^\s#:]+[^\n:]*:", re.M)
 
 
-def _pattern(source: bytes) -> re.Pattern[bytes]:
-    if len(source) <= _LARGE:
-        return _SMALL_LINE
+def _pattern_for(source: bytes) -> re.Pattern[bytes]:
+    if len(source) <= _LARGE_BYTES:
+        return _FULL_LINE_PATTERN
     half = len(source) // 2
     sample = source[:_SAMPLED] + source[half : half + _SAMPLED]
     counts = Counter(len(indent) for indent in _INDENT.findall(sample))
     scale, total, deepest = len(source) / len(sample), 0.0, 0
     for indent in sorted(counts):
         total += counts[indent] * scale
-        if total > _MOST_KEYS:
+        if total > _MAX_KEYS:
             break
         deepest = indent
-    return _line(min(deepest, _MAX_INDENT))
+    return _line_pattern(min(deepest, _MAX_INDENT))
 
 
-class _Open:
+class _OpenKey:
     __slots__ = ("column", "index", "items")
 
     def __init__(self, column: int, index: int) -> None:
         self.column, self.index, self.items = column, index, 0
 
 
-class _State:
+class _YamlOutline:
     def __init__(self, source: bytes) -> None:
         self.source = source
         self.drafts: list[FoundSymbol] = []
-        self.open: list[_Open] = []
+        self.open: list[_OpenKey] = []
         self.block_column = -1
         """Column of the key whose text block goes on; deeper lines are its text."""
         self.names: dict[bytes, str] = {}
@@ -89,25 +89,25 @@ class _State:
 _TEXT_MARKS = frozenset({b"|", b">", b"|-", b">-", b"|+", b">+"})
 
 
-def scan(source: bytes, watch: Deadline) -> Scanned:
-    state = _State(source)
-    pattern = _pattern(source)
+def scan_yaml(source: bytes, watch: Deadline) -> Scanned:
+    state = _YamlOutline(source)
+    pattern = _pattern_for(source)
     row = 0
-    for first, begin, block in whole_lines(source, watch):
+    for first, begin, block in line_chunks(source, watch):
         row, counted = first, 0
         for match in pattern.finditer(block):
             row += block.count(b"\n", counted, match.start())
             counted = match.start()
-            _take(state, match, row, begin + counted)
+            _handle_key(state, match, row, begin + counted)
     total = source.count(b"\n") + (bool(source) and not source.endswith(b"\n"))
     state.close(-1, total, len(source))
-    return Scanned(_with_resources(state.drafts, source) if b"apiVersion" in source else state.drafts)
+    return Scanned(_name_resources(state.drafts, source) if b"apiVersion" in source else state.drafts)
 
 
-_SAID = re.compile(rb"[ \t]*(?:- +)*[\w\"'-]+[ \t]*:[ \t]*[\"']?(?P<said>[^\s#\"']{1,200})")
+_KEY_VALUE = re.compile(rb"[ \t]*(?:- +)*[\w\"'-]+[ \t]*:[ \t]*[\"']?(?P<said>[^\s#\"']{1,200})")
 
 
-def _with_resources(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
+def _name_resources(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
     """Documents of a cluster are called by their kind and name: `Deployment web`."""
     made: list[FoundSymbol] = []
     place = [0] * len(drafts)
@@ -164,11 +164,11 @@ def _resource(document: list[FoundSymbol], first: int, source: bytes) -> FoundSy
 
 
 def _value(draft: FoundSymbol, source: bytes) -> str:
-    said = _SAID.match(source, source.rfind(b"\n", 0, draft.start) + 1)
-    return text_of(said["said"], 200) if said is not None else ""
+    said = _KEY_VALUE.match(source, source.rfind(b"\n", 0, draft.start) + 1)
+    return decode_line(said["said"], 200) if said is not None else ""
 
 
-def _take(state: _State, match: re.Match[bytes], row: int, at: int) -> None:
+def _handle_key(state: _YamlOutline, match: re.Match[bytes], row: int, at: int) -> None:
     indent = len(match["indent"])
     if state.block_column >= 0:
         if indent > state.block_column:
@@ -180,7 +180,7 @@ def _take(state: _State, match: re.Match[bytes], row: int, at: int) -> None:
     item, dashes = match["item"], match["dashes"]
     if item is not None:
         if dashes or item.rstrip() == b"-":
-            _item(state, indent, row, at)
+            _handle_item(state, indent, row, at)
             if item.strip() in _TEXT_MARKS:
                 state.block_column = indent
         elif item.startswith(b"..."):
@@ -188,31 +188,33 @@ def _take(state: _State, match: re.Match[bytes], row: int, at: int) -> None:
         return
     column = indent + len(dashes)
     if dashes:
-        _item(state, indent, row, at)
+        _handle_item(state, indent, row, at)
     else:
         state.close(column, row, at)
     value = match["value"].strip()
-    state.open.append(_Open(column, len(state.drafts)))
-    state.drafts.append(_draft(state, match, value, row, at))
+    state.open.append(_OpenKey(column, len(state.drafts)))
+    state.drafts.append(_symbol_for_key(state, match, value, row, at))
     if value[:1] in b"|>" and value:
         state.block_column = column
 
 
-def _item(state: _State, indent: int, row: int, at: int) -> None:
+def _handle_item(state: _YamlOutline, indent: int, row: int, at: int) -> None:
     """A dash: keys of the item before end; the key that holds the list may stand in the same column."""
     state.close(indent + 1, row, at)
     if state.open:
         state.open[-1].items += 1
 
 
-def _draft(state: _State, match: re.Match[bytes], value: bytes, row: int, at: int) -> FoundSymbol:
+def _symbol_for_key(
+    state: _YamlOutline, match: re.Match[bytes], value: bytes, row: int, at: int
+) -> FoundSymbol:
     raw = match["plain"]
     if raw is not None:
         name = state.names.get(raw)
         if name is None:
-            name = state.names[raw] = text_of(raw, 400)
+            name = state.names[raw] = decode_line(raw, 400)
     else:
-        name = text_of(match["double"] or match["single"] or b"", 400) or '""'
+        name = decode_line(match["double"] or match["single"] or b"", 400) or '""'
     return FoundSymbol(
         name=name,
         kind="key",
@@ -220,11 +222,11 @@ def _draft(state: _State, match: re.Match[bytes], value: bytes, row: int, at: in
         start_row=row,
         end_row=row,
         parent=state.open[-2].index if len(state.open) > 1 else -1,
-        signature=_kind_of(value) if value else "",
+        signature=_value_kind(value) if value else "",
     )
 
 
-def _kind_of(value: bytes) -> str:
+def _value_kind(value: bytes) -> str:
     first = value[:1]
     if first in b"|>":
         return "text"
@@ -233,7 +235,7 @@ def _kind_of(value: bytes) -> str:
     if first == b"{":
         return "map"
     if first in b"&*!#":
-        return text_of(value, 40) if first != b"#" else ""
+        return decode_line(value, 40) if first != b"#" else ""
     if value in (b"true", b"false", b"yes", b"no", b"on", b"off"):
         return "boolean"
     if first in b"0123456789-+." and _NUMBER.match(value):

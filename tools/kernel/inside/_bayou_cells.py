@@ -14,8 +14,8 @@ import _bayou_names
 import _bayou_shown
 import _bayou_tools
 
-_AWAITS = 0x80  # inspect.CO_COROUTINE
-_STARTS_CHILDREN = frozenset(
+_CO_COROUTINE = 0x80  # inspect.CO_COROUTINE
+_CHILD_STARTING_EVENTS = frozenset(
     (
         "subprocess.Popen",
         "os.system",
@@ -27,12 +27,12 @@ _STARTS_CHILDREN = frozenset(
         "pty.spawn",
     )
 )
-_WANTS_LOOP = ("create_task", "ensure_future", "get_running_loop")
+_LOOP_CALLS = ("create_task", "ensure_future", "get_running_loop")
 """Words of code that begins something on the loop without awaiting it."""
 _NO_INPUT = "Kernel requested stdin; interactive input is not supported."
 
 
-class NoInput(io.TextIOBase):
+class RefusedStdin(io.TextIOBase):
     """stdin: nobody is there to be asked."""
 
     name = "<stdin>"
@@ -54,16 +54,16 @@ class NoInput(io.TextIOBase):
     readline = read
 
 
-class Cells:
+class CellRunner:
     def __init__(self, link):
         self._link = link
         self._count = 0
         self._loop = None
         self._kept = set()
-        self._descriptors = tuple(_inheritable_off(os.dup(number)) for number in (1, 2))
-        self._input = NoInput()
-        self._output = self._opened_output()
-        self._shown = _bayou_shown.ShownValues(link, self._flush)
+        self._descriptors = tuple(_set_not_inheritable(os.dup(number)) for number in (1, 2))
+        self._input = RefusedStdin()
+        self._output = self._reopen_output()
+        self._shown = _bayou_shown.ValueDisplay(link, self._flush)
         self._tools = _bayou_tools.CallableTools(link, self._flush)
         self._space = ModuleType("__main__", "What cells define.")
         names = vars(self._space)
@@ -72,24 +72,24 @@ class Cells:
         self._given = {name: names[name] for name in ("tool", "display", "artifact")}
         sys.modules["__main__"] = self._space
         sys.argv[:] = [""]
-        self._errors = _bayou_errors.Errors(os.path.dirname(os.path.abspath(__file__)))
-        sys.addaudithook(self._audited)
-        sys.meta_path.insert(0, _bayou_shown.FiguresFinder(self._shown))
+        self._errors = _bayou_errors.CellErrors(os.path.dirname(os.path.abspath(__file__)))
+        sys.addaudithook(self._audit_hook)
+        sys.meta_path.insert(0, _bayou_shown.FiguresBackendFinder(self._shown))
 
-    def obey(self, order):
+    def handle_order(self, order):
         if order["op"] == "run":
             self._link.send(self.run(order))
         elif order["op"] == "names":
-            names = _bayou_names.listed(vars(self._space), self._given)
+            names = _bayou_names.list_names(vars(self._space), self._given)
             self._link.send({"op": "told", "id": order["id"], "names": names})
         elif order["op"] == "complete":
-            names = _bayou_names.completed(vars(self._space), order["text"])
+            names = _bayou_names.complete_name(vars(self._space), order["text"])
             self._link.send({"op": "told", "id": order["id"], "names": names})
 
     def run(self, order):
         """A cell, and what came of it."""
         self._count += 1
-        self._make_ready(order)
+        self._reset_environment(order)
         file = f"<cell {self._count}>"
         self._errors.remember(file, order["code"])
         interrupts = self._link.interrupts
@@ -101,19 +101,19 @@ class Cells:
                 interrupts.is_open = True
                 if self._link.unwanted == order["id"]:
                     raise KeyboardInterrupt
-                folder = self._entered(order.get("cwd"))
-                value = self._carried_out(order["code"], file)
+                folder = self._enter_folder(order.get("cwd"))
+                value = self._execute(order["code"], file)
             finally:
                 interrupts.is_open = False
         except BaseException as caught:  # noqa: BLE001  (a cell may raise whatever it likes)
             problem = caught
         seconds = time.perf_counter() - started
         if self._link.is_child:
-            self._leave_child(problem)
-        notes = [*self._shown.take_notes(), *self._leave_tasks()]
-        told = self._errors.told(problem) if problem is not None else None
+            self._exit_child(problem)
+        notes = [*self._shown.take_notes(), *self._cancel_unheld_tasks()]
+        told = self._errors.describe(problem) if problem is not None else None
         del problem
-        self._left(folder)
+        self._leave_folder(folder)
         self._flush()
         return {
             "op": "done",
@@ -125,7 +125,7 @@ class Cells:
             "seconds": seconds,
         }
 
-    def _carried_out(self, code, file):
+    def _execute(self, code, file):
         """The text of the last expression's value, if there is one to be shown."""
         tree = compile(code, file, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True)
         last = None
@@ -136,10 +136,10 @@ class Cells:
             if part is None or (mode == "exec" and not part.body):
                 continue
             compiled = compile(part, file, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True)
-            if compiled.co_flags & _AWAITS:
-                value = self._awaited(eval(compiled, vars(self._space)))
-            elif any(word in code for word in _WANTS_LOOP):
-                value = self._awaited(self._within_loop(compiled))
+            if compiled.co_flags & _CO_COROUTINE:
+                value = self._run_coroutine(eval(compiled, vars(self._space)))
+            elif any(word in code for word in _LOOP_CALLS):
+                value = self._run_coroutine(self._run_in_loop(compiled))
             else:
                 value = eval(compiled, vars(self._space))
         if last is None or value is None or code.rstrip().endswith(";"):
@@ -150,10 +150,10 @@ class Cells:
         self._shown.figures()
         return text
 
-    async def _within_loop(self, compiled):
+    async def _run_in_loop(self, compiled):
         return eval(compiled, vars(self._space))
 
-    def _awaited(self, coroutine):
+    def _run_coroutine(self, coroutine):
         import asyncio  # noqa: PLC0415  (half of what a kernel would cost to start)
 
         if self._loop is None or self._loop.is_closed():
@@ -168,14 +168,14 @@ class Cells:
                 self._loop.run_until_complete(asyncio.gather(main, return_exceptions=True))
             raise
 
-    def _leave_tasks(self):
+    def _cancel_unheld_tasks(self):
         """Tasks that nothing holds by a name end with their cell."""
         if self._loop is None or self._loop.is_closed():
             return []
         asyncio = sys.modules["asyncio"]
         try:
             running = [task for task in asyncio.all_tasks(self._loop) if not task.done()]
-            named = _bayou_names.held(vars(self._space).values(), running)
+            named = _bayou_names.named_tasks(vars(self._space).values(), running)
             left = [task for task in running if task not in named]
             for task in left:
                 task.cancel()
@@ -195,11 +195,11 @@ class Cells:
 
     # What a cell may have left behind
 
-    def _make_ready(self, order):
+    def _reset_environment(self, order):
         for number, kept in zip((1, 2), self._descriptors):
             os.dup2(kept, number)
         if self._output.closed:
-            self._output = self._opened_output()
+            self._output = self._reopen_output()
         sys.stdout = sys.stderr = self._output
         sys.stdin = self._input
         self._shown.begin()
@@ -208,7 +208,7 @@ class Cells:
         for name, given in self._given.items():
             names.setdefault(name, given)
 
-    def _opened_output(self):
+    def _reopen_output(self):
         sys.stdout = sys.stderr = opened = io.TextIOWrapper(
             io.BufferedWriter(io.FileIO(1, "w", closefd=False), 1 << 16),
             encoding="utf-8",
@@ -223,11 +223,11 @@ class Cells:
         except (OSError, ValueError):
             pass  # Somebody closed it; the next cell gets another.
 
-    def _audited(self, event, arguments):
-        if event in _STARTS_CHILDREN:
+    def _audit_hook(self, event, arguments):
+        if event in _CHILD_STARTING_EVENTS:
             self._flush()  # What was printed before stands before what a child prints.
 
-    def _entered(self, folder):
+    def _enter_folder(self, folder):
         """Where the kernel stood before it went there for one cell."""
         if not folder:
             return None
@@ -235,7 +235,7 @@ class Cells:
         os.chdir(folder)
         return before, os.getcwd()
 
-    def _left(self, folders):
+    def _leave_folder(self, folders):
         """Back, unless the cell itself went elsewhere."""
         try:
             if folders is not None and os.getcwd() == folders[1]:
@@ -243,12 +243,12 @@ class Cells:
         except OSError:
             pass  # It is gone.
 
-    def _leave_child(self, problem):
+    def _exit_child(self, problem):
         """A forked child that came to the end of the cell."""
         self._flush()
         os._exit(0 if problem is None else 1)
 
 
-def _inheritable_off(descriptor):
+def _set_not_inheritable(descriptor):
     os.set_inheritable(descriptor, False)
     return descriptor

@@ -4,38 +4,38 @@
 import linecache
 import traceback
 
-_MOST = 16000
-_KEPT_CELLS = 200
-_KEPT_CHARACTERS = 4_000_000
+_MAX_TRACEBACK_CHARS = 16000
+_MAX_KEPT_CELLS = 200
+_MAX_KEPT_CHARACTERS = 4_000_000
 
 
-class Errors:
+class CellErrors:
     def __init__(self, own_folder):
         self._own = own_folder
         self._kept = []
 
     def remember(self, file, code):
         """So that tracebacks, `inspect` and debuggers find the lines of a cell."""
-        if len(code) > _KEPT_CHARACTERS:
+        if len(code) > _MAX_KEPT_CHARACTERS:
             return
         linecache.cache[file] = (len(code), None, code.splitlines(True), file)
         self._kept.append((file, len(code)))
-        while len(self._kept) > _KEPT_CELLS or sum(size for _, size in self._kept) > _KEPT_CHARACTERS:
+        while len(self._kept) > _MAX_KEPT_CELLS or sum(size for _, size in self._kept) > _MAX_KEPT_CHARACTERS:
             linecache.cache.pop(self._kept.pop(0)[0], None)
 
-    def told(self, problem):
+    def describe(self, problem):
         kind = type(problem)
         word = {"name": kind.__name__, "is_interrupt": isinstance(problem, KeyboardInterrupt)}
         try:
-            text = self._text(problem)
+            text = self._traceback_text(problem)
         except BaseException:  # noqa: BLE001  (the exception is foreign, down to how it is printed)
             text = f"{kind.__name__} (it cannot be printed)"
-        if len(text) > _MOST:
-            text = text[: _MOST // 2] + "\n… (cut)\n" + text[-_MOST // 2 :]
+        if len(text) > _MAX_TRACEBACK_CHARS:
+            text = text[: _MAX_TRACEBACK_CHARS // 2] + "\n… (cut)\n" + text[-_MAX_TRACEBACK_CHARS // 2 :]
         word["text"] = text.encode("utf-8", "backslashreplace").decode()
         return word
 
-    def _text(self, problem):
+    def _traceback_text(self, problem):
         whole = traceback.TracebackException.from_exception(problem)
         seen = set()
         waiting = [(whole, True)]
@@ -44,12 +44,12 @@ class Errors:
             if one is None or id(one) in seen:
                 continue
             seen.add(id(one))
-            self._without_own(one, is_outer)
+            self._without_kernel_frames(one, is_outer)
             waiting += [(one.__cause__, True), (one.__context__, True)]
             waiting += [(inner, False) for inner in getattr(one, "exceptions", None) or ()]
         return "".join(whole.format()).rstrip("\n")
 
-    def _without_own(self, one, is_outer):
+    def _without_kernel_frames(self, one, is_outer):
         """Without frames of the kernel, and of what ran the cell."""
         if one.stack is None:
             return

@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg  # pyright: ignore[r
 class CellFigures(FigureManagerBase):
     @classmethod
     def pyplot_show(cls, *, block=None):
-        for shown in _bayou_shown.showing:
+        for shown in _bayou_shown.current_displays:
             shown.figures()
 
 

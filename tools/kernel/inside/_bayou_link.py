@@ -22,19 +22,19 @@ class Interrupts:
 
     def listen(self):
         """Before each cell, for the one before may have taken the signal for itself."""
-        signal.signal(signal.SIGINT, self._heard)
+        signal.signal(signal.SIGINT, self._on_signal)
 
-    def _heard(self, number, frame):
+    def _on_signal(self, number, frame):
         if self.is_open and not self._shields:
             raise KeyboardInterrupt
         self._is_pending = self.is_open
 
     def __enter__(self):
-        if _is_main():
+        if _is_main_thread():
             self._shields += 1
 
     def __exit__(self, *problem):
-        if not _is_main():
+        if not _is_main_thread():
             return
         self._shields -= 1
         if self._is_pending and not self._shields:
@@ -43,18 +43,18 @@ class Interrupts:
                 raise KeyboardInterrupt
 
 
-_MAIN = _thread.get_ident()
+_MAIN_THREAD = _thread.get_ident()
 
 
-def _is_main():
-    return _thread.get_ident() == _MAIN
+def _is_main_thread():
+    return _thread.get_ident() == _MAIN_THREAD
 
 
-class Gone(Exception):
+class LinkClosed(Exception):
     """Nobody is at the other end."""
 
 
-class AwaitedAnswer:
+class PendingAnswer:
     """For the answer to one word."""
 
     def __init__(self, on_answer=None):
@@ -91,7 +91,7 @@ class BayouLink:
         self._sending = _thread.allocate_lock()
         self._waiting = {}
         self._count = 0
-        os.register_at_fork(after_in_child=self._forked)
+        os.register_at_fork(after_in_child=self._mark_forked)
 
     def start(self):
         """The thread that listens; signals are not its business."""
@@ -105,7 +105,7 @@ class BayouLink:
 
     def send(self, word):
         if self.is_child:
-            raise Gone("A forked child cannot speak for the kernel.")
+            raise LinkClosed("A forked child cannot speak for the kernel.")
         data = json.dumps(word).encode()
         view = memoryview(len(data).to_bytes(4, "big") + data)
         with self.interrupts, self._sending:
@@ -113,11 +113,11 @@ class BayouLink:
                 while view:
                     view = view[os.write(self._descriptor, view) :]
             except OSError:
-                raise Gone("bayou has gone.") from None
+                raise LinkClosed("bayou has gone.") from None
 
     def ask(self, word, on_answer=None):
         """Sends a word that gets an answer, and returns what can be waited for."""
-        waiting = AwaitedAnswer(on_answer)
+        waiting = PendingAnswer(on_answer)
         with self.interrupts:
             with self._sending:
                 self._count += 1
@@ -127,7 +127,7 @@ class BayouLink:
         waiting.number = number
         return waiting
 
-    def give_up(self, waiting):
+    def cancel_request(self, waiting):
         """Nobody waits for this any longer."""
         with self.interrupts:
             if self._waiting.pop(waiting.number, None) is not None:
@@ -166,7 +166,7 @@ class BayouLink:
             count -= len(part)
         return b"".join(parts)
 
-    def _forked(self):
+    def _mark_forked(self):
         self.is_child = True
         try:
             os.close(self._descriptor)

@@ -7,18 +7,18 @@ from types import ModuleType
 
 import _bayou_shown
 
-_MOST_NAMES = 500
-_MOST_COMPLETED = 200
-_PLAIN = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, range, type(None))
+_MAX_NAMES = 500
+_MAX_COMPLETIONS = 200
+_BUILTIN_TYPES = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, range, type(None))
 
 
-def listed(space, given):
+def list_names(space, given):
     found = []
     for name, value in list(space.items()):
         if name.startswith("_") or given.get(name) is value:
             continue
-        found.append({"name": name, "type": _type_of(value), "value": _told(value)})
-        if len(found) == _MOST_NAMES:
+        found.append({"name": name, "type": _type_of(value), "value": _describe_value(value)})
+        if len(found) == _MAX_NAMES:
             break
     return found
 
@@ -30,12 +30,12 @@ def _type_of(value):
     return name if module in ("builtins", "__main__") else f"{module.partition('.')[0]}.{name}"
 
 
-def _told(value):
+def _describe_value(value):
     """Only what can be told without running anything of the cells."""
     kind = type(value)
-    if kind in _PLAIN:
+    if kind in _BUILTIN_TYPES:
         size = f"{len(value)} items" if kind in (list, tuple, dict, set, frozenset) and len(value) > 8 else ""
-        return size or _bayou_shown.bounded(value, 80)
+        return size or _bayou_shown.bounded_repr(value, 80)
     if kind is ModuleType:
         return value.__name__
     shape = vars(kind).get("shape")
@@ -47,7 +47,7 @@ def _told(value):
     return ""
 
 
-def completed(space, text):
+def complete_name(space, text):
     """Names that go on from `text`: plain ones, or attributes behind the last dot."""
     path, dot, beginning = text.rpartition(".")
     if not dot:
@@ -69,10 +69,10 @@ def completed(space, text):
     if not beginning.startswith("_"):
         fitting = [name for name in fitting if not name.startswith("_")]
     fitting.sort(key=lambda name: (name not in space, name.lower()))
-    return [path + dot + name for name in fitting[:_MOST_COMPLETED]]
+    return [path + dot + name for name in fitting[:_MAX_COMPLETIONS]]
 
 
-def held(values, tasks):
+def named_tasks(values, tasks):
     """Those of the tasks that a name stands for, by itself or in a list, a tuple, a set or a dict."""
     wanted = set(map(id, tasks))
     found = set()

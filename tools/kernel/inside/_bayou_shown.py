@@ -4,16 +4,16 @@
 import os
 import sys
 
-LIMIT = 8000
-_MOST_PICTURES = 4
-_MOST_RICH = 20
-_MOST_TEXT = 200_000
-_MOST_BYTES = 15_000_000
-_MOST_DIGITS = 12_000
-_DEEPEST = 40
+MAX_REPR_CHARS = 8000
+_MAX_PICTURES = 4
+_MAX_RICH_VALUES = 20
+_MAX_RICH_TEXT = 200_000
+_MAX_PICTURE_BYTES = 15_000_000
+_MAX_DIGITS = 12_000
+_MAX_DEPTH = 40
 
 
-class ShownValues:
+class ValueDisplay:
     """What the cell that runs shows besides what it prints."""
 
     def __init__(self, link, flush):
@@ -29,7 +29,7 @@ class ShownValues:
         notes = self._notes
         if self._left_out:
             pictures = "picture" if self._left_out == 1 else "pictures"
-            notes.append(f"{self._left_out} more {pictures} not shown: at most {_MOST_PICTURES} a cell.")
+            notes.append(f"{self._left_out} more {pictures} not shown: at most {_MAX_PICTURES} a cell.")
         self.begin()
         return notes
 
@@ -37,11 +37,11 @@ class ShownValues:
         """Shows values as the last one of a cell is shown."""
         for value in values:
             if not self._as_rich(value):
-                sys.stdout.write(bounded(value) + "\n")
+                sys.stdout.write(bounded_repr(value) + "\n")
 
     def value(self, value):
         """The text of a cell's value; None if it was shown as something else."""
-        return None if self._as_rich(value) else bounded(value)
+        return None if self._as_rich(value) else bounded_repr(value)
 
     def figures(self):
         """What pyplot has drawn and nobody has shown."""
@@ -64,7 +64,7 @@ class ShownValues:
                 pyplot.close(value)
             self._picture("image/png", picture.getvalue())
             return True
-        found = _bundle(value)
+        found = _mime_bundle(value)
         for kind in ("image/png", "image/jpeg"):
             if found.get(kind):
                 self._picture(kind, found[kind])
@@ -74,7 +74,7 @@ class ShownValues:
         if isinstance(found.get("text/markdown"), str):
             return self._send("markdown", found["text/markdown"])
         html = found.get("text/html")
-        if isinstance(html, str) and _says_nothing(value, found.get("text/plain")):
+        if isinstance(html, str) and _is_default_repr(value, found.get("text/plain")):
             return self._send("html", html)
         return False
 
@@ -83,9 +83,9 @@ class ShownValues:
 
         if isinstance(data, str):
             data = base64.b64decode(data)
-        if self._pictures >= _MOST_PICTURES:
+        if self._pictures >= _MAX_PICTURES:
             self._left_out += 1
-        elif len(data) > _MOST_BYTES:
+        elif len(data) > _MAX_PICTURE_BYTES:
             self._notes.append(f"A picture of {len(data):,} bytes was not shown: it is too large.")
         else:
             self._pictures += 1
@@ -94,10 +94,10 @@ class ShownValues:
     def _send(self, kind, data):
         if not kind.startswith("image/"):
             self._rich += 1
-            if self._rich > _MOST_RICH:
+            if self._rich > _MAX_RICH_VALUES:
                 return False
-            if len(data) > _MOST_TEXT:
-                data = data[:_MOST_TEXT] + "\n… (cut)"
+            if len(data) > _MAX_RICH_TEXT:
+                data = data[:_MAX_RICH_TEXT] + "\n… (cut)"
         self._flush()
         # What is printed from here on stands behind it: so it waits until bayou has taken it in.
         self._link.ask(
@@ -110,7 +110,7 @@ def _is_figure(value):
     return type(value).__module__.startswith("matplotlib.figure") and hasattr(value, "savefig")
 
 
-_METHODS = {
+_REPR_METHODS = {
     "image/png": "_repr_png_",
     "image/jpeg": "_repr_jpeg_",
     "application/json": "_repr_json_",
@@ -119,7 +119,7 @@ _METHODS = {
 }
 
 
-def _bundle(value):
+def _mime_bundle(value):
     """What the value can be shown as, by the names that notebooks have made usual."""
     kind = type(value)
     found = {}
@@ -130,7 +130,7 @@ def _bundle(value):
             given = None
         given = given[0] if isinstance(given, tuple) else given
         found = dict(given) if isinstance(given, dict) else {}
-    for name, method in _METHODS.items():
+    for name, method in _REPR_METHODS.items():
         if found.get(name) is None and getattr(kind, method, None) is not None:
             try:
                 given = getattr(value, method)()
@@ -142,8 +142,8 @@ def _bundle(value):
     return found
 
 
-def _says_nothing(value, plain):
-    text = plain if isinstance(plain, str) else bounded(value, 400)
+def _is_default_repr(value, plain):
+    text = plain if isinstance(plain, str) else bounded_repr(value, 400)
     return text.startswith("<") and text.rstrip().endswith(">") and "object" in text
 
 
@@ -155,17 +155,17 @@ def _json_text(value):
     try:
         return json.dumps(value, default=repr)
     except (TypeError, ValueError):
-        return json.dumps(bounded(value))
+        return json.dumps(bounded_repr(value))
 
 
-def bounded(value, limit=LIMIT):
+def bounded_repr(value, limit=MAX_REPR_CHARS):
     """`repr`, cut at `limit` characters; of containers no more is walked through than is shown."""
     walk = _BoundedRepr(limit)
     walk.add(value, 0)
     return walk.text()
 
 
-class _Full(Exception):
+class _LimitReached(Exception):
     pass
 
 
@@ -182,7 +182,7 @@ class _BoundedRepr:
     def add(self, value, depth):
         try:
             self._value(value, depth)
-        except _Full:
+        except _LimitReached:
             if not self._told:
                 self._told = "… (cut)"
 
@@ -190,7 +190,7 @@ class _BoundedRepr:
         if len(text) > self._left:
             self._parts.append(text[: self._left])
             self._left = 0
-            raise _Full
+            raise _LimitReached
         self._parts.append(text)
         self._left -= len(text)
 
@@ -201,14 +201,14 @@ class _BoundedRepr:
         elif kind in (str, bytes, bytearray) and len(value) > self._left:
             self._told = f"… ({kind.__name__} of {len(value):,})"
             self._put(repr(value[: self._left]))
-            raise _Full
-        elif kind is int and value.bit_length() > _MOST_DIGITS:
+            raise _LimitReached
+        elif kind is int and value.bit_length() > _MAX_DIGITS:
             self._put(f"<int of {value.bit_length():,} bits>")
         else:
             self._put(_repr(value))
 
     def _container(self, value, kind, depth):
-        if id(value) in self._open or depth > _DEEPEST:
+        if id(value) in self._open or depth > _MAX_DEPTH:
             self._put("...")
             return
         if not value:
@@ -228,7 +228,7 @@ class _BoundedRepr:
             if kind is tuple and len(value) == 1:
                 self._put(",")
             self._put(end)
-        except _Full:
+        except _LimitReached:
             if depth == 0:
                 self._told = f"… ({kind.__name__} of {len(value):,})"
             raise
@@ -241,11 +241,11 @@ def _repr(value):
     return text if type(text) is str else str.__str__(text)
 
 
-showing = []
+current_displays = []
 """What the back-end of matplotlib shows with."""
 
 
-class FiguresFinder:
+class FiguresBackendFinder:
     """Lets matplotlib draw into pictures here, and only here: what a cell starts has a back-end of its own."""
 
     def __init__(self, shown):
@@ -263,6 +263,6 @@ class FiguresFinder:
         elif name == "_bayou_figures":
             from importlib.util import spec_from_file_location  # noqa: PLC0415  (only for matplotlib)
 
-            showing[:] = [self._shown]
+            current_displays[:] = [self._shown]
             return spec_from_file_location(name, os.path.join(os.path.dirname(__file__), "_bayou_figures.py"))
         return None

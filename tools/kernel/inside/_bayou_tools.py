@@ -17,7 +17,7 @@ class CallableTools:
         self._link = link
         self._flush = flush
         self._parameters = {}
-        self.aio = Awaited(self)
+        self.aio = AsyncTools(self)
         self.ToolFailed = ToolFailed
 
     def begin(self, parameters):
@@ -36,15 +36,15 @@ class CallableTools:
         return lambda *values, **named: self._call(name, values, named)
 
     def _call(self, name, values, named):
-        waiting = self._link.ask(self._word(name, values, named))
+        waiting = self._link.ask(self._call_order(name, values, named))
         try:
             answer = waiting.wait()
         except BaseException:
-            self._link.give_up(waiting)
+            self._link.cancel_request(waiting)
             raise
-        return _result(answer)
+        return _tool_result(answer)
 
-    def _word(self, name, values, named):
+    def _call_order(self, name, values, named):
         self._flush()
         known = self._parameters.get(name, [])
         if len(values) > len(known):
@@ -62,7 +62,7 @@ class CallableTools:
         return answer["text"]
 
 
-class Awaited:
+class AsyncTools:
     """The same, to be awaited: several at once."""
 
     def __init__(self, tools):
@@ -91,18 +91,18 @@ class Awaited:
                 except RuntimeError:
                     pass  # The loop is closed: nobody waits.
 
-            waiting = tools._link.ask(tools._word(name, values, named), heard)
+            waiting = tools._link.ask(tools._call_order(name, values, named), heard)
             try:
                 answer = await answered
             except BaseException:
-                tools._link.give_up(waiting)
+                tools._link.cancel_request(waiting)
                 raise
-            return _result(answer)
+            return _tool_result(answer)
 
         return call
 
 
-def _result(answer):
+def _tool_result(answer):
     if answer.get("error") is not None:
         raise ToolFailed(answer["error"])
     text = ToolText(answer.get("text", ""))

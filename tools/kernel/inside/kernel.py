@@ -28,7 +28,7 @@ sys.path[:] = ["", *_path[1:]]
 
 def main():
     link = _bayou_link.BayouLink()
-    cells = _bayou_cells.Cells(link)
+    cells = _bayou_cells.CellRunner(link)
     link.interrupts.listen()
     link.start()
     link.send(
@@ -38,7 +38,7 @@ def main():
         order = link.next_order()
         if order is None:
             return
-        cells.obey(order)
+        cells.handle_order(order)
 
 
 main()

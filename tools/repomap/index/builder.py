@@ -16,22 +16,29 @@ from typing import IO
 
 import msgspec
 
-from tools.repomap.index.building import CannotIndex, IndexBusy, IndexedFolder, IndexProgress, build, writing
+from tools.repomap.index.building import (
+    CannotIndex,
+    IndexBusy,
+    IndexedFolder,
+    IndexProgress,
+    build_index,
+    open_for_writing,
+)
 from tools.repomap.index.hidden import HiddenFiles
-from tools.repomap.index.nearness import learn
+from tools.repomap.index.nearness import learn_history
 
-_START = (
+_BUILDER_PROGRAM = (
     "import sys, json; sys.path[:0] = json.loads(sys.stdin.buffer.readline()); "
     "from tools.repomap.index.builder import main; main()"
 )
-_NICE = 15
+_NICENESS = 15
 """Of this process and its pool: a key of the person is painted first, on two processors too."""
-_TOLD_SECONDS = 0.25
+_REPORT_INTERVAL = 0.25
 """So often progress is reported: the session paints each report."""
-BUSY = "another bayou builds the index"
+BUSY_MESSAGE = "another bayou builds the index"
 
 
-class _Order(msgspec.Struct, frozen=True, array_like=True):
+class _BuildOrder(msgspec.Struct, frozen=True, array_like=True):
     root: bytes
     index: bytes
     home: bytes | None
@@ -50,8 +57,8 @@ class BuildReport(msgspec.Struct, frozen=True, array_like=True):
     problem: str = ""
 
 
-_ORDERS = msgspec.msgpack.Decoder(_Order)
-_REPORTS = msgspec.msgpack.Decoder(BuildReport)
+_ORDER_DECODER = msgspec.msgpack.Decoder(_BuildOrder)
+_REPORT_DECODER = msgspec.msgpack.Decoder(BuildReport)
 
 
 class IndexBuilder:
@@ -69,10 +76,10 @@ class IndexBuilder:
         self.report = BuildReport()
         self.began = time.monotonic()
         self._heard = heard
-        self._process = _started()
+        self._process = _start_process()
         self._done = threading.Event()
         assert self._process.stdin is not None
-        order = _Order(
+        order = _BuildOrder(
             os.fsencode(folder.root),
             os.fsencode(index),
             os.fsencode(home) if home else None,
@@ -81,7 +88,7 @@ class IndexBuilder:
             workers,
         )
         _send(self._process.stdin, order)
-        threading.Thread(target=self._listen, name="bayou-index", daemon=True).start()
+        threading.Thread(target=self._read_reports, name="bayou-index", daemon=True).start()
 
     @property
     def is_running(self) -> bool:
@@ -101,11 +108,11 @@ class IndexBuilder:
             self._process.kill()
             self._process.wait()
 
-    def _listen(self) -> None:
+    def _read_reports(self) -> None:
         assert self._process.stdout is not None
         try:
             while not self.report.has_ended:
-                self.report = _REPORTS.decode(_receive(self._process.stdout))
+                self.report = _REPORT_DECODER.decode(_receive(self._process.stdout))
                 self._heard()
         except (EOFError, OSError, ValueError, msgspec.MsgspecError):
             self.report = msgspec.structs.replace(self.report, has_ended=True)
@@ -116,9 +123,9 @@ class IndexBuilder:
             self._heard()
 
 
-def _started() -> "subprocess.Popen[bytes]":
+def _start_process() -> "subprocess.Popen[bytes]":
     started = subprocess.Popen(
-        [sys.executable, "-I", "-c", _START],
+        [sys.executable, "-I", "-c", _BUILDER_PROGRAM],
         cwd="/",
         env={"PATH": os.defpath, "LANG": "C.UTF-8"},
         stdin=subprocess.PIPE,
@@ -150,8 +157,8 @@ def _receive(file: IO[bytes]) -> bytes:
 
 
 def main() -> None:
-    os.nice(_NICE)
-    order = _ORDERS.decode(_receive(sys.stdin.buffer))
+    os.nice(_NICENESS)
+    order = _ORDER_DECODER.decode(_receive(sys.stdin.buffer))
     watched = sys.stdin.buffer.fileno()
 
     def is_stopped() -> bool:
@@ -165,7 +172,7 @@ def main() -> None:
     def tell(progress: IndexProgress) -> None:
         nonlocal told
         now = time.monotonic()
-        if now - told < _TOLD_SECONDS and progress.done < progress.total:
+        if now - told < _REPORT_INTERVAL and progress.done < progress.total:
             return
         told = now
         _send(sys.stdout.buffer, BuildReport(progress.done, progress.total))
@@ -174,12 +181,12 @@ def main() -> None:
     folder = IndexedFolder(root, order.hidden, os.fsdecode(order.begins_at))
     problem = ""
     try:
-        with writing(Path(os.fsdecode(order.index))) as store:
-            is_whole = build(store, folder, workers=order.workers, progress=tell, is_stopped=is_stopped)
+        with open_for_writing(Path(os.fsdecode(order.index))) as store:
+            is_whole = build_index(store, folder, workers=order.workers, progress=tell, is_stopped=is_stopped)
             if is_whole and order.home is not None:
-                learn(store, root, Path(os.fsdecode(order.home)))
+                learn_history(store, root, Path(os.fsdecode(order.home)))
     except IndexBusy:
-        problem = BUSY
+        problem = BUSY_MESSAGE
     except CannotIndex as failure:
         problem = str(failure)
     except BrokenPipeError:

@@ -12,7 +12,7 @@ class HiddenFiles(msgspec.Struct, frozen=True, array_like=True):
     forms: tuple[str, ...] = ()
     """Regular expressions of whole paths, links followed."""
 
-    def below(self, root: Path) -> Callable[[str], bool]:
+    def matcher_for(self, root: Path) -> Callable[[str], bool]:
         """Whether a file of that folder is one of them; for paths as the index names them."""
         if not self.forms:
             return lambda path: False

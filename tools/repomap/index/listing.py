@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import IO
 
 from tools.running.own_programs import find_own_program
-from tools.running.withheld import own_variables
-from tools.searching.ripgrep import ALWAYS, bundled_ripgrep
+from tools.running.withheld import child_variables
+from tools.searching.ripgrep import DEFAULT_ARGUMENTS, bundled_ripgrep
 
-MOST_FILES = 200_000
-_PIECE = 1 << 16
+MAX_FILES = 200_000
+_CHUNK = 1 << 16
 _UNREADABLE = re.compile(rb"^rg: (.+): [^:\n]+ \(os error \d+\)$", re.MULTILINE)
-_PATIENCE = 0.05
-_BELIEVED_SECONDS = 30.0
-_TRIED_SECONDS = 1.0
+_POLL_INTERVAL = 0.05
+_LISTING_LIFETIME = 30.0
+_RETRY_INTERVAL = 1.0
 """So long nobody lists again what could not be listed in the same time."""
 
 
@@ -31,7 +31,7 @@ def is_below(path: str, folder: str) -> bool:
 
 def list_files(
     root: Path,
-    most: int = MOST_FILES,
+    most: int = MAX_FILES,
     is_stopped: Callable[[], bool] = lambda: False,
     hides: Callable[[str], bool] = lambda path: False,
     unreadable: list[str] | None = None,
@@ -39,9 +39,9 @@ def list_files(
     """Paths below the root, sorted. At most so many; more are not listed. `hides`: files that nobody is to know.
     `unreadable` gets the folders that cannot be listed."""
     with tempfile.TemporaryFile() as errors:
-        found = [path for path in _listed(root, most, is_stopped, errors) if not hides(path)]
+        found = [path for path in _list_with_ripgrep(root, most, is_stopped, errors) if not hides(path)]
         errors.seek(0)
-        for match in _UNREADABLE.finditer(errors.read(_PIECE)):
+        for match in _UNREADABLE.finditer(errors.read(_CHUNK)):
             path = os.fsdecode(match[1].removeprefix(b"./"))
             if unreadable is not None and os.path.isdir(root / path) and not hides(path):  # noqa: PTH112  (no error for odd names)
                 unreadable.append(path)
@@ -49,7 +49,7 @@ def list_files(
 
 
 @contextlib.contextmanager
-def searching(
+def ripgrep_process(
     root: Path, *words: str, errors: IO[bytes] | int = subprocess.DEVNULL
 ) -> Generator["subprocess.Popen[bytes] | None"]:
     """A ripgrep at work there, which is ended with the block; None: there is none to start."""
@@ -58,9 +58,9 @@ def searching(
         yield None
         return
     process = subprocess.Popen(
-        [program, *ALWAYS, *words],
+        [program, *DEFAULT_ARGUMENTS, *words],
         cwd=root,
-        env=own_variables(),
+        env=child_variables(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=errors,
@@ -74,19 +74,19 @@ def searching(
         process.wait()
 
 
-def _listed(root: Path, most: int, is_stopped: Callable[[], bool], errors: IO[bytes]) -> list[str]:
+def _list_with_ripgrep(root: Path, most: int, is_stopped: Callable[[], bool], errors: IO[bytes]) -> list[str]:
     found: list[str] = []
     rest = b""
     # Links are not followed unless asked for.
-    with searching(root, "--files", "--null", errors=errors) as listing:
+    with ripgrep_process(root, "--files", "--null", errors=errors) as listing:
         if listing is None or listing.stdout is None:
-            return _walked(root, most)
+            return _list_by_walking(root, most)
         with selectors.DefaultSelector() as waiting:
             waiting.register(listing.stdout, selectors.EVENT_READ)
             while len(found) <= most and not is_stopped():
-                if not waiting.select(_PATIENCE):
+                if not waiting.select(_POLL_INTERVAL):
                     continue  # a slow drive: whoever asks may stop meanwhile
-                piece = os.read(listing.stdout.fileno(), _PIECE)
+                piece = os.read(listing.stdout.fileno(), _CHUNK)
                 if not piece:
                     break
                 *paths, rest = (rest + piece).split(b"\0")
@@ -94,7 +94,7 @@ def _listed(root: Path, most: int, is_stopped: Callable[[], bool], errors: IO[by
     return sorted(found[: most + 1])
 
 
-def _walked(root: Path, most: int) -> list[str]:
+def _list_by_walking(root: Path, most: int) -> list[str]:
     """Where there is no ripgrep: everything but hidden folders."""
     found: list[str] = []
     for folder, folders, names in os.walk(root):
@@ -118,15 +118,15 @@ class FolderListing:
 
     def paths(self, hides: Callable[[str], bool], seconds: float) -> list[str]:
         now = time.monotonic()
-        is_tried = now - self._tried < _TRIED_SECONDS and seconds <= self._tried_for
-        if not is_tried and (not self.is_whole or now - self._listed >= _BELIEVED_SECONDS):
+        is_tried = now - self._tried < _RETRY_INTERVAL and seconds <= self._tried_for
+        if not is_tried and (not self.is_whole or now - self._listed >= _LISTING_LIFETIME):
             found = list_files(self._root, is_stopped=lambda: time.monotonic() - now >= seconds)
             self._tried, self._tried_for = now, seconds
             self.is_whole = time.monotonic() - now < seconds
             if self.is_whole or len(found) > len(self._found):
                 self._found, self._listed = found, now
-        return [path for path in self._found[:MOST_FILES] if not hides(path)]
+        return [path for path in self._found[:MAX_FILES] if not hides(path)]
 
     @property
     def is_cut(self) -> bool:
-        return len(self._found) > MOST_FILES
+        return len(self._found) > MAX_FILES

@@ -12,46 +12,48 @@ from tools.git.config import Configuration
 from tools.git.repository import find_repository
 from tools.repomap.index.store import IndexStore, Revision
 
-_COMMITS = 12_000
-_AT_ONCE = 1000
+_MAX_COMMITS = 12_000
+_COMMIT_BATCH = 1000
 MAX_FILES = 15
 """A commit that touches more says nothing of any of them."""
-_LONGEST_MESSAGE = 4000
-_SECONDS = 30.0
-_HASH = re.compile(rb"[0-9a-f]{40,64}")
+_MAX_MESSAGE = 4000
+_GIT_TIMEOUT = 30.0
+_COMMIT_HASH = re.compile(rb"[0-9a-f]{40,64}")
 
 
-def learn(store: IndexStore, root: Path, home: Path) -> None:
+def learn_history(store: IndexStore, root: Path, home: Path) -> None:
     """Brings what is known up to the present head. Without git, or without a history, nothing is known."""
     repository = find_repository(root)
     if repository is None or repository.is_bare:
         return
     configuration = repository.configuration(home)
-    head = _asked(repository.top, ("rev-parse", "HEAD"), configuration, home)
+    head = _git_output(repository.top, ("rev-parse", "HEAD"), configuration, home)
     if not head or store.meta("head") == head.decode().strip():
         return
     below = os.fsencode(os.path.relpath(os.path.realpath(root), os.path.realpath(repository.top)))
     prefix = b"" if below == b"." else below + b"/"
-    log = _asked(repository.top, ("rev-list", "--no-merges", f"-n{_COMMITS}", "HEAD"), configuration, home)
+    log = _git_output(
+        repository.top, ("rev-list", "--no-merges", f"-n{_MAX_COMMITS}", "HEAD"), configuration, home
+    )
     if log is None:
         return
     hashes = [bytes.fromhex(word.decode()) for word in log.split()]
     known = store.revisions()
     missing = [one for one in hashes if one not in known]
-    for at in range(0, len(missing), _AT_ONCE):
+    for at in range(0, len(missing), _COMMIT_BATCH):
         words = (
             "log", "--no-walk=unsorted", "--no-renames", "--name-only", "-z", "--format=%x01%H%n%B%x02",
-            *(one.hex() for one in missing[at : at + _AT_ONCE]),
+            *(one.hex() for one in missing[at : at + _COMMIT_BATCH]),
         )  # fmt: skip
-        told = _asked(repository.top, words, configuration, home)
+        told = _git_output(repository.top, words, configuration, home)
         if told is None:
             break  # what has been learned stays; the rest is asked for with the next head
-        store.remember(filter(None, (_revision(entry, prefix) for entry in told.split(b"\x01"))))
+        store.remember(filter(None, (_parse_revision(entry, prefix) for entry in told.split(b"\x01"))))
     store.set_ages(hashes)
     store.set_meta("head", head.decode().strip())
 
 
-def state_of_git(root: Path) -> tuple[int, ...]:
+def git_state(root: Path) -> tuple[int, ...]:
     """Another one when another commit is checked out, or something is added to the next."""
     repository = find_repository(root)
     if repository is None:
@@ -66,26 +68,26 @@ def state_of_git(root: Path) -> tuple[int, ...]:
     return tuple(told)
 
 
-def _asked(top: Path, words: tuple[str, ...], configuration: Configuration, home: Path) -> bytes | None:
+def _git_output(top: Path, words: tuple[str, ...], configuration: Configuration, home: Path) -> bytes | None:
     command = git_command(top, *words, repository=configuration, home=home)
     if command is None:
         return None
     try:
-        code, told = command.run(_SECONDS)
+        code, told = command.run(_GIT_TIMEOUT)
     except OSError:
         return None
     return told if code == 0 else None
 
 
-def _revision(entry: bytes, prefix: bytes) -> Revision | None:
+def _parse_revision(entry: bytes, prefix: bytes) -> Revision | None:
     """Of more files than count, or of none below, only that it is known."""
     head, separator, names = entry.partition(b"\x02")
     hash, _, message = head.partition(b"\n")
-    if not separator or not _HASH.fullmatch(hash):
+    if not separator or not _COMMIT_HASH.fullmatch(hash):
         return None
     paths = tuple(name for name in (one.lstrip(b"\n") for one in names.split(b"\0")) if name)
     inside = tuple(path.removeprefix(prefix) for path in paths if path.startswith(prefix))
     if not inside or len(paths) > MAX_FILES:
         message, inside = b"", ()
-    text = message[:_LONGEST_MESSAGE].decode("utf-8", "replace")
+    text = message[:_MAX_MESSAGE].decode("utf-8", "replace")
     return Revision(bytes.fromhex(hash.decode()), text, inside)

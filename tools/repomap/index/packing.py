@@ -11,34 +11,34 @@ import msgspec
 
 from tools.filemap.symbols import Symbol
 
-_OF_OUTLINES = (
+_COMPRESSION_DICTIONARY = (
     b"interface\xa9exception\xa9extension\xa6moduleconstructor\xa4enum\xa4impl\xa9namespace\xa6struct\xa8variable"
     b"enum member\xa8constant\xa4test\xa4type\xa5macro\x91\xa6static\x91\xa7private\x92\xa8exported\xa6public"
     b"\x92\xa8exported\xa3pub\x92\xa8exported\xa6export\xa5field\xa8property\xa5class\xa6method\xa8function"
     b"\x91\xa8exported\xa0\xc0\x90\xa0\xc0\x99"
 )
-_LEVEL = 6
+_COMPRESSION_LEVEL = 6
 
 
-class KeptOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class StoredOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What is kept of a map."""
 
     lines: int
     symbols: tuple[Symbol, ...]
 
 
-_OUTLINES = msgspec.msgpack.Decoder(KeptOutline)
+_OUTLINE_DECODER = msgspec.msgpack.Decoder(StoredOutline)
 
 
-def packed_outline(lines: int, symbols: Sequence[Symbol]) -> bytes:
-    packing = zlib.compressobj(_LEVEL, zdict=_OF_OUTLINES)
+def pack_outline(lines: int, symbols: Sequence[Symbol]) -> bytes:
+    packing = zlib.compressobj(_COMPRESSION_LEVEL, zdict=_COMPRESSION_DICTIONARY)
     return packing.compress(msgspec.msgpack.encode((lines, symbols))) + packing.flush()
 
 
-def outline_in(packed: bytes) -> KeptOutline:
+def unpack_outline(packed: bytes) -> StoredOutline:
     """Raises `zlib.error`, also where the end is missing."""
-    unpacking = zlib.decompressobj(zdict=_OF_OUTLINES)
+    unpacking = zlib.decompressobj(zdict=_COMPRESSION_DICTIONARY)
     made = unpacking.decompress(packed)
     if not unpacking.eof:
         raise zlib.error("the end is missing")
-    return _OUTLINES.decode(made)
+    return _OUTLINE_DECODER.decode(made)

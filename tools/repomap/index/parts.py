@@ -9,20 +9,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-_RUN = re.compile(r"\w+")
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_NO_BLANKS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_WORD_RUN = re.compile(r"\w+")
+_WORD_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_UNSPACED_SCRIPTS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 """Scripts that set no blanks between words: two signs say as much as a word."""
-_PART_OF_OTHERS = re.compile(
-    rf"[{_NO_BLANKS}]+|[^\W\d_{_NO_BLANKS}]*[^\W\d_a-zA-Z{_NO_BLANKS}][^\W\d_{_NO_BLANKS}]*|{_PART.pattern}"
+_UNSPACED_PART = re.compile(
+    rf"[{_UNSPACED_SCRIPTS}]+|[^\W\d_{_UNSPACED_SCRIPTS}]*[^\W\d_a-zA-Z{_UNSPACED_SCRIPTS}][^\W\d_{_UNSPACED_SCRIPTS}]*|{_WORD_PART.pattern}"
 )
-_SHORTEST = 2
-_LONGEST = 32
+_MIN_PART = 2
+_MAX_PART = 32
 """Longer parts are data; a name that is kept whole may have twice that length."""
 MAX_COUNT = 6
 """A word that stands more often in a file counts no more."""
 
-_WORDS_OF_COMMITS = """
+_STOP_WORD_TEXT = """
 about add added after all also and any are as at be been before being but by bug can cannot change changed changes
 could did do does doesn don each error fail failed fails file files fix fixed fixes for from get had has
 have how if implement in into is issue it its just let make makes more must new no not now of off old on one only or
@@ -30,35 +30,35 @@ other our out over please problem re remove removed return same set should show 
 their them then there these they this through to too up update updated use used uses using ve very was way we
 were what when where which while who why will with within without work works would wrong you your
 """
-_STOP_WORDS = frozenset(_WORDS_OF_COMMITS.split())
+_STOP_WORDS = frozenset(_STOP_WORD_TEXT.split())
 """Words of questions and commits that stand for no place."""
 
 
 @lru_cache(maxsize=65_536)
-def _parts(run: str) -> tuple[str, ...]:
+def _split_run(run: str) -> tuple[str, ...]:
     """The parts of a run of letters, digits and `_`, stemmed; of several also the whole, however it is written."""
-    parts = (_PART if run.isascii() else _PART_OF_OTHERS).findall(run)
+    parts = (_WORD_PART if run.isascii() else _UNSPACED_PART).findall(run)
     found: list[str] = []
     for part in parts:
-        if part[0] >= "\u0e00" and re.match(f"[{_NO_BLANKS}]", part):
-            found += (part[at : at + 2] for at in range(max(1, min(len(part), _LONGEST) - 1)))
-        elif _SHORTEST <= len(part) <= _LONGEST:
+        if part[0] >= "\u0e00" and re.match(f"[{_UNSPACED_SCRIPTS}]", part):
+            found += (part[at : at + 2] for at in range(max(1, min(len(part), _MAX_PART) - 1)))
+        elif _MIN_PART <= len(part) <= _MAX_PART:
             found.append(stem(part.lower()))
-    if len(parts) > 1 and len(run) <= 2 * _LONGEST:
+    if len(parts) > 1 and len(run) <= 2 * _MAX_PART:
         found.append(run.replace("_", "").lower())
     return tuple(found)
 
 
-def parts_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Each part as often as it stands there."""
-    return [part for run in _RUN.findall(text) for part in _parts(run)]
+    return [part for run in _WORD_RUN.findall(text) for part in _split_run(run)]
 
 
-def counted(text: str) -> dict[str, int]:
+def count_words(text: str) -> dict[str, int]:
     """Parts with how often they stand there, up to the limit. Each different run is taken apart once."""
     found: dict[str, int] = {}
-    for run, count in Counter(_RUN.findall(text)).items():
-        for part in _parts(run):
+    for run, count in Counter(_WORD_RUN.findall(text)).items():
+        for part in _split_run(run):
             found[part] = found.get(part, 0) + count
     return {part: min(count, MAX_COUNT) for part, count in found.items()}
 
@@ -66,19 +66,19 @@ def counted(text: str) -> dict[str, int]:
 def question_words(text: str) -> dict[str, str]:
     """Parts that say something, each once, in the order of the question; with the word as it stands there."""
     found: dict[str, str] = {}
-    for run in _RUN.findall(text):
+    for run in _WORD_RUN.findall(text):
         if run.lower() not in _STOP_WORDS:
-            for part in _parts(run):
+            for part in _split_run(run):
                 if part not in _STEMMED_STOP_WORDS:
                     found.setdefault(part, run)
     return found
 
 
-def emphasis(text: str) -> Counter[str]:
+def word_emphasis(text: str) -> Counter[str]:
     """How often each part of a question is asked for: as often as it is said, but no more than three times, and once
     more where it stands in the first of several lines, which says what the rest is about."""
     first, feed, _ = text.strip().partition("\n")
-    said = Counter({part: min(count, 3) for part, count in counted(text).items()})
+    said = Counter({part: min(count, 3) for part, count in count_words(text).items()})
     if feed:
         said.update(question_words(first).keys())
     return said
@@ -89,13 +89,13 @@ def stem(word: str) -> str:
     """Without the ending that makes a plural or a form of a verb. Words of other scripts stay as they are."""
     if len(word) < 5 or not word.isascii():
         return word[:-1] if len(word) == 4 and word.endswith("s") and not word.endswith("ss") else word
-    for ending, instead, shortest in _ENDINGS:
+    for ending, instead, shortest in _SUFFIXES:
         if word.endswith(ending) and len(word) - len(ending) >= shortest:
-            return _single(word[: -len(ending)] + instead)
-    return _single(word)
+            return _undouble(word[: -len(ending)] + instead)
+    return _undouble(word)
 
 
-_ENDINGS = (
+_SUFFIXES = (
     ("izations", "ize", 3),
     ("ization", "ize", 3),
     ("ations", "ate", 3),
@@ -116,7 +116,7 @@ _ENDINGS = (
 )
 
 
-def _single(word: str) -> str:
+def _undouble(word: str) -> str:
     """`runn` of `running`, `cache` of `caching` and `cached`: one way to end."""
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
         return word[:-1]
@@ -130,28 +130,28 @@ _QUOTED = re.compile(r"`([^`\n]{1,120})`")
 _INNER_CAPITAL = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]")
 
 
-def names_in(text: str) -> list[str]:
+def code_names_in(text: str) -> list[str]:
     """What looks like a name of code: quoted, with `_` or inner capitals, or dotted; the whole and its last part."""
     found: dict[str, None] = {}
     quoted = (name for part in _QUOTED.findall(text) for name in _NAME.findall(part))
-    for name in (*quoted, *filter(_looks_made, _NAME.findall(text))):
+    for name in (*quoted, *filter(_looks_like_identifier, _NAME.findall(text))):
         found[name] = None
         last = re.split(r"\.|::|#|->", name)[-1]
-        if len(last) > _SHORTEST:
+        if len(last) > _MIN_PART:
             found[last] = None
     return list(found)
 
 
-def capitalised_in(text: str) -> Iterator[str]:
+def capitalised_words(text: str) -> Iterator[str]:
     """Words that may be names of types, if there are such: not the first of a sentence only."""
     return (match[0] for match in re.finditer(r"\b[A-Z][a-zA-Z0-9]{2,}\b", text))
 
 
-def _looks_made(name: str) -> bool:
+def _looks_like_identifier(name: str) -> bool:
     has_sign = "_" in name.strip("_") or name.startswith("_") or "::" in name
     return len(name) >= 4 and (has_sign or _INNER_CAPITAL.search(name) is not None)
 
 
-def repeated(counts: Iterable[tuple[str, int]]) -> str:
+def repeat_words(counts: Iterable[tuple[str, int]]) -> str:
     """A text with each part so often: what a full-text index counts."""
     return " ".join(part if count == 1 else " ".join([part] * count) for part, count in counts)

@@ -21,16 +21,16 @@ import msgspec
 
 from tools.filemap.cache import MAPPER_VERSION
 from tools.filemap.symbols import Symbol
-from tools.repomap.index.kinds import Kind
-from tools.repomap.index.packing import KeptOutline, outline_in, packed_outline
-from tools.repomap.index.parts import counted, repeated
+from tools.repomap.index.kinds import FileKind
+from tools.repomap.index.packing import StoredOutline, pack_outline, unpack_outline
+from tools.repomap.index.parts import count_words, repeat_words
 
 VERSION = f"5.{MAPPER_VERSION}"
 """Raised whenever an index would come out differently."""
-WEIGHTS = (1.0, 6.0, 5.0)
+COLUMN_WEIGHTS = (1.0, 6.0, 5.0)
 """Of a word in the text, in the path, in names of symbols. The text, which has most words, is the first column: there
 each takes two bytes less."""
-NOT_LOOKED_AT = -2
+PATH_ONLY_MTIME = -2
 """Instead of a time: of that file the path alone is known."""
 MAX_RETIRED = 2.0
 """Versions that no file has now, for each that one has, and `_MIN_RETIRED` more: beyond that the index is made anew."""
@@ -42,7 +42,7 @@ create table file (
     inode integer not null, language text not null, kind text not null, reason text not null
 );
 create index file_version on file (version);
-create index file_unseen on file (mtime) where mtime={NOT_LOOKED_AT};
+create index file_unseen on file (mtime) where mtime={PATH_ONLY_MTIME};
 create table version (
     id integer primary key, path blob not null, blob blob not null, language text not null, kind text not null,
     unique (path, blob)
@@ -77,15 +77,15 @@ class FileWords(msgspec.Struct, frozen=True, array_like=True, gc=False):
     symbols: str
 
 
-def words_of(path: str, symbols: Sequence[Symbol], body: str) -> FileWords:
+def file_words(path: str, symbols: Sequence[Symbol], body: str) -> FileWords:
     return FileWords(
-        body=repeated(counted(body).items()),
-        path=repeated(counted(path).items()),
-        symbols=repeated(counted(" ".join(symbol.name for symbol in symbols)).items()),
+        body=repeat_words(count_words(body).items()),
+        path=repeat_words(count_words(path).items()),
+        symbols=repeat_words(count_words(" ".join(symbol.name for symbol in symbols)).items()),
     )
 
 
-class Indexed(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class FileRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A file as the index takes it."""
 
     path: bytes
@@ -111,7 +111,7 @@ class IndexedFile(msgspec.Struct, frozen=True, gc=False):
     size: int
     inode: int
     language: str
-    kind: Kind
+    kind: FileKind
     reason: str
     """Why only its path is in the index; empty mostly."""
 
@@ -189,7 +189,7 @@ class IndexStore:
 
     # What changes
 
-    def put(self, files: Iterable[Indexed]) -> None:
+    def put(self, files: Iterable[FileRecord]) -> None:
         """All of them or none."""
         with self._db:
             for file in files:
@@ -205,7 +205,7 @@ class IndexStore:
         asked = "select 1 from version where path=? and blob<>x'' limit 1"
         return {path for path in paths if self._db.execute(asked, (os.fsencode(path),)).fetchone()}
 
-    def recall(self, found: Iterable[tuple[str, bytes, FileStamp]]) -> set[str]:
+    def restore_versions(self, found: Iterable[tuple[str, bytes, FileStamp]]) -> set[str]:
         """Files with the ids of their contents: those that had them before have them again, and are given back."""
         recalled: set[str] = set()
         with self._db:
@@ -251,7 +251,7 @@ class IndexStore:
                 if not added.rowcount:
                     continue
                 id = added.lastrowid
-                words = repeated(counted(one.message).items())
+                words = repeat_words(count_words(one.message).items())
                 self._db.execute("insert into message (rowid, words) values (?, ?)", (id, words))
                 self._db.executemany(
                     "insert or ignore into place (path) values (?)", ((path,) for path in one.paths)
@@ -275,19 +275,19 @@ class IndexStore:
     def files(self, *, called: str = "") -> Iterator[IndexedFile]:
         """All, or those of that name, in whichever folder."""
         if not called:
-            return _selected(self._db, "")
+            return _select_files(self._db, "")
         plain, below = os.fsencode(called), os.fsencode(f"/{called}")
         inner = "select path from file where path=? or substr(path, ?)=?"  # by an index that has the paths
-        return _selected(self._db, f" where path in ({inner})", plain, -len(below), below)
+        return _select_files(self._db, f" where path in ({inner})", plain, -len(below), below)
 
     def file(self, id: int) -> IndexedFile | None:
-        return next(_selected(self._db, " where version=?", id), None)
+        return next(_select_files(self._db, " where version=?", id), None)
 
     def files_of(self, ids: Iterable[int]) -> list[IndexedFile]:
-        return list(_selected(self._db, f" where version in ({','.join(map(str, ids))})"))
+        return list(_select_files(self._db, f" where version in ({','.join(map(str, ids))})"))
 
     def file_at(self, path: str) -> IndexedFile | None:
-        return next(_selected(self._db, " where path=?", os.fsencode(path)), None)
+        return next(_select_files(self._db, " where path=?", os.fsencode(path)), None)
 
     def stamps(self) -> dict[str, FileStamp]:
         """Of all files what tells whether they have changed."""
@@ -303,7 +303,7 @@ class IndexStore:
                 (os.fsencode(f"{below}/"), os.fsencode(f"{below}0")),
             )
         elif is_unseen:
-            where = f" where mtime={NOT_LOOKED_AT}"  # a parameter would not use the index of those
+            where = f" where mtime={PATH_ONLY_MTIME}"  # a parameter would not use the index of those
         return int(self._db.execute(f"select count(*) from file{where}", asked).fetchone()[0])
 
     def reasons(self) -> list[tuple[str, int]]:
@@ -311,22 +311,22 @@ class IndexStore:
         asked = "select reason, count(*) as n from file where reason<>'' group by reason order by n desc"
         return self._db.execute(asked).fetchall()
 
-    def outline(self, id: int) -> KeptOutline:
+    def outline(self, id: int) -> StoredOutline:
         row = self._db.execute("select map from outline where id=?", (id,)).fetchone()
         if row is None:  # each version has one, but damage is not always seen by SQLite
             raise IndexInconsistent(f"{self.path} has lost an outline")
-        return outline_in(row[0])
+        return unpack_outline(row[0])
 
     def named(self, name: str, most: int = 400) -> list[tuple[int, int]]:
         """Files and places of the symbols with that name, in any case."""
         return self._db.execute(
             "select version, place from sym join file using (version) where name=? limit ?",
-            (_sayable(name).lower(), most),
+            (_without_surrogates(name).lower(), most),
         ).fetchall()
 
-    def named_like(self, text: str, most: int) -> list[tuple[str, int, int]]:
+    def symbols_matching(self, text: str, most: int) -> list[tuple[str, int, int]]:
         """Names that begin with the text, then those that have it inside: (name, file, place)."""
-        wanted = _sayable(text).lower()
+        wanted = _without_surrogates(text).lower()
         asked = "select name, version, place from sym join file using (version) where"
         found: list[tuple[str, int, int]] = self._db.execute(
             f"{asked} name >= ? and name < ? limit ?", (wanted, wanted + "\U0010ffff", most)
@@ -339,14 +339,14 @@ class IndexStore:
             ).fetchall()
         return list(dict.fromkeys(found))
 
-    def matching(self, expression: str, most: int) -> list[tuple[int, float]]:
+    def search(self, expression: str, most: int) -> list[tuple[int, float]]:
         """Files that the full-text index finds, the best first, with their scores by BM25 (higher is better)."""
         if not expression:
             return []
         rows = self._db.execute(
             "select version, -bm25(text, ?, ?, ?) as score from text join file on version=text.rowid "
             "where text match ? order by score desc limit ?",
-            (*WEIGHTS, expression, most),
+            (*COLUMN_WEIGHTS, expression, most),
         )
         return rows.fetchall()
 
@@ -355,7 +355,7 @@ class IndexStore:
         asked = "select 1 from text where text match ? and rowid=?"
         return self._db.execute(asked, (f'"{part}"', id)).fetchone() is not None
 
-    def rarity(self, part: str) -> int:
+    def version_count(self, part: str) -> int:
         """How many versions of files have the word."""
         row = self._db.execute("select doc from seen where term=?", (part,)).fetchone()
         return int(row[0]) if row else 0
@@ -369,7 +369,7 @@ class IndexStore:
             "where message match ? and age is not null order by score desc limit ?",
             (expression, most),
         )
-        return [(self._touched(id), score) for id, score in rows.fetchall()]
+        return [(self._current_files_of(id), score) for id, score in rows.fetchall()]
 
     def changed_with(self, path: str, most: int) -> list[tuple[int, list[int]]]:
         """Of the newest changes of a file how old each is, and the files that it touched."""
@@ -378,9 +378,9 @@ class IndexStore:
             "join revision on revision.id=revision where path=? and age is not null order by age limit ?",
             (os.fsencode(path), most),
         )
-        return [(age, self._touched(id)) for id, age in changes.fetchall()]
+        return [(age, self._current_files_of(id)) for id, age in changes.fetchall()]
 
-    def _touched(self, revision: int) -> list[int]:
+    def _current_files_of(self, revision: int) -> list[int]:
         """Those of its files that there are now."""
         asked = (
             "select version from touch join place on place=place.id join file using (path) where revision=?"
@@ -401,12 +401,12 @@ def last_part(name: str) -> str:
     return parts[-1] if len(parts) > 1 and all(part.isidentifier() for part in parts) else name
 
 
-def owners_said(name: str) -> list[str]:
+def owner_names(name: str) -> list[str]:
     """`Server` of `Server.Start`."""
     return _SEPARATOR.split(name)[:-1] if last_part(name) != name else []
 
 
-def _selected(db: sqlite3.Connection, where: str, *asked: object) -> Iterator[IndexedFile]:
+def _select_files(db: sqlite3.Connection, where: str, *asked: object) -> Iterator[IndexedFile]:
     rows = db.execute(
         f"select version, path, mtime, size, inode, language, kind, reason from file{where}", asked
     )
@@ -423,22 +423,22 @@ def _prepare(store: IndexStore, db: sqlite3.Connection) -> None:
     store.set_meta("version", VERSION)
 
 
-def _insert(db: sqlite3.Connection, file: Indexed) -> int:
+def _insert(db: sqlite3.Connection, file: FileRecord) -> int:
     row = (file.path, file.blob, file.language, file.kind)
     id = db.execute("insert into version (path, blob, language, kind) values (?, ?, ?, ?)", row).lastrowid
     assert id is not None
-    db.execute("insert into outline values (?, ?)", (id, packed_outline(file.lines, file.symbols)))
-    db.executemany("insert into sym values (?, ?, ?)", _named_in(id, file.symbols))
+    db.execute("insert into outline values (?, ?)", (id, pack_outline(file.lines, file.symbols)))
+    db.executemany("insert into sym values (?, ?, ?)", _symbol_rows(id, file.symbols))
     words = (id, file.words.body, file.words.path, file.words.symbols)
     db.execute("insert into text (rowid, body, path, symbols) values (?, ?, ?, ?)", words)
     return id
 
 
-def _named_in(id: int, symbols: Sequence[Symbol]) -> list[tuple[str, int, int]]:
+def _symbol_rows(id: int, symbols: Sequence[Symbol]) -> list[tuple[str, int, int]]:
     """The rows of `sym`, in its order."""
     return sorted(
         {
-            (_sayable(name).lower(), id, place)
+            (_without_surrogates(name).lower(), id, place)
             for place, symbol in enumerate(symbols)
             for name in {symbol.name, last_part(symbol.name)}
         }
@@ -451,22 +451,22 @@ def index_path(cache: Path, root: Path) -> Path:
     return cache / "repositories" / f"{name}.sqlite"
 
 
-def keep_within(folder: Path, *, most_bytes: int = 500_000_000, days: float = 30.0) -> None:
+def limit_index_folder(folder: Path, *, most_bytes: int = 500_000_000, days: float = 30.0) -> None:
     """Indexes that nobody asked for so long go, and the oldest while all together are too large."""
     found = sorted((path.stat().st_mtime, path) for path in folder.glob("*.sqlite"))
     sizes = {path: sum(part.stat().st_size for part in folder.glob(f"{path.name}*")) for _, path in found}
     total = sum(sizes.values())
     for used, path in found[:-1]:
         if time.time() - used > days * 86_400 or total > most_bytes:
-            forget(path)
+            delete_index(path)
             total -= sizes[path]
 
 
-def forget(path: Path) -> None:
+def delete_index(path: Path) -> None:
     for ending in ("", "-wal", "-shm"):
         path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
-def _sayable(text: str) -> str:
+def _without_surrogates(text: str) -> str:
     """SQLite takes no halves of characters."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -16,34 +16,34 @@ from tools.repomap.index.building import (
     CannotIndex,
     IndexBusy,
     IndexedFolder,
-    TooSlow,
-    build,
-    recalled,
-    survey,
-    sweep,
-    writing,
+    SurveyStopped,
+    build_index,
+    open_for_writing,
+    recall_known_contents,
+    survey_folder,
+    survey_known_files,
 )
 from tools.repomap.index.listing import FolderListing
-from tools.repomap.index.nearness import state_of_git
+from tools.repomap.index.nearness import git_state
 from tools.repomap.index.store import IndexDamaged, IndexStore
 
 PATIENCE = 0.2
 """Seconds that an answer waits for what is nearly done."""
 LISTING_SECONDS = PATIENCE
-_MAPPED_AT_ONCE = 60
+_MAX_INLINE_FILES = 60
 """So many changed files are brought up to date before an answer; more by the builder, behind it."""
-_BYTES_AT_ONCE = 1_000_000
-_SOON_DONE = 100
+_MAX_INLINE_BYTES = 1_000_000
+_SHORT_BUILD_FILES = 100
 """So many files a builder may make within that patience: for more nobody waits."""
-_NOBODY_WAITS = sys.maxsize
-_LOOK_SECONDS = 5.0
+_LONG_BUILD = sys.maxsize
+_LOOK_LIFETIME = 5.0
 """So long what was seen of the folder is believed."""
-_SWEPT_AT_ONCE = 50_000
+_MAX_SWEPT_FILES = 50_000
 """Of more files an answer waits for no look at each of them: that takes a quarter of a second."""
-_SWEEP_SECONDS = 1.0
-_SLOW_SECONDS = 20.0
+_SWEEP_TIMEOUT = 1.0
+_SLOW_DRIVE_INTERVAL = 20.0
 """What cannot be looked at in that time, as on a drive of the network, is looked at by the builder, and seldom."""
-_LIST_SECONDS = 30.0
+_LISTING_INTERVAL = 30.0
 """So long no new files are looked for, unless git has done something meanwhile."""
 
 
@@ -68,7 +68,7 @@ class IndexUpkeep:
         self._heard = heard
         self._lock = threading.Lock()
         self._builder: IndexBuilder | None = None
-        self._left = _NOBODY_WAITS
+        self._left = _LONG_BUILD
         """Files that the builder was given to do."""
         self.looked = self._listed = self._was_slow = float("-inf")
         self._git_stood: tuple[int, ...] = ()
@@ -81,7 +81,7 @@ class IndexUpkeep:
     @property
     def trouble(self) -> str:
         """Why answers may be worse than they could be; empty mostly."""
-        is_slow = time.monotonic() - self._was_slow < _SLOW_SECONDS
+        is_slow = time.monotonic() - self._was_slow < _SLOW_DRIVE_INTERVAL
         slowness = "its files take long to look at, so what others change is seen late." if is_slow else ""
         return self._problem or slowness
 
@@ -89,21 +89,21 @@ class IndexUpkeep:
         with self._lock:
             began = time.monotonic()
             if self.is_building:
-                self._wait_for_what_is_soon_done(patience)
+                self._wait_for_short_build(patience)
                 return
             if self._builder is not None:
                 self._problem = self._builder.report.problem
                 self._builder = None
-            if began - self.looked < _LOOK_SECONDS or began - self._was_slow < _SLOW_SECONDS:
+            if began - self.looked < _LOOK_LIFETIME or began - self._was_slow < _SLOW_DRIVE_INTERVAL:
                 return
             self.looked = began
-            left = self._left_undone(patience)
+            left = self._files_left(patience)
             if left is not None:
                 self._left = left
                 self._builder = IndexBuilder(self._folder(), self._index, self._home(), self._heard)
-                self._wait_for_what_is_soon_done(patience - (time.monotonic() - began))
+                self._wait_for_short_build(patience - (time.monotonic() - began))
 
-    def make_anew(self, why: str) -> None:
+    def rebuild(self, why: str) -> None:
         self._problem = why
         self.looked = float("-inf")
 
@@ -123,29 +123,29 @@ class IndexUpkeep:
         is_shown = time.monotonic() - builder.began >= after
         return (builder.report.done, builder.report.total) if is_shown else None
 
-    def _wait_for_what_is_soon_done(self, patience: float) -> None:
+    def _wait_for_short_build(self, patience: float) -> None:
         builder = self._builder
         if builder is None or patience <= 0:
             return
         report = builder.report
         left = report.total - report.done if report.total else self._left
         # Behind the last file come histories, which no answer needs.
-        if 0 < left <= _SOON_DONE or (patience > PATIENCE and left):
+        if 0 < left <= _SHORT_BUILD_FILES or (patience > PATIENCE and left):
             builder.wait(patience)
 
-    def _left_undone(self, patience: float) -> int | None:
+    def _files_left(self, patience: float) -> int | None:
         """How many files are left to a builder; None: it has nothing to do."""
-        if self._index.exists() and not self._is_free():
+        if self._index.exists() and not self._is_unlocked():
             return None
-        missing = self._missing()
+        missing = self._files_missing()
         if missing is None:
-            return self._left_of_all(patience)
-        return missing or self._left_of_changed()
+            return self._left_of_full_survey(patience)
+        return missing or self._left_of_known_files()
 
-    def _is_free(self) -> bool:
+    def _is_unlocked(self) -> bool:
         """Whether nobody else writes the index at this moment."""
         try:
-            with writing(self._index):
+            with open_for_writing(self._index):
                 return True
         except IndexBusy:
             return False
@@ -153,7 +153,7 @@ class IndexUpkeep:
             self._problem = str(problem)
             return True
 
-    def _missing(self) -> int | None:
+    def _files_missing(self) -> int | None:
         """Of an index that was never done: how many files it lacks; None: there is no index yet."""
         try:
             with IndexStore(self._index) as store:
@@ -164,23 +164,23 @@ class IndexUpkeep:
         except (IndexDamaged, sqlite3.Error):
             return None
 
-    def _left_of_all(self, patience: float) -> int | None:
+    def _left_of_full_survey(self, patience: float) -> int | None:
         """What is small is indexed in less time than a builder takes to start."""
         if patience <= 0:
-            return _NOBODY_WAITS
+            return _LONG_BUILD
         began = time.monotonic()
         paths = self._listing.paths(self._hides, min(patience, LISTING_SECONDS))
         folder = self._folder()
-        if not self._listing.is_whole or not _is_soon_mapped(folder.root, paths):
-            return len(paths) if self._listing.is_whole else _NOBODY_WAITS
+        if not self._listing.is_whole or not _is_quick_to_map(folder.root, paths):
+            return len(paths) if self._listing.is_whole else _LONG_BUILD
 
         def is_over() -> bool:
             return time.monotonic() - began >= patience
 
-        git = state_of_git(folder.root)
+        git = git_state(folder.root)
         try:
-            with writing(self._index) as store:
-                if not build(store, folder, workers=0, is_stopped=is_over):
+            with open_for_writing(self._index) as store:
+                if not build_index(store, folder, workers=0, is_stopped=is_over):
                     return len(paths)
         except IndexBusy:
             return None
@@ -188,29 +188,29 @@ class IndexUpkeep:
             self._problem = str(problem)
             return None
         self._listed, self._git_stood = began, git
-        return None if self._home() is None else _NOBODY_WAITS
+        return None if self._home() is None else _LONG_BUILD
 
-    def _left_of_changed(self) -> int | None:
+    def _left_of_known_files(self) -> int | None:
         """What is known is looked at each time, what is new seldom."""
         folder = self._folder()
-        git, now = state_of_git(folder.root), time.monotonic()
-        is_listing = now - self._listed >= _LIST_SECONDS or git != self._git_stood
+        git, now = git_state(folder.root), time.monotonic()
+        is_listing = now - self._listed >= _LISTING_INTERVAL or git != self._git_stood
 
         def is_slow() -> bool:
-            return time.monotonic() - now >= _SWEEP_SECONDS
+            return time.monotonic() - now >= _SWEEP_TIMEOUT
 
         try:
-            with writing(self._index) as store:
-                if store.count() > _SWEPT_AT_ONCE:
-                    raise TooSlow
-                found = (survey if is_listing else sweep)(store, folder, is_slow)
-                found = recalled(store, folder.root, found, is_slow)
-                if not _is_soon_mapped(folder.root, found.waiting):
+            with open_for_writing(self._index) as store:
+                if store.count() > _MAX_SWEPT_FILES:
+                    raise SurveyStopped
+                found = (survey_folder if is_listing else survey_known_files)(store, folder, is_slow)
+                found = recall_known_contents(store, folder.root, found, is_slow)
+                if not _is_quick_to_map(folder.root, found.waiting):
                     return len(found.waiting)
-                is_done = build(store, folder, found=found, workers=0)
-        except TooSlow:  # behind the answers, and seldom
+                is_done = build_index(store, folder, found=found, workers=0)
+        except SurveyStopped:  # behind the answers, and seldom
             self._was_slow = now
-            return _NOBODY_WAITS
+            return _LONG_BUILD
         except (IndexBusy, CannotIndex):
             return None
         # Who changes with whom is told by a history, which another head has.
@@ -219,13 +219,13 @@ class IndexUpkeep:
             self._listed, self._git_stood = now, git
 
         if not is_done or is_other:
-            return _NOBODY_WAITS
+            return _LONG_BUILD
         self._problem = ""
         return None
 
 
-def _is_soon_mapped(root: Path, paths: Sequence[str]) -> bool:
-    return len(paths) <= _MAPPED_AT_ONCE and sum(_size(root, path) for path in paths) <= _BYTES_AT_ONCE
+def _is_quick_to_map(root: Path, paths: Sequence[str]) -> bool:
+    return len(paths) <= _MAX_INLINE_FILES and sum(_size(root, path) for path in paths) <= _MAX_INLINE_BYTES
 
 
 def _size(root: Path, path: str) -> int:

@@ -13,21 +13,21 @@ from typing import Final
 
 import msgspec
 
-from tools.box.set_aside import compared, look_before
+from tools.box.set_aside import current_box, snapshot_before
 from tools.files.replacing import write_all
 from tools.limits import truncate_tail
 from tools.running.commands import (
     CommandOutcome,
     RunningCommand,
-    as_set,
-    boxed,
+    apply_shell_settings,
     start_process,
-    watch,
+    watch_files,
+    with_box,
 )
 from tools.running.pty.pty_host import PtyHost, PtyProgram
 from tools.running.rolling import OutputSnapshot, RollingOutput
 from tools.running.shell import SpawnPlan
-from tools.text import visible
+from tools.text import escape_controls
 from tools.workspace import Workspace
 
 _TERMINAL_TYPE: Final = "xterm-256color"
@@ -47,16 +47,18 @@ async def run_in_terminal(
 
     Whoever calls this has `workspace.terminal_turn`: there is one place to show a terminal in.
     """
-    command = await as_set(workspace, plan)
+    command = await apply_shell_settings(workspace, plan)
     command = msgspec.structs.replace(command, environment={**command.environment, "TERM": _TERMINAL_TYPE})
-    command = await boxed(workspace, command, call_id)
+    command = await with_box(workspace, command, call_id)
     if command.box is not None:
         seen_box = msgspec.structs.replace(command.box, has_terminal=True)
         command = msgspec.structs.replace(command, box=seen_box)
-    watched = await watch(workspace, call_id, "bash", command)
-    seen = await asyncio.to_thread(look_before, compared(command.box), workspace.nested, workspace.git_copies)
+    watched = await watch_files(workspace, call_id, "bash", command)
+    seen = await asyncio.to_thread(
+        snapshot_before, current_box(command.box), workspace.nested, workspace.git_copies
+    )
     master, slave = os.openpty()
-    hands = _Hands(os.dup(master))
+    hands = _TerminalInput(os.dup(master))
     aborted = asyncio.Event()
     program = PtyProgram(title=title, send=hands.send, resize=hands.resize, kill=aborted.set, is_own=is_own)
     view = host.open(program)
@@ -82,7 +84,7 @@ async def run_in_terminal(
         killing.cancel()
         hands.close()
         text = view.close()
-    return msgspec.structs.replace(outcome, output=_as_left(outcome.output, text))
+    return msgspec.structs.replace(outcome, output=_final_screen(outcome.output, text))
 
 
 async def _kill_when(asked: asyncio.Event, running: RunningCommand) -> None:
@@ -98,16 +100,16 @@ async def _finish(running: RunningCommand, timeout: float | None) -> CommandOutc
         return await running.abort(finishing)
 
 
-def _as_left(written: OutputSnapshot, text: str) -> OutputSnapshot:
+def _final_screen(written: OutputSnapshot, text: str) -> OutputSnapshot:
     """The output as it is to be read on the terminal at the end, rather than all that was written to get there."""
-    shown = truncate_tail(visible(text))
+    shown = truncate_tail(escape_controls(text))
     if shown.truncated:
         lines = max(shown.total_lines, written.truncation.total_lines)
         shown = msgspec.structs.replace(shown, total_lines=lines)
     return msgspec.structs.replace(written, truncation=shown)
 
 
-class _Hands:
+class _TerminalInput:
     """What a person does to a terminal, done in a thread: a program that takes no keys must not hold anybody up."""
 
     def __init__(self, terminal: int) -> None:

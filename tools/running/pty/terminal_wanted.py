@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tools.patterns import late
 
-_ALWAYS = frozenset(
+_INTERACTIVE_PROGRAMS = frozenset(
     (
         *(
             "vi",
@@ -47,7 +47,7 @@ _ALWAYS = frozenset(
         *("gdb", "lldb", "pdb", "mutt", "nmtui", "fdisk", "cfdisk", "ssh-add", "ssh-copy-id", "scp"),
     )
 )
-_ALONE = frozenset(
+_INTERACTIVE_WITHOUT_ARGUMENTS = frozenset(
     (
         *(
             "python",
@@ -81,10 +81,12 @@ _ALONE = frozenset(
     )
 )
 """Without a script or something to carry out they talk with a person."""
-_CARRIES_OUT = frozenset(("-c", "-e", "-m", "-f", "-V", "--version", "--help", "-h", "-l", "--list"))
+_NON_INTERACTIVE_FLAGS = frozenset(
+    ("-c", "-e", "-m", "-f", "-V", "--version", "--help", "-h", "-l", "--list")
+)
 _WRAPPERS = frozenset(("env", "command", "exec", "nice", "time", "nohup", "stdbuf"))
 _ASSIGNMENT = late(r"[A-Za-z_]\w*=.*")
-_ENDS = frozenset((";", "&&", "||", "|", "&", "(", ")", "\n", ";;", "|&"))
+_COMMAND_SEPARATORS = frozenset((";", "&&", "||", "|", "&", "(", ")", "\n", ";;", "|&"))
 
 
 def wants_terminal(command: str) -> bool:
@@ -97,11 +99,11 @@ def wants_terminal(command: str) -> bool:
     is_fed = False
     try:
         for word in [*lexer, ";"]:
-            if word not in _ENDS:
+            if word not in _COMMAND_SEPARATORS:
                 words.append(word)
                 continue
             leads_on = word in ("|", "|&")
-            if _wants(words, is_fed=is_fed, leads_on=leads_on):
+            if _is_interactive(words, is_fed=is_fed, leads_on=leads_on):
                 return True
             words, is_fed = [], leads_on
     except ValueError:
@@ -109,7 +111,7 @@ def wants_terminal(command: str) -> bool:
     return False
 
 
-def _wants(words: Sequence[str], *, is_fed: bool, leads_on: bool) -> bool:
+def _is_interactive(words: Sequence[str], *, is_fed: bool, leads_on: bool) -> bool:
     """One command. `is_fed`: it reads what another wrote; `leads_on`: another reads what it writes."""
     while words and (words[0] in _WRAPPERS or _ASSIGNMENT.fullmatch(words[0])):
         words = words[1:]
@@ -119,7 +121,7 @@ def _wants(words: Sequence[str], *, is_fed: bool, leads_on: bool) -> bool:
     if any(word in ("--help", "--version") for word in rest):
         return False
     if name == "git":
-        return _git_asks(rest) and not leads_on
+        return _is_interactive_git(rest) and not leads_on
     if name in ("sudo", "doas", "su", "ssh"):
         return not (name == "sudo" and "-n" in rest)
     if leads_on:
@@ -128,18 +130,18 @@ def _wants(words: Sequence[str], *, is_fed: bool, leads_on: bool) -> bool:
         return any(word in ("-it", "-ti") or (word == "-t" and "-i" in rest) for word in rest)
     if name in ("crontab", "kubectl") and any(word in ("-e", "edit") for word in rest):
         return True
-    if name in _ALWAYS:
+    if name in _INTERACTIVE_PROGRAMS:
         return True
-    says_what = any(word in _CARRIES_OUT or not word.startswith("-") for word in rest)
-    return name in _ALONE and not is_fed and not says_what
+    says_what = any(word in _NON_INTERACTIVE_FLAGS or not word.startswith("-") for word in rest)
+    return name in _INTERACTIVE_WITHOUT_ARGUMENTS and not is_fed and not says_what
 
 
-_GIVES_WORDS = frozenset(
+_MESSAGE_FLAGS = frozenset(
     ("-m", "-F", "-C", "--no-edit", "--message", "--file", "--dry-run", "--reuse-message")
 )
 
 
-def _git_asks(rest: Sequence[str]) -> bool:
+def _is_interactive_git(rest: Sequence[str]) -> bool:
     """Opens an editor, or asks piece by piece."""
     words = list(rest)
     while words and words[0].startswith("-"):
@@ -154,7 +156,7 @@ def _git_asks(rest: Sequence[str]) -> bool:
         case "commit":
             has_words = "m" in short or "F" in short or "C" in short
             return asks or not (
-                has_words or any(word.partition("=")[0] in _GIVES_WORDS for word in arguments)
+                has_words or any(word.partition("=")[0] in _MESSAGE_FLAGS for word in arguments)
             )
         case "rebase" | "add" | "checkout" | "restore" | "reset" | "stash" | "clean":
             return asks

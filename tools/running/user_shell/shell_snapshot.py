@@ -19,23 +19,29 @@ from typing import Final
 import msgspec
 
 from tools.base import ToolError
-from tools.files.replacing import swap_in
-from tools.masking.mask import shape_spans
+from tools.files.replacing import swap_in_file
+from tools.masking.mask import find_shapes
 from tools.masking.runs import LongWords
 from tools.operations import CommandLine, RunningProcess
 from tools.patterns import late
 from tools.running.shell import ShellSettings, shell_argv
-from tools.running.user_shell.start_up import FILES, MARK, WHOLE, reading_argv, reading_variables
-from tools.running.withheld import looks_secret, own_variables
+from tools.running.user_shell.start_up import (
+    END_MARK,
+    SECTION_MARK,
+    STARTUP_FILES,
+    shell_argv_reading,
+    shell_variables_reading,
+)
+from tools.running.withheld import child_variables, looks_secret
 from tools.workspace import Workspace
 
-MOST_SECONDS: Final = 5.0
-MOST_BYTES: Final = 512 * 1024
-_LAST_SECONDS: Final = 1.0
+MAX_SECONDS: Final = 5.0
+MAX_BYTES: Final = 512 * 1024
+_INTERRUPT_GRACE: Final = 1.0
 """For saying what there is when patience is lost."""
-_KEPT_DAYS: Final = 30
-_SAID: Final = "said"
-_GIVEN: Final = late(r"\b([A-Za-z_]\w*)=((?:'[^']*'|\"[^\"]*\"|[^\s;&|'\"])+)")
+_MAX_AGE_DAYS: Final = 30
+_ANSWER_FILE: Final = "said"
+_ASSIGNMENT: Final = late(r"\b([A-Za-z_]\w*)=((?:'[^']*'|\"[^\"]*\"|[^\s;&|'\"])+)")
 _ALIAS: Final = late(r"alias (?:-- )?([^=\s]+)=(.*)", re.DOTALL)
 _OPTION: Final = late(r"^(?:shopt -s|set -o|setopt) (\w+)$", re.MULTILINE)
 
@@ -55,7 +61,7 @@ class ShellSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """Why there is nothing, or not all."""
 
 
-class OwnShell:
+class UserShell:
     """Made at the first command that wants it; then known as long as the session lives, or until it is taken anew."""
 
     def __init__(self, folder: Path, home: Path) -> None:
@@ -68,27 +74,27 @@ class OwnShell:
     async def snapshot(self, shell: str, workspace: Workspace) -> ShellSnapshot:
         making = self._making.get(shell)
         if making is None:
-            making = self._making[shell] = asyncio.ensure_future(self._made(shell, workspace))
+            making = self._making[shell] = asyncio.ensure_future(self._take_snapshot(shell, workspace))
         known = await asyncio.shield(making)
         self.known = known
         return known
 
-    async def again(self, shell: str, workspace: Workspace) -> ShellSnapshot:
+    async def retake(self, shell: str, workspace: Workspace) -> ShellSnapshot:
         """Taken anew; commands that start meanwhile wait for it."""
         making = self._making.get(shell)
         if making is None or making.done():
             self._making.pop(shell, None)
         return await self.snapshot(shell, workspace)
 
-    async def _made(self, shell: str, workspace: Workspace) -> ShellSnapshot:
+    async def _take_snapshot(self, shell: str, workspace: Workspace) -> ShellSnapshot:
         name = Path(shell).name
         private = ""
         try:
-            if name not in FILES:
+            if name not in STARTUP_FILES:
                 raise ToolError(f"{name or shell} cannot say what it has; bash and zsh can")
-            private = await asyncio.to_thread(_filled, workspace.private_folder, name)
+            private = await asyncio.to_thread(_startup_folder, workspace.private_folder, name)
             late = await self._run(shell, private, workspace)
-            snapshot = await asyncio.to_thread(self._kept, name, private, late)
+            snapshot = await asyncio.to_thread(self._store, name, private, late)
         except (OSError, ToolError) as failure:
             snapshot = ShellSnapshot(problem=str(failure))
         finally:
@@ -96,25 +102,25 @@ class OwnShell:
                 shutil.rmtree(private, ignore_errors=True)
         return msgspec.structs.replace(snapshot, shell=shell, taken=time.time())
 
-    def _kept(self, name: str, private: str, late: str) -> ShellSnapshot:
+    def _store(self, name: str, private: str, late: str) -> ShellSnapshot:
         """`late`: said where patience was lost."""
-        with Path(private, _SAID).open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+        with Path(private, _ANSWER_FILE).open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
         if not data:
             return ShellSnapshot(problem=late or "its start-up files ended it before it could say anything")
-        if len(data) > MOST_BYTES:
-            return ShellSnapshot(problem=f"it is more than {MOST_BYTES >> 10} KB")
-        text, snapshot = _read(data.decode("utf-8", "replace"), name)
+        if len(data) > MAX_BYTES:
+            return ShellSnapshot(problem=f"it is more than {MAX_BYTES >> 10} KB")
+        text, snapshot = _parse_answer(data.decode("utf-8", "replace"), name)
         whole = text.encode()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         place = self._folder / f"own-{name}-{hashlib.sha256(whole).hexdigest()[:16]}.sh"
-        swap_in(str(place), whole, mode=0o600)
+        swap_in_file(str(place), whole, mode=0o600)
         self._drop_old()
         problems = "; ".join(filter(None, (late, snapshot.problem)))
         return msgspec.structs.replace(snapshot, file=str(place), problem=problems)
 
     def _drop_old(self) -> None:
-        oldest = time.time() - _KEPT_DAYS * 86_400
+        oldest = time.time() - _MAX_AGE_DAYS * 86_400
         for path in self._folder.glob("own-*.sh"):
             with suppress(OSError):
                 if path.stat().st_mtime < oldest:
@@ -123,11 +129,13 @@ class OwnShell:
     async def _run(self, shell: str, private: str, workspace: Workspace) -> str:
         home = str(self._home)
         box = workspace.box_of_start_up(private)
-        variables = reading_variables(private, f"{private}/{_SAID}", home, os.environ.get("ZDOTDIR", ""))
+        variables = shell_variables_reading(
+            private, f"{private}/{_ANSWER_FILE}", home, os.environ.get("ZDOTDIR", "")
+        )
         command = CommandLine(
-            argv=reading_argv(shell, Path(shell).name, private),
+            argv=shell_argv_reading(shell, Path(shell).name, private),
             cwd=home,
-            environment={**own_variables(()), **variables, **dict(box.environment if box else ())},
+            environment={**child_variables(()), **variables, **dict(box.environment if box else ())},
             box=box,
         )
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -136,26 +144,26 @@ class OwnShell:
         finally:
             os.close(nowhere)
         try:
-            if await _ended(running, MOST_SECONDS):
+            if await _wait_for_end(running, MAX_SECONDS):
                 return ""
             with suppress(OSError):
                 os.killpg(running.pid, signal.SIGUSR1)
-            await _ended(running, _LAST_SECONDS)
-            return f"its start-up files took longer than {MOST_SECONDS:g} s"
+            await _wait_for_end(running, _INTERRUPT_GRACE)
+            return f"its start-up files took longer than {MAX_SECONDS:g} s"
         finally:
             running.kill()
 
 
-def _filled(private_folder: Callable[[str], Path], name: str) -> str:
+def _startup_folder(private_folder: Callable[[str], Path], name: str) -> str:
     """A folder with what stands in the place of that shell's start-up files."""
     folder = str(private_folder("shell"))
-    for file, text in FILES[name].items():
+    for file, text in STARTUP_FILES[name].items():
         Path(folder, file).write_text(text, encoding="utf-8")
-    Path(folder, _SAID).touch(mode=0o600)
+    Path(folder, _ANSWER_FILE).touch(mode=0o600)
     return folder
 
 
-async def _ended(running: RunningProcess, seconds: float) -> bool:
+async def _wait_for_end(running: RunningProcess, seconds: float) -> bool:
     try:
         await asyncio.wait_for(running.wait(), seconds)
     except TimeoutError:
@@ -163,10 +171,10 @@ async def _ended(running: RunningProcess, seconds: float) -> bool:
     return True
 
 
-def _read(text: str, shell: str) -> tuple[str, ShellSnapshot]:
+def _parse_answer(text: str, shell: str) -> tuple[str, ShellSnapshot]:
     """What commands will read, and what is known of it."""
-    is_whole = text.endswith(WHOLE)
-    options, *pieces = text.removesuffix(WHOLE).split(MARK)
+    is_whole = text.endswith(END_MARK)
+    options, *pieces = text.removesuffix(END_MARK).split(SECTION_MARK)
     if not is_whole and pieces:
         pieces.pop()  # it may be half of one
     bodies: dict[str, str] = {}
@@ -204,9 +212,9 @@ def _read(text: str, shell: str) -> tuple[str, ShellSnapshot]:
 
 def _holds_secret(text: str) -> bool:
     """By its look, or by the name that it is given."""
-    if next(shape_spans(text, LongWords(text)), None) is not None:
+    if next(find_shapes(text, LongWords(text)), None) is not None:
         return True
-    return any(looks_secret(found[1], found[2].strip("'\"")) for found in _GIVEN.finditer(text))
+    return any(looks_secret(found[1], found[2].strip("'\"")) for found in _ASSIGNMENT.finditer(text))
 
 
 def _unquoted(text: str) -> str:
@@ -217,18 +225,18 @@ def _unquoted(text: str) -> str:
     return text
 
 
-async def own_snapshot(
+async def user_shell_snapshot(
     workspace: Workspace, settings: ShellSettings, *, is_anew: bool = False
 ) -> ShellSnapshot | None:
     """What the shell of these settings has, where commands are to have it."""
     if settings.own is None or not workspace.has_local_processes:
         return None
     shell = shell_argv(settings, workspace.processes.find_program)[0]
-    take = settings.own.again if is_anew else settings.own.snapshot
+    take = settings.own.retake if is_anew else settings.own.snapshot
     return await take(shell, workspace)
 
 
-def with_own_shell(snapshot: ShellSnapshot, shell: str, command: str) -> str:
+def with_shell_snapshot(snapshot: ShellSnapshot, shell: str, command: str) -> str:
     """The command behind what the person's shell has."""
     if not snapshot.file:
         return command

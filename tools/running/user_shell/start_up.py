@@ -2,14 +2,14 @@
 
 Each script takes the place of the start-up files, makes provisions, and reads them then. What it says goes to the file
 `$BAYOU_OWN_SHELL`: when they are done; when they end the shell, by `exit`, by `exec` of another program or by a failure
-under `set -e`; and when bayou loses patience and sends USR1. `WHOLE` stands behind all of it.
+under `set -e`; and when bayou loses patience and sends USR1. `END_MARK` stands behind all of it.
 """
 
 from collections.abc import Mapping
 from typing import Final
 
-MARK: Final = "\x01bayou "
-WHOLE: Final = f"{MARK}end\n"
+SECTION_MARK: Final = "\x01bayou "
+END_MARK: Final = f"{SECTION_MARK}end\n"
 
 _BASH: Final = r"""
 __bayou_says() {
@@ -85,19 +85,19 @@ zshexit_functions=(__bayou_says)
 __bayou_says
 builtin exit 0
 """
-FILES: Final[Mapping[str, Mapping[str, str]]] = {
+STARTUP_FILES: Final[Mapping[str, Mapping[str, str]]] = {
     "bash": {"start-up": _BASH},
     "zsh": {".zshenv": _ZSH_ENVIRONMENT, ".zshrc": _ZSH},
 }
 """What is written into a folder of their own, for each shell that can say what it has."""
 
 
-def reading_argv(shell: str, name: str, folder: str) -> tuple[str, ...]:
+def shell_argv_reading(shell: str, name: str, folder: str) -> tuple[str, ...]:
     """A shell with a person, that reads the files in `folder` first."""
     return (shell, *(("--rcfile", f"{folder}/start-up") if name == "bash" else ()), "-i", "-c", ":")
 
 
-def reading_variables(folder: str, said: str, home: str, zdotdir: str) -> dict[str, str]:
+def shell_variables_reading(folder: str, said: str, home: str, zdotdir: str) -> dict[str, str]:
     """`said`: where it is to be said."""
     return {
         "BAYOU_OWN_SHELL": said,

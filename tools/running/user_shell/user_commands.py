@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tools.running.pace import Pace
+from tools.running.pace import PollInterval
 from tools.running.shell import SpawnPlan, child_environment
-from tools.running.withheld import missed, told, withheld
+from tools.running.withheld import missing_note, missing_variables, withheld_names
 from tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ async def run_user_command(
     # With the first command.
     from tools.running.commands import start_command  # noqa: PLC0415
     from tools.running.pty.terminal_wanted import wants_terminal  # noqa: PLC0415
-    from tools.running.rolling import OutputDelta  # noqa: PLC0415
+    from tools.running.rolling import NewOutput  # noqa: PLC0415
 
     if workspace.pty_host is not None and wants_terminal(command):
         return await _in_terminal(command, workspace)
@@ -48,12 +48,12 @@ async def run_user_command(
     )
     running = await start_command(workspace, plan, tool="user")
     finishing = asyncio.ensure_future(running.finish(None))
-    shown, pace = OutputDelta(running.output), Pace()
+    shown, pace = NewOutput(running.output), PollInterval()
     while not finishing.done():
         try:
             await asyncio.wait({finishing}, timeout=pace.seconds)
             news = shown.take()
-            pace.saw(bool(news))
+            pace.update(bool(news))
             told = on_output(news) if news else None
             if told is not None:
                 await told
@@ -82,7 +82,7 @@ async def _in_terminal(command: str, workspace: Workspace) -> UserCommandResult:
 def _result(command: str, outcome: "CommandOutcome", workspace: Workspace) -> UserCommandResult:
     code = outcome.exit_code
     return UserCommandResult(
-        output=_with_missed(command, outcome.output.text, workspace, has_failed=bool(code)),
+        output=_with_missing_variables_note(command, outcome.output.text, workspace, has_failed=bool(code)),
         exit_code=128 - code if code is not None and code < 0 else code,
         cancelled=outcome.is_aborted,
         truncated=outcome.output.truncation.truncated,
@@ -91,7 +91,7 @@ def _result(command: str, outcome: "CommandOutcome", workspace: Workspace) -> Us
     )
 
 
-def _with_missed(command: str, output: str, workspace: Workspace, *, has_failed: bool) -> str:
-    hidden = withheld(os.environ, workspace.shell().passed_names)
-    found = missed(command, output, has_failed=has_failed, names=hidden)
-    return f"{output.rstrip()}\n\n[{told(found)}]".lstrip() if found else output
+def _with_missing_variables_note(command: str, output: str, workspace: Workspace, *, has_failed: bool) -> str:
+    hidden = withheld_names(os.environ, workspace.shell().passed_names)
+    found = missing_variables(command, output, has_failed=has_failed, names=hidden)
+    return f"{output.rstrip()}\n\n[{missing_note(found)}]".lstrip() if found else output

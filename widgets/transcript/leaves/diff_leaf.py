@@ -6,7 +6,7 @@ from bisect import bisect_right
 from itertools import pairwise
 from operator import attrgetter
 
-from tools.diff_lines import changed_words, read
+from tools.diff_lines import changed_words, parse_diff
 from widgets.transcript.leaves.code import ColouredWindows
 from widgets.transcript.leaves.leaf import Leaf, Piece, Run
 from widgets.transcript.leaves.safe_text import cells, wrap
@@ -27,7 +27,7 @@ class DiffLeaf(Leaf):
     )
 
     def __init__(self, diff: str, language: str) -> None:
-        plain, self.lines = read(diff)
+        plain, self.lines = parse_diff(diff)
         super().__init__(plain, key="output")
         self.language = language
         self._numbers = len(str(max((max(line.old, line.new) for line in self.lines), default=1)))

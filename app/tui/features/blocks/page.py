@@ -8,7 +8,7 @@ import msgspec
 from textual.binding import BindingType
 
 from app.tui.page_protocols import AskPerson, Copy, Write
-from tools.files.paths import display
+from tools.files.paths import display_path
 from tools.results import MapBlock, MapSymbol
 from widgets.lists.rows import ListRow
 from widgets.screens.block import BlockScreen
@@ -55,7 +55,7 @@ class BlockPage(msgspec.Struct, frozen=True):
         await self.ask(BlockScreen("In full", lambda: self.transcript.block(block_id)))
 
     async def choose_symbol(self, block: MapBlock) -> None:
-        path = display(block.path, self.cwd)
+        path = display_path(block.path, self.cwd)
         picked = await self.ask(SymbolsScreen(path, block))
         if picked is None:
             return
@@ -67,4 +67,4 @@ class BlockPage(msgspec.Struct, frozen=True):
 
     def ask_for_lines(self, path: str, first: int, last: int) -> None:
         """Writes a request for these lines into the editor."""
-        self.write(f"read {display(path, self.cwd)}:{first}-{last}", focus=True)
+        self.write(f"read {display_path(path, self.cwd)}:{first}-{last}", focus=True)

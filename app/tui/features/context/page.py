@@ -16,7 +16,7 @@ from app.engine.session import Session
 from app.tui.features.asking import read_card
 from app.tui.features.context.screen import ContextScreen, ContextView, Share
 from app.tui.page_protocols import AskPerson, KeyLabel, ShowMessage, ShowProgress, Write
-from tools.amounts import share, tokens
+from tools.amounts import percentage, tokens
 from tools.results import Card, TextBlock
 from widgets.lists.rows import ListRow, Tone
 from widgets.screens.dialogs import TextScreen
@@ -206,4 +206,4 @@ def _figures(count_of_tokens: int, whole: int, count: str = "") -> str:
 def _percent(tokens: int, whole: int) -> str:
     """Nothing where it would be nought: the eye finds what counts."""
     percent = 100 * tokens / whole if whole else 0
-    return share(percent) if percent >= 0.05 else ""
+    return percentage(percent) if percent >= 0.05 else ""

@@ -16,7 +16,7 @@ from app.tui.features.extensions.trust_screen import TrustScreen
 from app.tui.page_protocols import AskPerson, ShowMessage
 from app.tui.status.header_and_footer import short_path
 from app.values.unable import FileFault
-from tools.text import spelled_out
+from tools.text import reveal_hidden_characters
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import GRACE_SECONDS
 from widgets.screens.preview import PreviewPart, PreviewText
@@ -109,7 +109,7 @@ async def ask_trust(
 
 def _parts(question: Question, before: Question, folder: str) -> list[PreviewPart]:
     """What starts something first, each with all that is to be said of it."""
-    parts = [PreviewPart(text=f"{spelled_out(folder)} brings along:")]
+    parts = [PreviewPart(text=f"{reveal_hidden_characters(folder)} brings along:")]
     if question.too_much:
         parts.append(PreviewPart(text=_TOO_MUCH, tone="warning"))
     fresh = set(new_in(question, before)) if before.items else set()
@@ -117,7 +117,7 @@ def _parts(question: Question, before: Question, folder: str) -> list[PreviewPar
 
     def head(item: BroughtItem) -> str:
         mark = " (new or changed)" if item in fresh else ""
-        return f"{item.kind:<{kinds}}{spelled_out(item.path)}{mark}"
+        return f"{item.kind:<{kinds}}{reveal_hidden_characters(item.path)}{mark}"
 
     for told, items in groupby(question.items, key=head):
         group = list(items)

@@ -10,12 +10,12 @@ from app.engine.user_runs.user_cells import UserCells
 from app.tui.features.asking import pick
 from app.tui.page_protocols import AskPerson, ShowMessage
 from tools.amounts import size
-from tools.files.paths import absolute
+from tools.files.paths import absolute_path
 from widgets.lists.rows import ListRow
 from widgets.transcript.blocks import NoteKind
 
 if TYPE_CHECKING:
-    from tools.kernel.kept import KernelView
+    from tools.kernel.kept import KernelInfo
 
 _SHOWN = 200
 
@@ -59,7 +59,7 @@ class KernelPage(msgspec.Struct, frozen=True):
 
     async def _run(self, words: str) -> None:
         path, cells = _file_and_cells(words)
-        done = await self.cells.run_notebook(Path(absolute(path, self.cwd())), cells)
+        done = await self.cells.run_notebook(Path(absolute_path(path, self.cwd())), cells)
         failed = bool(done) and done[-1].result.is_error
         count = f"{len(done)} cell{'' if len(done) == 1 else 's'}"
         text = f"{count} of {path} ran" + (
@@ -74,7 +74,7 @@ def _file_and_cells(words: str) -> tuple[str, str]:
     return (head + ending, rest.strip()) if ending else (words, "")
 
 
-def rows_of(view: "KernelView") -> list[ListRow]:
+def rows_of(view: "KernelInfo") -> list[ListRow]:
     memory = size(view.memory) if view.memory is not None else "not known"
     rows = [
         ListRow(id="kernel", title="Interpreter", is_heading=True),

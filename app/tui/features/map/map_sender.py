@@ -13,7 +13,7 @@ from app.tui.page_protocols import AskPerson, ShowMessage
 from app.values.messages import CustomMessage
 from tools.base import ToolError
 from tools.results import Card, TextBlock
-from tools.text import visible
+from tools.text import escape_controls
 from widgets.transcript.blocks import NoteKind
 
 
@@ -65,8 +65,8 @@ class MapSender(msgspec.Struct, frozen=True):
         note = f"For you alone, not sent to the model: {why}."
         card = Card(
             title="map",
-            subject=visible(name),
-            blocks=(TextBlock(text=note), TextBlock(text=visible(text))),
+            subject=escape_controls(name),
+            blocks=(TextBlock(text=note), TextBlock(text=escape_controls(text))),
         )
         await read_card(self.ask, "Outline", card)
 

@@ -20,10 +20,10 @@ from app.tui.features.map.rows import (
 )
 from app.tui.features.map.screen import MapScreen, PlacesScreen
 from app.tui.page_protocols import AskPerson, Copy, ShowMessage, Write
-from tools.amounts import counted
+from tools.amounts import pluralized
 from tools.filemap.symbols import Symbol
 from tools.results import Card, FileBlock
-from tools.text import one_line, visible
+from tools.text import escape_controls, one_line
 from widgets.completion.files import reference
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import Picked
@@ -248,7 +248,7 @@ class MapPage(msgspec.Struct):
             await self._see(places[0].path, found[0][1].symbol)
         else:
             known = {place.id: place for place in places}
-            await self._among(f"{name}: {counted(len(rows), 'definition')}, by name", rows, known)
+            await self._among(f"{name}: {pluralized(len(rows), 'definition')}, by name", rows, known)
 
     async def uses(self, name: str) -> None:
         found = await self.maps.uses(name)
@@ -265,11 +265,11 @@ class MapPage(msgspec.Struct):
                 ListRow(
                     id=f"{number}",
                     title=f"{ending(use.path)}:{use.line}{within}",
-                    detail=one_line(visible(use.text)),
+                    detail=one_line(escape_controls(use.text)),
                     words=use.path,
                 )
             )
-        await self._among(f"{name}: {counted(len(rows), 'use')}, by name", rows, places)
+        await self._among(f"{name}: {pluralized(len(rows), 'use')}, by name", rows, places)
 
     async def _among(self, title: str, rows: Sequence[ListRow], places: dict[str, MapPlace]) -> None:
         """A list of places, to which one comes back from looking at one."""
@@ -316,8 +316,8 @@ class MapPage(msgspec.Struct):
         text = await self.maps.lines(path, first, last)
         note = f"its first {_LONGEST} lines" if symbol.end_line > last and not around else ""
         card = Card(
-            title=visible(symbol.name),
-            subject=f"{visible(path)}:{symbol.start_line}",
+            title=escape_controls(symbol.name),
+            subject=f"{escape_controls(path)}:{symbol.start_line}",
             blocks=(FileBlock(path=path, text=text, first_line=first, note=note),),
         )
         await read_card(self.ask, "Definition" if not around else "Use", card)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from app.tui.features.map.screen import PlaceRow
-from tools.amounts import counted
+from tools.amounts import pluralized
 from tools.filemap.symbols import Symbol
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _inside(
             id=below,
             title=f"{name}/",
             depth=depth,
-            detail=counted(after - at, "file"),
+            detail=pluralized(after - at, "file"),
             is_open=is_open,
             is_folder=True,
         )

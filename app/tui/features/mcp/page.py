@@ -16,7 +16,7 @@ from app.tui.page_protocols import AskPerson, NotifyWaiting, ShowMessage
 from app.values.events import QuestionAsked
 from app.values.servers import ServerState, ServerView, ToolExposure, ToolView
 from app.values.unable import Unable
-from tools.text import one_line, visible
+from tools.text import escape_controls, one_line
 from widgets.lists.rows import Badge, ListRow, Tone
 from widgets.screens.dialogs import ConfirmScreen
 from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
@@ -123,9 +123,9 @@ class McpPage(msgspec.Struct, frozen=True):
 
     async def _trying(self, work: Awaitable[str]) -> None:
         try:
-            self.say(visible(await work))
+            self.say(escape_controls(await work))
         except Unable as problem:
-            self.say(visible(str(problem)), NoteKind.ERROR)
+            self.say(escape_controls(str(problem)), NoteKind.ERROR)
 
     async def _picked(self, picked: Picked) -> None:
         name = picked.row.id
@@ -227,9 +227,9 @@ def _row(view: ServerView) -> ListRow:
 def _server_told(view: ServerView) -> PreviewText:
     parts = facts(
         (
-            ("runs" if "://" not in view.address else "at", visible(view.address)),
-            ("for", visible(view.description)),
-            ("speaks", f"{view.era} ({visible(view.version)})" if view.era else ""),
+            ("runs" if "://" not in view.address else "at", escape_controls(view.address)),
+            ("for", escape_controls(view.description)),
+            ("speaks", f"{view.era} ({escape_controls(view.version)})" if view.era else ""),
             ("exposure", view.exposure),
             ("offers", offered_text(view)),
             ("stands in", _from_home(view.origin)),
@@ -237,7 +237,7 @@ def _server_told(view: ServerView) -> PreviewText:
         )
     )
     if view.reason:
-        parts.insert(0, PreviewPart(text=visible(view.reason), tone=_TONES[view.state]))
+        parts.insert(0, PreviewPart(text=escape_controls(view.reason), tone=_TONES[view.state]))
     if view.stderr:
         parts.append(PreviewPart(text="What it wrote last", is_heading=True))
         parts.append(PreviewPart(text="\n".join(view.stderr[-_SHOWN_LINES:]), tone="dim"))
@@ -262,7 +262,7 @@ def _tool_row(tool: ToolView) -> ListRow:
 
 
 def _tool_told(tool: ToolView) -> PreviewText:
-    parts = [PreviewPart(text=visible(tool.description) or "It has no description.")]
+    parts = [PreviewPart(text=escape_controls(tool.description) or "It has no description.")]
     parts.append(PreviewPart(text=f"For rules and the model: {tool.full_name}", tone="muted"))
     return PreviewText(title=one_line(tool.title or tool.name), parts=tuple(parts))
 

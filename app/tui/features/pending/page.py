@@ -12,9 +12,9 @@ from app.tui.page_protocols import AskPerson, ShowMessage
 from app.values.events import Event
 from app.values.pending import PendingChanged
 from app.values.unable import Unable
-from tools.edits.pending import Answer, StagedAction
+from tools.edits.pending import Resolution, StagedAction
 from tools.results import Card, DiffBlock, TextBlock
-from tools.text import one_line, visible
+from tools.text import escape_controls, one_line
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
 from widgets.screens.preview import PreviewPart, PreviewText
@@ -43,7 +43,7 @@ class PendingScreen(PickerScreen):
 
 
 _MOST_SHOWN = 50
-_ANSWERS: dict[str, Answer] = {"app.pending.apply": "apply", "app.pending.discard": "discard"}
+_ANSWERS: dict[str, Resolution] = {"app.pending.apply": "apply", "app.pending.discard": "discard"}
 
 
 class PendingPage(msgspec.Struct, frozen=True):
@@ -114,7 +114,7 @@ def staged_card(staged: StagedAction) -> Card:
     blocks = [
         DiffBlock(
             path=one_line(file.shown),
-            diff=visible(file.diff.patch),
+            diff=escape_controls(file.diff.patch),
             added=file.diff.added,
             removed=file.diff.removed,
         )

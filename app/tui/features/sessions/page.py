@@ -27,7 +27,7 @@ from app.tui.status.header_and_footer import short_path
 from app.values.unable import Unable
 from app.values.usage import dollars
 from app.values.wire import now_ms
-from tools.amounts import age, ago, counted
+from tools.amounts import age, ago, pluralized
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import Picked
 from widgets.screens.preview import PreviewPart, PreviewText
@@ -119,7 +119,10 @@ class SessionsPage(msgspec.Struct):
         """`/session`."""
         state, stats = self.session.state, self.session.stats
         usage = stats.usage
-        answers, calls = counted(stats.assistant_messages, "answer"), counted(stats.tool_calls, "tool call")
+        answers, calls = (
+            pluralized(stats.assistant_messages, "answer"),
+            pluralized(stats.tool_calls, "tool call"),
+        )
         told = {
             "File": state.file or "(not kept)",
             "Id": state.session_id,

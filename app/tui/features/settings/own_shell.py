@@ -13,10 +13,10 @@ from app.engine.user_runs.own_shell import SessionShell
 from app.tui.features.asking import read_card
 from app.tui.page_protocols import AskPerson
 from app.values.unable import Unable
-from tools.amounts import ago, counted
+from tools.amounts import ago, pluralized
 from tools.results import Card, TextBlock
 from tools.running.user_shell.shell_snapshot import ShellSnapshot
-from tools.text import one_line, visible
+from tools.text import escape_controls, one_line
 from widgets.lists.rows import ListRow
 from widgets.screens.picker import Picked, PickerAction, PickerScreen, bindings_of
 from widgets.screens.preview import PreviewPart, PreviewText
@@ -49,9 +49,9 @@ class OwnShellPage(msgspec.Struct, frozen=True):
 
     def _told(self, found: ShellSnapshot) -> str:
         has = [
-            counted(len(found.aliases), "alias", "aliases"),
-            counted(len(found.functions), "function"),
-            counted(len(found.options), "option"),
+            pluralized(len(found.aliases), "alias", "aliases"),
+            pluralized(len(found.functions), "function"),
+            pluralized(len(found.options), "option"),
         ]
         of = f"Taken from {found.shell} {ago(self.now() - found.taken)}"
         return f"{of}: {', '.join(has)}." if found.file else f"{of}: nothing."
@@ -115,7 +115,7 @@ def _rows(found: ShellSnapshot | None) -> list[ListRow]:
         rows += [
             ListRow(
                 id=f"{kind} {name}",
-                title=visible(name),
+                title=escape_controls(name),
                 detail=_in_short(kind, body),
             )
             for name, body in sorted(defined.items())
@@ -125,14 +125,14 @@ def _rows(found: ShellSnapshot | None) -> list[ListRow]:
 
 def _in_short(kind: str, body: str) -> str:
     if kind == "alias":
-        return one_line(visible(body))
-    return counted(body.count("\n"), "line") if body else ""
+        return one_line(escape_controls(body))
+    return pluralized(body.count("\n"), "line") if body else ""
 
 
 def _definition(found: ShellSnapshot | None, row: ListRow) -> str:
     kind, _, name = row.id.partition(" ")
     known = {"alias": found.aliases, "function": found.functions}.get(kind, {}) if found is not None else {}
-    return visible(known.get(name, row.title)).strip("\n")
+    return escape_controls(known.get(name, row.title)).strip("\n")
 
 
 def _shown(found: ShellSnapshot | None, row: ListRow) -> PreviewText:

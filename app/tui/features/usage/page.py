@@ -27,7 +27,7 @@ from app.tui.features.usage.screen import UsageDay, UsageRow, UsageScreen, Usage
 from app.tui.page_protocols import AskPerson
 from app.tui.status.header_and_footer import short_path
 from app.values.usage import dollars
-from tools.amounts import share, tokens
+from tools.amounts import percentage, tokens
 from widgets.screens.picker import Picked
 
 _DAYS = 30
@@ -122,7 +122,7 @@ def _told(used: UsageSum) -> str:
 
 
 def _cached(used: UsageSum) -> str:
-    return "" if used.cached is None else share(used.cached)
+    return "" if used.cached is None else percentage(used.cached)
 
 
 def _days(parts: Sequence[UsagePart], today: date, *, is_money: bool) -> tuple[UsageDay, ...]:

@@ -1,4 +1,4 @@
-"""Reading the arguments of a call that may still be streaming in: any of them can be missing or of a wrong type."""
+"""Reads arguments of tool calls that may still be streaming: any argument can be missing or have the wrong type."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from tools.text import one_line
 
 
 def text_argument(arguments: Mapping[str, Any], *names: str) -> str:
-    """The first of `names` that is there, as one line for a heading."""
+    """Returns the first argument of `names` that is present, on one line, for a heading."""
     for name in names:
         value = arguments.get(name)
         if isinstance(value, str) and value:
@@ -17,7 +17,7 @@ def text_argument(arguments: Mapping[str, Any], *names: str) -> str:
 
 
 def pattern_argument(arguments: Mapping[str, Any], name: str) -> str:
-    """What is searched for, as it is: blanks at its ends and further lines are part of it."""
+    """Returns a search pattern unchanged, with its surrounding spaces and further lines."""
     value = arguments.get(name)
     return one_line(value)[:2_000] if isinstance(value, str) else ""
 
@@ -32,7 +32,7 @@ def number_argument(arguments: Mapping[str, Any], name: str) -> int | None:
 
 
 def number_detail(details: Mapping[str, Any] | None, *keys: str) -> int | None:
-    """A number somewhere inside stored details."""
+    """Returns a number nested in stored result details."""
     node: Json | Mapping[str, Any] = details
     for key in keys:
         node = node.get(key) if isinstance(node, Mapping) else None

@@ -1,4 +1,4 @@
-"""What a tool is, and what it is given when it runs. The tools themselves are in `tools.builtin`."""
+"""Defines what a tool is and the context that a call gets. The tools themselves are in `tools.builtin`."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -12,7 +12,7 @@ from tools.text import escape_controls, one_line
 
 
 class ToolError(Exception):
-    """A failure that the model is told in these words. Says what happened, to which thing, and what to try."""
+    """A failure whose message the model reads: what happened, to which thing, and what to try."""
 
     def __init__(self, message: str, *, details: dict[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -20,12 +20,12 @@ class ToolError(Exception):
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One change of a file by a tool, told after it happened."""
+    """A file change by a tool, reported after it happened."""
 
     path: str
     call_id: str
     before_hash: str | None
-    """None: the file did not exist."""
+    """The content's hash before the change; None if the file did not exist."""
     after_hash: str | None
     mode_before: int | None = None
     mode_after: int | None = None
@@ -35,11 +35,11 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobHost(Protocol):
-    """Where running work goes when its caller does not wait for it any longer."""
+    """Takes over running work when its caller stops waiting for it."""
 
     @property
     def is_waited_for(self) -> bool:
-        """The program ends with its answer, and waits for the jobs before."""
+        """Whether the program waits for background jobs before it ends with its answer."""
         ...
 
     def adopt(
@@ -52,99 +52,101 @@ class JobHost(Protocol):
         kill: Callable[[], None],
         look: Callable[[], Awaitable[list[str]]] | None = None,
     ) -> str:
-        """Takes over running work and returns its job id. Its end is told to the agent by the host.
+        """Takes over running work and returns its job id. The host reports the end of the work to the agent.
 
-        `look`: what is to be said meanwhile of what it did, asked at the end of each prompt.
-        """
+        `look` is called at the end of each prompt and returns notes on what the work has done so far."""
         ...
 
 
 class ToolCaller(Protocol):
-    """Calls of other tools from within a call: judged, ordered and told like any other."""
+    """Calls other tools from within a call, with the same approval, ordering and reporting as any other call."""
 
     def tools(self) -> Mapping[str, "Tool"]:
-        """Those that are active."""
+        """Returns the active tools by name."""
         ...
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
-        """Faults are results; only being cancelled goes through."""
+        """Calls a tool. Failures are returned as results; only cancellation is raised."""
         ...
 
 
 class ToolContext(msgspec.Struct, kw_only=True):
-    """What a call is given. A call is aborted by cancelling its task."""
+    """The context of a call. Cancelling the call's task aborts it."""
 
     call_id: str
     cwd: Path
     progress: Callable[[ToolResult], None] = lambda result: None
-    """Shows a result so far. Ignored once the call has ended."""
+    """Shows an intermediate result. Ignored once the call has ended."""
     workspace: Any = None
     """The session's `tools.workspace.Workspace`: read cache, mutation queue, artifacts, shell settings."""
     jobs: JobHost | None = None
     caller: ToolCaller | None = None
     background_requested: Callable[[], bool] = lambda: False
-    """True once the person asked to put this call into the background."""
+    """Returns True once the user has asked to move this call to the background."""
     is_waited_for: Callable[[], bool] = lambda: False
-    """Whether something goes on with what this call leaves behind: later calls that touch the same files, or the code
-    that made it. Then it goes to the background only when the person asks for that."""
+    """Whether something depends on the effects of this call: later calls that touch the same files, or the code
+    that made the call. Such a call goes to the background only when the user asks for it."""
     model_reads_images: bool = True
     model_window: int | None = None
-    """Tokens that the model can take; None: not known."""
+    """The model's context window in tokens; None if unknown."""
 
 
 PreviewCall = Callable[[Mapping[str, Any], Callable[[str], Any]], tuple[Any, ...]]
-"""The diffs of a call by its whole arguments (`tools.edits.preview.CallDiff`); gets a way to look at a file."""
+"""Returns the diffs of a call (`tools.edits.preview.CallDiff`) from its complete arguments and a function that
+looks up a file."""
 ShowCall = Callable[[Mapping[str, Any], ToolResult | None], Card]
-"""Draws a call from its (possibly partial) arguments and its result, or its result so far, or None."""
+"""Draws a call from its (possibly partial) arguments and its result, its progress result, or None."""
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """One capability, defined once: how the model calls it, what it does, how people see it."""
+    """A capability, defined once: how the model calls it, what it does, and how people see it."""
 
     name: str
     description: str
     schema: dict[str, Any]
     """JSON Schema of the arguments."""
     run: Callable[[Any, ToolContext], Awaitable[ToolResult]]
-    """Gets validated arguments: of type `arguments` where that is given, else a dict."""
+    """Runs the call with validated arguments: an `arguments` struct if that is set, otherwise a dict."""
     show: ShowCall | None = None
     preview: PreviewCall | None = None
-    """The diffs that a call would make of its files, for tools that change files by what their arguments say."""
+    """Returns the diffs that a call would make, for tools whose arguments describe file changes."""
     arguments: type[msgspec.Struct] | None = None
     prepare: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-    """Mends well-known mistakes of models before validation."""
+    """Repairs known mistakes of models before validation."""
     label: str = ""
     snippet: str = ""
-    """Its line in the prompt's list of tools; a tool without one is not listed."""
+    """The tool's line in the prompt's list of tools; a tool without a snippet is not listed."""
     guidelines: tuple[str, ...] = ()
     mode: Literal["parallel", "sequential"] = "parallel"
     is_read_only: bool = False
     may_only_read: bool = False
-    """Some of its calls only read, and the gate can tell which."""
+    """Whether some calls only read, which the permission gate can tell from their arguments."""
     effects: Callable[[Any, ToolContext], Effects] | None = None
-    """What a call with these arguments touches; may look at files. A tool without it is opaque: it may do anything."""
+    """Returns what a call with these arguments touches; may inspect files. A call without effects is opaque: it may
+    do anything."""
     is_active: bool = True
-    """Whether a new session starts with it."""
+    """Whether the tool is active in a new session."""
     claim: str = ""
-    """What it says of itself and nobody relies on, for who is asked about a call."""
+    """An unverified statement of an MCP server about the tool, shown to the user who is asked about a call."""
 
     def effects_of(self, arguments: Any, context: ToolContext) -> Effects:
-        """`arguments`: as the tool takes them. For a thread. Raises `ToolError` for a path that can be none."""
+        """Returns the effects of a call with typed arguments. Runs in a thread. Raises `ToolError` for an
+        impossible path."""
         return OPAQUE_EFFECTS if self.effects is None else self.effects(arguments, context)
 
     def card(self, arguments: Mapping[str, Any], result: ToolResult | None = None) -> Card:
-        """The arguments may be partial, and by names that are mended before the call runs."""
+        """Draws the call; the arguments may be partial and not yet repaired by `prepare`."""
         arguments = self.prepare(dict(arguments)) if self.prepare else arguments
         return self.show(arguments, result) if self.show else plain_card(self.name, arguments, result)
 
 
 def no_effects(arguments: Any, context: ToolContext) -> Effects:
-    """Of tools that touch only bayou's own memory."""
+    """Returns no effects, for tools that touch only bayou's own memory."""
     return NO_EFFECTS
 
 
 def plain_card(name: str, arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
-    """For tools that draw nothing of their own."""
+    """Draws a generic card for tools without `show`."""
     subject = ", ".join(f"{key}={value}" for key, value in arguments.items())
     first_line = one_line(subject.split("\n", 1)[0][:200])
     blocks = (TextBlock(text=escape_controls(result.text)),) if result and result.text else ()

@@ -1,7 +1,6 @@
-"""What the lines of a unified diff are, which of them replace each other, and which words of those changed.
+"""Parses unified diffs into lines, pairs the lines that replace each other, and finds the changed words in them.
 
-Pure: how they look is the transcript's business, and the exported page's.
-"""
+Pure: the transcript and the exported page decide how the lines look."""
 
 from difflib import SequenceMatcher
 from typing import NamedTuple
@@ -16,18 +15,18 @@ _MIN_SIMILARITY = 0.35
 
 class DiffLine(NamedTuple):
     kind: str
-    """`+`, `-`, a blank for context, `@` for what is left out."""
+    """`+`, `-`, a space for context, or `@` for a gap."""
     old: int
     new: int
     start: int
-    """Where its text is in the plain text of all lines."""
+    """Offset of the line's text in the plain text of all lines."""
     end: int
     partner: int = -1
-    """The line it replaces or is replaced by."""
+    """Index of the line that this line replaces or is replaced by; -1 if none."""
 
 
 def parse_diff(diff: str) -> tuple[str, list[DiffLine]]:
-    """The code in a unified diff, without signs, and what each line of it is."""
+    """Returns the code in a unified diff without its signs, and a `DiffLine` for each line."""
     old = new = 0
     in_hunk = False
     texts: list[str] = []
@@ -80,7 +79,7 @@ def _pair_lines(lines: list[DiffLine]) -> list[DiffLine]:
 
 
 def changed_words(old: str, new: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """What differs between two versions of a line; nothing when they have too little in common."""
+    """Returns the spans in which two versions of a line differ; empty when the versions have too little in common."""
     if max(len(old), len(new)) > _MAX_WORD_DIFF_CHARS:
         return [], []
     before, after = _WORD.findall(old), _WORD.findall(new)

@@ -1,8 +1,7 @@
-"""What a call touches: the one value that the gate, rules, the sandbox, masks and the order of calls read.
+"""Describes what a call touches: the value that the permission gate, rules, sandbox, masks and call order read.
 
-A tool says it once, from its arguments, when a call is prepared (`Tool.effects`). What a tool does not say, bayou does
-not guess from its name: such a call is `opaque`, and may do anything.
-"""
+A tool states its effects once, from the arguments, when a call is prepared (`Tool.effects`). bayou guesses
+nothing from a tool's name: a call without stated effects is `opaque` and may do anything."""
 
 from collections.abc import Mapping
 from typing import Final, Literal
@@ -16,58 +15,58 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     language: Literal["shell", "python"]
     code: str
     folder: str
-    """Where it begins, absolute."""
+    """The absolute working directory in which the code starts."""
     is_folder_known: bool = True
-    """False in a shell that lasts: an earlier command may have gone elsewhere."""
+    """False in a persistent shell, where an earlier command may have changed the directory."""
     environment: Mapping[str, str] = {}
-    """Variables that the call sets."""
+    """Environment variables that the call sets."""
     outside: str | None = None
-    """It asks to run outside the sandbox, for this reason (which may be empty)."""
+    """The reason for running outside the sandbox (may be empty); None if the call does not ask for that."""
     requests: tuple[str, ...] = ()
-    """What it asks of the sandbox, each in a form of `tools.box.requests`."""
+    """Sandbox permissions that the call requests, in the forms of `tools.box.requests`."""
     reason: str = ""
-    """Why it asks for that."""
+    """The reason for the requests."""
     named: frozenset[str] = frozenset()
-    """Paths that its words name, which it may read or change. For the order of calls."""
+    """Paths named in the command that it may read or change. Used to order calls."""
     written: frozenset[str] = frozenset()
-    """Paths that its output is redirected into. For the order of calls."""
+    """Paths that the output is redirected into. Used to order calls."""
 
 
 class Effects(msgspec.Struct, frozen=True, kw_only=True):
-    """Paths are absolute, as the tool understands its arguments; links are not followed."""
+    """What a call touches. Paths are absolute, as the tool understands its arguments; links are not followed."""
 
     reads: tuple[str, ...] = ()
-    """Files whose content it shows, and folders of which it shows the content of files below."""
+    """Files whose content the call shows, and folders whose files' content it shows."""
     globs: tuple[str, ...] = ()
-    """Patterns of paths whose content it shows, absolute."""
+    """Absolute patterns of paths whose content the call shows."""
     lists: tuple[str, ...] = ()
-    """Folders of which it shows the names below, and no content."""
+    """Folders of which the call shows names only."""
     writes: tuple[str, ...] = ()
-    """Files that it makes, changes or removes."""
+    """Files that the call creates, changes or removes."""
     stages: tuple[str, ...] = ()
-    """Files for which it prepares a change that a later call writes."""
+    """Files for which the call prepares a change that a later call writes."""
     runs: Program | None = None
     hosts: tuple[str, ...] = ()
-    """`host:port` of those it connects to."""
+    """`host:port` of the hosts that the call connects to."""
     server: str = ""
-    """What the names of tools of this server begin with: it acts in a server, beyond any sandbox of bayou's."""
+    """Name prefix of the MCP server's tools; the call acts in that server, outside of bayou's sandbox."""
     opaque: bool = False
-    """It may do anything."""
+    """Whether the call may do anything."""
     state: str = ""
-    """A state that outlasts the call (a kernel, a shell), by a name: calls that share it keep their order."""
+    """Name of a state that outlasts the call (a kernel, a shell); calls with the same state keep their order."""
     keeps_state: bool = False
-    """It only looks at that state: such calls may run side by side."""
+    """Whether the call only inspects that state; such calls may run in parallel."""
     acts_as: str = ""
-    """The tool whose rules count for the call, where it only writes that tool's calls in another way."""
+    """The tool whose permission rules apply, for a tool that only offers another form of that tool's calls."""
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """All files and folders, each once."""
+        """Returns all files and folders, each once."""
         return tuple(dict.fromkeys((*self.reads, *self.lists, *self.writes, *self.stages)))
 
     @property
     def contents(self) -> tuple[str, ...]:
-        """Those whose content may be in its result."""
+        """Returns the files and folders whose content may appear in the result."""
         return tuple(dict.fromkeys((*self.reads, *self.writes, *self.stages)))
 
 

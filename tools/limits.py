@@ -1,5 +1,5 @@
-"""How much of anything a result may hold, and how text is cut to that: the one place where lines and bytes
-are counted. What a notice says about a cut is each tool's business."""
+"""Limits the size of results: the one place where lines and bytes are counted and text is truncated. Each tool
+words its own truncation notice."""
 
 from typing import Any, Literal
 
@@ -8,11 +8,11 @@ import msgspec
 MAX_LINES = 2_000
 MAX_BYTES = 50 * 1024
 MAX_LINE_CHARS = 500
-"""One match of `grep`; longer lines are clipped."""
+"""Length of a `grep` match; longer lines are clipped."""
 
 
 class Truncation(msgspec.Struct, frozen=True, kw_only=True):
-    """A text cut to the limits, and what was there before."""
+    """A text truncated to the limits, and its size before."""
 
     content: str
     truncated_by: Literal["lines", "bytes"] | None = None
@@ -30,7 +30,7 @@ class Truncation(msgspec.Struct, frozen=True, kw_only=True):
         return self.truncated_by is not None
 
     def details(self) -> dict[str, Any]:
-        """The form that is stored with a result. The content is in the result already, and not repeated."""
+        """Returns the form that is stored with a result. The content is already in the result and is not repeated."""
         return {
             "content": "",
             "truncated": self.truncated,
@@ -47,7 +47,7 @@ class Truncation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def count_lines(text: str) -> int:
-    """Lines end with a line feed; the last one may lack it."""
+    """Counts lines that end with a line feed, and a last line without one."""
     return text.count("\n") + (1 if text and not text.endswith("\n") else 0)
 
 
@@ -56,7 +56,7 @@ def byte_length(text: str) -> int:
 
 
 def format_size(count: int) -> str:
-    """A byte count for people and models: `512B`, `50.0KB`, `1.5MB`."""
+    """Formats a byte count for people and models: `512B`, `50.0KB`, `1.5MB`."""
     if count < 1024:
         return f"{count}B"
     size = count / 1024
@@ -68,7 +68,7 @@ def format_size(count: int) -> str:
 
 
 def clip_bytes(text: str, limit: int) -> str:
-    """The longest beginning of `text` whose UTF-8 form has at most `limit` bytes."""
+    """Returns the longest beginning of `text` whose UTF-8 form has at most `limit` bytes."""
     if len(text) * 4 <= limit:
         return text
     data = text[: limit + 1].encode("utf-8", "replace")
@@ -76,7 +76,7 @@ def clip_bytes(text: str, limit: int) -> str:
 
 
 def clip_bytes_from_end(text: str, limit: int) -> str:
-    """The longest end of `text` whose UTF-8 form has at most `limit` bytes."""
+    """Returns the longest end of `text` whose UTF-8 form has at most `limit` bytes."""
     data = text[-limit - 1 :].encode("utf-8", "replace") if limit else b""
     if len(data) <= limit and len(text) <= limit:
         return text
@@ -88,14 +88,14 @@ def clip_bytes_from_end(text: str, limit: int) -> str:
 
 
 def clip_line(line: str, limit: int = MAX_LINE_CHARS) -> tuple[str, bool]:
-    """One line of a listing, and whether it had to be clipped."""
+    """Clips a line of a listing, and returns whether it was clipped."""
     if len(line) <= limit:
         return line, False
     return f"{line[:limit]}... [truncated, {len(line):,} characters]", True
 
 
 def truncate_head(text: str, max_lines: int = MAX_LINES, max_bytes: int = MAX_BYTES) -> Truncation:
-    """Keeps whole lines from the beginning; of a first line over the limit, its beginning."""
+    """Keeps whole lines from the beginning; if the first line exceeds the limit, keeps its beginning."""
     total_lines, total_bytes = count_lines(text), byte_length(text)
     if total_lines <= max_lines and total_bytes <= max_bytes:
         return _untruncated(text, total_lines, total_bytes, max_lines, max_bytes)
@@ -133,10 +133,9 @@ def truncate_tail(
     total_lines: int | None = None,
     total_bytes: int | None = None,
 ) -> Truncation:
-    """Keeps whole lines from the end; of a last line over the limit, its end.
+    """Keeps whole lines from the end; if the last line exceeds the limit, keeps its end.
 
-    The totals say how much there was where `text` itself is only the end of it.
-    """
+    The totals give the full size where `text` is only the end of a longer text."""
     own_lines, own_bytes = count_lines(text), byte_length(text)
     lines_in_all = own_lines if total_lines is None else total_lines
     bytes_in_all = own_bytes if total_bytes is None else total_bytes

@@ -1,4 +1,4 @@
-"""What a large piece of work asks of the memory: not to be looked through meanwhile, and to be given back."""
+"""Controls memory during large pieces of work: pauses the garbage collector and returns freed memory to the system."""
 
 import gc
 import sys
@@ -9,7 +9,8 @@ from functools import lru_cache
 
 @contextmanager
 def garbage_collection_paused() -> Generator[None]:
-    """Thousands of young objects, all of which live: the collector would only look at them again and again."""
+    """Pauses the garbage collector while thousands of long-lived objects are created, which it would scan again and
+    again."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -20,6 +21,7 @@ def garbage_collection_paused() -> Generator[None]:
 
 
 def trim_heap() -> None:
+    """Returns freed memory to the system."""
     trim = _malloc_trim()
     if trim is not None:
         trim(0)
@@ -27,7 +29,8 @@ def trim_heap() -> None:
 
 @lru_cache(maxsize=1)
 def _malloc_trim() -> Callable[[int], object] | None:
-    """glibc keeps what a thread freed; it gives it back when asked."""
+    """Returns glibc's `malloc_trim`, which releases the memory that glibc keeps after a thread frees it; None
+    elsewhere."""
     if not sys.platform.startswith("linux"):
         return None
     import ctypes  # noqa: PLC0415  (whoever reads a session at the start has no use for it)

@@ -1,9 +1,8 @@
-"""What the tools need of the place where the project lives: its files and its processes.
+"""The file and process operations that tools need from the place where the project lives.
 
-Local here; a project behind ssh, in a container or in a test is another object with these methods. File
-operations may block: tools call them off the event loop. Processes write into a file descriptor that the caller
-holds, so that a remote one is simply a local process that forwards.
-"""
+The local ones are here; a project behind ssh, in a container or in a test provides another object with these
+methods. File operations may block: tools call them off the event loop. Processes write into a file descriptor
+that the caller holds, so a remote process is a local process that forwards."""
 
 import errno
 import os
@@ -33,12 +32,12 @@ class FileStat(msgspec.Struct, frozen=True, kw_only=True):
     """Permission bits."""
     device: int = 0
     inode: int = 0
-    """Zero where the place has none."""
+    """Zero where the file system has no inodes."""
     links: int = 1
 
     @property
     def version(self) -> Version:
-        """Equal as long as nobody changed the file."""
+        """A value that stays equal as long as the file is unchanged."""
         return (self.device, self.inode, self.size, self.mtime_ns)
 
 
@@ -48,50 +47,52 @@ class DirectoryEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileOperations(Protocol):
-    """Files, by absolute path. Failures are `OSError`s."""
+    """File operations by absolute path. Failures are `OSError`s."""
 
     def stat(self, path: str) -> FileStat: ...
 
     def real_path(self, path: str) -> str: ...
 
     def open(self, path: str) -> BinaryIO:
-        """A regular file for reading. Anything else is an error, never a wait."""
+        """Opens a regular file for reading. Anything else raises an error and never blocks."""
         ...
 
     def entries(self, path: str) -> list[DirectoryEntry]: ...
 
     def modified(self, folder: str, names: list[str]) -> list[int]:
-        """When each was changed last, in nanoseconds; 0 for one that is gone. Names may hold slashes."""
+        """Returns the modification time of each file in nanoseconds, 0 for a missing file. Names may contain
+        slashes."""
         ...
 
     def make_directory(self, path: str) -> None:
-        """With its parents; already there is fine."""
+        """Creates the directory with its parents; an existing directory is fine."""
         ...
 
     def replace(self, path: str, data: bytes) -> None:
-        """Makes `data` the file's content, all or nothing, keeping its mode and what links to it."""
+        """Makes `data` the file's content atomically, and keeps its mode and links."""
         ...
 
 
 @runtime_checkable
 class RemovesFiles(Protocol):
-    """File operations that can take a file away; not every place has that."""
+    """File operations that can also remove files."""
 
     def remove(self, path: str) -> None: ...
 
 
 @runtime_checkable
 class GuardsFiles(Protocol):
-    """File operations that notice when another program changes a file meanwhile; not every place has that."""
+    """File operations that detect changes by other programs."""
 
     def locked(self, paths: Sequence[str]) -> AbstractContextManager[None]:
-        """Holds the files against other bayou processes."""
+        """Locks the files against other bayou processes."""
         ...
 
     def replace_unchanged(
         self, path: str, data: bytes, old: bytes, version: Version | None, *, is_shared: bool
     ) -> None:
-        """`replace`, of a file that is still `old` and of this version (None: not there). Raises `ChangedMeanwhile`."""
+        """Like `replace`, if the file still has the content `old` and this version (None: missing). Raises
+        `ChangedMeanwhile`."""
         ...
 
 
@@ -100,7 +101,7 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str
     environment: Mapping[str, str]
     box: Box | None = None
-    """What it may do; None: whatever its user may."""
+    """The sandbox policy; None means no restriction beyond those of the user account."""
 
 
 class RunningProcess(Protocol):
@@ -110,22 +111,22 @@ class RunningProcess(Protocol):
     def pid(self) -> int: ...
 
     async def wait(self) -> int:
-        """Its exit code; negative for the signal that ended it."""
+        """Waits for the exit code; negative for the signal that ended the process."""
         ...
 
     async def end(self) -> None:
-        """Ends it and everything that it started."""
+        """Ends the process and all its descendants."""
         ...
 
     def kill(self) -> None:
-        """The same at once, without waiting."""
+        """Like `end`, without waiting."""
         ...
 
     async def has_survivors(self, *, is_output_open: bool) -> bool:
-        """After its end: whether something that it started still runs.
+        """Returns whether a descendant still runs after the process has ended.
 
-        `is_output_open`: somebody still holds what it wrote to, which for a shared shell is all that can tell.
-        """
+        `is_output_open`: some process still holds the output descriptor, which is the only evidence for a shared
+        shell."""
         ...
 
 
@@ -133,19 +134,17 @@ class ProcessOperations(Protocol):
     async def start(
         self, command: CommandLine, output: int, *, errors: int | None = None, terminal: int | None = None
     ) -> RunningProcess:
-        """Starts `command` in a process group of its own; stdout and stderr go to `output`, stdin is empty.
+        """Starts `command` in its own process group; stdout and stderr go to `output`, stdin is empty.
 
-        With `errors`, stderr goes there instead.
-
-        With `terminal` (a pseudo-terminal's descriptor) all three are that, and it is the controlling one.
-        """
+        `errors` receives stderr separately. `terminal` is a pseudo-terminal's descriptor that replaces all three
+        streams and becomes the controlling terminal."""
         ...
 
     def find_program(self, name: str) -> str | None: ...
 
 
 class LocalFiles:
-    """This machine's files."""
+    """File operations on this machine."""
 
     def stat(self, path: str) -> FileStat:
         found = Path(path).stat()

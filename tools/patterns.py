@@ -1,14 +1,13 @@
-"""Regular expressions that are compiled when they are first used: compiling them all is a tenth of what a start costs.
+"""Compiles regular expressions at their first use: compiling all of them takes a tenth of the start-up time.
 
-Knows nothing but `re`, so that everybody may use it.
-"""
+Depends on `re` only, so that every module may import it."""
 
 import re
 from typing import Any, AnyStr, Final, cast
 
 
 def late(pattern: AnyStr, flags: int = 0) -> "re.Pattern[AnyStr]":
-    """As `re.compile`, but for the moment: a fault in the pattern shows at its first use."""
+    """Like `re.compile`, but compiles at the first use; a faulty pattern is noticed then."""
     return cast("re.Pattern[AnyStr]", _LazyPattern(pattern, flags))
 
 
@@ -17,11 +16,11 @@ class _LazyPattern:
         self._source = (pattern, flags)
 
     def __getattr__(self, name: str) -> Any:
-        """Asked for what is not there yet; from then on it is."""
+        """Compiles the pattern and copies its attributes at the first access."""
         found = getattr(re.compile(*self._source), name)
         setattr(self, name, found)
         return found
 
 
 DIRECTION_CONTROLS: Final = late("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""What turns the direction of writing: in a terminal it moves what stands behind it on the line."""
+"""Characters that change the writing direction; in a terminal they move the text behind them on the line."""

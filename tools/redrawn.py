@@ -1,8 +1,7 @@
-"""Text that was written over itself, as it looks in the end: progress lines, bars, several of them at once.
+"""Renders text that overwrites itself, such as progress bars, to its final state.
 
-Lines have no width here, for nobody knows how wide a terminal the program thought of; and what clears a whole screen is
-passed over, so that nothing is lost that somebody may want to read.
-"""
+Lines have no width here, since the width of the terminal is unknown; sequences that clear the whole screen are
+ignored so that no text is lost."""
 
 from typing import Final
 
@@ -12,23 +11,23 @@ _OVERWRITING_SEQUENCE: Final = late(r"[\r\x08]|(?:\x1b\[|\x9b)\d*[ABCDEFGJKPX]|\
 _VERTICAL_MOVE: Final = late(r"(?:\x1b\[|\x9b)\d*[ABEFJ]|\x1bM")
 _CONTROL: Final = late(r"\n|\r|\x08|(?:\x1b\[|\x9b)(?P<count>\d*)(?P<what>[ABCDEFGJKPX])|(?P<back>\x1bM)")
 _MAX_MOVE: Final = 10_000
-"""Columns or lines that one step goes at most."""
+"""Maximum number of columns or lines that one cursor movement covers."""
 
 
 def render_overwritten_line(line: str) -> str:
-    """One line; steps to other lines are passed over."""
+    """Renders one line; movements to other lines are ignored."""
     return _Screen(is_one_line=True).render(line) if _OVERWRITING_SEQUENCE.search(line) else line
 
 
 def render_overwritten_text(text: str) -> str:
-    """With steps to other lines: there may be fewer lines than line feeds."""
+    """Renders text with movements to other lines: the result may have fewer lines than the text has line feeds."""
     if _VERTICAL_MOVE.search(text):
         return _Screen(is_one_line=False).render(text)
     return "\n".join(render_overwritten_line(line) for line in text.split("\n"))
 
 
 class _Screen:
-    """Rows of characters, and where the next one goes."""
+    """Rows of characters, and the position of the next character."""
 
     def __init__(self, *, is_one_line: bool) -> None:
         self._is_one_line = is_one_line

@@ -1,4 +1,4 @@
-"""The table of tools in `docs/tools.md`, from the tools themselves: `python -m tools.reference` prints it."""
+"""Generates the table of tools in `docs/tools.md`: `python -m tools.reference` prints it."""
 
 import sys
 from typing import Any
@@ -8,7 +8,7 @@ from tools.registry import builtin_tools
 
 
 def table(tools: tuple[Tool, ...]) -> str:
-    """A section for each tool: what it is for, its arguments."""
+    """Returns a section for each tool with its description and arguments."""
     return "\n".join(_section(tool) for tool in tools)
 
 

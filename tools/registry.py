@@ -1,4 +1,4 @@
-"""The tools that come with bayou, as a table. Which of them a session has is the session's business."""
+"""Lists the built-in tools. The session decides which of them are active."""
 
 from tools.base import Tool
 from tools.builtin.bash import bash_tool
@@ -15,8 +15,8 @@ from tools.builtin.write import write_tool
 
 
 def builtin_tools() -> tuple[Tool, ...]:
-    """All active but `apply_patch`, which stands for `edit` with some models: searching, listing and locating with
-    limits costs less context than doing it with bash."""
+    """Returns all built-in tools. `apply_patch` is inactive, because it replaces `edit` for some models only. The
+    search tools are active, because their limits save context compared with bash."""
     return (
         read_tool(),
         bash_tool(),

@@ -1,15 +1,14 @@
-"""What a tool gives back: content for the model, and a card with display blocks for people.
+"""Results of tools: content for the model, and a card with display blocks for people.
 
-Plain values without behaviour; the only module of `tools` that widgets may see. How a block looks is the
-widgets' business; how a result is made is each tool's.
-"""
+Plain values without behaviour; widgets import this module of `tools`. Widgets decide how a block looks, and each
+tool makes its own result."""
 
 from typing import Any
 
 import msgspec
 
 Json = dict[str, Any] | list[Any] | str | int | float | None
-"""What JSON text becomes: of details that are stored, arguments, and files."""
+"""A decoded JSON value, for stored details, arguments and files."""
 
 
 class _Value(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +21,7 @@ class TextPart(_Value, frozen=True, kw_only=True):
 
 class ImagePart(_Value, frozen=True, kw_only=True):
     data: str
-    """Base64."""
+    """The image in base64."""
     mime_type: str
 
 
@@ -30,16 +29,16 @@ Part = TextPart | ImagePart
 
 
 class ToolResult(_Value, frozen=True, kw_only=True):
-    """The outcome of one call, or of one so far (progress)."""
+    """The result of a call, or an intermediate result (progress)."""
 
     content: tuple[Part, ...] = ()
     details: dict[str, Any] | None = None
-    """JSON data that is stored with the result; enough, with arguments and content, to draw the card again."""
+    """JSON data stored with the result; with arguments and content it is enough to draw the card again."""
     is_error: bool = False
     terminate: bool = False
-    """End the run after this batch, if every result of the batch says so."""
+    """Ends the run after this batch, if every result of the batch sets it."""
     structured_content: Any = None
-    """For programs; not stored."""
+    """A value for programs; not stored."""
 
     @property
     def text(self) -> str:
@@ -51,7 +50,7 @@ def text_result(text: str, *, details: dict[str, Any] | None = None, is_error: b
 
 
 class TextBlock(_Value, frozen=True, kw_only=True):
-    """Plain text; `tail` shows its end first when it has to be cut."""
+    """Plain text; `tail` shows the end instead of the beginning when the block is cut."""
 
     text: str
     tail: bool = False
@@ -62,38 +61,38 @@ class MarkdownBlock(_Value, frozen=True, kw_only=True):
 
 
 class FileBlock(_Value, frozen=True, kw_only=True):
-    """Lines of a file, to be highlighted."""
+    """Lines of a file with syntax highlighting."""
 
     path: str
     text: str
     first_line: int = 1
     note: str = ""
-    """What was left out and how to get it."""
+    """States what was left out and how to get it."""
     folds: int = 0
-    """So many lines are shown until it is opened on a page of its own; 0: all."""
+    """Number of lines shown until the block is opened on its own page; 0 shows all."""
     more: int = 0
-    """Lines behind these that came and are left out here."""
+    """Number of lines after these that were received and are left out here."""
 
 
 class DiffBlock(_Value, frozen=True, kw_only=True):
-    """A change of one file, as a unified diff."""
+    """A change of one file as a unified diff."""
 
     path: str
     diff: str
     added: int = 0
     removed: int = 0
     more: int = 0
-    """Lines behind these that are left out here."""
+    """Number of lines after these that are left out here."""
 
 
 class ColouredSpan(msgspec.Struct, frozen=True, array_like=True):
-    """Of a line of output, counted from the first."""
+    """A coloured span in a line of output; lines count from the first."""
 
     line: int
     start: int
     end: int
     sgr: str
-    """As a terminal is told it: `1;31`."""
+    """Parameters of the SGR sequence, such as `1;31`."""
 
 
 class CommandBlock(_Value, frozen=True, kw_only=True):
@@ -101,20 +100,20 @@ class CommandBlock(_Value, frozen=True, kw_only=True):
     output: str = ""
     exit_code: int | None = None
     note: str = ""
-    """Timed out, aborted, where the full output is."""
+    """Timed out, aborted, or the path of the full output."""
     is_cut: bool = False
-    """The output lacks its beginning."""
+    """Whether the beginning of the output is missing."""
     colours: tuple[ColouredSpan, ...] = ()
-    """Those that the program gave its output."""
+    """Colours that the program gave its output."""
 
 
 class ListBlock(_Value, frozen=True, kw_only=True):
-    """Paths, matches, entries: one a line."""
+    """Paths, matches or entries, one per line."""
 
     items: tuple[str, ...]
     note: str = ""
     marks: tuple[tuple[int, int, int], ...] = ()
-    """What stands out: which item, from 0, and from where to where in it."""
+    """Highlighted spans: item index from 0, start and end in the item."""
 
 
 class TreeNode(_Value, frozen=True, kw_only=True):
@@ -133,11 +132,11 @@ class MapSymbol(_Value, frozen=True, kw_only=True):
     last_line: int
     depth: int = 0
     row: int = -1
-    """The line of the outline's text that names it, from 0; -1: none does."""
+    """Line of the outline's text that names the symbol, from 0; -1 if none does."""
 
 
 class MapBlock(_Value, frozen=True, kw_only=True):
-    """The outline of a file. `text` is exactly what the model gets."""
+    """The outline of a file. `text` is exactly what the model reads."""
 
     path: str
     text: str
@@ -174,12 +173,12 @@ Block = (
 
 
 class Card(_Value, frozen=True, kw_only=True):
-    """What a person sees of a tool call: one line until opened, then its blocks."""
+    """What people see of a tool call: one line until it is opened, then its blocks."""
 
     title: str
-    """What it does: `read`, `bash`."""
+    """The action, such as `read` or `bash`."""
     subject: str = ""
-    """To what: a path and range, a command's first line."""
+    """The object of the action: a path and range, a command's first line."""
     summary: str = ""
-    """How it went, in a few words: `120 of 3,400 lines`, `exit 1`, `+3 -1`."""
+    """The outcome in a few words: `120 of 3,400 lines`, `exit 1`, `+3 -1`."""
     blocks: tuple[Block, ...] = ()

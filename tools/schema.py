@@ -1,4 +1,5 @@
-"""Arguments of tools: their JSON Schema from a struct, and raw arguments of a model made to fit or refused in words."""
+"""Builds the JSON Schema of a tool's arguments from a struct, and coerces raw arguments of a model or rejects them
+with a message."""
 
 import difflib
 import functools
@@ -15,7 +16,7 @@ _MAX_SHOWN_ARGUMENTS: Final = 2_000
 
 
 UNDECLARED: Final = msgspec.Meta(extra_json_schema={"undeclared": True})
-"""For a field that is honoured and not told of: models know it from elsewhere."""
+"""Marks a field that is accepted but not declared to the model, which knows it from other tools."""
 
 
 class ArgumentsError(ToolError):
@@ -23,7 +24,7 @@ class ArgumentsError(ToolError):
 
 
 def schema_of(arguments: type[msgspec.Struct]) -> dict[str, Any]:
-    """The JSON Schema of a struct as a model is told of it, self-contained and without titles."""
+    """Returns the JSON Schema of a struct as the model sees it, self-contained and without titles."""
     whole = _full_schema(arguments)
     return {
         **whole,
@@ -62,7 +63,7 @@ def _inline(node: Json, components: dict[str, Any]) -> Any:
 
 
 def _without_null(node: dict[str, Any]) -> dict[str, Any]:
-    """An optional field is one that may be left out; models need not be told of null."""
+    """Removes `null` from optional fields: a model may omit them and need not know about null."""
     rest = [option for option in node["anyOf"] if option.get("type") != "null"]
     if len(rest) == 1:
         return {**rest[0], **{key: value for key, value in node.items() if key != "anyOf"}}
@@ -70,18 +71,16 @@ def _without_null(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def validate_arguments(tool: Tool, raw: Json) -> Any:
-    """`raw`, coerced to the tool's schema: a struct of `tool.arguments` where that is given, else a dict.
+    """Coerces `raw` to the tool's schema: a struct of `tool.arguments` if that is set, otherwise a dict.
 
-    Raises `ArgumentsError` with a text for the model.
-    """
+    Raises `ArgumentsError` with a message for the model."""
     return typed_arguments(tool, normalised_arguments(tool, raw))
 
 
 def normalised_arguments(tool: Tool, raw: Json) -> dict[str, Any]:
-    """The arguments as the tool will get them: its own names, each value of the type that its schema gives.
+    """Returns the arguments as the tool will get them: the tool's own names, each value of the type in its schema.
 
-    This one value is what hooks, the gate and masks read and what the tool runs with.
-    """
+    Hooks, the permission gate, masks and the tool itself read this one value."""
     raw = tool.prepare(dict(raw)) if tool.prepare and isinstance(raw, dict) else raw
     if not isinstance(raw, dict):
         raise ArgumentsError(
@@ -95,7 +94,8 @@ def normalised_arguments(tool: Tool, raw: Json) -> dict[str, Any]:
 
 
 def typed_arguments(tool: Tool, arguments: dict[str, Any]) -> Any:
-    """Normalised arguments as the tool takes them. Strict: nothing is read in another way than the gate read it."""
+    """Converts normalised arguments to the tool's struct. Strict: no value is interpreted differently than by the
+    gate."""
     if tool.arguments is None:
         return arguments
     try:
@@ -105,7 +105,7 @@ def typed_arguments(tool: Tool, arguments: dict[str, Any]) -> Any:
 
 
 def _accepted_schema(tool: Tool) -> dict[str, Any]:
-    """What is looked at closely: a field that a struct does not have would be lost without a word."""
+    """Returns the schema with unknown fields forbidden, because a struct would drop them silently."""
     if tool.arguments is None:
         return tool.schema
     whole = _full_schema(tool.arguments)["properties"]
@@ -140,7 +140,7 @@ def _error_message(name: str, problems: list[tuple[str, str]], raw: Json) -> str
 
 
 def _coerce(value: Json, schema: dict[str, Any], path: str, problems: list[tuple[str, str]]) -> Any:
-    """`value` made to fit, or a problem noted."""
+    """Coerces `value` to the schema, or records a problem."""
     options: Json = schema.get("anyOf") or schema.get("oneOf")
     if isinstance(options, list):
         return _coerce_one_of(value, options, path, problems)
@@ -206,7 +206,7 @@ def _coerce_object(value: Json, schema: dict[str, Any], path: str, problems: lis
 
 
 def _unknown_argument(key: str, given: dict[str, Any], properties: dict[str, Any]) -> str:
-    """Says which one it may have been."""
+    """Returns a message that suggests the argument that may be meant."""
     known = {name.casefold(): name for name, node in properties.items() if _is_declared(node)}
     close = difflib.get_close_matches(key.casefold(), known, n=1, cutoff=0.6)
     if close and known[close[0]] not in given:
@@ -287,7 +287,7 @@ def _check_limits(value: Json, schema: dict[str, Any], path: str, problems: list
 
 
 def _parsed(text: str, kind: type) -> Any:
-    """Some models send an object or a list as its JSON text."""
+    """Parses an object or a list that a model sent as JSON text."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,5 +1,5 @@
-"""Other names that models have learned for the arguments of a tool. What is plain is honoured; the rest is refused by
-name, where arguments are checked (`tools.schema`)."""
+"""Aliases that models use for arguments of a tool. Unambiguous aliases are accepted; `tools.schema` rejects the
+rest by name."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -16,17 +16,18 @@ FOLDER_ALIASES: Final[Mapping[str, str]] = dict.fromkeys(
     ("directory", "dir", "dir_path", "folder", "cwd", "workdir", "root", "search_path"), "path"
 )
 _IGNORED_REMARKS: Final = dict.fromkeys(("description", "explanation", "justification", "reason"), "")
-"""Said to whoever reads along; nothing follows from them."""
+"""Arguments that explain the call to a reader and have no effect."""
 _SEPARATORS: Final = late(r"[-_ ]")
 
 RenameArguments = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def alias_resolver(arguments: type[msgspec.Struct], *others: Mapping[str, str]) -> RenameArguments:
-    """Gives arguments the names that `arguments` has; `others` are names for its fields, "" for ones without effect.
+    """Returns a function that renames arguments to the fields of `arguments`; `others` maps aliases to fields, ""
+    to no field.
 
-    Case, dashes and underscores make no difference. A name that is taken already, by another value, stays as it is.
-    """
+    Case, dashes and underscores are ignored. If the field is already set to another value, the alias is left
+    alone."""
     fields = {field.encode_name for field in msgspec.structs.fields(arguments)}
     table = {
         _normalised(name): field for names in (_IGNORED_REMARKS, *others) for name, field in names.items()

@@ -1,8 +1,7 @@
-"""An object of JSON while it arrives: each character is read once, however often somebody looks.
+"""Parses a JSON object while it arrives; each character is read once, however often the result is inspected.
 
-What a model sends as arguments, so a little less strict than JSON: raw control characters in texts and escapes that do
-not exist count as what they stand for. What cannot be read at all is not guessed at.
-"""
+Model arguments are parsed a little more leniently than JSON: raw control characters in strings and unknown
+escapes are taken literally. Malformed input is not guessed at."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +24,7 @@ State = Literal["begin", "name", "colon", "value", "text", "behind", "over", "lo
 
 
 class StreamedJson:
-    """Arguments on their way. Members are as they were sent; the last one may be a part of itself."""
+    """Arguments while they stream in. Members are as they were sent; the last member may be incomplete."""
 
     def __init__(self) -> None:
         self._root: dict[str, Any] = {}
@@ -49,7 +48,7 @@ class StreamedJson:
 
     @property
     def is_malformed(self) -> bool:
-        """It cannot be read: what is known of it is what came before that."""
+        """Whether the input cannot be parsed; the members before the error stay available."""
         return self._state == "lost"
 
     def feed(self, text: str) -> None:
@@ -59,13 +58,13 @@ class StreamedJson:
             at = self._read_string(text, at) if self._state == "text" else self._read_punctuation(text, at)
 
     def partial_members(self) -> Mapping[str, Any]:
-        """All that has come, not to be changed. A text that is arriving is there as far as it is."""
+        """Returns everything received so far, read-only, including the part of a string that has arrived."""
         if self._state == "text" and not self._is_name:
             self._store(self._joined_runs())
         return self._root
 
     def complete_members(self) -> dict[str, Any]:
-        """What is complete: members, and of a list that is arriving those behind which something came."""
+        """Returns the complete members; of an arriving list, the items before the last."""
         if self.is_over or not self._open:
             return dict(self._root)
         out = dict(self._root)
@@ -80,7 +79,7 @@ class StreamedJson:
 
     @property
     def partial_string_name(self) -> str | None:
-        """The name of the text that is arriving, of whatever object."""
+        """Returns the member name of the string that is arriving, in whichever object it is."""
         if self._state != "text" or self._is_name:
             return None
         return next((name for _, name in reversed(self._open) if name), None)
@@ -133,7 +132,7 @@ class StreamedJson:
             self._state = "behind"
 
     def _store(self, value: Any) -> None:
-        """As the member that is arriving, or in the place of what was there of it."""
+        """Stores a value as the arriving member, or replaces its partial value."""
         container, name = self._open[-1]
         if isinstance(container, dict):
             container[name] = value
@@ -202,5 +201,5 @@ class StreamedJson:
 
 
 def _is_escape(run: str, at: int) -> bool:
-    """The backslash there is not itself escaped."""
+    """Returns whether the backslash at this position is not itself escaped."""
     return (at - len(run[:at].rstrip("\\"))) % 2 == 0

@@ -1,9 +1,8 @@
-"""Makes foreign text harmless: control characters and escape sequences never reach a model or a terminal.
+"""Makes outside text harmless: control characters and escape sequences never reach a model or a terminal.
 
-Two ways, for two kinds of text. `escape_controls` keeps every character of a file countable (a control character
-becomes its picture, so an edit can name it); `plain_output` reads text as a terminal would and keeps what would stay on
-the screen. What encoding bytes have is the business of `tools.files.encoding`.
-"""
+`escape_controls` keeps every character of a file countable (a control character becomes its Unicode picture, so
+that an edit can name it); `plain_output` interprets text as a terminal would and keeps what stays on the screen.
+`tools.files.encoding` detects encodings."""
 
 import unicodedata
 
@@ -18,8 +17,8 @@ _PICTURES.update(dict.fromkeys(range(0x80, 0xA0), _REPLACEMENT))
 
 _CONTROLS_OF_PICTURES = {0x2400 + code: chr(code) for code in range(0x20)} | {0x2421: "\x7f"}
 
-# A string sequence (OSC, DCS, SOS, PM, APC) ends with BEL or ST on its own line; without an end only its
-# introducer goes, so that no text is lost.
+# A string sequence (OSC, DCS, SOS, PM, APC) ends with BEL or ST on its own line; without an end only its introducer is
+# removed, so that no text is lost.
 _ESCAPES = late(
     r"(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n]*(?:\x07|\x1b\\|\x9c)"
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
@@ -35,22 +34,21 @@ _SURROGATES = late(r"[\ud800-\udfff]")
 
 
 def escape_controls(text: str) -> str:
-    """`text` with every control character except tab and line feed as its picture (`␛` for escape).
+    """Replaces every control character except tab and line feed with its picture (`␛` for escape).
 
-    Has as many characters as before, and is valid UTF-8.
-    """
+    The result has the same number of characters and is valid UTF-8."""
     if not _CONTROLS_AND_SURROGATES.search(text):
         return text
     return _SURROGATES.sub(_REPLACEMENT, text).translate(_PICTURES)
 
 
 def one_line(text: str) -> str:
-    """A name or title as one line: like `escape_controls`, with line feeds and tabs as pictures too."""
+    """Returns a name or title as one line: like `escape_controls`, with line feeds and tabs replaced too."""
     return escape_controls(text).replace("\n", "\u240a").replace("\t", "\u2409")
 
 
 def for_terminal(text: str) -> str:
-    """Like `escape_controls`, with direction controls written as their code points, for output of commands."""
+    """Like `escape_controls`, with direction controls written as code points, for output of commands."""
     text = escape_controls(text)
     return text if text.isascii() else DIRECTION_CONTROLS.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
 
@@ -63,15 +61,14 @@ def json_for_terminal(line: str) -> str:
 
 
 def unescape_controls(text: str) -> str:
-    """What `one_line` was given, as far as pictures tell."""
+    """Reverses `one_line`, as far as the pictures allow."""
     return text.translate(_CONTROLS_OF_PICTURES)
 
 
 def plain_output(text: str) -> str:
-    """A command's output as it would stay on a screen: no escape sequences, each line as it looks in the end.
+    """Returns a command's output as it stays on a screen: no escape sequences, each line in its final state.
 
-    Keeps the number of lines.
-    """
+    Keeps the number of lines."""
     if not _CONTROLS_AND_SURROGATES.search(text):
         return text
     text = _without_string_sequences(text)
@@ -79,7 +76,8 @@ def plain_output(text: str) -> str:
 
 
 def final_output(text: str) -> str:
-    """The same of the whole of an output: also lines that were written over later look as they do in the end."""
+    """Like `plain_output` for a complete output: lines that were overwritten later are rendered in their final
+    state."""
     return (
         _without_controls(render_overwritten_text(_without_string_sequences(text)))
         if _CONTROLS_AND_SURROGATES.search(text)
@@ -88,7 +86,7 @@ def final_output(text: str) -> str:
 
 
 def _without_string_sequences(text: str) -> str:
-    """Without the sequences that write nothing and move nothing; what they hold is no text."""
+    """Removes the sequences that neither write nor move; their content is not text."""
     return _STRING_SEQUENCES.sub("", _LINE_ENDS.sub("\n", text))
 
 
@@ -97,14 +95,14 @@ def _without_controls(text: str) -> str:
 
 
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Nothing is drawn for these, although they count as letters, marks or symbols."""
+"""Characters that draw nothing, although they count as letters, marks or symbols."""
 _INVISIBLE_CATEGORIES = frozenset(("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"))
 _SPACE_RUN = late(" {3,}")
 
 
 def reveal_hidden_characters(text: str) -> str:
-    """A text that somebody has to judge, with nothing in it that hides: what is not seen, or turns the direction of
-    writing, by its number, runs of blanks by their length."""
+    """Returns a text for a person to judge: invisible and direction-changing characters as code points, runs of
+    spaces as their length."""
     if not text.isascii() or not text.isprintable():
         text = "".join(_character_name(character) for character in text)
     return _SPACE_RUN.sub(lambda run: f"<{len(run[0])} blanks>", text)

@@ -1,4 +1,4 @@
-"""Blocking work off the event loop, told when nobody waits for it any longer."""
+"""Runs blocking work off the event loop and signals it when its caller is cancelled."""
 
 import asyncio
 import threading
@@ -12,11 +12,11 @@ R = TypeVar("R")
 
 
 class Stopped(Exception):
-    """The work was given up because its caller went away."""
+    """Raised when work is given up because its caller was cancelled."""
 
 
 class StopFlag:
-    """Asked by long work between its steps."""
+    """A flag that long work checks between its steps."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -34,7 +34,7 @@ class StopFlag:
 
 
 async def in_thread(work: Callable[[StopFlag], R]) -> R:
-    """Runs `work` in a thread. Cancelling the caller tells the work to stop and does not wait for it."""
+    """Runs `work` in a thread. Cancelling the caller sets the stop flag and does not wait for the work."""
     stop = StopFlag()
     try:
         return await asyncio.to_thread(work, stop)
@@ -44,8 +44,8 @@ async def in_thread(work: Callable[[StopFlag], R]) -> R:
 
 
 class ThreadedTool:
-    """What a tool does, where a thread does all of it. Who has more to do with the result than to wait for it does that
-    in the same thread, with `work`: one way there costs more than most of what is done."""
+    """A tool whose whole work runs in one thread. A caller that post-processes the result does so in the same
+    thread through `work`, because switching threads costs more than most of the work."""
 
     def __init__(self, work: Callable[[Any, ToolContext, StopFlag], ToolResult]) -> None:
         self.work = work
@@ -55,12 +55,13 @@ class ThreadedTool:
 
 
 async def run_to_completion(work: Callable[[], R]) -> R:
-    """Runs `work` in a thread and waits until it is done even when cancelled: for changes that cannot be half."""
+    """Runs `work` in a thread and waits until it is done even when cancelled, for changes that must not be half
+    done."""
     return await await_uncancelled(asyncio.to_thread(work))
 
 
 async def await_uncancelled(work: Awaitable[R]) -> R:
-    """What it comes to. Who is cancelled meanwhile, however often, is so when it is done."""
+    """Awaits `work` to its end; a cancellation meanwhile, however often, is raised afterwards."""
     running = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not running.done():

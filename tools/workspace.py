@@ -1,4 +1,5 @@
-"""What the tools of one session share: where they work, what the model has seen, who changes files, what runs."""
+"""State that the tools of one session share: working directory, files seen by the model, file changes, running
+commands."""
 
 import asyncio
 from collections.abc import Callable, Collection
@@ -37,11 +38,11 @@ if TYPE_CHECKING:
 
 
 class BoxForCall(Protocol):
-    """Says which box a process of a call runs in."""
+    """Returns the sandbox policy for a process of a call."""
 
     async def __call__(self, call_id: str, *, lasts: bool = False) -> Box | None:
-        """Asked before a process starts: the call that it belongs to, and whether it serves later ones, too. None: it
-        runs as the person's own would. Raises `ToolError` if it must not run at all."""
+        """Called before a process starts, with the call it belongs to and whether it lasts beyond that call. None
+        means no sandbox. Raises `ToolError` if the process must not run."""
         ...
 
 
@@ -134,7 +135,7 @@ class Workspace:
         """The search program, once it was looked for."""
 
     def private_folder(self, kind: str) -> Path:
-        """A new one, hidden from commands, which its user removes."""
+        """Creates a folder that commands cannot see; its user removes it."""
         return private_folder(self.cache_dir and self.cache_dir / "working", kind)
 
     @property
@@ -143,11 +144,11 @@ class Workspace:
 
     @property
     def local_processes(self) -> LocalProcesses | None:
-        """This machine's, unless commands run elsewhere."""
+        """Returns this machine's process operations, or None if commands run elsewhere."""
         return self._own_processes if self.has_local_processes else None
 
     async def own_network(self) -> BoxedNetwork:
-        """The one of commands in boxes that are not to see this machine's."""
+        """Returns the network of sandboxed commands that must not see this machine's network."""
         assert self._own_processes is not None
         try:
             return await self._own_processes.network()
@@ -156,7 +157,7 @@ class Workspace:
 
     @property
     def has_local_files(self) -> bool:
-        """The files that tools change are those of this machine, where bayou itself sees them."""
+        """Whether the tools change files of this machine."""
         return isinstance(self.files, LocalFiles)
 
     def exchange(self, files: FileOperations | None, processes: ProcessOperations | None) -> None:
@@ -172,7 +173,7 @@ class Workspace:
         self.exchanged()
 
     def kernel(self) -> "SessionKernel":
-        """The one in which cells of Python run; asking for it starts none."""
+        """Returns the session's Python kernel without starting it."""
         if self._kernel is None:
             # What most sessions never need.
             from tools.kernel.kept import SessionKernel  # noqa: PLC0415
@@ -183,21 +184,21 @@ class Workspace:
 
     @property
     def has_kernel(self) -> bool:
-        """Somebody has asked for it."""
+        """Whether the kernel has been requested."""
         return self._kernel is not None
 
     def end_kernel(self, why: str = "") -> None:
-        """What cells defined is gone, as the next result says."""
+        """Ends the kernel; the next result reports that its state is gone."""
         if self._kernel is not None:
             self._kernel.end(why)
 
     @property
     def may_be_mapped(self) -> bool:
-        """Whether a repository may be mapped here: told without looking at it."""
+        """Whether a repository may be mapped here; does not inspect the folder."""
         return isinstance(self.files, LocalFiles) and self._repositories is not None
 
     def repository(self) -> "MappedRepository | None":
-        """The repository that is worked in, as far as it may be mapped. For a thread."""
+        """Returns the repository of the working directory, if it may be mapped. For a thread."""
         if self._repositories is None or not isinstance(self.files, LocalFiles):
             return None
         wanted = self._repositories(self.cwd)
@@ -211,17 +212,18 @@ class Workspace:
 
     @property
     def last_repository(self) -> "MappedRepository | None":
-        """The repository that was asked last; nothing is looked at."""
+        """Returns the repository that was used last, without inspecting anything."""
         return self._repository
 
     def _update_map(self, change: FileChange) -> None:
-        """The map of the repository hears of own changes at once, beside the loop."""
+        """Reports a change to the repository map at once, in a thread."""
         if self._repository is not None:
             loop = asyncio.get_running_loop()
             loop.run_in_executor(None, self._repository.expect_edit(Path(change.path)))
 
     def enter(self, cwd: Path) -> None:
-        """Commands and paths mean this folder from now on. A shell that lasts would stay in the old one."""
+        """Changes the working directory of commands and paths. A persistent shell would stay in the old one and is
+        closed."""
         self.cwd = cwd
         self.end_kernel(f"The session works in {cwd} now.")
         if self.shell_session is not None:
@@ -247,7 +249,7 @@ class Workspace:
 
 
 def workspace_of(context: ToolContext) -> Workspace:
-    """The session's workspace; a call without one (a test, a script) gets one of its own."""
+    """Returns the session's workspace; a call without a session (a test, a script) gets a new workspace."""
     if not isinstance(context.workspace, Workspace):
         context.workspace = Workspace(context.cwd)
     return context.workspace

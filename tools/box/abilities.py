@@ -1,4 +1,4 @@
-"""What this system lets a process do to itself: tried once, in a program that ends at once (`probe` beside this)."""
+"""Detects which sandbox features this system supports, by trying them once in a short-lived program (`probe`)."""
 
 import functools
 import os
@@ -17,11 +17,12 @@ from tools.box.seatbelt import command_line
 
 _PROBE: Final = Path(__file__).with_name("probe.py")
 PYTHON_START_VARIABLES: Final = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-"""What Python needs to start; not all: a command could read a key from the environment of a process that starts it."""
+"""Variables that Python needs to start. No others are passed: a command could read a key from the environment of a
+process."""
 _PROBE_TIMEOUT: Final = 5.0
 _CAP_SYS_ADMIN: Final = 1 << 21
 _PROBED_BOX: Final = Box(kind="work", writable=("/tmp",), network="own")
-"""The smallest that needs everything."""
+"""The smallest policy that uses every feature."""
 
 
 @functools.cache
@@ -64,7 +65,7 @@ def system_abilities() -> Abilities:
 
 
 def _probe(abilities: Abilities) -> str:
-    """What went wrong, if something did."""
+    """Returns what failed; empty on success."""
     names = ("/dev", ("null", "shm", "pts"))
     steps = confinement_plan(_PROBED_BOX, abilities, lambda folder: names[1] if folder == names[0] else ())
     if abilities.has_networks:
@@ -95,7 +96,7 @@ def _probe(abilities: Abilities) -> str:
 
 
 def _probe_seatbelt() -> str:
-    """What went wrong, if something did."""
+    """Returns what failed; empty on success."""
     try:
         tried = subprocess.run(
             command_line(_PROBED_BOX, ("/usr/bin/true",)),
@@ -109,7 +110,7 @@ def _probe_seatbelt() -> str:
 
 
 def _describe_instruction(instruction: str) -> str:
-    """An instruction in words."""
+    """Returns an instruction in words for messages."""
     verb = instruction.split(" ", 1)[0]
     return {
         "users": "making a namespace of users",
@@ -124,7 +125,7 @@ def _describe_instruction(instruction: str) -> str:
 
 
 def _is_superuser() -> bool:
-    """With all that belongs to it, which in a container is often not so."""
+    """Returns whether the user is root with all capabilities, which root in a container often lacks."""
     if os.geteuid() != 0:
         return False
     try:

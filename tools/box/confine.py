@@ -1,8 +1,8 @@
-"""What a process does to itself before it becomes a command in a box: instructions, one after the other.
+"""Confines a process before it becomes a sandboxed command, by executing instructions one after the other.
 
-Run by the keeper between fork and exec, and by `probe`; needs nothing but Python's own library. What the
-instructions are for is `tools.box.plan`'s business: here they are only obeyed, and the first that fails ends it.
-"""
+The keeper runs it between fork and exec, and so does `probe`; it needs only Python's standard library.
+`tools.box.plan` decides on the instructions: here they are only executed, and the first failure ends the
+process."""
 
 import ctypes
 import os
@@ -39,7 +39,7 @@ _IFF_UP, _SIOCGIFFLAGS, _SIOCSIFFLAGS = 1, 0x8913, 0x8914
 
 
 class Confinement:
-    """One process on its way into a box. `namespaces`: descriptors of those that are joined."""
+    """Confines one process. `namespaces` are descriptors of the namespaces that it joins."""
 
     def __init__(self, namespaces: "list[int]") -> None:
         self._namespaces = list(namespaces)
@@ -52,7 +52,7 @@ class Confinement:
         """By which connections are asked about; -1: they are not."""
 
     def run_instructions(self, instructions: "list[bytes]") -> None:
-        """Raises OSError with the instruction as its file name."""
+        """Executes the instructions. Raises OSError with the failing instruction as its file name."""
         for instruction in instructions:
             verb, _, rest = instruction.partition(b" ")
             try:
@@ -63,7 +63,7 @@ class Confinement:
     # Namespaces
 
     def do_users(self, rest: bytes) -> None:
-        """A namespace in which this user is the only one."""
+        """Creates a user namespace that contains only this user."""
         user, group = os.geteuid(), os.getegid()
         _check_result(_SYSTEM.unshare(_CLONE_NEWUSER))
         for name, text in (
@@ -74,11 +74,11 @@ class Confinement:
             _write_file(f"/proc/self/{name}", text)
 
     def do_network(self, rest: bytes) -> None:
-        """One in which there is nothing but this machine's own address."""
+        """Creates a network namespace with only the loopback address."""
         _check_result(_SYSTEM.unshare(_CLONE_NEWNET))
         asking = _check_result(
             _SYSTEM.socket(_AF_INET, _SOCK_DGRAM, 0)
-        )  # importing `socket` takes as long as all of this
+        )  # importing `socket` takes as long as the whole step
         name = b"lo".ljust(16, b"\0")
         flags = bytearray(name + bytes(24))
         import fcntl  # noqa: PLC0415  (needed only to make a network)
@@ -89,23 +89,23 @@ class Confinement:
         os.close(asking)
 
     def do_join(self, rest: bytes) -> None:
-        """`users` or `network`: the next that was handed over."""
+        """Joins the next handed-over namespace of the kind `users` or `network`."""
         kind = _CLONE_NEWUSER if rest == b"users" else _CLONE_NEWNET
         _check_result(_SYSTEM.setns(self._namespaces.pop(0), kind))
 
     # Mounts
 
     def do_mounts(self, rest: bytes) -> None:
-        """Own mounts, and own System V shared memory, semaphores and message queues."""
+        """Creates a mount namespace, and a namespace for System V shared memory, semaphores and message queues."""
         _check_result(_SYSTEM.unshare(_CLONE_NEWNS | _CLONE_NEWIPC))
         _check_result(_SYSTEM.mount(b"none", b"/", None, _RECURSIVE | _PRIVATE, None))
 
     def do_keep(self, path: bytes) -> None:
-        """As it is now, with what is mounted below, whatever happens to the rest."""
+        """Preserves a path with its mounts in its present state, whatever later instructions change around it."""
         self._kept.append((_clone_mount_tree(path), path))
 
     def do_seal(self, path: bytes) -> None:
-        """Nothing can be written any more: all below it, or all."""
+        """Makes everything below a path read-only."""
         _make_read_only(_AT_FDCWD, path or b"/", 0)
 
     def do_back(self, rest: bytes) -> None:
@@ -114,17 +114,17 @@ class Confinement:
         self._kept.clear()
 
     def do_pin(self, path: bytes) -> None:
-        """Cannot be moved away any more, for something is mounted there; a symbolic link neither."""
+        """Prevents a path from being moved, by mounting it onto itself; symbolic links are not followed."""
         _move_mount(_clone_mount_tree(path, _AT_SYMLINK_NOFOLLOW), path)
 
     def do_guard(self, path: bytes) -> None:
-        """Can be read, not written, and stays where it is."""
+        """Makes a path readable, read-only and unmovable."""
         tree = _clone_mount_tree(path)
         _make_read_only(tree, b"", _AT_EMPTY_PATH)
         _move_mount(tree, path)
 
     def do_still(self, path: bytes) -> None:
-        """The same; what has gone since needs nothing."""
+        """Like `guard`; a path that has disappeared meanwhile is ignored."""
         try:
             self.do_guard(path)
         except OSError:
@@ -132,12 +132,12 @@ class Confinement:
                 raise
 
     def do_hold(self, path: bytes) -> None:
-        """What stays visible in a folder that is emptied next: a tree of files, or a link with what it says."""
+        """Keeps a file, a folder or a link visible in a folder that is emptied next."""
         is_link = os.path.islink(path)  # noqa: PTH114  (no `pathlib` here)
         self._held.append((os.readlink(path) if is_link else _clone_mount_tree(path), path))  # noqa: PTH115
 
     def do_empty(self, path: bytes) -> None:
-        """A folder with nothing in it but what is held."""
+        """Empties a folder except for the held entries."""
         flags = _NO_SUID | _NO_DEVICES | _NO_PROGRAMS
         _check_result(_SYSTEM.mount(b"tmpfs", path, b"tmpfs", flags, b"size=4k,mode=755"))
         for held, place in [one for one in self._held if one[1].startswith(path + b"/")]:
@@ -153,23 +153,24 @@ class Confinement:
         _make_read_only(_AT_FDCWD, path, 0, below=False)
 
     def do_blank(self, path: bytes) -> None:
-        """A file, or a socket, with nothing in it. One that has gone since, as sockets do, needs none."""
+        """Hides a file or socket behind an empty one. A path that has disappeared meanwhile, as sockets do, is
+        ignored."""
         if _SYSTEM.mount(b"/dev/null", path, None, _BIND, None) < 0 and os.path.lexists(path):
             _check_result(-1)
 
     def do_fresh(self, path: bytes) -> None:
-        """A folder of its own, in memory."""
+        """Mounts an empty in-memory folder."""
         _check_result(_SYSTEM.mount(b"tmpfs", path, b"tmpfs", _NO_SUID | _NO_DEVICES, b"mode=1777"))
 
     def do_terminals(self, rest: bytes) -> None:
-        """Only those that are opened in the box."""
+        """Shows only the terminals that are opened in the sandbox."""
         options = b"newinstance,ptmxmode=0666,mode=620"
         _check_result(_SYSTEM.mount(b"devpts", b"/dev/pts", b"devpts", _NO_SUID | _NO_PROGRAMS, options))
         if not os.path.islink(b"/dev/ptmx"):  # noqa: PTH114  (no `pathlib` here)
             _check_result(_SYSTEM.mount(b"/dev/pts/ptmx", b"/dev/ptmx", None, _BIND, None))
 
     def do_devices(self, names: bytes) -> None:
-        """Only these are left of `/dev`."""
+        """Shows only these devices in `/dev`."""
         trees = [(_clone_mount_tree(b"/dev/" + name), b"/dev/" + name) for name in names.split(b" ")]
         _check_result(
             _SYSTEM.mount(b"tmpfs", b"/dev", b"tmpfs", _NO_SUID | _NO_PROGRAMS, b"size=64k,mode=755")
@@ -194,7 +195,8 @@ class Confinement:
     # Rules about paths
 
     def do_rules(self, rest: bytes) -> None:
-        """`FILES NETWORK SCOPES`, of which the last two are 0 where the system does not know them."""
+        """Begins a Landlock ruleset from `FILES NETWORK SCOPES`; the last two are 0 where the system does not
+        support them."""
         files, network, scopes = (int(word) for word in rest.split())
         fields = struct.pack("QQQ", files, network, scopes)
         size = 24 if scopes else 16 if network else 8
@@ -203,7 +205,7 @@ class Confinement:
         )
 
     def do_allow(self, rest: bytes) -> None:
-        """`RIGHTS PATH`. What is not there, or not to be looked at, needs no rule."""
+        """Adds a Landlock rule `RIGHTS PATH`. A path that is missing or inaccessible needs no rule."""
         rights, _, path = rest.partition(b" ")
         try:
             place = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -221,7 +223,7 @@ class Confinement:
     # Rights
 
     def do_bare(self, kept: bytes) -> None:
-        """No rights but those of the user, and of the superuser these; and no program gives others."""
+        """Drops all capabilities but `kept`; no program can gain others."""
         wanted = {int(number) for number in kept.split()}
         for number in range(_CAPABILITY_COUNT):
             if number not in wanted:
@@ -235,11 +237,11 @@ class Confinement:
         self.allowed_sockets.append(place)
 
     def do_filter(self, program: bytes) -> None:
-        """Of system calls; in hexadecimal digits."""
+        """Installs a seccomp program, given in hexadecimal digits."""
         _install_filter(program, 0)
 
     def do_ask(self, program: bytes) -> None:
-        """The same, of a filter that asks about connections."""
+        """Installs a seccomp program that reports connections to the keeper."""
         try:
             self.connections = _install_filter(program, _SECCOMP_NEW_LISTENER | _SECCOMP_WAIT_KILLABLE)
         except OSError:
@@ -247,7 +249,7 @@ class Confinement:
 
 
 def _install_filter(program: bytes, flags: int) -> int:
-    """The descriptor by which it asks, if the flags say that it does."""
+    """Returns the notification descriptor, if the flags request one."""
     code = bytes.fromhex(program.decode())
     kept = ctypes.create_string_buffer(code, len(code))
     fields = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(kept))
@@ -291,5 +293,5 @@ def _write_file(path: str, text: bytes) -> None:
 
 
 def landlock_version() -> int:
-    """0: there is none."""
+    """Returns the Landlock version; 0 if there is none."""
     return max(0, _SYSTEM.syscall(_LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), 1))

@@ -1,9 +1,8 @@
-"""Answers for the connections that a command in a box makes: a socket with a path is reached only in allowed places.
+"""Brokers the connections of a sandboxed command: sockets with a path can be connected to in allowed places only.
 
-The kernel stops `connect` and asks (seccomp's user notifications), and the process that started the command makes the
-connection itself, on the command's own socket: what was looked at is what is connected to, whatever the command does to
-its memory meanwhile. Run by the keeper's watcher and by `probe`; needs nothing but Python's own library.
-"""
+The kernel stops `connect` and asks (seccomp user notification), and the process that started the command
+connects the command's own socket itself: the checked path is the connected one, whatever the command does to its
+memory meanwhile. The keeper's watcher and `probe` run it; it needs only Python's standard library."""
 
 import _thread
 import ctypes
@@ -23,7 +22,8 @@ _MAX_ADDRESS = 128
 
 
 class ConnectionBroker:
-    """Those of one command and of all that it starts. `places`: folders and sockets; `@` for names without a path."""
+    """Brokers the connections of one command and its children. `places` are folders and sockets; `@` allows
+    abstract names."""
 
     def __init__(self, asked: int, places: "list[bytes]") -> None:
         self.asked = asked
@@ -31,7 +31,7 @@ class ConnectionBroker:
         self._places = [place for place in places if place != b"@"]
 
     def answer_next(self) -> bool:
-        """The next one. False when none can come any more."""
+        """Answers the next connection. Returns False when no more can come."""
         question = bytearray(_NOTIFICATION.size)
         try:
             fcntl.ioctl(self.asked, _NOTIFY_RECEIVE, question)
@@ -131,7 +131,7 @@ def _process_id(thread: int) -> int:
 
 
 def _open_as(thread: int, path: bytes) -> int:
-    """What is at this path for that process, whose root and mounts are not those here."""
+    """Opens a path as seen by that process, whose root and mounts differ from those here."""
     root = os.open(f"/proc/{thread}/root", os.O_PATH | os.O_CLOEXEC)
     try:
         how = struct.pack("=QQQ", os.O_PATH | os.O_CLOEXEC, 0, _RESOLVE_IN_ROOT)

@@ -1,4 +1,4 @@
-"""Which system calls a command in a box does not get, as the program that the kernel runs on each of them. Pure."""
+"""Builds the seccomp program that refuses system calls of a sandboxed command. Pure."""
 
 import errno
 import struct
@@ -16,7 +16,7 @@ _SECCOMP_ALLOW, _SECCOMP_NOTIFY, _SECCOMP_ERRNO = 0x7FFF0000, 0x7FC00000, 0x0005
 _SYSCALL_OFFSET, _ARCHITECTURE_OFFSET, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
 """Where they stand in what the kernel tells; of an argument the lower half."""
 _NAMESPACE_FLAGS: Final = 0x7E02_0080
-"""Those flags of `clone` and `unshare` that make one."""
+"""The flags of `clone` and `unshare` that create a namespace."""
 _TERMINAL_INPUT_IOCTLS: Final = (0x5412, 0x541C)
 
 _SOCKET_TYPE_MASK, _SOCK_STREAM, _SOCK_SEQPACKET = 0xF, 1, 5
@@ -48,7 +48,7 @@ _MISSING_SYSCALLS: Final = {
     "io_uring_register": 427,
     "clone3": 435,
 }
-"""Answered as if the system did not have them: programs have another way then."""
+"""Answered as if the system lacked them, so that programs use an alternative."""
 _SYSTEM_V_IPC: Final = {
     "x86_64": {"shmget": 29, "shmat": 30, "shmctl": 31, "semget": 64, "semop": 65, "semctl": 66, "msgget": 68,
                "msgsnd": 69, "msgrcv": 70, "msgctl": 71, "semtimedop": 220, "mq_open": 240, "mq_unlink": 241,
@@ -91,24 +91,24 @@ def is_known_machine(machine: str) -> bool:
 
 
 def refused_syscalls(machine: str, *, may_look_inside: bool) -> dict[str, int]:
-    """System calls that are refused whatever their arguments are."""
+    """Returns the system calls that are refused whatever their arguments."""
     found = {**(_X86_SYSCALLS if machine == "x86_64" else _ARM_SYSCALLS), **_COMMON_SYSCALLS}
     return found if may_look_inside else {**found, **_PROCESS_INSPECTION[machine]}
 
 
 AllowedSockets = Literal["all", "local", "network", "none"]
-"""Those that can be made: local ones have a path or a name of this machine."""
+"""The sockets that can be created: local sockets have a path or an abstract name."""
 
 
 def seccomp_program(
     machine: str, *, sockets: AllowedSockets, may_look_inside: bool, has_own_ipc: bool
 ) -> bytes:
-    """`may_look_inside`: at other processes, where something else confines that to those of the same box.
+    """Builds the program. `may_look_inside`: processes may be inspected, because something else limits that to the
+    same sandbox.
 
-    `has_own_ipc`: shared memory, semaphores and message queues are those of a namespace of the box. Where local sockets
-    can be made, each connection is asked about: the path is in the memory of the process, which no filter reads.
-    Datagrams can be sent to a path without a connection, so there are none of them.
-    """
+    `has_own_ipc`: System V objects live in a namespace of the sandbox. Where local sockets are allowed, each
+    connection is brokered, because its path is in the memory of the process, which a filter cannot read. Local
+    datagram sockets are refused: they can send to a path without a connection."""
     lines = [
         _instruction(_BPF_LOAD, _ARCHITECTURE_OFFSET),
         _instruction(_BPF_JUMP_EQUAL, _ARCHITECTURES[machine], 1, 0),
@@ -172,7 +172,7 @@ def seccomp_program(
 
 
 def _for_syscall(number: int, argument: int, body: list[bytes]) -> list[bytes]:
-    """`body` on an argument of this call; then the number again, for what follows."""
+    """Runs `body` on an argument of this system call, then restores the number for what follows."""
     inside = [_instruction(_BPF_LOAD, argument), *body, _instruction(_BPF_LOAD, _SYSCALL_OFFSET)]
     return [_instruction(_BPF_JUMP_EQUAL, number, 0, len(inside)), *inside]
 
@@ -196,4 +196,4 @@ _ALLOW_CONNECTED_SOCKETS: Final = [
     _return_allow(),
     _return_error(errno.EACCES),
 ]
-"""By the kind of a socket that was loaded: allowed if it only speaks to what it is connected with."""
+"""Allows a socket type, already loaded, if it communicates only with its connection."""

@@ -1,8 +1,9 @@
-"""What a command could destroy in git's folder and nothing else brings back: loose objects, references, the index.
+"""Copies the parts of a git folder that a command could destroy irrecoverably: loose objects, references, the
+index.
 
-Packs are held by mounts (`git_places`). The rest git itself has to write, so it is copied before a command and put back
-behind one that lost it. What git did away with stays away: objects that it packed or pruned, branches that it removed.
-"""
+Mounts protect packs (`git_places`). Git itself has to write the rest, so it is copied before a command and
+restored after a command that lost it. What git itself removed stays removed: objects that it packed or pruned,
+branches that it deleted."""
 
 import os
 import re
@@ -24,12 +25,12 @@ from tools.patterns import late
 _OBJECT_FOLDERS: Final = tuple(f"{number:02x}" for number in range(256))
 _OBJECT_NAME: Final = late(r"[0-9a-f]{38}(?:[0-9a-f]{24})?")
 _COMMIT_GRAPH: Final = "objects/info/commit-graph"
-"""Made of the commits: git does without it, but not with a broken one."""
+"""A cache of the commits: git works without it, but not with a broken one."""
 _COPIED_FILES: Final = ("HEAD", "index", "packed-refs", "objects/info/alternates", _COMMIT_GRAPH)
 _COPIED_FOLDERS: Final = ("refs", "logs")
 _REQUIRED_FOLDERS: Final = ("refs", "refs/heads", "objects")
 _REFERENCE_CONTENT: Final = late(rb"ref: refs/\S+\s*|[0-9a-f]{40}(?:[0-9a-f]{24})?\s*")
-"""What HEAD and a reference say."""
+"""Content of HEAD or a reference."""
 _REFLOG_LINE: Final = late(rb"[0-9a-f]{40}(?:[0-9a-f]{24})? [0-9a-f]{40}(?:[0-9a-f]{24})? ")
 _REFLOG_TIME: Final = late(rb"> (\d{1,15}) [+-]\d{4}(?:\t|$)", re.MULTILINE)
 _FILE_SIGNATURES: Final = {
@@ -41,15 +42,16 @@ _MAX_SMALL_FILES: Final = 5_000
 _MAX_SMALL_SIZE: Final = 16 << 20
 _MAX_OBJECT_SIZE: Final = 32 << 20
 _MAX_TOTAL_SIZE: Final = 1 << 30
-"""Of all copies of a session: what comes behind that is not held."""
+"""Maximum size of all copies of a session; further data is not copied."""
 _MAX_CHECKED_OBJECTS: Final = 1_000
-"""The newest, whose size and time are compared behind each command: the others are missed only where they are gone."""
+"""Number of newest objects whose size and time are compared after each command; older ones are only checked for
+existence."""
 _PRUNE_AGE: Final = 14 * 86_400
-"""The age from which git throws away objects that nothing reaches, unless it is told otherwise."""
+"""Default age in seconds at which git deletes unreachable objects."""
 _REFLOG_EXPIRY: Final = 90 * 86_400
-"""The same of reflogs."""
+"""Default age in seconds at which git deletes reflog entries."""
 _MTIME_RESOLUTION_NS: Final = 50_000_000
-"""A folder that changed so lately may change once more without another time."""
+"""A folder that changed this recently may change again without a new modification time."""
 _GIT_TIMEOUT: Final = 60.0
 _WRITE_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -58,7 +60,7 @@ Stamp = tuple[int, int, int]
 
 
 class RestoredFiles(msgspec.Struct, frozen=True):
-    """What of one repository's folder had been lost."""
+    """The lost parts of one repository that were restored."""
 
     folder: str
     objects: int = 0
@@ -66,7 +68,7 @@ class RestoredFiles(msgspec.Struct, frozen=True):
 
 
 class GitCopies:
-    """Of one session, in a file that has no name and goes with it."""
+    """Copies of one session, in an unnamed file that disappears with the session."""
 
     def __init__(self, private_folder: Callable[[str], Path]) -> None:
         self._private_folder = private_folder
@@ -77,10 +79,10 @@ class GitCopies:
         """Commands that have begun and not ended: what is gone meanwhile is not forgotten."""
 
     def take(self, folders: Iterable[str]) -> None:
-        """Before a command. For a thread."""
+        """Copies before a command. For a thread."""
         with self._lock:
             for folder in folders:
-                with suppress(OSError):  # nothing can be kept, or the repository is not whole
+                with suppress(OSError):  # no room for copies, or the repository is damaged
                     if self._copies is None:
                         self._copies = _CopyFile(self._private_folder("git"))
                     known = self._repositories.setdefault(folder, _Repository(folder, self._copies))
@@ -88,7 +90,7 @@ class GitCopies:
             self._running += 1
 
     def put_back(self, folders: Iterable[str]) -> tuple[RestoredFiles, ...]:
-        """Behind the command. For a thread."""
+        """Restores lost parts after the command. For a thread."""
         with self._lock:
             self._running -= 1
             found: list[RestoredFiles] = []
@@ -107,7 +109,7 @@ class GitCopies:
 
 
 class _ObjectCopy(msgspec.Struct, frozen=True):
-    """One loose object."""
+    """The copy of one loose object."""
 
     at: int
     size: int
@@ -121,7 +123,7 @@ class _CopyFile:
         self._size = 0
 
     def add(self, data: bytes) -> int | None:
-        """Where it stands; None if there is no room for it."""
+        """Returns the offset of the data; None if there is no room."""
         if self._size + len(data) > _MAX_TOTAL_SIZE:
             return None
         at = self._size
@@ -136,7 +138,7 @@ class _CopyFile:
 
 
 class _Repository:
-    """One of git's folders. It is entered without following links, which a command may have put there."""
+    """One git folder. It is entered without following links, which a command may have put there."""
 
     def __init__(self, folder: str, copies: _CopyFile) -> None:
         self._folder = folder
@@ -150,7 +152,7 @@ class _Repository:
         """Of those that make it a repository, what it has."""
 
     def take(self, *, forgets: bool) -> None:
-        """`forgets`: what is gone since the last look was not a command's doing."""
+        """Copies new parts. `forgets`: what disappeared since the last copy was not lost by a command."""
         with _open_folder(self._folder) as folder:
             self._folders = tuple(name for name in _REQUIRED_FOLDERS if _is_folder(name, folder))
             before, self._files = self._files, {}
@@ -165,10 +167,10 @@ class _Repository:
                     if forgets:
                         del self._objects[name[:2]][name[2:]]
                     else:
-                        self._stamps[name[:2]] = None  # it is looked at once more behind the command
+                        self._stamps[name[:2]] = None  # checked once more after the command
 
     def _copy_new_objects(self, objects: int) -> list[str]:
-        """Copies the objects that are new, and answers those that are gone."""
+        """Copies the new objects, and returns those that have disappeared."""
         gone: list[str] = []
         new: list[tuple[int, str, str]] = []
         for name in _OBJECT_FOLDERS:
@@ -250,13 +252,14 @@ class _Repository:
         return [name for name in changed if is_lost(name)]
 
     def _is_outdated(self, folder: int, name: str, packed: bytes | None) -> bool:
-        """Whether git packed another value than the last that it noted: the file of that was removed beside git."""
+        """Returns whether git packed another value than the last one noted: then the file was removed by another
+        program."""
         log = _read_file(folder, f"logs/{name}", _MAX_SMALL_SIZE) or self._current_content(f"logs/{name}")
         last = log.rstrip(b"\n").rpartition(b"\n")[2].split(b" ", 2)
         return packed is not None and len(last) > 2 and last[1] != packed
 
     def _is_log_lost(self, name: str, folder: int) -> bool:
-        """Git empties one by itself when all of it is old."""
+        """Returns whether a reflog was lost; git itself empties one when all entries are expired."""
         said = _read_file(folder, name, _MAX_SMALL_SIZE)
         if said:
             return _REFLOG_LINE.match(said) is None
@@ -284,7 +287,7 @@ class _Repository:
         return list(dict.fromkeys((*missing, *rewritten)))
 
     def _is_overwritten(self, objects: int, name: str, rest: str) -> bool:
-        """It is there, with other content."""
+        """Returns whether the object exists with other content."""
         copy = self._objects[name].get(rest)
         if copy is None:
             return False
@@ -298,11 +301,11 @@ class _Repository:
             return True
         self._objects[name][rest] = _ObjectCopy(
             copy.at, copy.size, status.st_mtime_ns
-        )  # git says it is used again
+        )  # git reports that it is used again
         return False
 
     def _missing_objects(self, names: list[str]) -> list[str]:
-        """Those that the repository does not have in another form; all where git does not say."""
+        """Returns the objects that the repository lacks in any form; all of them where git fails."""
         told = self._git_output(
             "cat-file", "--batch-check", given="".join(f"{name}\n" for name in names).encode()
         )
@@ -328,7 +331,7 @@ class _Repository:
 
 
 def _packed_value(text: bytes, name: str) -> bytes | None:
-    """What `packed-refs` says of a reference."""
+    """Returns the value of a reference in `packed-refs`."""
     end = text.find(b" " + os.fsencode(name) + b"\n") if name else -1
     return text[text.rfind(b"\n", 0, end) + 1 : end] if end >= 0 else None
 
@@ -359,7 +362,7 @@ def _stamp(status: os.stat_result) -> Stamp:
 
 
 def _small_files(folder: int) -> Iterator[tuple[str, Stamp]]:
-    """Each that is copied whole, by its path below git's folder; none where they are too many."""
+    """Yields each file that is copied whole, by its path below the git folder; none if there are too many."""
     places = [("", name) for name in _COPIED_FILES]
     for tree in (name for name in _COPIED_FOLDERS if _is_folder(name, folder)):
         for above, _, names, _ in os.fwalk(tree, dir_fd=folder):
@@ -374,7 +377,7 @@ def _small_files(folder: int) -> Iterator[tuple[str, Stamp]]:
 
 
 def _read_file(folder: int, name: str, limit: int) -> bytes | None:
-    """None if it is no file, or a large one."""
+    """Reads a file; None if it is not a regular file, or too large."""
     with suppress(OSError):
         found = _read_with_stamp(folder, name, limit)
         return found[1] if found is not None else None
@@ -394,7 +397,7 @@ def _read_with_stamp(folder: int, name: str, limit: int) -> tuple[Stamp, bytes] 
 
 @contextmanager
 def _open_parent(path: str, at: int, *, makes: bool = False) -> Generator[tuple[int, str]]:
-    """The folder in which the last of its names is, and that name. `makes`: folders anew that are gone."""
+    """Opens the parent folder of a path, and yields it with the last name. `makes` recreates missing folders."""
     *above, last = path.split("/")
     with ExitStack() as stack:
         for name in above:
@@ -405,7 +408,7 @@ def _open_parent(path: str, at: int, *, makes: bool = False) -> Generator[tuple[
 
 
 def _make_folder(name: str, at: int) -> None:
-    """If it is not there, or something else is in its place."""
+    """Creates the folder, replacing anything else of that name."""
     if not _is_folder(name, at):
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=at)
@@ -413,7 +416,7 @@ def _make_folder(name: str, at: int) -> None:
 
 
 def _write_file(folder: int, name: str, data: bytes, *, mode: int = 0o644) -> None:
-    """In place of what is there, with the folders before it."""
+    """Replaces the file, and creates the folders on its path."""
     with _open_parent(name, folder, makes=True) as (inner, last):
         temporary = f"bayou-{os.getpid()}-{last}"[:200] + ".lock"
         file = os.open(temporary, _WRITE_FLAGS, mode, dir_fd=inner)

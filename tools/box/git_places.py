@@ -1,8 +1,7 @@
-"""Which files of git a command must not change, so that it can commit and nothing else comes of it.
+"""Finds the files of git that a command must not change, so that it can commit and cause no other effect.
 
-The set follows from what lies there before the command, by names alone: whether git would take a folder for a
-repository does not matter, for a command can make it one again. Everything only looks.
-"""
+The set follows from the names that exist before the command: whether git would accept a folder as a repository
+does not matter, because a command can turn it into one. Everything here only reads."""
 
 import os
 import shlex
@@ -20,14 +19,14 @@ from tools.git.steering import starts_program
 from tools.patterns import late
 
 _CONTROL_FILES: Final = ("hooks", "config", "config.worktree", "commondir", "gitdir")
-"""In each of git's folders: what decides which programs run, and which folders count."""
+"""Files in each git folder that decide which programs run, and which folders count."""
 COMMONDIR_HERE: Final = "."
-"""In a `commondir`: the folder that it lies in, as without one."""
+"""Content of a `commondir` that means its own folder, like no `commondir`."""
 RESERVED_CONTENT: Final = {"commondir": COMMONDIR_HERE, "config.worktree": ""}
-"""Files of git's that need not be there, and a line with which git does what it does without them."""
+"""Optional files of git, with a content that has the same effect as no file."""
 _MAX_POINTER_BYTES: Final = 64 * 1024
 _MAX_LINKS: Final = 40
-"""As many as the system follows."""
+"""The number of links that the system follows."""
 MAX_FOLDERS: Final = 300
 _MAX_HOOKS: Final = 200
 _MAX_PACKS: Final = 200
@@ -40,24 +39,25 @@ _INTERPRETERS: Final = late(
 
 class GitPlaces(msgspec.Struct, frozen=True):
     writable: tuple[str, ...] = ()
-    """Outside the workspace."""
+    """Writable places outside the workspace."""
     guarded: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
-    """Symbolic links that stay as they are; what they lead to is guarded too."""
+    """Symbolic links that must not change; their targets are guarded too."""
     pinned: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    """What would be guarded if it were there."""
+    """Places that would be guarded if they existed."""
     repositories: tuple[str, ...] = ()
-    """Git's folders."""
+    """The git folders."""
     packs: tuple[str, ...] = ()
-    """Files of their objects, which are never changed; git removes them when it has put them into others."""
+    """Pack files, which never change; git removes them after it repacked their objects."""
     reserved: tuple[str, ...] = ()
-    """Missing files by which a command could have git use another folder or configuration; and those that say nothing
-    but "here", or nothing."""
+    """Missing files by which a command could make git use another folder or configuration, and existing ones with
+    the neutral content."""
 
 
 def git_places(workspace: str, home: Path, nested: Iterable[str] = ()) -> GitPlaces:
-    """Of the repository that the workspace lies in, with its submodules (`nested`: each `.git` below it)."""
+    """Returns the places of the workspace's repository and its submodules (`nested`: each `.git` below the
+    workspace)."""
     found = _GitSearch(home)
     writable: tuple[str, ...] = ()
     found.add_repository(f"{workspace}/.git")
@@ -83,7 +83,7 @@ def _repository(workspace: str) -> Repository | None:
 
 
 class _GitSearch:
-    """What is collected."""
+    """Collects the places of all repositories."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -111,7 +111,7 @@ class _GitSearch:
         )
 
     def add_repository(self, link: str) -> None:
-        """A `.git`: a folder, a file that names one, or a link."""
+        """Adds the repository of a `.git`: a folder, a file that names one, or a link."""
         if not os.path.lexists(link):
             return
         target = os.path.realpath(link)
@@ -127,8 +127,7 @@ class _GitSearch:
             self._waiting.append((folder, os.path.dirname(link)))  # noqa: PTH120
 
     def guard_submodule_link(self, link: str) -> None:
-        """Where git goes by itself from the repository above: the file that leads to one of its `modules` or
-        `worktrees`."""
+        """Guards the file that leads from the parent repository to one of its `modules` or `worktrees`."""
         if os.path.islink(link) or not os.path.isfile(link):  # noqa: PTH113, PTH114  (a text)
             return
         folder = os.path.realpath(os.path.join(os.path.dirname(link), _gitdir_target(link)))  # noqa: PTH118, PTH120
@@ -136,7 +135,7 @@ class _GitSearch:
             self._guarded[link] = None
 
     def git_folders(self) -> Iterable[str]:
-        """Git's folders, those of submodules and of other work trees too."""
+        """Returns the git folders, including those of submodules and other work trees."""
         while self._waiting:
             owner, top = self._waiting.popleft()
             if owner in self._tops or not os.path.isdir(owner):  # noqa: PTH112  (a text)
@@ -146,14 +145,14 @@ class _GitSearch:
             if common:
                 self._waiting.append((os.path.realpath(os.path.join(owner, common)), top))  # noqa: PTH118
             if len(self._tops) > MAX_FOLDERS:
-                self._guarded[owner] = None  # more than can be held one by one: not to be written at all
+                self._guarded[owner] = None  # too many to guard one by one: the folder becomes read-only
                 continue
             self._add_nested_folders(f"{owner}/worktrees", top, depth=1)
             self._add_nested_folders(f"{owner}/modules", top, depth=8)
             yield owner
 
     def _add_nested_folders(self, folder: str, top: str, *, depth: int) -> None:
-        """Each of git's folders in `modules` or `worktrees`, whose names may have slashes."""
+        """Adds each git folder in `modules` or `worktrees`, whose names may contain slashes."""
         if os.path.islink(folder):  # noqa: PTH114  (a text)
             self._links[folder] = None
         names = _list_names(folder)
@@ -184,7 +183,7 @@ class _GitSearch:
         self._guard_configured_files(owner)
 
     def _guard_configured_files(self, owner: str) -> None:
-        """Files that the configuration includes, and the folder of hooks that it names."""
+        """Guards files that the configuration includes, and the hooks folder that it names."""
         top = self._tops[owner]
         places = [Path(owner, name) for name in ("config", "config.worktree")]
         in_repository = read_configuration(*places, home=self._home).entries
@@ -203,7 +202,7 @@ class _GitSearch:
                     self._guard(program)
 
     def _guard(self, path: str) -> None:
-        """With the links on the way, which could be made to lead elsewhere."""
+        """Guards a path and the links on the way to it, which could be redirected."""
         self._links.update(dict.fromkeys(_links_on_path(path)))
         self._guard_target(os.path.realpath(path))
 
@@ -217,7 +216,7 @@ def _pack_files(folder: str) -> Iterable[str]:
 
 
 def _started_files(value: str, top: str, home: str) -> Iterable[str]:
-    """Files that a command of the configuration starts: programs, and scripts that are handed to an interpreter."""
+    """Yields files that a configured command starts: programs, and scripts passed to an interpreter."""
     try:
         words = shlex.split(value.removeprefix("!"))
     except ValueError:
@@ -236,7 +235,7 @@ def _started_files(value: str, top: str, home: str) -> Iterable[str]:
 
 
 def _links_on_path(path: str) -> Iterable[str]:
-    """All symbolic links that are followed on the way to it."""
+    """Yields all symbolic links that are followed on the way to the path."""
     done, waiting, count = "", [part for part in reversed(path.split("/")) if part], 0
     while waiting:
         part = waiting.pop()
@@ -257,7 +256,7 @@ def _is_reservable(path: str) -> bool:
 
 
 def _is_git_folder(folder: str) -> bool:
-    """Or could be made so: it has something of one."""
+    """Returns whether the folder is a git folder or could become one, because it has some of the files."""
     return any(os.path.lexists(f"{folder}/{name}") for name in ("HEAD", "objects", "config", "hooks"))
 
 
@@ -280,7 +279,7 @@ def _gitdir_target(path: str) -> str:
 
 
 def parent_folders(paths: Iterable[str], roots: Iterable[str]) -> tuple[str, ...]:
-    """The folders between these paths and the root that each lies in: while they can be moved, so can the path."""
+    """Returns the folders between these paths and their roots: a movable parent folder makes the path movable."""
     found: dict[str, None] = {}
     places = tuple(roots)
     for path in paths:

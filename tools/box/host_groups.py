@@ -1,8 +1,7 @@
-"""Named groups of hosts that belong together, so that a package manager is asked about once and not host by host.
+"""Named groups of hosts that belong together, so that a package manager needs one question and not one per host.
 
-A rule `net: python packages` means every host of that group. The hosts are the public ones that the tools use when
-nothing is configured; another registry, or a mirror, is asked about by its own name.
-"""
+The rule `net: python packages` allows every host of that group. The hosts are the tools' public defaults;
+another registry or a mirror is asked about by its own name."""
 
 from typing import Final
 
@@ -66,7 +65,7 @@ _TOOL_GROUPS: Final[dict[str, str]] = {
 
 
 def group_of_tool(program: str) -> str | None:
-    """The group whose hosts a package manager reaches."""
+    """Returns the group whose hosts a package manager connects to."""
     return _TOOL_GROUPS.get(program)
 
 
@@ -75,7 +74,7 @@ def group_of_host(host: str) -> str | None:
 
 
 def hosts_of_group(group: str) -> tuple[str, ...]:
-    """Each as `host:port`."""
+    """Returns each host as `host:port`."""
     return tuple(f"{host}:{port}" for host in HOST_GROUPS.get(group, ()) for port in _PORTS)
 
 

@@ -1,9 +1,8 @@
-"""Files below a workspace that have further names elsewhere (hard links): written in place, they change there too.
+"""Finds files below a workspace that have further hard links elsewhere: writing them in place changes those too.
 
-Package managers make them (uv, pnpm, bun): a package is one set of files in a cache, with names in each project. A
-mount goes by path, so what other names a file has is looked for before a command. Folders that have not changed are
-not read again; of the folder of an installed package only that folder itself is looked at again.
-"""
+Package managers create them (uv, pnpm, bun): a package is one set of files in a cache, with names in each
+project. A mount applies to a path, so the other names of a file are searched for before a command. Unchanged
+folders are not read again; of an installed package only its own folder is checked again."""
 
 import os
 import stat
@@ -18,7 +17,7 @@ from tools.protected.later import VCS_FOLDERS
 
 MAX_ENTRIES: Final = 100_000
 MAX_IN_FOLDER: Final = 64
-"""Places that are held one by one in a folder; with more of them the folder is held as a whole."""
+"""Number of places that are protected one by one in a folder; with more, the whole folder is protected."""
 _MAX_NAMES: Final = 200
 _PACKAGE_FOLDERS: Final = frozenset({"node_modules", ".pnpm", "site-packages", "dist-packages"})
 _Inode = tuple[int, int]
@@ -27,34 +26,34 @@ _Inode = tuple[int, int]
 class HardLinkedFile(msgspec.Struct, frozen=True):
     path: str
     inode: _Inode
-    """With its device."""
+    """Device and inode."""
     link_count: int
 
 
 class HardLinks(msgspec.Struct, frozen=True):
     files: tuple[HardLinkedFile, ...] = ()
-    """All with more than one name."""
+    """All files with more than one name."""
     linked_elsewhere: tuple[str, ...] = ()
-    """What has names that are not below the workspace: files, and folders with many of them."""
+    """Files, and folders with many files, that have names outside the workspace."""
 
 
 class _Folder(msgspec.Struct, frozen=True):
     stamp: tuple[int, int, int]
     entries: int
     folders: tuple[str, ...]
-    """What is still to be looked at below it."""
+    """Subfolders to scan."""
     found: tuple[HardLinkedFile, ...]
 
 
 class HardLinkFinder:
-    """Of one session's workspaces."""
+    """Finds hard links in the workspaces of one session."""
 
     def __init__(self) -> None:
         self._folders: dict[str, _Folder] = {}
         self._known: dict[str, tuple[tuple[_Folder, ...], HardLinks]] = {}
 
     def find(self, workspace: str) -> HardLinks:
-        """Breadth first, up to `MAX_ENTRIES` entries."""
+        """Searches breadth first, up to `MAX_ENTRIES` entries."""
         if workspace == "/":
             return HardLinks()
         waiting, seen, read = deque([workspace]), 0, list[_Folder]()
@@ -103,7 +102,7 @@ def _read_folder(path: str, stamp: tuple[int, int, int]) -> _Folder:
 
 
 def _read_entries(folder: str, found: list[HardLinkedFile]) -> tuple[int, list[str]]:
-    """How many entries it has, and its folders."""
+    """Returns the number of entries in a folder, and its subfolders."""
     count, below = 0, list[str]()
     try:
         with os.scandir(folder) as entries:
@@ -118,12 +117,12 @@ def _read_entries(folder: str, found: list[HardLinkedFile]) -> tuple[int, list[s
                         inode = (status.st_dev, status.st_ino)
                         found.append(HardLinkedFile(entry.path, inode, status.st_nlink))
     except OSError:
-        pass  # It has gone meanwhile, or may not be read.
+        pass  # The folder has disappeared, or may not be read.
     return count, below
 
 
 def other_names_of(linked: Iterable[HardLinkedFile], places: Iterable[str]) -> tuple[str, ...]:
-    """Further names of the files at these places, or right in them."""
+    """Returns further names of the files at these places, or directly in them."""
     linked = tuple(linked)
     if not linked:
         return ()
@@ -159,7 +158,7 @@ def _with_parents(folders: Iterable[str], workspace: str) -> set[str]:
 
 
 def _is_linked(path: str) -> bool:
-    """Still, or a folder: a name that went elsewhere changes nothing here."""
+    """Returns whether a path still has further names; a folder does. A removed name outside changes nothing here."""
     try:
         return os.lstat(path).st_nlink > 1
     except OSError:

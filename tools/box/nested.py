@@ -1,7 +1,6 @@
-"""What lies below a workspace that is protected wherever it lies: repositories, and files that run later.
+"""Finds repositories and autorun files below a workspace, which are protected wherever they are.
 
-Folders that have not changed are not read again: a look costs a `stat` for each of them.
-"""
+Unchanged folders are not read again: a search costs one `stat` per folder."""
 
 import os
 from collections import deque
@@ -15,7 +14,7 @@ from tools.protected.later import PROJECT_AUTORUN_FILES, VCS_FOLDERS
 
 MAX_ENTRIES: Final = 20_000
 MAX_REPOSITORIES: Final = 50
-"""Beside those that an index links to."""
+"""Maximum number, not counting repositories that an index links to."""
 _SKIPPED_FOLDERS: Final = frozenset({*VCS_FOLDERS, "node_modules", "__pycache__", ".venv", "venv", "target"})
 _BARE_REPOSITORY_FILES: Final = frozenset({"HEAD", "objects", "refs"})
 _AUTORUN_ROWS: Final[dict[str, list[tuple[str, ...]]]] = {}
@@ -32,11 +31,11 @@ for _row in PROJECT_AUTORUN_FILES:
 
 class NestedPaths(msgspec.Struct, frozen=True):
     git_folders: tuple[str, ...] = ()
-    """Each `.git`, whether folder, file or link, and each folder that is a bare repository."""
+    """Each `.git`, whether folder, file or link, and each bare repository."""
     later: tuple[str, ...] = ()
-    """Files that run later."""
+    """Autorun files."""
     limits: tuple[str, ...] = ()
-    """Where the search stopped, and what it could not read."""
+    """Places where the search stopped, and unreadable folders."""
 
 
 class _Folder(msgspec.Struct, frozen=True):
@@ -47,7 +46,7 @@ class _Folder(msgspec.Struct, frozen=True):
 
 
 class NestedPathFinder:
-    """Of one session's workspaces."""
+    """Finds nested paths in the workspaces of one session."""
 
     def __init__(self) -> None:
         self._folders: dict[str, _Folder] = {}
@@ -55,13 +54,15 @@ class NestedPathFinder:
         self._told: frozenset[str] = frozenset()
 
     def new_limits(self, limits: tuple[str, ...]) -> tuple[str, ...]:
-        """Those that were not reached at the last look: each is told once, until it is no longer reached."""
+        """Returns the limits that were not reached in the last search: each is reported once, until it is no longer
+        reached."""
         new = tuple(one for one in limits if one not in self._told)
         self._told = frozenset(limits)
         return new
 
     def find(self, workspace: str) -> NestedPaths:
-        """Breadth first, up to `MAX_ENTRIES` entries; repositories that an index links to, wherever they are."""
+        """Searches breadth first, up to `MAX_ENTRIES` entries, and follows an index to linked repositories wherever
+        they are."""
         if workspace == "/":
             return NestedPaths()
         waiting, seen, gits, later = deque([workspace]), 0, list[str](), list[str]()

@@ -1,8 +1,7 @@
-"""Which places a box is about, as they are on this machine now: caches, sockets, files that run later.
-Everything only looks.
+"""Finds the places on this machine that a sandbox policy concerns: caches, sockets, autorun files. Everything here
+only reads.
 
-What holds secrets is handed in.
-"""
+Places with secrets are passed in."""
 
 import os
 import stat
@@ -21,24 +20,25 @@ _GUARDED_NAMES: Final = tuple(
     for row in PROJECT_AUTORUN_FILES
     if "*" not in row.name and row.name.partition("/")[0] not in VCS_FOLDERS
 )
-"""In the workspace: what is in them runs later, or decides what may. Git's folder has its own rules."""
+"""Names in the workspace whose content runs later, or decides what may run. Git folders have separate rules."""
 _SYSTEM_FOLDERS: Final = ("bin", "boot", "etc", "lib", "lib32", "lib64", "proc/sys", "sbin", "sys", "usr")
 
 
 class Cache(msgspec.Struct, frozen=True):
-    """A folder in the home in which tools keep what they fetched."""
+    """A folder in the home in which tools keep downloads."""
 
     folder: str
     guarded: tuple[str, ...] = ()
-    """In it, what is started later."""
+    """Subpaths whose content is started later."""
     variable: str = ""
-    """Says where it is. Where the folder is not there, another below `~/.cache` is said instead."""
+    """The variable that sets the folder. If the folder does not exist, the variable is set to another folder below
+    `~/.cache`."""
     subfolder: str = ""
-    """Behind the folder, for the variable."""
+    """Subfolder appended to the variable's value."""
     format: str = "{}"
-    """How the variable says it."""
+    """Format of the variable's value."""
     linked: tuple[str, ...] = ()
-    """In it, files that have further names (hard links) in projects, if package managers installed them so."""
+    """Subpaths whose files may have hard links in projects, if package managers installed them that way."""
 
 
 CACHES: Final = (
@@ -87,7 +87,7 @@ _RUNTIME_SOCKETS: Final = (
     "at-spi",
     "ssh-agent.socket",
 )
-"""In the folder that the system gives each user."""
+"""Sockets in the user's runtime folder."""
 _SYSTEM_SOCKETS: Final = (
     "/run/docker.sock",
     "/run/docker",
@@ -114,13 +114,13 @@ ALLOWED_SOCKETS: Final = (
     *(f"/run/{name}" for name in ("nscd", "systemd/resolve", "systemd/userdb")),
     "/var/lib/sss/pipes/nss",
 )
-"""Databases that programs are tested with, and those that know addresses of hosts and names of users."""
+"""Sockets of databases used in tests, and of services that resolve host and user names."""
 _LISTENING_FLAG: Final = 0x10000
 _MAX_SOCKETS: Final = 300
 
 
 def guarded_paths(workspace: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What is there of what is guarded, and what is not."""
+    """Returns the guarded paths that exist, and those that do not."""
     if workspace == "/":
         paths = [f"/{name}" for name in (*_GUARDED_NAMES, *_SYSTEM_FOLDERS)]
         return tuple(path for path in paths if os.path.lexists(path) and os.path.realpath(path) == path), ()
@@ -134,13 +134,13 @@ class Caches(msgspec.Struct, frozen=True):
     writable: tuple[str, ...]
     guarded: tuple[str, ...]
     missing: tuple[str, ...]
-    """What would be guarded if it were there."""
+    """Paths that would be guarded if they existed."""
     linked: tuple[str, ...]
     variables: tuple[tuple[str, str], ...]
 
 
 def caches(home: str, environment: Mapping[str, str]) -> Caches:
-    """Those of the home that are there. A tool whose cache is not there is sent to one below `~/.cache`."""
+    """Returns the existing caches in the home. A tool without a cache is redirected to a folder below `~/.cache`."""
     writable: list[str] = []
     guarded: list[str] = []
     missing: list[str] = []
@@ -165,7 +165,8 @@ def caches(home: str, environment: Mapping[str, str]) -> Caches:
 
 
 def _is_cache(folder: str, home: str) -> bool:
-    """A variable may move a cache, but not make anything a cache that is the person's."""
+    """Returns whether a folder may count as a cache: a variable may move a cache, but must not turn user data into
+    one."""
     depth = folder.count("/")
     return folder not in ("/", home) and not home.startswith(folder + "/") and depth > 1
 
@@ -173,7 +174,7 @@ def _is_cache(folder: str, home: str) -> bool:
 def sockets(
     home: str, environment: Mapping[str, str], workspace: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Folders and files by which one gets at programs that run outside any box: agents, daemons, desktops."""
+    """Returns folders and files by which programs outside the sandbox can be reached: agents, daemons, desktops."""
     runtime = environment.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
     wanted = [*_SYSTEM_SOCKETS, *(f"{home}/{name}" for name in _HOME_SOCKETS)]
     wanted += [f"{runtime}/{name}" for name in _RUNTIME_SOCKETS]
@@ -199,7 +200,7 @@ def sockets(
 
 
 def _listening_sockets() -> list[str]:
-    """The paths of all sockets of this machine that somebody listens on."""
+    """Returns the paths of all listening sockets of this machine."""
     try:
         lines = Path("/proc/net/unix").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
@@ -219,7 +220,7 @@ def _is_allowed_socket(path: str, workspace: str) -> bool:
 
 
 def real_paths(paths: Iterable[str]) -> tuple[str, ...]:
-    """Without links, those that are there."""
+    """Returns the existing paths with links resolved."""
     return tuple(dict.fromkeys(os.path.realpath(path) for path in paths if os.path.lexists(path)))
 
 
@@ -231,7 +232,8 @@ def list_folder(path: str) -> list[str]:
 
 
 def newly_hidden(box: Box, before: Box) -> tuple[str, ...]:
-    """What a process that lasts sees, and would not see if it began now. Not sockets, which come and go."""
+    """Returns the places that a running process can see and a new one could not. Sockets, which come and go, are
+    excluded."""
     return tuple(
         path for path in box.hidden if covering_place(path, before.hidden) is None and not _is_socket(path)
     )

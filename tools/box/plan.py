@@ -1,8 +1,7 @@
-"""From a box and what this system can do to the instructions that make it (`tools.box.confine` obeys them). Pure.
+"""Turns a sandbox policy into instructions for `tools.box.confine`, according to the abilities of the system. Pure.
 
-Steps, the first that works is taken: `namespaces` (with Landlock's rules on top where there are any), `landlock` alone,
-on macOS `seatbelt` (`tools.box.seatbelt`), `none`. What each holds is in docs/sandbox.md, which the tests write.
-"""
+The first method that works is used: `namespaces` (with Landlock if available), `landlock` alone, `seatbelt` on
+macOS (`tools.box.seatbelt`), `none`. docs/sandbox.md, which the tests write, states what each method enforces."""
 
 from collections.abc import Callable, Sequence
 from typing import Final, Literal
@@ -26,35 +25,35 @@ _RIGHTS_CREATE_REMOVE: Final = sum(1 << number for number in range(4, 13))
 _RIGHT_REFER, _RIGHT_TRUNCATE = 1 << 13, 1 << 14
 _SCOPE_ABSTRACT_SOCKETS, _SCOPE_SIGNALS = 1, 2
 _MIN_LANDLOCK: Final = 2
-"""Before that no file could be renamed into another folder."""
+"""Earlier versions forbid renaming a file into another folder."""
 _LANDLOCK_SCOPES_VERSION: Final = 6
 
 _KEPT_CAPABILITIES: Final = (0, 1, 3, 4, 5, 6, 7, 10)
-"""Of the superuser, as capabilities: owners and modes of files, signals, being another user, low ports."""
+"""Capabilities that root keeps: file owners and modes, signals, changing the user, low ports."""
 _DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty", "pts")
 _USER_DEVICES: Final = ("dri", "kfd", "nvidiactl", "nvidia-uvm", "nvidia0")
-"""Whose rights the system decides by user."""
+"""Devices whose access the system controls per user."""
 _WRITABLE_DEVICES: Final = (*_DEVICES, "ptmx", "shm", "console", "dri", "kfd", "nvidiactl", "nvidia-uvm")
 
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What this system lets a process do to itself, as it was tried."""
+    """The sandbox features of this system, as tried."""
 
     has_mounts: bool = False
-    """Namespaces of mounts, and all that is done in them."""
+    """Mount namespaces, and the operations in them."""
     has_networks: bool = False
     landlock: int = 0
-    """Its version; 0: none."""
+    """The Landlock version; 0 if there is none."""
     has_filter: bool = False
     sees_connections: bool = False
-    """The process that starts a command can look at each connection before it is made."""
+    """Whether the process that starts a command can check each connection before it is made."""
     machine: str = "x86_64"
     needs_users: bool = True
-    """Namespaces are made within one of users: bayou is not the superuser."""
+    """Whether namespaces need a user namespace, because bayou is not root."""
     why: str = ""
-    """What stood in the way of more."""
+    """The reason why no more is available."""
     has_seatbelt: bool = False
-    """The system is macOS, and its `sandbox-exec` takes what would be said to it."""
+    """Whether the system is macOS and its `sandbox-exec` accepts the profile."""
 
     @property
     def step(self) -> ConfinementMethod:
@@ -74,7 +73,7 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def limit_abilities(abilities: Abilities, step: ConfinementMethod) -> Abilities:
-    """As if the system could do no more than that."""
+    """Returns the abilities reduced to those of the given method."""
     if step == "namespaces":
         return abilities
     if step == "namespaces without landlock":
@@ -84,25 +83,25 @@ def limit_abilities(abilities: Abilities, step: ConfinementMethod) -> Abilities:
 
 
 def scope_instructions(abilities: Abilities) -> tuple[str, ...]:
-    """For the process that starts all commands of a session: they signal each other and nobody else."""
+    """Returns instructions for the process that starts a session's commands: they can signal only each other."""
     if not abilities.has_scopes:
         return ()
     scopes = _SCOPE_ABSTRACT_SOCKETS | _SCOPE_SIGNALS
     if abilities.step != "landlock":
         return ("final", f"rules 0 0 {scopes}", "restrict")
-    # Every layer forbids renaming into another folder unless it says otherwise, once one of them is about files.
+    # Once any layer covers files, every layer forbids renaming into another folder unless it allows that.
     return ("final", f"rules {_RIGHT_REFER} 0 {scopes}", f"allow {_RIGHT_REFER} /", "restrict")
 
 
 def network_instructions(abilities: Abilities) -> tuple[str, ...]:
-    """For the process that makes a session's network."""
+    """Returns instructions for the process that creates a session's network."""
     return (*(("users",) if abilities.needs_users else ()), "network")
 
 
 def confinement_plan(
     box: Box, abilities: Abilities, list_folder: Callable[[str], Sequence[str]]
 ) -> tuple[str, ...]:
-    """What a process does to itself, in order. `list_folder`: the names in a folder, none if it cannot be read."""
+    """Returns the instructions in order. `list_folder` returns the names in a folder, none if it is unreadable."""
     step = abilities.step
     if step in ("none", "seatbelt"):
         return ()
@@ -136,7 +135,7 @@ def _mount_instructions(
     found = ["mounts"]
     names = set(list_folder("/dev"))
     shares_memory = any(path == "/dev/shm" or path.startswith("/dev/shm/") for path in writable)
-    # A mount that cannot be written lets devices be written all the same.
+    # A read-only mount does not prevent writing to devices.
     wanted = (
         *_DEVICES,
         *(_USER_DEVICES if abilities.needs_users else ()),
@@ -161,8 +160,9 @@ def _mount_instructions(
 
 
 def _landlock_with_mounts(box: Box, abilities: Abilities) -> tuple[str, ...]:
-    """With a session's scope no rules about files: it could not allow renaming into another folder, for a process
-    under such rules makes no mounts. What is left of the layer keeps commands from looking into each other."""
+    """Returns Landlock rules without file rules: with a session's scope they could not allow renaming into another
+    folder, because a process under file rules cannot mount. The remaining rules keep commands from inspecting
+    each other."""
     if abilities.has_scopes:
         return (f"rules 0 0 {_SCOPE_ABSTRACT_SOCKETS}", "final", "restrict")
     return _landlock_instructions(box, abilities, readable=None) if abilities.has_rules else ()
@@ -171,7 +171,7 @@ def _landlock_with_mounts(box: Box, abilities: Abilities) -> tuple[str, ...]:
 def _landlock_instructions(
     box: Box, abilities: Abilities, *, readable: Sequence[str] | None
 ) -> tuple[str, ...]:
-    """`readable`: all that can be read; None: whatever there is."""
+    """Returns Landlock rules. `readable` lists all readable places; None means everything."""
     changes = _RIGHT_WRITE | _RIGHTS_CREATE_REMOVE | (_RIGHT_REFER if abilities.landlock >= 2 else 0)
     changes |= _RIGHT_TRUNCATE if abilities.landlock >= 3 else 0
     writes = _RIGHT_WRITE | (changes & _RIGHT_TRUNCATE)
@@ -184,7 +184,7 @@ def _landlock_instructions(
 
 
 def _readable_places(box: Box, list_folder: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
-    """What together is all but the hidden places: rules only add up, so that what lies beside them is named."""
+    """Returns the places that together are everything except the hidden ones: Landlock rules only add rights."""
     hidden = set(box.hidden)
     above = {"/"} if hidden else set[str]()
     for path in hidden:
@@ -204,7 +204,7 @@ def _readable_places(box: Box, list_folder: Callable[[str], Sequence[str]]) -> t
 
 
 def _socket_instructions(box: Box, abilities: Abilities) -> tuple[str, ...]:
-    """Names without a path reach the sockets of a network, or Landlock keeps them within the session."""
+    """Allows abstract socket names where a network namespace or Landlock confines them to the session."""
     if not abilities.sees_connections:
         return ()
     are_named = box.network != "open" or abilities.has_scopes

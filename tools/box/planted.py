@@ -1,6 +1,5 @@
-"""What a box cannot protect is looked at before and after: what is not there yet, all where mounts are missing; and
-which repositories and files that run later there are below the workspace.
-"""
+"""Compares the state of unprotected places before and after a command: missing files, everything where mounts are
+unavailable, and repositories and autorun files below the workspace."""
 
 import os
 import re
@@ -18,13 +17,13 @@ from tools.patterns import late
 Snapshot = dict[str, tuple[int, ...]]
 _MAX_LINKS: Final = 1_000
 _REBASE_TODO: Final = "rebase-merge/git-rebase-todo"
-"""Of a rebase that waits: its `exec` lines run when it goes on. It is gone when that has ended."""
+"""The todo file of an interrupted rebase: its `exec` lines run when the rebase continues."""
 _EXEC: Final = late(r"^\s*(?:exec|x)\s.*$", re.MULTILINE)
 _MAX_TODO_BYTES: Final = 1 << 20
 
 
 def take_snapshot(box: Box, below: NestedPaths) -> Snapshot:
-    """What there is of what commands in the box may plant; `below`: what lies in the folder that it searches."""
+    """Records what commands in the sandbox may plant; `below` are the nested paths of the searched folder."""
     found: Snapshot = {}
     _add_paths(found, box.watched)
     _add_paths(found, (path for path in below.later if covering_place(path, box.guarded) is None))
@@ -34,7 +33,8 @@ def take_snapshot(box: Box, below: NestedPaths) -> Snapshot:
 
 
 def links_in_git(folders: Iterable[str]) -> frozenset[str]:
-    """Symbolic links right in them and among the logs: git writes through `COMMIT_EDITMSG` and `logs/HEAD`."""
+    """Returns symbolic links directly in git folders and in their logs: git writes through `COMMIT_EDITMSG` and
+    `logs/HEAD`."""
     found: set[str] = set()
     for folder in folders:
         waiting = [folder, f"{folder}/logs"]
@@ -53,7 +53,7 @@ def links_in_git(folders: Iterable[str]) -> frozenset[str]:
 
 
 def changed_paths(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
-    """Made, changed or removed; a folder only if nothing in it says so."""
+    """Returns created, changed and removed paths; a folder only if no path in it is reported."""
     found = [
         path
         for path in sorted({*before, *after})
@@ -63,7 +63,7 @@ def changed_paths(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
 
 
 def _add_paths(found: Snapshot, paths: Iterable[str]) -> None:
-    """And of folders what is in them."""
+    """Adds paths, and the content of folders."""
     for path in paths:
         _add_path(found, path)
         try:
@@ -84,7 +84,8 @@ def _add_path(found: Snapshot, path: str) -> None:
 
 
 def _add_repository(found: Snapshot, git: str) -> None:
-    """What of it starts programs or leads elsewhere; nothing of one as git makes it."""
+    """Adds the settings and files of a repository that start programs or redirect git; nothing of an untouched
+    repository."""
     place = Path(git)
     try:
         repository = find_repository(place.parent if place.name == ".git" else place)

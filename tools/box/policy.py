@@ -1,7 +1,6 @@
-"""What a command may do, as plain data: which places it can write, which it cannot see, what it reaches of the network.
+"""The sandbox policy of a command as plain data: writable places, hidden places, network access. Pure.
 
-The same for processes, to which the system holds them, and for bayou's own reading and writing of files. Pure.
-"""
+The same policy binds processes, enforced by the system, and bayou's own file access."""
 
 import posixpath
 from collections.abc import Iterable
@@ -11,60 +10,58 @@ import msgspec
 
 BoxKind = Literal["read", "work"]
 BoxNetwork = Literal["off", "own", "open"]
-"""None; one of the session's own, with whatever its proxy lets through; this machine's."""
+"""No network; the session's own network with its proxy; this machine's network."""
 
 
 class Box(msgspec.Struct, frozen=True, kw_only=True):
-    """All paths are absolute and without links."""
+    """A sandbox policy. All paths are absolute and without links."""
 
     kind: BoxKind
     writable: tuple[str, ...] = ()
-    """Folders and files, each with what is below it."""
+    """Folders and files, each with everything below."""
     guarded: tuple[str, ...] = ()
-    """In writable places, but not to be written."""
+    """Read-only exceptions in writable places."""
     linked: tuple[str, ...] = ()
-    """What has further names elsewhere, which written in place would change there too: not to be written by processes.
-    bayou's own tools may, for they make a copy.
-    """
+    """Files with hard links elsewhere, which writing in place would change too: read-only for processes. bayou's
+    own tools may change them, because they write a copy."""
     pinned: tuple[str, ...] = ()
-    """Can be written, but not moved away."""
+    """Writable places that must not be moved."""
     links: tuple[str, ...] = ()
-    """Symbolic links that cannot be moved away either."""
+    """Symbolic links that must not be moved."""
     reserved: tuple[str, ...] = ()
-    """Names that are not there and must not be taken: a file is put there before a command runs."""
+    """Missing names that must not be taken: a placeholder file is put there before a command runs."""
     searched: str = ""
-    """The folder below which new repositories and files that run later are looked for afterwards."""
+    """The folder that is searched afterwards for new repositories and autorun files."""
     repositories: tuple[str, ...] = ()
-    """Git's folders, of which a copy is kept while a command runs."""
+    """Git folders that are copied while a command runs."""
     hidden_folders: tuple[str, ...] = ()
     hidden_files: tuple[str, ...] = ()
-    """Files and sockets."""
+    """Hidden files and sockets."""
     shown: tuple[str, ...] = ()
-    """In hidden folders, and seen all the same; by their names, links too."""
+    """Visible exceptions in hidden folders, by name, including links."""
     sockets: tuple[str, ...] = ()
-    """Places whose sockets can be connected to. Those that can be written are pinned too, and so are mounts of their
-    own: no socket from elsewhere can be moved there.
-    """
+    """Places whose sockets can be connected to. Writable ones are also unmovable and separate mounts, so that no
+    socket from elsewhere can be moved there."""
     watched: tuple[str, ...] = ()
-    """What should be guarded and cannot be: looked at before and after."""
+    """Places that should be guarded and cannot be: compared before and after."""
     network: BoxNetwork = "off"
     allowed: tuple[str, ...] = ()
-    """Places in the workspace that a person let commands write, though what is there runs later."""
+    """Autorun places in the workspace that the user allowed commands to write."""
     granted: tuple[str, ...] = ()
-    """Files that a person let bayou's own tools read and write all the same."""
+    """Files that the user allowed bayou's own tools to read and write despite the policy."""
     caller: str = ""
-    """The name by which its commands ask the proxy for hosts."""
+    """The name by which the commands ask the proxy for hosts."""
     has_terminal: bool = False
-    """One that a person sees; else no terminal of this machine is in reach."""
+    """Whether the command gets a terminal that the user sees; otherwise no terminal of this machine is reachable."""
     environment: tuple[tuple[str, str], ...] = ()
-    """Variables that a process in it gets."""
+    """Variables set for each process."""
 
     @property
     def hidden(self) -> tuple[str, ...]:
         return (*self.hidden_folders, *self.hidden_files)
 
     def may_read(self, path: str) -> bool:
-        """`path` without links."""
+        """Returns whether a path without links may be read."""
         return path in self.granted or not self.hides(path)
 
     def hides(self, path: str) -> bool:
@@ -86,17 +83,17 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
         return place is not None and (guard is None or len(guard) < len(place))
 
     def may_write_in_place(self, path: str) -> bool:
-        """As processes write."""
+        """Returns whether processes may write the path, which write in place."""
         return self.may_write(path) and covering_place(path, self.linked) is None
 
 
 def with_private_folder(box: Box, folder: str) -> Box:
-    """The same, with a folder of bayou's own that it shows and lets be written."""
+    """Returns the policy with a visible, writable folder of bayou's."""
     return msgspec.structs.replace(box, writable=(*box.writable, folder), shown=(*box.shown, folder))
 
 
 def covering_place(path: str, places: Iterable[str]) -> str | None:
-    """The nearest of `places` that is `path` or holds it."""
+    """Returns the nearest of `places` that is `path` or contains it."""
     found = [place for place in places if path == place or is_below(path, place)]
     return max(found, key=len, default=None)
 
@@ -106,7 +103,7 @@ def is_below(path: str, folder: str) -> bool:
 
 
 def outermost(paths: Iterable[str]) -> tuple[str, ...]:
-    """Without those that lie in others of them, and without doubles."""
+    """Returns the paths that are not below others of them, without duplicates."""
     found = sorted({posixpath.normpath(path) for path in paths})
     return tuple(
         path for path in found if not any(other != path and is_below(path, other) for other in found)

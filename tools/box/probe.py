@@ -1,9 +1,8 @@
-"""Tries the instructions of a box on itself and prints what stood in the way, or `.`.
+"""Tries the instructions of a sandbox on itself and prints what failed, or `.`.
 
-A program of its own, run and not imported: bayou forbids looking into its memory, and a child that only forks inherits
-that, so that an ordinary user's could not write the maps of its user namespace. A program that is started fresh holds
-nothing secret and can. Where connections are asked about, one is made and answered.
-"""
+A separate program, because bayou forbids inspection of its memory and a forked child inherits that, so that an
+ordinary user's child could not write its user namespace maps. A freshly started program can. If connections are
+brokered, one is made and answered."""
 
 import ctypes
 import errno
@@ -12,7 +11,7 @@ import sys
 
 _AF_UNIX, _SOCK_STREAM = 1, 1
 _ECONNREFUSED = 111
-"""What a connection to a file that is no socket comes to."""
+"""Error of a connection to a file that is not a socket."""
 _PIDFD_GETFD = 438
 _PR_SET_DUMPABLE = 4
 

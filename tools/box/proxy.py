@@ -1,10 +1,8 @@
-"""The one way out of a network that is the session's own: by host name, and only to what is let through.
+"""The HTTP proxy by which commands in the session's own network reach allowed hosts by name.
 
-Speaks HTTP as a proxy does (`CONNECT`, and plain requests with a whole address). A name is resolved once, and the very
-address that was looked at is connected to. Nothing is decrypted. `allow` decides whether a host is let through; where
-its name leads is judged here. Each call of a tool has a user name at the proxy, so that a connection can be traced to
-the command that opened it.
-"""
+Supports `CONNECT` and plain requests with an absolute URL. A name is resolved once, and exactly the checked
+address is connected to. Nothing is decrypted. `allow` decides on hosts; resolved addresses are checked here.
+Each tool call has its own user name at the proxy, so that a connection can be traced to its command."""
 
 import asyncio
 import base64
@@ -27,13 +25,13 @@ _TRANSLATED_NETWORKS: Final = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.i
 _PROXY_USER: Final = "bayou"
 
 AllowHost = Callable[[str, int, str], Awaitable[bool]]
-"""Of a host and a port, for the caller by its `caller`; empty where a program did not say it."""
+"""Decides on a host and port for a caller; the caller is empty if the program did not send it."""
 ResolveHost = Callable[[str, int], Awaitable[list[str]]]
 ConnectHost = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
 
 
 def is_own_address(address: str) -> bool:
-    """Whether it is one of this machine's interfaces: only to such an address a socket can be bound."""
+    """Returns whether the address belongs to this machine: a socket can be bound to such an address only."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as asking:
@@ -44,22 +42,22 @@ def is_own_address(address: str) -> bool:
 
 
 class ProxyRequest(msgspec.Struct, frozen=True):
-    """What a request wants to reach, and what is sent there first."""
+    """The target of a request, and the bytes to send first."""
 
     host: str
     port: int
     first: bytes
     is_tunnel: bool
     caller: str = ""
-    """The name that `proxy_variables` gave the command; empty if its program does not send it."""
+    """The user name from `proxy_variables`; empty if the program does not send it."""
 
 
 class RefusedHost(Exception):
-    """The program reads this message in the answer."""
+    """A refused host; the program reads this message in the response."""
 
 
 class HostProxy:
-    """Serves one socket that listens."""
+    """Serves one listening socket."""
 
     def __init__(
         self,
@@ -70,7 +68,8 @@ class HostProxy:
         connect: ConnectHost | None = None,
         is_own: Callable[[str], bool] = is_own_address,
     ) -> None:
-        """`allow`: may wait for a person. `is_listed`: somebody wrote down this very host, wherever it leads."""
+        """`allow` may wait for the user. `is_listed` returns whether a rule names this exact host, wherever it
+        resolves to."""
         self._allow = allow
         self._is_listed = is_listed
         self._resolve = resolve or _resolve
@@ -97,7 +96,7 @@ class HostProxy:
         try:
             await self._handle_request(reader, writer)
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
-            pass  # One of both has gone, or said what is no request.
+            pass  # The client or the server closed the connection, or sent an invalid request.
         except asyncio.CancelledError:
             pass  # The session is over.
         finally:
@@ -159,7 +158,7 @@ class HostProxy:
 
 
 def parse_proxy_request(head: bytes) -> ProxyRequest | None:
-    """None: it is no request for a proxy."""
+    """Parses a request head; None if it is not a proxy request."""
     line, _, rest = head.partition(b"\r\n")
     words = line.decode("latin-1").split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
@@ -221,7 +220,7 @@ def _host_and_port(text: str, usual: int | None) -> tuple[str, int] | None:
 
 
 def forbidden_reason(address: str, is_own: Callable[[str], bool]) -> str:
-    """Why no name may lead there; empty if it may."""
+    """Returns why no name may resolve to the address; empty if it may."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -267,7 +266,7 @@ async def _refuse(writer: asyncio.StreamWriter, status: str, words: str) -> None
 
 
 def proxy_variables(port: int, caller: str) -> tuple[tuple[str, str], ...]:
-    """The environment in which programs find the proxy, and by which they say for which call they ask."""
+    """Returns the environment variables by which programs find the proxy and identify their call."""
     place, local = f"http://{_PROXY_USER}:{caller}@127.0.0.1:{port}", "localhost,127.0.0.1,::1"
     names = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
     return (
@@ -275,5 +274,5 @@ def proxy_variables(port: int, caller: str) -> tuple[tuple[str, str], ...]:
         ("NO_PROXY", local),
         ("no_proxy", local),
         ("NODE_USE_ENV_PROXY", "1"),
-        ("GIT_HTTP_PROXY_AUTHMETHOD", "basic"),  # git waits to be asked for a name otherwise
+        ("GIT_HTTP_PROXY_AUTHMETHOD", "basic"),  # otherwise git waits for a user name
     )

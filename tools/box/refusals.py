@@ -1,7 +1,6 @@
-"""What the box has refused a command, read off what it printed; and in which words that is told. Pure.
+"""Detects in a command's output what the sandbox refused, and words it. Pure.
 
-A message of the system names no reason: whether the box is it, is asked of the box.
-"""
+An error message of the system gives no reason: the policy is checked for whether the sandbox caused it."""
 
 import posixpath
 import re
@@ -16,7 +15,7 @@ from tools.patterns import late
 
 
 def _any_of(*words: str) -> "re.Pattern[str]":
-    """Each begins a word: `FileNotFoundError` is not `ENOTFOUND`."""
+    """Builds a pattern of these words at word starts: `FileNotFoundError` is not `ENOTFOUND`."""
     return late(r"(?<![a-z])(?:" + "|".join(map(re.escape, words)) + ")")
 
 
@@ -70,7 +69,7 @@ _PATH: Final = late(
     r"""['"‘’“”`](?P<quoted>[^'"‘’“”`\n]{1,400})['"‘’“”`]|(?P<plain>(?:~|\.{0,2})/?[\w.@+~/-]*[\w@+~-])"""
 )
 _SHELL_PREFIX: Final = late(r"^\S+: (?:line )?\d+: ")
-"""The shell, which says its own path before what it was refused."""
+"""The shell's own path before the refused path."""
 _LINK_ERRORS: Final = (
     "for a further name of it elsewhere (a hard link) would change too; `edit` and `write` make a copy first"
 )
@@ -83,7 +82,7 @@ RefusalKind = Literal["write", "read", "network", "rights", "daemon"]
 class Refusal(msgspec.Struct, frozen=True):
     kind: RefusalKind
     place: str = ""
-    """Absolute, and the nearest that makes sense to be allowed."""
+    """Absolute path of the nearest place that can sensibly be allowed."""
 
 
 def find_refusals(
@@ -94,7 +93,7 @@ def find_refusals(
     has_failed: bool,
     real_path: Callable[[str], str],
 ) -> tuple[Refusal, ...]:
-    """`real_path`: without links. The same place is told once, and a few are enough."""
+    """Returns the refusals; `real_path` resolves links. Each place is returned once, up to a limit."""
     found: dict[Refusal, None] = {}
     for whole in output.splitlines():
         if len(found) >= _MAX_REFUSALS:
@@ -117,7 +116,7 @@ def find_refusals(
 
 
 def hidden_files_named(text: str, box: Box) -> tuple[Refusal, ...]:
-    """Files of the workspace that the text names and that are hidden: a program finds them empty, and says nothing."""
+    """Returns hidden workspace files that the text names: a program sees them empty, without an error."""
     places = [path for path in box.hidden_files if box.searched and is_below(path, box.searched)]
     names = {path: re.escape(path.rpartition("/")[2]) for path in places}
     return tuple(
@@ -126,9 +125,8 @@ def hidden_files_named(text: str, box: Box) -> tuple[Refusal, ...]:
 
 
 def linked_files_named(text: str, output: str, box: Box) -> tuple[Refusal, ...]:
-    """Files that the text names and that have further names elsewhere, where something was refused that has no place: a
-    program that puts a new file in the place of an old one names the new one.
-    """
+    """Returns hard-linked files that the text names, if a refusal without a place occurred: a program that replaces
+    a file names the new one."""
     if not box.linked or _WRITE_ERRORS.search(output.casefold()) is None:
         return ()
     names = {path: re.escape(path.rpartition("/")[2]) for path in box.linked}
@@ -166,12 +164,12 @@ def _refused_places(
 
 
 def _is_allowable(path: str) -> bool:
-    """Not what nobody may write anyway."""
+    """Returns whether the place is not read-only for everyone anyway."""
     return path != "/" and not path.startswith(("/dev/", "/proc/", "/sys/"))
 
 
 def refusal_note(found: tuple[Refusal, ...], box: Box, home: str, exists: Callable[[str], bool]) -> str:
-    """In one line, for the model and the person, with what to ask for; empty if nothing was refused."""
+    """Returns one line for model and user with the request to make; empty if nothing was refused."""
     if not found:
         return ""
     said: list[str] = []
@@ -203,7 +201,7 @@ def refusal_note(found: tuple[Refusal, ...], box: Box, home: str, exists: Callab
 
 
 def request_for(one: Refusal, box: Box, home: str, exists: Callable[[str], bool]) -> BoxRequest | None:
-    """The narrowest leave after which it would not be refused; None if only the way outside is left."""
+    """Returns the narrowest permission that would avoid the refusal; None if only running outside the sandbox would."""
     linked = covering_place(one.place, box.linked) if one.kind == "write" else None
     if linked is not None:
         return BoxRequest("write", home_relative(linked, home))
@@ -226,10 +224,8 @@ def home_relative(path: str, home: str) -> str:
 
 
 def place_to_allow(path: str, home: str, exists: Callable[[str], bool]) -> str | None:
-    """The narrow place that would have to be allowed: the file if it is there, else the folder that it would be in.
-
-    None: nothing narrower than the home or the system.
-    """
+    """Returns the narrow place to allow: the file if it exists, otherwise its folder. None if only the home or a
+    system folder would do."""
     place = path
     while not exists(place) and place not in ("/", ""):
         place = place.rpartition("/")[0]

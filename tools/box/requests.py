@@ -1,4 +1,4 @@
-"""Exact leave that a call can ask for where its box refused something: one place, or one host. Pure."""
+"""Permissions that a call can request when its sandbox refused something: one place or one host. Pure."""
 
 from typing import Final, Literal
 
@@ -20,21 +20,21 @@ _HOST: Final = late(r"[A-Za-z0-9_][A-Za-z0-9_.-]*:[0-9]{1,5}")
 class BoxRequest(msgspec.Struct, frozen=True):
     verb: RequestVerb
     place: str
-    """A path as it was written, or `host:port`."""
+    """A path as written, or `host:port`."""
 
     @property
     def text(self) -> str:
-        """As a call writes it."""
+        """Returns the request as a call writes it."""
         return f"{self.verb} {self.place}"
 
     @property
     def words(self) -> str:
-        """For the person who is asked."""
+        """Returns the request in words for the user."""
         return f"allow {_VERB_PHRASES[self.verb]} {self.place}"
 
 
 def parse_request(text: str) -> BoxRequest | None:
-    """None if it has none of the forms."""
+    """Parses a request; None if it has none of the forms."""
     word, _, place = text.strip().partition(" ")
     place = place.strip()
     verb: RequestVerb | None = next((one for one in _VERB_PHRASES if one == word), None)

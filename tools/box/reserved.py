@@ -1,9 +1,8 @@
-"""Holds the names `commondir` and `config.worktree` in git's folders while commands run: the files say "here" and
-nothing, and are taken away at the end.
+"""Reserves the names `commondir` and `config.worktree` in git folders while commands run, with files of neutral
+content that are removed at the end.
 
-A name that is not there cannot be held by mounts. The folder that a `commondir` gives is the one whose configuration
-git obeys, and a `config.worktree` is configuration itself.
-"""
+A missing name cannot be protected by a mount. Git uses the configuration of the folder that `commondir` names,
+and `config.worktree` is configuration itself."""
 
 import fcntl
 import os
@@ -16,13 +15,13 @@ _MAX_CONTENT: Final = 16
 
 
 class ReservedNames:
-    """Of one session. Several sessions hold a name together: the last takes it away."""
+    """The reserved names of one session. Several sessions share a name: the last one removes the file."""
 
     def __init__(self) -> None:
         self._held: dict[str, int] = {}
 
     def hold(self, paths: Iterable[str]) -> None:
-        """Those that can be made."""
+        """Reserves the names that can be created."""
         for path in paths:
             self._hold_name(path)
 
@@ -42,7 +41,7 @@ class ReservedNames:
             try:
                 fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except OSError:
-                pass  # Someone has it to themselves: it stays when this session ends.
+                pass  # Another program holds an exclusive lock: the file stays when this session ends.
             self._held[path] = opened
             if os.fstat(opened).st_size == 0:
                 os.write(opened, _reserved_content(path))
@@ -56,7 +55,7 @@ class ReservedNames:
                 ):
                     os.unlink(path)  # noqa: PTH108  (a text)
             except OSError:
-                pass  # Another session holds it still, or it is gone.
+                pass  # Another session still uses the file, or it is gone.
             os.close(opened)
         self._held.clear()
 

@@ -1,7 +1,6 @@
-"""The same box for macOS, as the text that its `sandbox-exec` takes. Pure; nobody has run it on that system yet.
+"""Translates the sandbox policy into a profile for macOS's `sandbox-exec`. Pure; not yet tested on macOS.
 
-Later lines of such a profile go before earlier ones. All is allowed but what is said here.
-"""
+Later rules of a profile take precedence. Everything not listed is allowed."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -67,5 +66,5 @@ def _rule_per_place(verb: str, places: list[str]) -> list[str]:
 
 
 def _quoted(path: str) -> str:
-    """As a text of the profile's language."""
+    """Quotes a path as a string of the profile language."""
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'

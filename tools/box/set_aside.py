@@ -1,9 +1,8 @@
-"""Files that run later which a command in the sandbox made: taken out of the workspace again, and kept.
+"""Moves autorun files that a sandboxed command created out of the workspace, and keeps them.
 
-A file that is not there yet cannot be protected by a mount. What a command put there would be run outside of the
-sandbox, by an editor or by entering the folder, so it is moved away before anything else hears of it. A person can
-allow the place. Repositories are left alone: what in them starts programs is named.
-"""
+A mount cannot protect a missing file. An editor, or entering the folder, would run a new autorun file outside of
+the sandbox, so it is moved before any other program sees it. The user can allow the place. Repositories are left
+in place: the files in them that start programs are reported."""
 
 import os
 import shutil
@@ -21,37 +20,37 @@ from tools.protected.later import VCS_FOLDERS
 
 class SetAside(msgspec.Struct, frozen=True):
     path: str
-    """Where the command made it."""
+    """Where the command created the file."""
     kept: str
-    """Where it is now."""
+    """Where the file is now."""
 
 
 class BoxSnapshot(msgspec.Struct, frozen=True):
-    """What a box cannot protect, at one moment."""
+    """The state of the unprotected places at one moment."""
 
     files: Snapshot = {}
     autorun_files: frozenset[str] = frozenset()
-    """Those of them that run later."""
+    """The autorun files among them."""
     limits: tuple[str, ...] = ()
-    """Where the look stopped."""
+    """Places where the search stopped."""
 
 
 class BoxChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """What a command did that its box could not prevent."""
+    """Changes by a command that its sandbox could not prevent."""
 
     planted: tuple[str, ...] = ()
-    """Files that run later, made or changed by it, which stay."""
+    """Autorun files that the command created or changed, and that stay."""
     set_aside: tuple[SetAside, ...] = ()
-    """Those that were moved out of the workspace."""
+    """Autorun files that were moved out of the workspace."""
     put_back: tuple[RestoredFiles, ...] = ()
-    """What of git it had destroyed."""
+    """Parts of git folders that were destroyed and restored."""
     limits: tuple[str, ...] = ()
-    """Where the look stopped, so that more may have been made; each is said once."""
+    """Places where the search stopped, so that there may be more changes; each is reported once."""
 
 
 def current_box(box: Box | None) -> Box | None:
-    """For a process that lasts, `box` as one would be made now: places that would be guarded now are compared, for what
-    came after its beginning is not held."""
+    """Returns the policy that a running process would get now: places that are guarded only since its start are
+    compared."""
     if box is None:
         return None
     objects = tuple(f"{folder}/objects" for folder in box.repositories)
@@ -60,14 +59,14 @@ def current_box(box: Box | None) -> Box | None:
 
 
 def snapshot_before(box: Box | None, nested: NestedPathFinder, copies: GitCopies) -> BoxSnapshot:
-    """Before a command; each is followed by one `changes_after`. For a thread."""
+    """Takes a snapshot before a command; `changes_after` follows each. For a thread."""
     if box is not None and box.repositories:
         copies.take(box.repositories)
     return _take_snapshot(box, nested)
 
 
 def _take_snapshot(box: Box | None, nested: NestedPathFinder) -> BoxSnapshot:
-    """Looks through the folder below the box once, for both."""
+    """Searches the policy's folder once for repositories and autorun files."""
     if box is None:
         return BoxSnapshot()
     below = nested.find(box.searched) if box.searched else NestedPaths()
@@ -81,7 +80,7 @@ def changes_after(
     copies: GitCopies,
     folder: Callable[[], Path],
 ) -> BoxChanges:
-    """`folder`: below it is kept what is moved. For a thread."""
+    """Returns the changes after a command; moved files are kept below `folder`. For a thread."""
     restored = copies.put_back(box.repositories) if box is not None and box.repositories else ()
     changes, _ = changes_so_far(before, box, nested, folder)
     return msgspec.structs.replace(changes, put_back=restored)
@@ -90,7 +89,7 @@ def changes_after(
 def changes_so_far(
     before: BoxSnapshot, box: Box | None, nested: NestedPathFinder, folder: Callable[[], Path]
 ) -> tuple[BoxChanges, BoxSnapshot]:
-    """While it goes on: what it did, and what there is now. For a thread."""
+    """Returns the changes of a running command, and the present snapshot. For a thread."""
     after = _take_snapshot(box, nested)
     new = after.autorun_files - before.autorun_files
     moved = set_aside(new, folder()) if new else ()
@@ -105,7 +104,7 @@ def changes_so_far(
 
 
 def _autorun_files(box: Box, below: NestedPaths) -> frozenset[str]:
-    """Files that run later which are there, in the places where a command of this box can make them."""
+    """Returns existing autorun files in places where commands with this policy can create them."""
     places = [*filter(os.path.lexists, box.watched), *below.later]
     later = frozenset(
         path
@@ -116,7 +115,7 @@ def _autorun_files(box: Box, below: NestedPaths) -> frozenset[str]:
 
 
 def set_aside(paths: frozenset[str], folder: Path) -> tuple[SetAside, ...]:
-    """Moves these below that folder. What cannot be moved stays where it is."""
+    """Moves the paths below `folder`. What cannot be moved stays in place."""
     moved: list[SetAside] = []
     for path in _outermost(paths):
         kept = _unused_path(folder, path)

@@ -1,4 +1,4 @@
-"""The `bash` tool: how a command's arguments are read and its outcome told. Running it: `tools.running.commands`."""
+"""The `bash` tool: reads a command's arguments and words its result. `tools.running.commands` runs the command."""
 
 import asyncio
 import functools
@@ -38,7 +38,7 @@ from tools.workspace import Workspace, workspace_of
 _MIN_TIMEOUT: Final = 1
 _MAX_TIMEOUT: Final = 3600
 _BACKGROUND_TAIL_BYTES: Final = 2_000
-"""Bytes of its end that are told of a command that goes on in the background."""
+"""Bytes of output reported for a command that continues in the background."""
 _WORD: Final = late(r"""(?P<into>>>?\s*)?(?:"([^"\n]{1,500})"|'([^'\n]{1,500})'|([^\s"'`;|&()<>=]{1,500}))""")
 _MAX_WORDS: Final = 500
 _MAX_HEAD_BYTES: Final = 1 << 20
@@ -80,7 +80,7 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
 
     cwd: Annotated[str | None, UNDECLARED] = None
     head: Annotated[Annotated[int, msgspec.Meta(ge=1)] | None, UNDECLARED] = None
-    """Lines of the output to show, from its beginning; `tail`: from its end."""
+    """Number of output lines to show from the beginning; `tail` counts from the end."""
     tail: Annotated[Annotated[int, msgspec.Meta(ge=1)] | None, UNDECLARED] = None
 
     def effects(self, context: ToolContext) -> Effects:
@@ -108,28 +108,28 @@ class BashArguments(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def patch(self) -> str | None:
-        """The patch that the command is, and nothing besides."""
+        """Returns the patch, if the command is an `apply_patch` call and nothing else."""
         return patch_in_command(msgspec.to_builtins(self))
 
 
 class _CommandRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked for, as far as the wording of the result needs it."""
+    """The parts of the request that the wording of the result needs."""
 
     command: str
     timeout: float | None
     notices: tuple[str, ...]
     uses_default_timeout: bool
-    """The time limit is the setting's."""
+    """Whether the time limit comes from the settings."""
     hidden: frozenset[str]
-    """Variables that the command does not get."""
+    """Variables that are withheld from the command."""
     head: int | None = None
-    """Only these lines of the output."""
+    """Shows only these lines of the output."""
     tail: int | None = None
 
 
 @functools.cache
 def bash_tool(*, has_terminals: bool = True) -> Tool:
-    """`has_terminals`: the model is told that it can have one."""
+    """`has_terminals` declares the `pty` argument to the model."""
     schema = schema_of(BashArguments)
     properties = {name: one for name, one in schema["properties"].items() if has_terminals or name != "pty"}
     return Tool(
@@ -168,7 +168,7 @@ _resolve_aliases = alias_resolver(
 
 
 def _prepare_arguments(raw: dict[str, Any]) -> dict[str, Any]:
-    """Also commands as lists of words, and limits in thousandths where their name says so."""
+    """Also accepts commands as lists of words, and limits in milliseconds where their name says so."""
     out = _resolve_aliases(raw)
     command: Json = out.get("command")
     if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
@@ -223,7 +223,7 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
 
         async with (
             workspace.terminal_turn
-        ):  # before anything is waited for: turns are in the order of the calls
+        ):  # before the first wait: turns are taken in the order of the calls
             await asyncio.to_thread(_check_folder, workspace.files, plan.cwd)
             outcome = await run_in_terminal(
                 workspace,
@@ -250,7 +250,7 @@ async def _run(arguments: BashArguments, context: ToolContext) -> ToolResult:
 
 
 def _terminal(workspace: Workspace) -> tuple[PtyHost | None, str]:
-    """The host of a terminal, or why the command runs without one."""
+    """Returns the host of a terminal, or why the command runs without one."""
     if not workspace.shell().has_terminals:
         return None, "This ran without a terminal: the setting bash.pty is off."
     if workspace.pty_host is None:
@@ -285,7 +285,7 @@ async def _wait_for_end(
     running: RunningCommand,
     finishing: "asyncio.Task[CommandOutcome]",
 ) -> ToolResult:
-    """Shows output as it comes, until the end or until the command goes to the background."""
+    """Shows output as it arrives, until the end or until the command moves to the background."""
     threshold = workspace.shell().background_after_seconds
     shown, pace = 0, PollInterval()
     try:
@@ -301,7 +301,7 @@ async def _wait_for_end(
                 shown = running.output.arrived
                 context.progress(progress_result(running.output))
     except asyncio.CancelledError:
-        # Aborted: what was printed until then is worth more than the bare fact.
+        # Aborted: the output so far is worth more than the bare fact.
         return _command_result(await running.abort(finishing), asked)
 
 
@@ -313,7 +313,8 @@ def _move_to_background(
     *,
     is_unasked: bool = False,
 ) -> ToolResult:
-    """Gives the running command to the job table; the call itself is over. `is_unasked`: only because it takes long."""
+    """Hands the running command to the job table, which ends the call. `is_unasked`: only because the command takes
+    long."""
     assert context.jobs is not None
     running.let_go()
     if asked.uses_default_timeout:
@@ -362,7 +363,7 @@ def _check_folder(files: FileOperations, cwd: str) -> None:
 
 def _clamped_timeout(timeout: float | None) -> tuple[float | None, tuple[str, ...]]:
     if not timeout:
-        return None, ()  # A model that says 0 wants no limit; one second would be the opposite.
+        return None, ()  # A model that passes 0 wants no limit; one second would be the opposite.
     kept = min(max(timeout, _MIN_TIMEOUT), _MAX_TIMEOUT)
     if kept == timeout:
         return timeout, ()
@@ -435,7 +436,7 @@ def _signal_name(number: int) -> str:
 
 
 def truncation_notice(output: OutputSnapshot) -> str:
-    """What of the output is shown and where the rest is, or nothing when all of it is shown."""
+    """States which part of the output is shown and where the rest is; empty if all of it is shown."""
     cut = output.truncation
     if not cut.truncated:
         return ""
@@ -467,7 +468,7 @@ def _details(outcome: CommandOutcome, *, has_colours: bool) -> dict[str, Any]:
 
 
 def _path_words(command: str, cwd: Path) -> tuple[frozenset[str], frozenset[str]]:
-    """What its output is redirected into, and each other word that can be a path: enough to order calls."""
+    """Returns the redirection targets, and all other words that may be paths; used to order calls."""
     folder, rest = split_leading_cd(command)
     inside = Path(absolute_path(folder, cwd)) if folder else cwd
     written: set[str] = set()
@@ -483,12 +484,12 @@ def _path_words(command: str, cwd: Path) -> tuple[frozenset[str], frozenset[str]
 
 
 def _is_ancestor(path: str, cwd: Path) -> bool:
-    """A folder that everything lies in tells nothing."""
+    """Returns whether the path contains the working directory: such a folder says nothing about order."""
     return os.path.commonpath((path, cwd)) == path
 
 
 def _selected_lines(output: OutputSnapshot, *, head: int | None, tail: int | None) -> tuple[str, str] | None:
-    """These lines, and which of how many they are; None where everything that is shown is meant."""
+    """Returns the requested lines and a note on which they are; None if no selection was requested."""
     wanted = head or tail
     total = output.truncation.total_lines
     if wanted is None or wanted >= total:
@@ -502,7 +503,7 @@ def _selected_lines(output: OutputSnapshot, *, head: int | None, tail: int | Non
 
 
 def _read_head(output: OutputSnapshot) -> str:
-    """What is shown of a long output is its end; its beginning is in the file."""
+    """Reads the beginning of a long output from its file, because only its end is kept in memory."""
     if not output.truncation.truncated or output.artifact is None:
         return output.text
     try:

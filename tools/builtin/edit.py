@@ -1,7 +1,7 @@
-"""The tools that edit: `edit`, by old and new texts or by anchors, and `apply_patch`. Their meaning: `tools.edits`.
+"""The editing tools: `edit`, with old and new texts or with anchors, and `apply_patch`. `tools.edits` implements
+them.
 
-Which of them a model is told of is the session's business; each carries out what is written for another, too.
-"""
+The session declares one of them to the model; each tool also executes calls written for another."""
 
 import json
 from collections.abc import Mapping
@@ -115,7 +115,7 @@ def patch_tool() -> Tool:
 
 @cache
 def edit_tool_for(mode: EditMode) -> Tool:
-    """The one that a model is told of."""
+    """Returns the tool that is declared to a model in this mode."""
     return {"replace": edit_tool, "anchored": anchored_tool, "patch": patch_tool}[mode]()
 
 
@@ -158,8 +158,8 @@ def _prepare_patch(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _repaired_arguments(raw: dict[str, Any]) -> dict[str, Any]:
-    """Older and common other forms: one pair at the top level, lists as JSON text, one edit without a list; a patch or
-    changes by anchors in the place of replacements. What is in form already stays as it is."""
+    """Repairs older and common variants: one pair at the top level, lists as JSON text, one edit without a list, a
+    patch or anchored changes instead of replacements. Valid arguments stay unchanged."""
     out = _resolve_aliases(raw)
     edits, changes = _as_list(out.pop("edits", None)), _as_list(out.pop("changes", None))
     if any("from" not in change for change in _decoded_objects(changes)):
@@ -203,7 +203,7 @@ def _decoded_objects(parts: list[Any]) -> list[dict[str, Any]]:
 
 
 def _patch_in(edit: Mapping[str, Any]) -> str | None:
-    """A patch that is written as an old or a new text, with nothing in the other."""
+    """Returns a patch that was passed as an old or a new text, with nothing in the other."""
     texts = [
         text for text in (edit.get("oldText"), edit.get("newText")) if isinstance(text, str) and text.strip()
     ]
@@ -223,14 +223,14 @@ def _preview_diffs(arguments: Mapping[str, Any], look: "LookUpFile") -> "tuple[C
 
 
 _MAX_PREVIEW_CHARS = 20_000
-"""Characters of arguments that are drawn while more of them arrive."""
+"""Characters of the arguments that are drawn while more arrive."""
 
 
 def _preview_text(path: str, arguments: Mapping[str, Any]) -> str:
-    """What the arguments alone tell, while they stream in or wait for approval."""
+    """Returns what the arguments alone show, while they stream in or wait for approval."""
     patch: Json = arguments.get("input")
     if isinstance(patch, str) and patch:
-        # Its heads name places by their text; where in the files they are is not known yet.
+        # The heads of hunks name places by text; their line numbers are not known yet.
         lines = escape_controls(patch[:_MAX_PREVIEW_CHARS]).split("\n")
         return "\n".join("@@ -1,1 +1,1 @@" if line.startswith(("***", "@@")) else line for line in lines)
     parts: list[str] = []
@@ -242,7 +242,7 @@ def _preview_text(path: str, arguments: Mapping[str, Any]) -> str:
             new = new if isinstance(new, str) else ""
             diff = diff_texts(path, escape_controls(old[:room]) + "\n", escape_controls(new[:room]) + "\n")
             room -= len(old) + len(new)
-            # Where in the file it will be is not known yet.
+            # The line numbers are not known yet.
             parts.append("\n".join(line for line in diff.patch.split("\n")[2:] if line))
     for change in edit_objects(arguments, "changes"):
         lines: Json = change.get("lines")

@@ -1,4 +1,4 @@
-"""The `eval` tool: how its arguments are read. Running cells is `tools.kernel`'s, which the first call loads."""
+"""The `eval` tool: reads its arguments. `tools.kernel`, which the first call loads, runs the cells."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ class EvalArguments(msgspec.Struct, frozen=True, kw_only=True):
     timeout: Annotated[float | None, msgspec.Meta(description="Seconds, up to 3600; 0 for none")] = None
     reset: Annotated[bool | None, msgspec.Meta(description="Begin with an empty namespace")] = None
     cwd: Annotated[str | None, UNDECLARED] = None
-    """The folder of this cell."""
+    """Working directory of this cell."""
 
     def effects(self, context: ToolContext) -> Effects:
         folder = absolute_path(self.cwd, context.cwd) if self.cwd else str(context.cwd)
@@ -68,7 +68,7 @@ _resolve_aliases = alias_resolver(
 
 
 def _prepare_arguments(raw: dict[str, Any]) -> dict[str, Any]:
-    """Also `cells`, a list of code and titles, as other agents' tools take them."""
+    """Also accepts `cells`, a list of code and titles, as in other agents' tools."""
     out = _resolve_aliases(raw)
     given: Json = out.get("cells")
     if isinstance(given, list) and "code" not in out:
@@ -91,7 +91,7 @@ async def _run(arguments: EvalArguments, context: ToolContext) -> ToolResult:
     cwd = absolute_path(arguments.cwd, context.cwd) if arguments.cwd else None
     if cwd is not None and not await asyncio.to_thread(os.path.isdir, cwd):
         raise ToolError(f"Working directory does not exist: {escape_controls(cwd)}")
-    # The kernel, its words and pictures: what most sessions never need.
+    # The kernel and its results, which most sessions never need.
     from tools.kernel.calls import EvalRequest, evaluate  # noqa: PLC0415
 
     wish = EvalRequest(

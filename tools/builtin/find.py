@@ -1,4 +1,4 @@
-"""The `find` tool: files and directories by name or path pattern, the most recently changed first."""
+"""The `find` tool: finds files and directories by name or path pattern, most recently changed first."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ from tools.workspace import Workspace, workspace_of
 _DEFAULT_LIMIT: Final = 1_000
 _MAX_FILES: Final = 2_000_000
 _MAX_EXTRA_MATCHES: Final = 20_000
-"""Matches that may be held beyond those that are shown."""
+"""Number of matches held beyond those that are shown."""
 _MAX_HINTED: Final = 5
 _MATCH_ALL_PATTERNS: Final = ("", "**", "**/*")
 
@@ -86,7 +86,7 @@ async def _run(arguments: FindArguments, context: ToolContext) -> ToolResult:
 
 
 async def _ignored_files_hint(workspace: Workspace, folder: str, pattern: str, prefix: str) -> str:
-    """A hint at files that would match, had they not been left out."""
+    """Returns a hint at ignored files that would match."""
     found = _MatchCollector(workspace.files, folder, pattern, _MAX_HINTED, is_strict=True)
     argv = (await find_ripgrep(workspace), *DEFAULT_ARGUMENTS, "--no-ignore", "--files", "--null", ".")
     await run_ripgrep(workspace, argv, folder, b"\0", found.take)
@@ -99,10 +99,9 @@ async def _ignored_files_hint(workspace: Workspace, folder: str, pattern: str, p
 
 
 class _MatchCollector:
-    """Files as they come in: what matches is looked at for its time while the search still runs.
+    """Collects matching files as they arrive, and reads their times while the search still runs.
 
-    Of a million files that match only the newest are kept.
-    """
+    Of a million matches only the newest are kept."""
 
     def __init__(
         self, files: FileOperations, folder: str, pattern: str, limit: int, *, is_strict: bool = False
@@ -132,7 +131,7 @@ class _MatchCollector:
         return self.files_seen < _MAX_FILES
 
     def newest_matches(self) -> tuple[list[str], int, str]:
-        """The most recently changed, how many there are in all, and in which looser way if it took one."""
+        """Returns the newest matches, the total count, and which looser match was used, if any."""
         if not self._matches_all:
             self._stat_matches(self._matching(sorted(self.folders)))
         self._add_links()
@@ -150,14 +149,14 @@ class _MatchCollector:
         return sorted(chosen, key=lambda path: (-times[path], path))[: self._limit]
 
     def _literal_matches(self) -> list[str]:
-        """A name that is there is meant as it is, whatever its brackets could mean."""
+        """Returns the file of exactly that name, even if its brackets look like a pattern."""
         if not is_glob(self._pattern):
             return []
         end = f"/{self._pattern.lstrip('/')}"
         return [path for path in self._times if f"/{path}".endswith(end)]
 
     def _add_links(self) -> None:
-        """Symbolic links, which ripgrep passes over. They are looked for where it found something."""
+        """Adds symbolic links, which ripgrep skips, from the folders in which it found files."""
         if self._count > _MAX_EXTRA_MATCHES:
             return
         links: list[str] = []
@@ -210,7 +209,7 @@ class _MatchCollector:
 
 
 def _search_place(workspace: Workspace, arguments: FindArguments, context: ToolContext) -> tuple[str, str]:
-    """Where to search and for what; an absolute pattern brings its own place."""
+    """Returns the folder to search and the pattern; an absolute pattern sets the folder."""
     pattern = arguments.pattern.strip()
     if not pattern or "\0" in pattern:
         raise ToolError("The pattern is empty or holds a null byte. Pass a name or a glob.")
@@ -222,7 +221,7 @@ def _search_place(workspace: Workspace, arguments: FindArguments, context: ToolC
         plain = next((index for index, part in enumerate(parts) if is_glob(part)), len(parts) - 1)
         above, pattern = "/".join(parts[:plain]), "/".join(parts[plain:])
         if above and not exists(workspace, above) and exists(workspace, f"{folder}{above}"):
-            above = f"{folder}{above}"  # from the folder that is searched, as in lists of ignored files
+            above = f"{folder}{above}"  # relative to the searched folder, like lists of ignored files
         folder = above or "/"
         if pattern.rstrip("/") not in _MATCH_ALL_PATTERNS:
             pattern = f"/{pattern}"
@@ -236,7 +235,7 @@ def _search_place(workspace: Workspace, arguments: FindArguments, context: ToolC
 
 
 def _result(found: _MatchCollector, limit: int, prefix: str, unread: str) -> ToolResult | None:
-    """None: there is nothing."""
+    """Builds the result; None if nothing matches."""
     newest, count, how = found.newest_matches()
     if not count:
         return None
@@ -266,7 +265,7 @@ def _decoded_paths(names: bytes) -> list[str]:
 
 
 def _add_folders(folders: set[str], paths: list[str]) -> None:
-    """All directories that hold a listed file."""
+    """Adds all directories that contain a listed file."""
     last = ""
     for path in paths:
         end = path.rfind("/")
@@ -279,7 +278,7 @@ def _add_folders(folders: set[str], paths: list[str]) -> None:
 
 
 def _path_matcher(pattern: str, *, ignore_case: bool = False) -> Callable[[list[str]], list[str]]:
-    """Which of some paths match."""
+    """Returns a function that filters paths by the pattern."""
     if pattern in _MATCH_ALL_PATTERNS:
         return list
     if not ignore_case and pattern.startswith("*.") and "/" not in pattern and not is_glob(pattern[1:]):

@@ -1,4 +1,4 @@
-"""The `grep` tool: lines that match, found by ripgrep."""
+"""The `grep` tool: searches lines with ripgrep."""
 
 import asyncio
 import re
@@ -85,7 +85,7 @@ _resolve_aliases = alias_resolver(
     dict.fromkeys(("head", "head_limit", "max_results", "max_count", "-m"), "limit"),
     {"-n": "", "line_number": "", "line_numbers": ""},
 )
-"""Numbers of lines are told in any case."""
+"""Aliases of arguments; options for line numbers are accepted and ignored, because they are always shown."""
 
 
 def grep_tool() -> Tool:
@@ -127,7 +127,7 @@ async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
     search = partial(run_ripgrep, workspace, call_id=context.call_id)
     argv = (rg, *searching, *how, "--", pattern, target)
     try:
-        async with asyncio.TaskGroup() as both:  # an abort ends both before it goes on
+        async with asyncio.TaskGroup() as both:  # an abort ends both before it is raised
             searched = both.create_task(
                 run_ripgrep(workspace, argv, folder, b"\n", found.take, call_id=context.call_id)
             )
@@ -155,7 +155,7 @@ async def _run(arguments: GrepArguments, context: ToolContext) -> ToolResult:
 async def _symbol_context(
     workspace: Workspace, arguments: GrepArguments, folder: str
 ) -> "SymbolContext | None":
-    """What the map of the repository knows, where a name of code is searched for."""
+    """Returns the symbol context from the repository map, if the pattern is an identifier."""
     if arguments.ignore_case or not workspace.may_be_mapped:
         return None
     from tools.repomap.in_grep import identifier_in, symbol_context_for  # noqa: PLC0415  (SQLite, parsers)
@@ -192,12 +192,12 @@ def _checked_folder(workspace: Workspace, raw: str | None, context: ToolContext)
 
 
 def _file_arguments(files: FileFilter) -> Iterator[str]:
-    """Which files are looked at at all."""
+    """Yields the ripgrep arguments that select files."""
     yield from DEFAULT_ARGUMENTS
     for glob in files.excluded:
         yield f"--glob=!{glob}"
     for name in files.names:
-        # As a type, because a glob would bring ignored files back.
+        # As a file type, because a glob would include ignored files.
         yield f"--type-add=wanted:{name}"
     if files.names:
         yield "--type=wanted"
@@ -297,10 +297,11 @@ def _shown_lines(
     *,
     is_anchored: bool = False,
 ) -> list[tuple[str, Spans]]:
-    """`path:12: text` for matches, `path-13- text` around them, `--` between groups apart; or `path:12ab|text`.
+    """Formats `path:12: text` for matches, `path-13- text` for context, `--` between groups, or `path:12ab|text`
+    with anchors.
 
-    Of a name that the map knows, `-- in SYMBOL [lines]` before those of another symbol. With where in it the hits are.
-    """
+    For an identifier on the map, `-- in SYMBOL [lines]` introduces each symbol. Returns the match spans in each
+    line."""
     out: list[tuple[str, Spans]] = []
     has_context = any(not line.is_match for line in lines)
     previous: int | None = None
@@ -328,7 +329,7 @@ def _remember_lines(workspace: Workspace, path: str, lines: list[FoundLine]) -> 
     try:
         stat = workspace.files.stat(path)
     except (OSError, ValueError):
-        return  # Gone again, or a name that is no text.
+        return  # The file is gone, or its name is not valid text.
     seen = [(line.number, line.text) for line in lines if not line.is_clipped]
     if not seen:
         return
@@ -339,7 +340,7 @@ def _remember_lines(workspace: Workspace, path: str, lines: list[FoundLine]) -> 
 
 
 def _store_snapshot(workspace: Workspace, path: str, real: str, seen: list[tuple[int, str]]) -> None:
-    """The text that the anchors are of, if it still is what was searched."""
+    """Stores the text that the anchors refer to, if it is still the searched text."""
     try:
         with workspace.files.open(path) as file:
             text = read_text(file.read(), path).text

@@ -1,4 +1,4 @@
-"""The `locate` tool: where in a repository a name is, or what a task is likely about."""
+"""The `locate` tool: finds where a name is defined, or which files a task is likely about."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -26,7 +26,7 @@ _MAX_TOKENS = 4000
 _CONFIDENT_TOKENS = 1000
 _MORE_HINT = "more: true gives the rest."
 _FALLBACK_MAP_TOKENS = 500
-"""Of a map of the folder, where nothing is found."""
+"""Size of the folder map that is shown when nothing is found."""
 
 
 class LocateArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +102,7 @@ def _locate(workspace: Workspace, folder: str, about: str, *, uses: bool, is_mor
     if not answer.map.files and is_more:
         return text_result("No more files are likely.", details={"files": 0})
     if not answer.map.files:
-        # Not a guess: what this folder is about, for who has no word of it yet.
+        # Not a guess: an overview of the folder for a model that does not know its names yet.
         used = repository.map_folder(below, tokens=_FALLBACK_MAP_TOKENS)
         told = f"{map_text(answer, is_question=True)} What is most used here:\n{map_text(used, is_question=False)}"
         return text_result(told, details=_details(0, used.state))

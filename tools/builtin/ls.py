@@ -1,4 +1,4 @@
-"""The `ls` tool: the entries of one directory."""
+"""The `ls` tool: lists the entries of one directory."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -78,7 +78,7 @@ def _show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
 
 
 def list_card(title: str, subject: str, result: ToolResult | None, noun: str) -> Card:
-    """Of tools whose result is one item a line with a notice in brackets."""
+    """Draws a card for tools whose result is one item per line with a notice in brackets."""
     if result is None:
         return Card(title=title, subject=subject)
     text, _, note = result.text.partition("\n\n[")

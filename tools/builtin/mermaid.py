@@ -1,4 +1,4 @@
-"""The `render_mermaid` tool: a diagram's source as a picture made of text. Off until its setting is on."""
+"""The `render_mermaid` tool: draws a diagram's source as text. Off until its setting is on."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ from tools.workspace import Workspace, workspace_of
 
 _MAX_SOURCE_CHARS: Final = 64 * 1024
 _MAX_SPACING: Final = 60
-"""Of any spacing: more draws nothing that can be read."""
+"""Maximum spacing in cells; larger values make the diagram unreadable."""
 _TIMEOUT: Final = 2.0
 _FOLDED_LINES: Final = 6
 
@@ -55,7 +55,7 @@ async def _run(arguments: MermaidArguments, context: ToolContext) -> ToolResult:
         raise ToolError("The source is too long: 64 KB is the most. Draw a part of it.")
     options, ignored = _options(config)
     try:
-        # A thread cannot be ended: what takes too long is not waited for.
+        # A thread cannot be stopped: the result is abandoned after the timeout.
         picture = await asyncio.wait_for(asyncio.to_thread(_draw, source, options), _TIMEOUT)
     except TimeoutError:
         raise ToolError("The diagram takes too long to draw. Draw a part of it.") from None
@@ -68,7 +68,7 @@ async def _run(arguments: MermaidArguments, context: ToolContext) -> ToolResult:
 
 
 def _options(config: MermaidConfig) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """What the library takes, and the names of what it does not know. Numbers are whole and not negative."""
+    """Returns the options for the library, and the names of unknown ones. Numbers are whole and not negative."""
     options: dict[str, Any] = {"use_ascii": bool(config.use_ascii)}
     if config.padding_x is not None:
         options["gap"] = _whole_cells(config.padding_x)
@@ -100,7 +100,7 @@ def _draw(source: str, options: Mapping[str, Any]) -> str:
 
 
 def _diagram_line(source: str) -> str:
-    """The line that says what kind of diagram it is meant to be."""
+    """Returns the line that declares the type of diagram."""
     number, line = next((number, line) for number, line in enumerate(source.split("\n"), 1) if line.strip())
     return f"Line {number}: {one_line(line.strip())[:120]}"
 

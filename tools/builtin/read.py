@@ -1,4 +1,4 @@
-"""The `read` tool: text by pages, images, notebooks, directories, artifacts, and outlines on request."""
+"""The `read` tool: text in pages, images, notebooks, directories, artifacts, and outlines on request."""
 
 import re
 from collections.abc import Mapping
@@ -67,7 +67,7 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
     def effects(self, context: ToolContext) -> Effects:
         if self.path.strip().startswith(SCHEME):
             return NO_EFFECTS
-        # With a range behind it, a file of that whole name counts too: one may be made until the call runs.
+        # The path may be a file name that ends in a range, and such a file may be created before the call runs.
         match = _PATH_WITH_RANGE.fullmatch(self.path.strip())
         return Effects(reads=resolve_arguments(context, self.path, *((match["path"],) if match else ())))
 
@@ -153,7 +153,7 @@ def _resolve_target(arguments: ReadArguments, context: ToolContext, workspace: W
 
 
 def _split_range(workspace: Workspace, raw: str, context: ToolContext) -> "tuple[str, re.Match[str] | None]":
-    """The file, and the range of lines that stands behind its name (`a.py:3-5`), unless a file is called so."""
+    """Returns the file and the range of lines behind its name (`a.py:3-5`), unless a file has that whole name."""
     path = resolve_argument(workspace, raw, context)
     match = _PATH_WITH_RANGE.fullmatch(raw.strip())
     if match is None or exists(workspace, path):
@@ -188,7 +188,7 @@ def _artifact_path(
 def _read_folder(
     arguments: ReadArguments, context: ToolContext, workspace: Workspace, target: _ReadTarget, stop: StopFlag
 ) -> ToolResult:
-    """Its map, or a symbol of it."""
+    """Returns the folder's map, or one of its symbols."""
     from tools.repomap.folders import folder_map, symbol_in_folder  # noqa: PLC0415  (SQLite, parsers)
 
     if not arguments.symbol:
@@ -262,7 +262,7 @@ def _read_file(
 
 
 def _with_symbol_outline(result: ToolResult, symbol: SymbolLines | None) -> ToolResult:
-    """A symbol that is larger than a page comes with what there is in it."""
+    """Adds the members of a symbol that is larger than a page."""
     last = number_detail(result.details, "lastLine")
     if symbol is None or not symbol.members or last is None or last >= symbol.last:
         return result

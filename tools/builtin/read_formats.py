@@ -130,7 +130,7 @@ def notebook_page(cells: str, path: str, request: PageRequest, *, is_anchored: b
     text = cut.content
     if last < len(lines) or request.is_range:
         limit = f" ({format_size(MAX_BYTES)} limit)" if cut.truncated_by == "bytes" else ""
-        about = f": {request.about}" if request.about else ""
+        about = f": {request.symbol}" if request.symbol else ""
         more = f" Use offset={last + 1} to continue." if last < len(lines) and not about else ""
         text += f"\n\n[{range_notice(first, last, len(lines))}{limit}{about}.{more}]"
     details: dict[str, Any] = {

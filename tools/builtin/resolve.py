@@ -1,4 +1,4 @@
-"""The `resolve` tool: applies or discards what waits. It is declared only while something does."""
+"""The `resolve` tool: applies or discards pending changes. Declared only while there are any."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal

@@ -1,4 +1,4 @@
-"""The tools `ast_grep` and `ast_edit`: code found and rewritten by its structure; what is rewritten is only staged."""
+"""The tools `ast_grep` and `ast_edit`: search and rewrite code by its syntax; rewrites are staged, not written."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -135,7 +135,7 @@ def _plain_paths(paths: Sequence[str] | None) -> tuple[str, ...]:
 
 
 class _SearchResults:
-    """What was found so far."""
+    """The results so far."""
 
     def __init__(self) -> None:
         self.results: list[FileMatches] = []
@@ -247,7 +247,7 @@ async def _edit(arguments: AstEditArguments, context: ToolContext) -> ToolResult
 
 
 def _staged_result(action: StagedAction, notes: Sequence[str]) -> ToolResult:
-    """In a thread: the diff of many files is long, whatever is shown of it."""
+    """Builds the result in a thread, because the diff of many files is long even if little of it is shown."""
     cut = truncate_head(escape_controls(action.patch))
     rest = f"\n[{pluralized(len(action.files), 'file')}; the diff is cut at 50 KB]" if cut.truncated else ""
     text = "\n".join([action.label, cut.content + rest, *map(escape_controls, notes)])
@@ -353,7 +353,7 @@ def _show_edit(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
 async def _files_to_search(
     workspace: Workspace, places: Sequence[str], globs: Sequence[str], cwd: Path, language: str | None
 ) -> list[SearchedFile]:
-    """Those that ripgrep lists, in a language that can be searched, sorted. `places`: absolute; by default `cwd`."""
+    """Returns the files that ripgrep lists in searchable languages, sorted. `places` are absolute; default is `cwd`."""
     single = [place for place in places if workspace.files.stat(place).kind == "file"]
     folders = [place for place in places if place not in single] or ([] if single else [str(cwd)])
     names = set(single)
@@ -374,7 +374,7 @@ async def _files_to_search(
 
 
 def _searchable_paths(folder: str, found: Sequence[bytes], is_kept_back: Callable[[str], bool]) -> set[str]:
-    """In a thread: a repository may have a hundred thousand, each of which is judged."""
+    """Filters the paths in a thread: a repository may have a hundred thousand, and each is checked."""
     below = folder.rstrip("/")
     names = (name.decode(errors="surrogateescape").removeprefix("./") for name in found if name)
     return {f"{below}/{name}" for name in names if not is_kept_back(name)}
@@ -390,5 +390,5 @@ def _in_known_languages(names: Sequence[str], language: str | None) -> list[Sear
 
 
 def _is_valid_utf8(path: str) -> bool:
-    """Names that are no text cannot be told."""
+    """Returns whether the path is valid text; other names cannot be reported."""
     return path.encode("utf-8", "replace").decode() == path

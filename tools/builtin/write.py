@@ -1,4 +1,4 @@
-"""The `write` tool: a whole file, new or replaced."""
+"""The `write` tool: creates or replaces a whole file."""
 
 import asyncio
 from collections.abc import Mapping
@@ -124,7 +124,7 @@ def _old_text(data: bytes, shown: str) -> FileText | None:
     try:
         return read_text(data, shown)
     except ToolError:
-        return None  # It was binary: nothing to compare.
+        return None  # The old content was binary: there is nothing to compare.
 
 
 def _encode(encoding: Encoding, content: str, shown: str) -> bytes:
@@ -157,7 +157,7 @@ def _result(written: _WriteOutcome, shown: str, *, is_withheld: bool) -> ToolRes
         "added": diff.added if diff else written.lines,
         "removed": diff.removed if diff else 0,
     }
-    if diff is not None and not is_withheld:  # programs of the model get details too
+    if diff is not None and not is_withheld:  # programs that call tools get the details too
         details["patch"] = escape_controls(diff.patch)
     return ToolResult(content=(TextPart(text=text),), details=details)
 

@@ -1,5 +1,5 @@
-"""What programs newly say of files that were changed: each looks at them as they are, and where it finds something, at
-how they were before."""
+"""Finds the new problems in changed files: each program checks the files as they are, and if it reports problems,
+as they were before."""
 
 import asyncio
 import contextlib
@@ -29,21 +29,22 @@ from tools.threads import run_to_completion
 
 _MAX_PARALLEL: Final = 2
 _MAX_STDIN_FILES: Final = 40
-"""Of so many files the old text is handed to a program one by one; of more, the lines that are new decide."""
+"""Up to this many files, the old text of each is passed to the program; beyond, problems in changed lines count as
+new."""
 
 
 class NewProblems(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of all programs."""
+    """The combined result of all programs."""
 
     problems: tuple[CodeProblem, ...] = ()
     failures: tuple[str, ...] = ()
-    """Why some of them had nothing to say, each a sentence without its full stop."""
+    """Why some programs reported nothing, each a sentence without its full stop."""
 
 
 def plan_starts(
     commands: Mapping[str, Sequence[str]], changed: Sequence[FileChangeTexts], ground: CheckerScope
 ) -> tuple[list[CheckerCommand], list[str]]:
-    """What is to be started, and why some of it is not. For a thread."""
+    """Returns the programs to start, and why some are not started. For a thread."""
     starts: list[CheckerCommand] = []
     failures: list[str] = []
     there = [one.path for one in changed if one.after is not None]
@@ -54,7 +55,7 @@ def plan_starts(
         except CannotCheck as problem:
             failures.append(str(problem))
     for command in ("tsc",) if gone else ():
-        # What refers to a file that is gone is found by who looks at all files.
+        # Only programs that check all files find references to a deleted file.
         files = files_by_command(commands, gone, ground).get(command, [])
         if files and not any(one.name == command for one in starts):
             with contextlib.suppress(CannotCheck):
@@ -95,7 +96,7 @@ async def _new_problems_of(
     ground: CheckerScope,
     around: CheckerEnvironment,
 ) -> tuple[Sequence[CodeProblem], str]:
-    """What is new, and why that may not be all."""
+    """Returns the new problems of one program, and why they may be incomplete."""
     place = reading.path_resolver(start.folder, ground.root, ground.root)
     now = await run_checker(start, around, place=place, works_in=start.folder, argv=start.argv)
     cut = (
@@ -117,7 +118,7 @@ async def _problems_before(
     ground: CheckerScope,
     around: CheckerEnvironment,
 ) -> Sequence[CodeProblem]:
-    """What it would have said before. Raises `CannotCheck`."""
+    """Returns the problems before the change. Raises `CannotCheck`."""
     if start.stdin_argv:
         return await _problems_of_texts(start, now, changed, ground, around)
     root = ground.root.rstrip("/")

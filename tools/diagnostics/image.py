@@ -1,9 +1,8 @@
-"""A folder as it was before some of its files changed, for programs that only look at folders: links to what stayed,
-and the old text of what did not.
+"""Rebuilds a folder as it was before some files changed, for programs that only check folders: links to unchanged
+files, and the old text of changed ones.
 
-Only the folders on the way to a changed file are made; everything else is a link to the real thing. `.git` is left out,
-so that nothing of git's takes the image for a work tree.
-"""
+Only the folders on the way to a changed file are created; everything else is a link. `.git` is left out, so that
+git does not take the image for a work tree."""
 
 import os
 import shutil
@@ -21,7 +20,7 @@ class FolderImage:
     """Filled in a thread, removed by `close`."""
 
     def __init__(self, folder: Path) -> None:
-        """`folder`: empty, and of the image alone."""
+        """`folder` is empty and used for the image only."""
         self.root = os.path.realpath(folder)
         self._entries = 0
 
@@ -30,7 +29,7 @@ class FolderImage:
         self._fill(Path(root), Path(self.root), below)
 
     def _fill(self, real: Path, image: Path, below: dict[str, bytes | None]) -> None:
-        """`below`: by path from here, what it was."""
+        """`below` maps each changed path, relative to this folder, to its old content."""
         inner: dict[str, dict[str, bytes | None]] = {}
         here: dict[str, bytes | None] = {}
         for path, before in below.items():

@@ -1,7 +1,6 @@
-"""What linters and type checkers say: values, and which of two looks at the same code is new.
+"""Problems reported by linters and type checkers, and the comparison of two reports on the same code.
 
-Running them is `running`'s business, reading their words `reading`'s.
-"""
+`running` starts the programs, `reading` parses their output."""
 
 import re
 from collections import defaultdict
@@ -19,34 +18,34 @@ _LINE_REFERENCE: Final = late(r"\b(lines?|Zeile|ligne) \d+", re.IGNORECASE)
 
 
 class CodeProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that one program says of one place."""
+    """One problem that a program reports at one place."""
 
     path: str
-    """Absolute."""
+    """Absolute path."""
     line: int
-    """From 1."""
+    """Line number from 1."""
     column: int = 0
-    """From 1; 0: the whole line."""
+    """Column from 1; 0 means the whole line."""
     text: str
     code: str = ""
-    """The rule's name, where it has one."""
+    """Name of the rule, if the program gives one."""
     source: str = ""
-    """Who says it."""
+    """Name of the program."""
     severity: Severity = "error"
 
     @property
     def kind(self) -> tuple[str, str, str, str]:
-        """What it has in common with the same problem at another line."""
+        """The properties that the same problem at another line shares."""
         return self.path, self.source, self.code, _LINE_REFERENCE.sub(r"\1", self.text)
 
 
 class FileChangeTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that was changed, and what it was before."""
+    """A changed file with its old and new content."""
 
     path: str
-    """Absolute."""
+    """Absolute path."""
     before: bytes | None
-    """None: it was not there."""
+    """The old content; None if the file did not exist."""
     after: bytes | None
 
     def alignment(self) -> "LineAlignment":
@@ -54,20 +53,20 @@ class FileChangeTexts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LineAlignment:
-    """Which line of a text before is which of the text after."""
+    """Maps lines of an old text to lines of the new text."""
 
     def __init__(self, before: bytes, after: bytes) -> None:
         self._runs: list[UnchangedRun] = unchanged_runs(_lines(before), _lines(after))
 
     def current_line(self, line: int) -> int | None:
-        """Where this line of before stands now; None: it was changed or is gone."""
+        """Returns the new number of an old line; None if it was changed or removed."""
         for run in self._runs:
             if run.old < line <= run.old + run.length:
                 return line - run.old + run.new
         return None
 
     def is_changed(self, line: int) -> bool:
-        """Whether this line of now was not there before."""
+        """Returns whether this new line did not exist before."""
         return not any(run.new < line <= run.new + run.length for run in self._runs)
 
 
@@ -78,10 +77,9 @@ def _lines(data: bytes) -> list[str]:
 def new_problems(
     before: Sequence[CodeProblem], after: Sequence[CodeProblem], changed: Mapping[str, LineAlignment]
 ) -> list[CodeProblem]:
-    """Those of `after` that `before` has not.
+    """Returns the problems of `after` that are not in `before`.
 
-    Lines may have moved. One that stood in a line which was rewritten, and is there still, is not new.
-    """
+    Lines may have moved. A problem that remains in a rewritten line is not new."""
     old: dict[tuple[str, ...], list[int | None]] = defaultdict(list)
     for problem in before:
         alignment = changed.get(problem.path)
@@ -106,10 +104,10 @@ def new_problems(
 def in_changed_lines(
     problems: Sequence[CodeProblem], changed: Mapping[str, LineAlignment]
 ) -> list[CodeProblem]:
-    """Where nobody knows what was said before: what stands in lines that are new."""
+    """Returns the problems in new lines, for when the earlier report is unknown."""
     return [one for one in problems if one.path in changed and changed[one.path].is_changed(one.line)]
 
 
 def sorted_problems(problems: Sequence[CodeProblem]) -> list[CodeProblem]:
-    """The worst first, then by place."""
+    """Sorts by severity, then by place."""
     return sorted(problems, key=lambda one: (_SEVERITY_ORDER[one.severity], one.path, one.line, one.column))

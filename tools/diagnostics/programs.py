@@ -1,7 +1,7 @@
-"""Which program looks at which files, with which words: those that are known by name, and commands of one's own.
+"""Decides which program checks which files, with which arguments: known programs by name, and the user's own
+commands.
 
-Starting them is `running`'s business.
-"""
+`running` starts them."""
 
 import os
 import shlex
@@ -18,7 +18,7 @@ from tools.running.own_programs import find_own_program
 from tools.searching.globs import path_regex
 
 FILES_PLACEHOLDER: Final = "{files}"
-"""In a command of one's own: the files that were changed."""
+"""Stands for the changed files in a user's command."""
 _LOCAL_BIN_FOLDERS: Final = (".venv/bin", "venv/bin", "node_modules/.bin")
 _ESLINT_CONFIG: Final = (
     *(f"eslint.config.{ending}" for ending in ("js", "mjs", "cjs", "ts", "mts", "cts")),
@@ -36,41 +36,41 @@ _PROJECT_REFERENCE: Final = late(r'\{\s*"path"\s*:\s*"([^"\\]+)"')
 
 
 class CannotCheck(Exception):
-    """A program is not started. `str` says why, for a person."""
+    """Why a program is not started, in words for the user."""
 
 
 class CheckerCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """One start of a program."""
+    """The command line of one program, and how to read its output."""
 
     name: str
     argv: tuple[str, ...]
     folder: str
-    """Below the folder of the session, without links."""
+    """Working directory below the session's folder, without links."""
     parse: reading.ParseOutput
     reads_both_streams: bool = False
-    """What it says may come on either stream."""
+    """Whether problems may appear on either output stream."""
     expected_exit_codes: tuple[int, ...] = (0, 1)
-    """With another one it has failed, unless it named problems."""
+    """Any other exit code means failure, unless problems were reported."""
     given: tuple[str, ...] = ()
-    """Files among the words of `argv`, as they stand there."""
+    """The files among the words of `argv`."""
     stdin_argv: tuple[str, ...] = ()
-    """How it looks at a text that it is handed, where it can: `argv` with the path behind it."""
+    """Arguments for checking a text on stdin, if supported; the path is appended."""
 
 
 class CheckerScope(msgspec.Struct, frozen=True, kw_only=True):
-    """Where programs may be looked for."""
+    """Where programs may be found."""
 
     root: str
-    """The folder of the session, without links."""
+    """The session's folder, without links."""
     is_folder_trusted: bool
-    """What lies in it may be run, and what runs may be steered by it."""
+    """Whether programs in the folder may run, and its configuration applies."""
     environment: Mapping[str, str]
 
 
 def files_by_command(
     commands: Mapping[str, Sequence[str]], files: Iterable[str], ground: CheckerScope
 ) -> dict[str, list[str]]:
-    """By command, the files that it is for, relative to the folder."""
+    """Returns the files for each command, relative to the folder."""
     found: dict[str, list[str]] = {}
     patterns = [(path_regex(glob.removeprefix("./")), names) for glob, names in commands.items()]
     for file in files:
@@ -89,7 +89,7 @@ def files_by_command(
 
 
 def checker_commands(command: str, files: Sequence[str], ground: CheckerScope) -> list[CheckerCommand]:
-    """How a command is started for these files; none where the project has no use for it. Raises `CannotCheck`."""
+    """Returns the command lines for these files; none if the project does not use the program. Raises `CannotCheck`."""
     if command == "ruff":
         return [_ruff_command(files, ground)]
     if command == "eslint":
@@ -101,7 +101,7 @@ def checker_commands(command: str, files: Sequence[str], ground: CheckerScope) -
 
 def _ruff_command(files: Sequence[str], ground: CheckerScope) -> CheckerCommand:
     program = _find_program("ruff", files[0], ground)
-    # Without a cache: nothing is left behind in the folder.
+    # Without a cache, so that no files are left behind in the folder.
     argv = (program, "check", "--output-format=json", "--no-cache", "--force-exclude", "--no-fix")
     return CheckerCommand(
         name="ruff",
@@ -144,7 +144,7 @@ def _tsc_commands(files: Sequence[str], ground: CheckerScope) -> list[CheckerCom
         if folder is not None:
             configs.setdefault(str(folder), []).append(file)
     if configs and not ground.is_folder_trusted:
-        # Where it writes what it knows of a project, with `noEmit` too, is the configuration's word.
+        # The configuration decides where build information is written, even with `noEmit`.
         raise CannotCheck(f"tsc writes where its configuration in this folder says, and {_UNTRUSTED_REASON}")
     found: list[CheckerCommand] = []
     for folder, own in configs.items():
@@ -164,7 +164,7 @@ def _tsc_commands(files: Sequence[str], ground: CheckerScope) -> list[CheckerCom
 
 
 def _referenced_projects(folder: Path) -> list[str]:
-    """Of a configuration that only refers to others, those."""
+    """Returns the projects that a configuration refers to, if it only refers to others."""
     text = _read_small_text(folder / "tsconfig.json")
     if not _EMPTY_FILES_LIST.search(text):
         return ["tsconfig.json"]
@@ -197,14 +197,14 @@ def _custom_command(command: str, files: Sequence[str], ground: CheckerScope) ->
 
 
 def _checker_name(words: Sequence[str]) -> str:
-    """Of who looks, and not of who starts it."""
+    """Returns the name of the checker, not of its runner."""
     names = [word.rpartition("/")[2] for word in words if not word.startswith(("-", "{"))]
     own = [name for name in names if name.rstrip("0123456789.") not in _RUNNERS]
     return (own or names)[0]
 
 
 def _find_program(name: str, file: str, ground: CheckerScope) -> str:
-    """The folder's own before the system's, if it may be run. Raises `CannotCheck`."""
+    """Finds a program in the folder, if trusted, otherwise in the system. Raises `CannotCheck`."""
     if ground.is_folder_trusted:
         for place in _LOCAL_BIN_FOLDERS:
             folder = _nearest_parent(
@@ -227,7 +227,7 @@ def _is_program(path: Path) -> bool:
 
 
 def _nearest_parent(file: str, ground: CheckerScope, has: Callable[[Path], bool]) -> Path | None:
-    """The nearest folder on the way from a file up to that of the session for which it holds."""
+    """Returns the nearest parent folder of a file, up to the session's folder, for which `has` is true."""
     root = Path(ground.root)
     for folder in (root / file).parents:
         if is_dir(folder) and has(folder):

@@ -1,8 +1,8 @@
-"""The words of linters and type checkers as values: JSON of ruff and eslint, tsc's lines, lines `path:line:col: text`.
+"""Parses the output of linters and type checkers: JSON of ruff and eslint, tsc's lines, lines `path:line:col:
+text`.
 
-Output that cannot be parsed raises `UnreadableOutput` with the reason. The texts come from outside: they are cut, put
-on one line and cleared of control characters.
-"""
+Output that cannot be parsed raises `UnreadableOutput` with the reason. The texts come from outside: they are
+cut, put on one line and cleared of control characters."""
 
 import os
 import re
@@ -15,11 +15,11 @@ from tools.diagnostics.problems import CodeProblem, Severity
 from tools.patterns import late
 
 MAX_SHOWN_TEXT: Final = 400
-"""Of one problem, as it is shown."""
+"""Length of a problem's text when shown."""
 MAX_TEXT: Final = 10 * MAX_SHOWN_TEXT
-"""As it is read: a secret in it is whole, or beyond what is shown of it."""
+"""Length of a problem's text when read, so that a secret in it is complete or beyond the shown part."""
 MAX_PROBLEMS: Final = 20_000
-"""More problems than anybody asks about."""
+"""Maximum number of problems that are read."""
 _PROBLEM_LINE: Final = late(
     r"\s*(?P<path>(?:[A-Za-z]:[\\/])?[^:\n]+?):(?P<line>\d{1,9})(?::(?P<column>\d{1,9}))?:?\s+(?P<text>\S.*)"
 )
@@ -35,13 +35,13 @@ _ESCAPES: Final = late(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\
 
 
 class UnreadableOutput(Exception):
-    """What a program printed is not what it was asked for."""
+    """The output does not have the expected format."""
 
 
 ResolvePath = Callable[[str], str | None]
-"""From a path as a program writes it to the file that is meant; None: none of this folder."""
+"""Maps a path as printed by a program to the file; None if it is outside of this folder."""
 ParseOutput = Callable[[str, str, ResolvePath], list[CodeProblem]]
-"""From what it printed, who it is, and where its paths lead."""
+"""Parses the output, given the program's name and a path resolver."""
 
 
 def clean_text(text: str, most: int = MAX_SHOWN_TEXT) -> str:
@@ -99,7 +99,7 @@ def parse_eslint(output: str, source: str, place: ResolvePath) -> list[CodeProbl
         path = place(file.file_path)
         for one in file.messages:
             if path is None or one.line is None or len(found) >= MAX_PROBLEMS:
-                continue  # without a line: that a file is ignored, which is no problem of it
+                continue  # without a line: a notice that a file is ignored, not a problem
             found.append(
                 CodeProblem(
                     path=path,
@@ -188,8 +188,8 @@ def _output_lines(output: str) -> Iterator[str]:
 
 
 def path_resolver(works_in: str, root: str, meant: str) -> ResolvePath:
-    """Paths as a program writes them that works in `works_in`, as far as they are below `root`. `meant` is what that
-    stands for: itself, or the folder whose image it is. All without links."""
+    """Resolves paths as printed by a program that runs in `works_in`, if they are below `root`. `meant` is the
+    folder that `works_in` stands for: itself, or the original of a folder image. All without links."""
 
     def place(written: str) -> str | None:
         path = os.path.normpath(os.path.join(works_in, written.removeprefix("file://")))  # noqa: PTH118  (may be no path)

@@ -1,7 +1,6 @@
-"""Starting a program that looks at code, and taking what it says: so long, so much, and nothing of it left behind.
+"""Runs a program that checks code, with limits on time and output, and leaves nothing behind.
 
-It runs under the keeper, in the box that it is given, and ends with whoever waits for it.
-"""
+The program runs under the keeper, in the given sandbox, and ends with its caller."""
 
 import asyncio
 import os
@@ -24,29 +23,29 @@ from tools.threads import await_uncancelled
 MAX_OUTPUT: Final = 4 << 20
 _MAX_ERROR_CHARS: Final = 20_000
 _DRAIN_TIMEOUT: Final = 2.0
-"""For what is still in the pipes of a program that has ended."""
+"""Time for reading the rest of the pipes after the program has ended."""
 
 
 class CheckerEnvironment(msgspec.Struct, frozen=True, kw_only=True):
-    """What every start is given."""
+    """Settings that all checkers share."""
 
     processes: LocalProcesses
     environment: Mapping[str, str]
     box: Box | None
     seconds: float
     private_folder: Callable[[str], Path]
-    """Makes one that boxes do not show by themselves."""
+    """Creates a folder that sandboxes do not show by default."""
 
     def with_readable_folder(self, folder: str) -> "CheckerEnvironment":
         return msgspec.structs.replace(self, box=self.box and with_private_folder(self.box, folder))
 
 
 class CheckerResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one start came to."""
+    """The result of one run."""
 
     problems: tuple[CodeProblem, ...] = ()
     is_cut: bool = False
-    """It said more than is read."""
+    """Whether the output exceeded the limit."""
 
 
 async def run_checker(
@@ -58,7 +57,7 @@ async def run_checker(
     argv: tuple[str, ...],
     text: bytes = b"",
 ) -> CheckerResult:
-    """Raises `CannotCheck`. `text`: what it reads on its stdin."""
+    """Runs a checker; `text` is its stdin. Raises `CannotCheck`."""
     command = CommandLine(argv=argv, cwd=works_in, environment=around.environment, box=around.box)
     said = await _run_program(how, command, around, text)
     if said.is_late:
@@ -112,7 +111,7 @@ async def _run_program(
                 {asyncio.ensure_future(one.ended.wait()) for one in (output, errors)}, timeout=_DRAIN_TIMEOUT
             )
     finally:
-        # With all that it started, also where nobody waits for it any longer.
+        # With all its children, also when the caller was cancelled.
         await await_uncancelled(process.end())
         output.close()
         errors.close()
@@ -129,7 +128,7 @@ async def _run_program(
 async def _start_program(
     how: CheckerCommand, command: CommandLine, around: CheckerEnvironment, text: bytes
 ) -> "tuple[RunningProcess, _StreamReader, _StreamReader]":
-    """What it says is listened to before it is there: from then on nothing is waited for that could be cancelled."""
+    """Reads the output before the program starts: after the start, nothing is awaited that could be cancelled."""
     given = await asyncio.to_thread(_input_descriptor, text)
     my_out, his_out = pipe()
     my_errors, his_errors = pipe()
@@ -155,7 +154,7 @@ async def _start_program(
 
 
 def _input_descriptor(text: bytes) -> int:
-    """A descriptor that is at its beginning: it is read however large it is, and nobody has to hand it over."""
+    """Returns a descriptor of a file with the text, so that a large input needs no writer."""
     if not text:
         return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     with tempfile.TemporaryFile() as file:
@@ -171,7 +170,7 @@ async def _read_stream(stream: FileIO) -> "_StreamReader":
 
 
 class _StreamReader(asyncio.Protocol):
-    """As much as is read of one stream."""
+    """Reads one stream up to a limit."""
 
     def __init__(self) -> None:
         self.data = bytearray()

@@ -1,8 +1,7 @@
-"""Which lines of one text are which of another: runs of lines that stayed as they were.
+"""Aligns the lines of two texts: finds the runs of unchanged lines.
 
-First the lines that each text has once tell what belongs together, then what is next to those; what is left is compared
-in full only where it is small. Nothing is guessed: a line in no run has changed.
-"""
+Lines that are unique in both texts are matched first, then their neighbours; the rest is compared in full only
+where it is small. Nothing is guessed: a line in no run has changed."""
 
 import difflib
 from bisect import bisect_left
@@ -11,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 MAX_ALIGNED_LINES: Final = 4_000
-"""Of a part that changed, without the equal lines before and behind it."""
+"""Maximum size of a changed part, without the equal lines around it."""
 _MAX_COMPARED_CELLS: Final = 40_000
 
 
@@ -22,7 +21,7 @@ class UnchangedRun(NamedTuple):
 
 
 def equal_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    """How many lines both have at their beginning, and at their end; none is counted twice."""
+    """Returns how many lines both texts share at the beginning, and at the end; no line is counted twice."""
     most = min(len(old), len(new))
     head = 0
     while head < most and old[head] == new[head]:
@@ -34,7 +33,7 @@ def equal_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
 
 
 def unchanged_runs(old: Sequence[str], new: Sequence[str]) -> list[UnchangedRun]:
-    """In order; each as long as it goes."""
+    """Returns the runs in order, each as long as possible."""
     head, tail = equal_ends(old, new)
     found = [UnchangedRun(0, 0, head)] if head else []
     old_end, new_end = len(old) - tail, len(new) - tail
@@ -61,7 +60,7 @@ def _runs_within(
 def _unique_line_pairs(
     old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int
 ) -> list[tuple[int, int]]:
-    """Lines that both have once, the longest chain of them in the same order."""
+    """Returns the longest chain of lines that are unique in both texts, in the same order."""
     mine, theirs = Counter(old[a:b]), Counter(new[c:d])
     places = {new[index]: index for index in range(c, d) if theirs[new[index]] == 1}
     pairs = [
@@ -108,10 +107,10 @@ def _join_runs(found: Sequence[UnchangedRun]) -> list[UnchangedRun]:
 
 
 def moved_line(old: Sequence[str], new: Sequence[str], first: int, last: int) -> int | None:
-    """Where lines `first` to `last` (from 0) are now, if they and one line around them are in one run.
+    """Returns the new position of lines `first` to `last` (from 0), if they and one line around them are in one
+    run.
 
-    None as well where they were copied since: which of the copies was meant is not known.
-    """
+    None also if the lines were copied since, because the intended copy is unknown."""
     before, behind = max(0, first - 1), min(len(old) - 1, last + 1)
     for run in unchanged_runs(old, new):
         if not (run.old <= before and behind < run.old + run.length):
@@ -126,7 +125,8 @@ def moved_line(old: Sequence[str], new: Sequence[str], first: int, last: int) ->
 
 
 def _has_copies(old: Sequence[str], new: Sequence[str], first: int, last: int) -> bool:
-    """The lines with what is around them are in `new` more often than in `old`; one neighbour with a word is enough."""
+    """Returns whether the lines with their surroundings occur more often in `new` than in `old`; one neighbour with
+    a word suffices."""
     before, behind = max(0, first - 1), min(len(old) - 1, last + 1)
     parts = {(before, behind)}
     if any(map(str.isalnum, old[before])):

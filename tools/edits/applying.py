@@ -1,7 +1,6 @@
-"""Edits of one or several files carried out: computed and written under the locks of all of them, all or none.
+"""Applies edits to one or several files: computes and writes them under the locks of all files, all or none.
 
-What an edit means is the dialects' business; here stands what every one of them does around it.
-"""
+The dialects define what an edit means; this module does what all of them share."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -22,23 +21,23 @@ from tools.workspace import Workspace, workspace_of
 
 
 class EditedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that is to be edited."""
+    """A file to be edited."""
 
     path: str
-    """Absolute."""
+    """Absolute path."""
     real: str
     shown: str
-    """As people and models read it."""
+    """The path as shown to people and models."""
     is_notebook: bool
 
     @property
     def key(self) -> str:
-        """Under which it is known what the model saw of it."""
+        """The key of the file's lines in the read cache."""
         return notebook_key(self.real) if self.is_notebook else self.real
 
 
 class LockedFile:
-    """What an edit finds, under the lock of its file."""
+    """The state of a file under its lock."""
 
     def __init__(self, workspace: Workspace, file: EditedFile, state: FileState | None) -> None:
         self._workspace = workspace
@@ -51,7 +50,7 @@ class LockedFile:
 
     @property
     def data(self) -> bytes:
-        """Raises `FileNotFoundError`."""
+        """Returns the content. Raises `FileNotFoundError`."""
         if self._state is None:
             raise FileNotFoundError(2, "No such file", self.file.path)
         return self._state.data
@@ -63,27 +62,27 @@ class LockedFile:
 
     @property
     def versions(self) -> tuple[FileSnapshot, ...]:
-        """What was shown of it, the newest first."""
+        """Returns the shown versions of the file, newest first."""
         return self._workspace.read_cache.snapshots.of(self.file.key)
 
     def note_shown(self, text: str, numbers: Sequence[int]) -> None:
-        """Lines of its text that the model is shown with their anchors."""
+        """Records lines that the model is shown with their anchors."""
         self._workspace.read_cache.snapshots.record(self.file.key, text, numbers)
 
     def syntax(self, text: str) -> FileSyntax:
-        """The check of syntax for this text of it."""
+        """Returns the syntax check for this text of the file."""
         return self._workspace.syntax.of("" if self.file.is_notebook else self.file.path, text)
 
 
 ComputeEdits = Callable[[Sequence[LockedFile]], Sequence[EditedText]]
-"""What becomes of each of some files."""
+"""Computes the new content of each file."""
 
 
 class EditDone(msgspec.Struct, frozen=True, kw_only=True):
     file: EditedFile
     edited: EditedText
     is_withheld: bool = False
-    """Nobody has let the model read it: no line of it is told."""
+    """Whether the model may not read the file: then no line of it is reported."""
 
 
 async def resolve_file(raw: str, context: ToolContext) -> EditedFile:
@@ -102,14 +101,14 @@ async def resolve_file(raw: str, context: ToolContext) -> EditedFile:
 
 
 def notebook_key(real: str) -> str:
-    """What was shown of a notebook are other lines than those of the file."""
+    """Returns the cache key for a notebook, whose shown lines differ from those of the file."""
     return f"{real}\0cells"
 
 
 async def edit_files(
     context: ToolContext, files: Sequence[EditedFile], make: ComputeEdits
 ) -> tuple[EditDone, ...]:
-    """Raises `ToolError`, with every file as it was."""
+    """Edits the files. Raises `ToolError` with every file unchanged."""
     workspace = workspace_of(context)
     made: list[EditedText] = []
 
@@ -130,7 +129,7 @@ async def edit_files(
     except ToolError:
         if not hidden:
             raise
-        # Its words have lines of the file in them.
+        # Its message contains lines of the file.
         named = ", ".join(one_line(file.shown) for file in files if file.real in hidden)
         raise ToolError(
             f"The edit was not made, and why is not told: a permission rule or what may be secret keeps the lines of "
@@ -150,13 +149,13 @@ async def edit_files(
 
 
 def _withheld_files(workspace: Workspace, files: Sequence[EditedFile]) -> frozenset[str]:
-    """Of files that are there."""
+    """Returns the existing files that the model may not read."""
     kept = withheld_files(workspace, ((file.real, file.key) for file in files))
     return frozenset(real for real in kept if exists(workspace, real))
 
 
 def _without_file_lines(edited: EditedText) -> EditedText:
-    """What was done without a line of the file: results go to programs of the model too."""
+    """Removes lines of the file from the result, which programs of the model get too."""
     diff = msgspec.structs.replace(edited.diff, patch="", display="")
     warning = "The file has syntax errors now that it had not before." if edited.warning else ""
     return msgspec.structs.replace(edited, diff=diff, notes=(), warning=warning)
@@ -169,7 +168,7 @@ def _new_content(edited: EditedText) -> NewContent | None:
 
 
 def _record_known_text(workspace: Workspace, done: EditDone, change: AppliedChange | None) -> None:
-    """The model knows all of what it changed."""
+    """Records that the model knows the whole text of a file it changed."""
     file, edited, cache = done.file, done.edited, workspace.read_cache
     if change is None:
         return

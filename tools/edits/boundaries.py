@@ -1,8 +1,7 @@
-"""What can be said of an edit before it is written: lines given twice at its ends, signs that are no code, new errors.
+"""Checks an edit before it is written: repeated lines at its ends, wrapping that is not code, new syntax errors.
 
-Pure but for the check of syntax that it is handed. A repair is made only when it is proven: the result has a new error
-with what is left out, and none without.
-"""
+Pure except for the given syntax check. A repair is made only when proven: the text has a new error without the
+repair, and none with it."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -32,12 +31,12 @@ _FENCE: Final = late(r"[ \t]*(?:```|~~~)[\w+#.-]*[ \t]*")
 class SyntaxCheck(Protocol):
     @property
     def is_known(self) -> bool:
-        """There is a grammar for this file."""
+        """Whether there is a grammar for this file."""
         ...
 
     @property
     def accepts_code_fences(self) -> bool:
-        """It takes a code fence for code."""
+        """Whether the grammar accepts a code fence as code."""
         ...
 
     def new_problems(self, text: str, spans: Sequence[Span]) -> tuple[NewFlaw, ...] | None: ...
@@ -46,13 +45,14 @@ class SyntaxCheck(Protocol):
 class CheckedEdits(msgspec.Struct, frozen=True, kw_only=True):
     spans: tuple[Span, ...]
     notes: tuple[str, ...] = ()
-    """What was left out of the new texts."""
+    """What was removed from the new texts."""
     problems: tuple[NewFlaw, ...] = ()
     is_checked: bool = False
 
 
 def check_edits(document: Document, spans: Sequence[Span], syntax: SyntaxCheck, path: str) -> CheckedEdits:
-    """Raises `ToolError` for a new text that stands for lines it does not give, or a reading that does not hold."""
+    """Checks and repairs edits. Raises `ToolError` for a new text with an ellipsis for lines, or with framing of a
+    tool result."""
     text, given = document.text, tuple(spans)
     for span in given:
         _refuse_framing(document, span, path)
@@ -90,7 +90,7 @@ Repair = Callable[[Document, tuple[Span, ...]], tuple[tuple[Span, ...], tuple[st
 def _repair_one_change(
     document: Document, given: tuple[Span, ...], repair: Repair, is_whole: Callable[[tuple[Span, ...]], bool]
 ) -> CheckedEdits | None:
-    """Where repairing all of several changes proves nothing, one of them may be the one."""
+    """Tries to repair a single change, where repairing all of them proves nothing."""
     if not 1 < len(given) <= 6:
         return None
     for index, span in enumerate(given):
@@ -101,11 +101,11 @@ def _repair_one_change(
     return None
 
 
-# Signs around the new text
+# Wrapping around the new text
 
 
 def _strip_wrapping(document: Document, spans: tuple[Span, ...]) -> tuple[tuple[Span, ...], tuple[str, ...]]:
-    """Without a fence around it, or the `+` of a diff before each of its lines."""
+    """Removes a code fence around the text, or the `+` of a diff before each line."""
     made = [_strip_fence(document.text, span) for span in spans]
     return tuple(span for span, _ in made), tuple(dict.fromkeys(note for _, note in made if note))
 
@@ -126,11 +126,11 @@ def _strip_fence(text: str, span: Span) -> tuple[Span, str]:
     return span, ""
 
 
-# What a result shows around the lines of a file
+# Framing that a tool result shows around the lines of a file
 
 
 def _refuse_framing(document: Document, span: Span, path: str) -> None:
-    """Line numbers, anchors and notices of a result are no part of the file."""
+    """Rejects line numbers, anchors and notices of a tool result, which are not part of the file."""
     had = document.text[span.start : span.end].split("\n")
     lines = [line for line in span.new_text.split("\n") if line.strip() and line not in had]
     notice = next((line for line in lines if _RESULT_NOTICE.fullmatch(line)), None)
@@ -165,11 +165,11 @@ _RESULT_NOTICE: Final = late(
 )
 
 
-# Escapes that were read once too often, or not at all
+# Escapes that were decoded once too often, or not at all
 
 
 def _escape_problem(document: Document, span: Span, syntax: SyntaxCheck) -> str:
-    """A line that ends within a string, where the lines before the edit did not; or an escape outside of strings."""
+    """Detects a line that ends within a string, where the old lines did not, and an escape outside of strings."""
     had = document.text[span.start : span.end]
     lines = span.new_text.split("\n")
     if syntax.is_known and not any(map(_has_open_string, had.split("\n"))):
@@ -191,7 +191,7 @@ def _escape_problem(document: Document, span: Span, syntax: SyntaxCheck) -> str:
 
 
 def _has_open_string(line: str) -> bool:
-    """An odd number of double quotes, without those that are escaped, tripled or a character of their own."""
+    """Returns whether the number of double quotes is odd, not counting escaped, tripled and character quotes."""
     return _NOT_A_STRING_QUOTE.sub("", line).count('"') % 2 == 1
 
 
@@ -200,13 +200,13 @@ _STRING_END: Final = late(r"""[^"\n]{0,60}"[ \t]*(?:[)\]},;:.+]|$)""")
 _LITERAL_LINE_BREAK: Final = late(r"\\n(?=[ \t]{2,}|\\n|$)")
 
 
-# Lines given twice
+# Repeated lines
 
 
 def _strip_repeated_lines(
     document: Document, spans: tuple[Span, ...]
 ) -> tuple[tuple[Span, ...], tuple[str, ...]]:
-    """Without the lines at its end that stand behind it already, or at its beginning those before it."""
+    """Removes lines at the end of the new text that already follow it, and at its beginning those before it."""
     made = [_strip_repeated_line_ends(document.text, span) for span in spans]
     return tuple(span for span, _ in made), tuple(note for _, note in made if note)
 
@@ -251,7 +251,7 @@ def _lines(text: str) -> tuple[list[str], bool]:
 
 
 def _count_repeated_lines(old: list[str], new: list[str], around: list[str], *, is_behind: bool) -> int:
-    """How many lines the new text gives again; `old` and `new` from that end on, `around` from the range away."""
+    """Counts the repeated lines; `old` and `new` start at that end, `around` at the edge of the range."""
     for count in range(min(len(new) - 1, len(around)), 0, -1):
         mine = new[:count][::-1] if is_behind else new[:count]
         theirs = around[:count] if is_behind else around[:count][::-1]
@@ -262,13 +262,13 @@ def _count_repeated_lines(old: list[str], new: list[str], around: list[str], *, 
     return 0
 
 
-# Lines left out
+# Omitted lines
 
 
 def _refuse_ellipsis(
     text: str, spans: Sequence[Span], syntax: SyntaxCheck, path: str, *, is_broken: bool
 ) -> None:
-    """`...` for code that is to stay is refused, where it is no code of the language."""
+    """Rejects `...` that stands for remaining code, unless it is code of the language."""
     if not syntax.is_known:
         return
     for span in spans:
@@ -294,7 +294,7 @@ _ELLIPSIS_REMARK: Final = late(
 
 
 def problem_note(problems: Sequence[NewFlaw], text: str) -> str:
-    """The words for errors that were written, with the rows around them."""
+    """Returns a message for syntax errors that were written, with the rows around them."""
     lines = text.split("\n")
     out: list[str] = []
     for problem in problems[:_MAX_TOLD_PROBLEMS]:

@@ -1,4 +1,4 @@
-"""A call of an editing tool, as a model writes it in one of the dialects; what carries it out comes with the first."""
+"""Arguments of an editing tool in all dialects; the first call loads the code that executes them."""
 
 from typing import Annotated, Literal
 
@@ -39,7 +39,7 @@ class AnchoredChange(msgspec.Struct, frozen=True, kw_only=True, rename={"first":
 
 
 class EditArguments(msgspec.Struct, frozen=True, kw_only=True):
-    """Of every dialect; a tool declares those of one."""
+    """Arguments of every dialect; a tool declares those of one."""
 
     path: Annotated[str, UNDECLARED] = ""
     edits: Annotated[tuple[Replacement, ...], UNDECLARED] = ()
@@ -48,18 +48,20 @@ class EditArguments(msgspec.Struct, frozen=True, kw_only=True):
 
     def effects(self, context: ToolContext) -> Effects:
         paths = resolve_arguments(context, *self.paths())
-        moved = paths if MOVE_HEADER in self.input else ()  # what was in a file can be read where it goes
+        moved = (
+            paths if MOVE_HEADER in self.input else ()
+        )  # the content of a moved file can be read at its new place
         return Effects(reads=moved, writes=paths, acts_as="edit")
 
     def paths(self) -> tuple[str, ...]:
-        """Of all files, in the order in which they are named."""
+        """Returns the paths of all files, in the order of the call."""
         of_edits = [edit.path or self.path for edit in self.edits]
         named = [*of_edits, *(change.path for change in self.changes), *patch_paths(self.input)]
         return tuple(dict.fromkeys(named))
 
 
 async def run_edit(arguments: EditArguments, context: ToolContext) -> ToolResult:
-    # A start needs none of the dialects, and they are twenty modules.
+    # The start-up needs none of the dialects, which are twenty modules.
     from tools.edits.running import execute_edit  # noqa: PLC0415
 
     return await execute_edit(arguments, context)

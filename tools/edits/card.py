@@ -1,4 +1,4 @@
-"""How a change of files looks to people: a diff for each, what was noticed beneath it."""
+"""Draws a change of files for people: a diff for each file, with notes beneath."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from tools.text import escape_controls, one_line
 
 
 def edit_card(title: str, path: str, result: ToolResult | None, preview: Callable[[], str]) -> Card:
-    """`preview`: the diff that the arguments alone tell, while they stream in or wait for an answer."""
+    """`preview` returns the diff that the arguments alone show, while they stream in or wait for approval."""
     if result is not None and result.is_error:
         return Card(title=title, subject=path, summary="failed", blocks=(TextBlock(text=result.text),))
     details = result.details if result else None
@@ -40,12 +40,12 @@ def edit_card(title: str, path: str, result: ToolResult | None, preview: Callabl
 
 
 def file_details(path: str, patch: str, added: int, removed: int) -> dict[str, Any]:
-    """One of the `files` in a result's details, as `_diffs` reads it."""
+    """Returns one of the `files` in a result's details, which `file_diffs` reads."""
     return {"path": one_line(path), "patch": escape_controls(patch), "added": added, "removed": removed}
 
 
 def file_diffs(details: Mapping[str, Any] | None, path: str = "") -> Sequence[DiffBlock]:
-    """The diffs in a result's details; `path` is for those that name no file."""
+    """Returns the diffs in a result's details; `path` is for diffs that name no file."""
     files: Json = details.get("files") if details else None
     if isinstance(files, list) and files:
         told: list[Mapping[str, Any]] = [file for file in files if isinstance(file, dict)]

@@ -1,7 +1,6 @@
-"""Changes of a text as hunks: for people (with line numbers), for programs (unified), and counted.
+"""Represents changes of a text as hunks: for people (with line numbers), for programs (unified), and counted.
 
-Works from the changed spans, so that the cost is that of the change and not of the file.
-"""
+Works from the changed spans, so that the cost depends on the change and not on the file."""
 
 import difflib
 from collections.abc import Sequence
@@ -19,10 +18,10 @@ _MAX_DIFF_CHARS: Final = 400_000
 
 
 class ChangedRegion(msgspec.Struct, frozen=True, kw_only=True):
-    """Lines of the old text that became others. Lines keep their line feeds."""
+    """Lines of the old text and the lines that replace them. Lines keep their line feeds."""
 
     old_first: int
-    """From 0."""
+    """Index of the first old line, from 0."""
     new_first: int
     old: tuple[str, ...]
     new: tuple[str, ...]
@@ -30,24 +29,24 @@ class ChangedRegion(msgspec.Struct, frozen=True, kw_only=True):
 
 class Diff(msgspec.Struct, frozen=True, kw_only=True):
     patch: str
-    """Unified."""
+    """Unified diff."""
     display: str
-    """Numbered lines, as pi stores them."""
+    """Numbered lines, in pi's stored form."""
     added: int
     removed: int
     first_changed_line: int | None
-    """In the new text, from 1."""
+    """Line number in the new text, from 1."""
 
 
 def split_lines(text: str) -> list[str]:
-    """Lines with their line feeds, split at nothing else."""
+    """Splits at line feeds only, and keeps them."""
     parts = text.split("\n")
     lines = [f"{part}\n" for part in parts[:-1]]
     return [*lines, parts[-1]] if parts[-1] else lines
 
 
 class _IndexedLines:
-    """Lines with their line feeds, of which only a few are looked at."""
+    """Lines with their line feeds, of which only a few are accessed."""
 
     def __init__(self, text: str) -> None:
         self._lines = text.split("\n")
@@ -61,12 +60,12 @@ class _IndexedLines:
 
 
 def diff_spans(path: str, old: str, spans: Sequence[tuple[int, int, str]]) -> Diff:
-    """The diff of replacing `old[start:end]` by a text, for each span; spans in order, not overlapping."""
+    """Returns the diff of replacing `old[start:end]` by a text, for each span; spans are ordered and do not overlap."""
     return _render(path, old, changed_regions(old, spans))
 
 
 def changed_regions(old: str, spans: Sequence[tuple[int, int, str]]) -> list[ChangedRegion]:
-    """The lines that become others, for spans as above."""
+    """Returns the changed lines for such spans."""
     regions: list[ChangedRegion] = []
     line, position, shift = 0, 0, 0
     for start, end, new in _joined_by_line(old, spans):
@@ -79,12 +78,12 @@ def changed_regions(old: str, spans: Sequence[tuple[int, int, str]]) -> list[Cha
 
 
 def diff_texts(path: str, old: str, new: str) -> Diff:
-    """The diff of two whole texts."""
+    """Returns the diff of two whole texts."""
     return diff_spans(path, old, (_whole_span(old, new),))
 
 
 def compared_regions(old: str, new: str) -> list[ChangedRegion]:
-    """The lines in which two whole texts differ."""
+    """Returns the lines in which two whole texts differ."""
     return changed_regions(old, (_whole_span(old, new),))
 
 
@@ -95,7 +94,7 @@ def _whole_span(old: str, new: str) -> tuple[int, int, str]:
 
 
 def common_prefix_length(old: AnyStr, new: AnyStr) -> int:
-    """How much both begin with."""
+    """Returns the length of the common beginning."""
     low, high = 0, min(len(old), len(new))
     while low < high:
         middle = (low + high + 1) // 2
@@ -118,7 +117,7 @@ def _common_suffix_length(old: str, new: str, head: int) -> int:
 
 
 def _joined_by_line(old: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Spans widened to whole lines; those that share a line become one."""
+    """Widens spans to whole lines; spans that share a line are merged."""
     out: list[tuple[int, int, str]] = []
     for start, end, new in spans:
         if old[start:end] == new:
@@ -136,7 +135,7 @@ def _joined_by_line(old: str, spans: Sequence[tuple[int, int, str]]) -> list[tup
         text = old[line_start:start] + new + old[end:line_end]
         if out and line_start < out[-1][1]:
             before_start, before_end, before = out.pop()
-            # The earlier one ends with the rest of its line, in which this one is.
+            # The earlier span ends with the rest of its line, which contains this span.
             kept = before[: len(before) - (before_end - start)]
             out.append((before_start, line_end, kept + new + old[end:line_end]))
         else:
@@ -152,7 +151,7 @@ def _aligned_regions(old: list[str], new: list[str], old_line: int, new_line: in
     if len(old_middle) + len(new_middle) > _MAX_ALIGNED_LINES:
         opcodes = [("replace", 0, len(old_middle), 0, len(new_middle))]
     else:
-        # Of very many lines the frequent ones (blank, a brace) are no help and cost most of the time.
+        # In very many lines the frequent ones (blank, a brace) do not help and cost most of the time.
         is_large = len(old_middle) * len(new_middle) > _MAX_ALIGNED_CELLS
         opcodes = difflib.SequenceMatcher(None, old_middle, new_middle, autojunk=is_large).get_opcodes()
     return [
@@ -179,7 +178,7 @@ def _render(path: str, old: str, regions: list[ChangedRegion]) -> Diff:
 
 
 def group_regions(regions: Sequence[ChangedRegion], context: int) -> list[list[ChangedRegion]]:
-    """Those that are shown in one piece, with so many lines around each."""
+    """Groups regions that are shown as one hunk, with `context` lines around each."""
     groups: list[list[ChangedRegion]] = []
     for region in regions:
         last = groups[-1][-1] if groups else None

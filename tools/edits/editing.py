@@ -1,7 +1,6 @@
-"""From the places that a dialect found in one file to its new bytes: what is said of them, what is left out, the diff.
+"""Turns the placed edits of one file into its new bytes, with notes, checks and the diff.
 
-Pure. Which file, and that it is written, is the tools' business.
-"""
+Pure. The tools choose the file and write it."""
 
 from collections.abc import Callable, Sequence
 
@@ -29,24 +28,24 @@ _STRATEGY_NOTES: dict[Strategy, str] = {
 
 
 class EditedText(msgspec.Struct, frozen=True, kw_only=True):
-    """What comes of one file."""
+    """The result for one file."""
 
     data: bytes | None
-    """None: it stays as it is."""
+    """The new content; None if the file stays unchanged."""
     text: str
-    """As edits see it afterwards."""
+    """The new text as edits see it."""
     diff: Diff
     strategies: tuple[Strategy, ...]
     count: int
-    """Places that were replaced."""
+    """Number of places that were replaced."""
     notes: tuple[str, ...] = ()
-    """What is to be told besides: what was done already, what was left out."""
+    """Further notes: edits already done, removed wrapping."""
     warning: str = ""
     """New syntax errors, with their rows."""
     is_checked: bool = False
-    """Its syntax was looked at."""
+    """Whether the syntax was checked."""
     is_as_stored: bool = True
-    """False: `text` is what `read` makes of the file."""
+    """False if `text` is the `read` tool's rendering of the file."""
     places: tuple[tuple[int, int], ...] = ()
     """First and last line of each change in the new text, from 1."""
     is_new: bool = False
@@ -57,7 +56,7 @@ class EditedText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_editable(data: bytes, path: str, *, is_notebook: bool = False) -> Editable:
-    """A notebook as it is read, any other file as it is. Raises `ToolError` for what is no text."""
+    """Decodes a notebook as `read` shows it, and any other file as it is. Raises `ToolError` for a binary file."""
     found = notebook_text(data) if is_notebook else None
     return found if found is not None else read_text(data, path)
 
@@ -71,7 +70,7 @@ def apply_edits(
     *,
     is_notebook: bool = False,
 ) -> EditedText:
-    """All edits, each matched against the file as it is. Raises `ToolError`, and then none of them counts."""
+    """Applies all edits, each matched against the original file. Raises `ToolError`, and then applies none."""
     target = read_editable(data, path, is_notebook=is_notebook)
     if not target.is_as_stored and are_in_raw_json(data, [edit.old_text for edit in edits], target.text):
         target = read_text(data, path)
@@ -85,7 +84,7 @@ def apply_edits(
 def apply_placed_edits(
     target: Editable, placed: PlacedEdits, path: str, syntax: Callable[[str], SyntaxCheck]
 ) -> EditedText:
-    """The changes in place, checked. Raises `ToolError`."""
+    """Applies and checks placed edits. Raises `ToolError`."""
     document = Document(target.text)
     ordered = sorted_spans(document, placed.found, path)
     checked = check_edits(document, ordered, syntax(target.text), path)

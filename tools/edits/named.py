@@ -1,4 +1,4 @@
-"""Which files a call names in its arguments, as far as those alone tell."""
+"""Finds the files that a call names in its arguments, as far as the arguments alone tell."""
 
 import re
 from collections.abc import Mapping
@@ -8,9 +8,9 @@ from tools.patterns import late
 from tools.results import Json
 
 EDITING_TOOLS = frozenset({"edit", "apply_patch"})
-"""Tools that name several files."""
+"""Tools whose calls name several files."""
 MOVE_HEADER = "*** Move to:"
-"""In a patch."""
+"""Header of a moved file in a patch."""
 _PATCH_FILE_HEADER = late(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to):(.*)$", re.MULTILINE)
 _APPLY_PATCH_COMMAND = late(
     r"\s*apply_patch\s+<<-?\s*(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)[ \t]*\n(?P<patch>.*)\n(?P=end)\s*",
@@ -19,7 +19,7 @@ _APPLY_PATCH_COMMAND = late(
 
 
 def edited_paths(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """As they were sent, each once."""
+    """Returns the paths as they were sent, each once."""
     found: dict[str, None] = {}
     path: Json = arguments.get("path")
     if isinstance(path, str):
@@ -36,7 +36,7 @@ def edited_paths(arguments: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def patch_in_command(arguments: Mapping[str, Any]) -> str | None:
-    """The patch of a shell command that is nothing but `apply_patch <<EOF`, without anything besides."""
+    """Returns the patch of a shell command that is `apply_patch <<EOF` and nothing else."""
     command: Json = arguments.get("command")
     if not isinstance(command, str) or any(value for name, value in arguments.items() if name != "command"):
         return None
@@ -45,11 +45,11 @@ def patch_in_command(arguments: Mapping[str, Any]) -> str | None:
 
 
 def patch_paths(text: str) -> tuple[str, ...]:
-    """Of all files that a patch names, also of one that cannot be carried out."""
+    """Returns all files that a patch names, even if the patch cannot be applied."""
     return tuple(dict.fromkeys(match[1].strip() for match in _PATCH_FILE_HEADER.finditer(text)))
 
 
 def edit_objects(arguments: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    """The objects of a list; of one that still streams in, those that are there."""
+    """Returns the objects of a list; while the list streams in, those received so far."""
     found: Json = arguments.get(name)
     return [part for part in found if isinstance(part, dict)] if isinstance(found, list) else []

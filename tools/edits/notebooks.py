@@ -1,8 +1,6 @@
-"""Edits of notebooks, in the words of what `read` shows of them: cells in a row, of which the sources can change.
+"""Edits notebooks in the form that `read` shows: a sequence of cells whose sources can change.
 
-What is not a source (ids, outputs, metadata) stays as it is in the file, and so does how the file is written where that
-can be told.
-"""
+Everything else (ids, outputs, metadata) and, where detectable, the formatting of the JSON stay unchanged."""
 
 import bisect
 import json
@@ -20,7 +18,7 @@ from tools.text import one_line
 
 
 class NotebookText(msgspec.Struct, frozen=True, kw_only=True):
-    """A notebook as it is read. Only the sources of its cells can be changed."""
+    """A notebook as `read` shows it. Only the sources of its cells can be changed."""
 
     notebook: Notebook
     data: bytes
@@ -42,19 +40,19 @@ class NotebookText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def notebook_text(data: bytes) -> NotebookText | None:
-    """None: the file is no notebook."""
+    """Parses a notebook; None if the file is not one."""
     notebook = parse_notebook(data)
     return None if notebook is None else NotebookText(notebook=notebook, data=data, text=notebook.text)
 
 
 def are_in_raw_json(data: bytes, texts: Sequence[str], shown: str) -> bool:
-    """All of them stand in the file's JSON as they are, and not all in what is shown."""
+    """Returns whether all texts occur in the file's JSON, and not all in the shown form."""
     raw = data.decode("utf-8", "replace").replace("\r\n", "\n")
     return all(text in raw for text in texts) and not all(text in shown for text in texts)
 
 
 def _changed_sources(notebook: Notebook, text: str, spans: Sequence[Span], path: str) -> dict[int, str]:
-    """The sources that the edits change, by the number of their cell, from 0."""
+    """Returns the changed sources by the index of their cell, from 0."""
     starts: list[int] = []
     position = 0
     for cell in notebook.cells:
@@ -65,7 +63,7 @@ def _changed_sources(notebook: Notebook, text: str, spans: Sequence[Span], path:
         index = bisect.bisect_right(starts, span.start) - 1
         end = starts[index] + len(notebook.cells[index].source) if index >= 0 else 0
         if span.end == end + 1 and text[end : span.end] == "\n" and span.new_text.endswith("\n"):
-            # The line feed behind a source is none of its own, and stays.
+            # The line feed behind a source is not part of it, and stays.
             span = msgspec.structs.replace(span, end=end, new_text=span.new_text[:-1])
         if index < 0 or span.end > end:
             line = text.count("\n", 0, span.start) + 1
@@ -105,7 +103,7 @@ def _with_sources(data: bytes, sources: dict[int, str]) -> bytes:
 
 
 def _format_like(before: str, whole: dict[str, Any], data: bytes) -> bytes:
-    """As the file was written: its indentation, its escapes, its end."""
+    """Writes JSON like the old file: its indentation, its escapes, its end."""
     second = before.split("\n", 2)[1] if "\n" in before.rstrip() else ""
     indent = len(second) - len(second.lstrip(" ")) or None
     made = json.dumps(

@@ -1,8 +1,7 @@
-"""Changes that were made and not written: their exact bytes wait until somebody says yes or no, once.
+"""Staged changes: exact new contents that wait until they are applied or discarded, once.
 
-Values and their order. Writing them is done through `tools.files.mutations`, like every change, and only if each file
-is still as it was when they were made.
-"""
+`tools.files.mutations` writes them like every change, and only if each file is still as it was when they were
+staged."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Literal
@@ -21,24 +20,24 @@ ResolvedBy = Literal["model", "person", "program", "extension"]
 
 class StagedFile(msgspec.Struct, frozen=True, kw_only=True):
     path: str
-    """Absolute."""
+    """Absolute path."""
     shown: str
     before_hash: str | None
-    """None: it is not there."""
+    """Hash of the old content; None if the file did not exist."""
     data: bytes | None
-    """None: it is to be removed."""
+    """The new content; None to remove the file."""
     diff: Diff
 
 
 class StagedAction(msgspec.Struct, frozen=True, kw_only=True):
-    """One action that waits."""
+    """One pending action."""
 
     id: str
     label: str
     source_tool: str
     files: tuple[StagedFile, ...] = ()
     apply: Callable[[str], Awaitable[str]] | None = None
-    """What is done besides or instead, with the reason; answers what is told."""
+    """Called with the reason, in addition to or instead of writing files; returns a text for the result."""
     reject: Callable[[str], Awaitable[str | None]] | None = None
 
     @property
@@ -47,22 +46,22 @@ class StagedAction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResolvedAction(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one."""
+    """The outcome of an action."""
 
     staged: StagedAction
     action: Resolution
     is_done: bool
-    """False: it was to be applied, and could not be."""
+    """False if the action was to be applied, and could not be."""
     text: str
     by: ResolvedBy
 
 
 class UnknownAction(Exception):
-    """There is no such action; the words say what there is."""
+    """No such action exists; the message lists the existing ones."""
 
 
 class PendingChanges:
-    """Those of one session, the oldest first."""
+    """The pending actions of one session, oldest first."""
 
     def __init__(self, mutations: Callable[[], MutationQueue]) -> None:
         self._mutations = mutations
@@ -71,7 +70,7 @@ class PendingChanges:
         self._listeners: list[Callable[[ResolvedAction | None], None]] = []
 
     def subscribe(self, listener: Callable[[ResolvedAction | None], None]) -> None:
-        """Called whenever the list is another; with what came of one that is gone."""
+        """Calls `listener` whenever the list changes, with the outcome of a resolved action."""
         self._listeners.append(listener)
 
     @property
@@ -87,7 +86,7 @@ class PendingChanges:
         apply: Callable[[str], Awaitable[str]] | None = None,
         reject: Callable[[str], Awaitable[str | None]] | None = None,
     ) -> StagedAction:
-        """Raises `UnknownAction` when too many wait."""
+        """Adds an action. Raises `UnknownAction` if too many are pending."""
         if len(self._waiting) >= MAX_PENDING:
             raise UnknownAction(f"{MAX_PENDING} actions wait already. Resolve one of them first.")
         self._count += 1
@@ -104,7 +103,7 @@ class PendingChanges:
         return made
 
     def find(self, id: str | None) -> StagedAction:
-        """The one that is meant; without an id there must be one alone. Raises `UnknownAction`."""
+        """Returns the action; without an id there must be exactly one. Raises `UnknownAction`."""
         if not self._waiting:
             raise UnknownAction(_NOTHING_PENDING)
         if id is None:
@@ -119,14 +118,15 @@ class PendingChanges:
         return found
 
     def affected_paths(self, id: str | None) -> tuple[str, ...]:
-        """The files that applying it would write, of all that may be meant."""
+        """Returns the files that applying would write, for all actions that the id may mean."""
         chosen = [one for one in self._waiting if id in (None, one.id)]
         return tuple(dict.fromkeys(file.path for one in chosen for file in one.files))
 
     async def resolve(
         self, id: str | None, action: Resolution, reason: str, *, by: ResolvedBy, call_id: str
     ) -> ResolvedAction:
-        """Once: it waits no longer, whatever comes of it. Raises `UnknownAction`, or what `apply` raises."""
+        """Applies or discards an action, which is then no longer pending. Raises `UnknownAction`, or what `apply`
+        raises."""
         staged = self.find(id)
         self._waiting.remove(staged)
         found = ResolvedAction(staged=staged, action=action, is_done=False, text="", by=by)
@@ -141,7 +141,7 @@ class PendingChanges:
         return found
 
     def drop_all(self, why: str) -> tuple[StagedAction, ...]:
-        """They belong to what is left."""
+        """Discards all actions, because their context is gone."""
         gone, self._waiting = tuple(self._waiting), []
         for one in gone:
             self._notify(
@@ -173,7 +173,7 @@ class PendingChanges:
         return msgspec.structs.replace(done, text=said or f"Applied: {what}.")
 
     async def _write(self, staged: StagedAction, call_id: str) -> list[str]:
-        """All of it, or nothing and the names of the files that are others now."""
+        """Writes all files, or none and returns the names of files that have changed."""
         changed: list[str] = []
 
         def compute(states: Sequence[FileState | None]) -> list[NewContent | None]:

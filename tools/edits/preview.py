@@ -1,7 +1,6 @@
-"""The diffs that a call would make of its files, by its whole arguments and the files as they are, before it runs.
+"""Computes the diffs that a call would make, from its complete arguments and the current files, before it runs.
 
-Pure but for the files that it is handed.
-"""
+Pure except for the given file lookup."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
@@ -24,30 +23,30 @@ from tools.files.snapshots import FileSnapshot
 
 _T = TypeVar("_T")
 MAX_LINES: Final = 400
-"""Of one diff."""
+"""Maximum length of one diff."""
 _MAX_FILES: Final = 20
 _MAX_COMPARED: Final = 4_000_000
-"""Lines of the old text times those of the new, that are compared for a preview."""
+"""Old lines times new lines that are compared for a preview."""
 
 
 class PreviewFile(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be known of a file before a call runs."""
+    """What is known of a file before a call runs."""
 
     state: Literal["text", "missing", "hidden"]
-    """Hidden: too large, no text, or not to be shown."""
+    """`hidden` means too large, binary, or not to be shown."""
     path: str = ""
-    """As people read it."""
+    """Path as shown to people."""
     real: str = ""
-    """Absolute, without links."""
+    """Absolute path without links."""
     text: Editable | None = None
     shown: ShownLines = NOTHING_SHOWN
     versions: tuple[FileSnapshot, ...] = ()
     error: ToolError | None = None
-    """What a call that wants to change a missing file answers."""
+    """The error of a call that would change this missing file."""
 
 
 LookUpFile = Callable[[str], PreviewFile]
-"""A file by its path as it was sent."""
+"""Returns a file by its path as it was sent."""
 
 
 class CallDiff(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +56,7 @@ class CallDiff(msgspec.Struct, frozen=True, kw_only=True):
     real: str
     patch: str
     more: int
-    """Lines that it leaves out."""
+    """Number of omitted lines."""
     added: int
     removed: int
 
@@ -67,12 +66,12 @@ class UnmatchedEdit(msgspec.Struct, frozen=True, kw_only=True):
 
     why: str
     path: str
-    """As it was sent."""
+    """Path as it was sent."""
     real: str
 
 
 def preview_edits(arguments: Mapping[str, Any], look: LookUpFile) -> tuple[CallDiff, ...]:
-    """The diffs of a call of an editing tool; none where a file may not be shown or an edit has no place."""
+    """Returns the diffs of an editing call; none if a file must not be shown or an edit has no place."""
     try:
         call = msgspec.convert(dict(arguments), EditArguments)
         return tuple(
@@ -83,7 +82,7 @@ def preview_edits(arguments: Mapping[str, Any], look: LookUpFile) -> tuple[CallD
 
 
 def preview_write(arguments: Mapping[str, Any], look: LookUpFile) -> tuple[CallDiff, ...]:
-    """The diff against the file that is written over; none for a new file, whose text the arguments show."""
+    """Returns the diff against the overwritten file; none for a new file, whose text the arguments show."""
     path, content = arguments.get("path"), arguments.get("content")
     if not isinstance(path, str) or not path.strip() or not isinstance(content, str):
         return ()
@@ -94,7 +93,7 @@ def preview_write(arguments: Mapping[str, Any], look: LookUpFile) -> tuple[CallD
 
 
 def first_unmatched_edit(arguments: Mapping[str, Any], look: LookUpFile) -> UnmatchedEdit | None:
-    """The first of the complete edits so far whose old text is not in its file."""
+    """Returns the first complete edit so far whose old text is not in its file."""
     for path, edits in _group_by_path(_edits(arguments)).items():
         seen = look(path)
         try:
@@ -109,7 +108,7 @@ def first_unmatched_edit(arguments: Mapping[str, Any], look: LookUpFile) -> Unma
 
 
 def diff_details(diffs: Sequence[CallDiff]) -> dict[str, Any]:
-    """The details that a result with these diffs has."""
+    """Returns the result details for these diffs."""
     files: list[dict[str, Any]] = [
         {**file_details(diff.path, diff.patch, diff.added, diff.removed), "more": diff.more} for diff in diffs
     ]
@@ -119,7 +118,7 @@ def diff_details(diffs: Sequence[CallDiff]) -> dict[str, Any]:
 
 
 def _edits(arguments: Mapping[str, Any]) -> Iterable[tuple[str, Edit]]:
-    """Edits by old and new text, each with its path, up to the first that is not complete."""
+    """Yields edits with their paths, up to the first incomplete one."""
     for part in edit_objects(arguments, "edits"):
         path, old, new = part.get("path") or arguments.get("path"), part.get("oldText"), part.get("newText")
         if not isinstance(path, str) or not isinstance(old, str) or not isinstance(new, str):
@@ -137,7 +136,8 @@ def _group_by_path(named: Iterable[tuple[str, _T]]) -> dict[str, list[_T]]:
 def _changed_regions(
     call: EditArguments, look: LookUpFile
 ) -> Iterable[tuple[PreviewFile, Sequence[ChangedRegion]]]:
-    """Raises `ToolError` where an edit has no place or a file may not be shown."""
+    """Yields the changed regions of each file. Raises `ToolError` if an edit has no place or a file must not be
+    shown."""
     if call.input.strip():
         for patch in parse_patch(call.input):
             yield _patch_regions(patch, look(patch.path))
@@ -200,7 +200,7 @@ def _placed_regions(seen: PreviewFile, placed: PlacedEdits) -> Sequence[ChangedR
 
 
 def diff_of(seen: PreviewFile, regions: Sequence[ChangedRegion]) -> CallDiff:
-    """A unified diff of at most `MAX_LINES` lines."""
+    """Returns a unified diff of at most `MAX_LINES` lines."""
     lines = seen.text.text.removesuffix("\n").split("\n") if seen.text is not None else []
     out = [f"--- a/{seen.path}", f"+++ b/{seen.path}"]
     more = 0

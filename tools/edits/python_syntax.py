@@ -1,7 +1,7 @@
-"""What Python's own compiler says of the statements that an edit changed: its grammar for maps forgives too much.
+"""Checks the statements that an edit changed with Python's own compiler, because the grammar for maps is too
+lenient.
 
-Only the reading of the text, never its meaning, and only complaints that every version of Python makes.
-"""
+Only the syntax is checked, and only errors that every version of Python reports."""
 
 import ast
 import re
@@ -14,7 +14,7 @@ from tools.edits.dialects.matching import Span
 from tools.patterns import late
 
 _MAX_CHARS: Final = 48 * 1024
-"""The interpreter is held while it reads: 10 ms for this."""
+"""The interpreter is blocked while it compiles: 10 ms for this size."""
 _NAME: Final = "<edited text>"
 _TOP_LEVEL_LINE: Final = late(r"^(?=[^\s#)\]}])", re.MULTILINE)
 _CONTINUING_KEYWORDS: Final = ("else", "elif", "except", "finally")
@@ -25,7 +25,7 @@ _RELIABLE_MESSAGES: Final = late(
 
 
 def python_error(before: str, after: str, spans: Sequence[Span]) -> tuple[int, str] | None:
-    """The line (from 1) and the complaint, if the text as a whole was accepted before."""
+    """Returns the line (from 1) and the message of a new error, if the whole text compiled before."""
     if not spans:
         return None
     shift = sum(len(span.new_text) - (span.end - span.start) for span in spans[:-1])
@@ -34,7 +34,7 @@ def python_error(before: str, after: str, spans: Sequence[Span]) -> tuple[int, s
     )
     if end - start > _MAX_CHARS or _syntax_error(after[start:end]) is None:
         return None
-    # What seemed to be whole statements may be a part of something: the whole decides.
+    # Apparently whole statements may be part of a larger one: the whole text decides.
     if max(len(before), len(after)) > _MAX_CHARS:
         return None
     found = _syntax_error(after)
@@ -42,7 +42,7 @@ def python_error(before: str, after: str, spans: Sequence[Span]) -> tuple[int, s
 
 
 def _enclosing_statements(text: str, first: int, last: int) -> tuple[int, int]:
-    """From where a line begins that is not indented, before `first`, to where one does behind `last`."""
+    """Returns the range from an unindented line before `first` to one behind `last`."""
     start = 0
     for match in _TOP_LEVEL_LINE.finditer(text, 0, first + 1):
         if not text.startswith(_CONTINUING_KEYWORDS, match.start()):
@@ -68,5 +68,5 @@ def _syntax_error(text: str) -> tuple[int, str] | None:
 
 @cache
 def _ignore_warnings() -> None:
-    """Of what is only looked at nothing is said on the terminal."""
+    """Suppresses warnings, so that checking prints nothing on the terminal."""
     warnings.filterwarnings("ignore", module=re.escape(_NAME))

@@ -1,4 +1,4 @@
-"""What is said of edits that were carried out, to the model and for the card."""
+"""Words the results of applied edits, for the model and for the card."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,7 @@ def replace_result(done: Sequence[EditDone]) -> ToolResult:
 
 
 def anchored_result(done: Sequence[EditDone], rows: Sequence[str]) -> ToolResult:
-    """`rows`: of each file around what was changed, with fresh anchors."""
+    """`rows` are the rows around the changes of each file, with fresh anchors."""
     changed = [one for one in done if one.edited.data is not None]
     said: list[str] = []
     for one in changed:

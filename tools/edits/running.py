@@ -1,4 +1,4 @@
-"""A call of an editing tool carried out, in whichever dialect it is written: models carry habits over."""
+"""Executes a call of an editing tool in whichever dialect it is written, because models carry habits over."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -38,7 +38,7 @@ async def execute_edit(arguments: EditArguments, context: ToolContext) -> ToolRe
 async def _group_by_file(
     named: Sequence[tuple[str, Any]], context: ToolContext
 ) -> tuple[list[EditedFile], list[list[Any]]]:
-    """What is to happen to each file; one file may have several names."""
+    """Groups the edits by file; one file may have several names."""
     files: dict[str, EditedFile] = {}
     jobs: dict[str, list[Any]] = {}
     known: dict[str, EditedFile] = {}
@@ -128,7 +128,7 @@ async def _run_patch(text: str, context: ToolContext) -> ToolResult:
 
 
 def _edit_patched_files(patches: Sequence[PatchedFile], givens: Sequence[LockedFile]) -> list[EditedText]:
-    """In the order of the patches; behind one that is moved, the file that it becomes."""
+    """Edits in the order of the patch; edits after a move apply to the new file."""
     made: list[EditedText] = []
     left = list(givens)
     for patch in patches:
@@ -179,7 +179,7 @@ def _remove_file(given: LockedFile) -> EditedText:
     try:
         text = read_editable(given.data, given.file.shown).text
     except ToolError:
-        pass  # A binary file is removed like any other; there is no diff of it.
+        pass  # A binary file is removed like any other, without a diff.
     return EditedText(
         data=None,
         text="",

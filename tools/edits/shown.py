@@ -1,4 +1,4 @@
-"""What a model was shown of a file, as far as edits ask."""
+"""The lines of a file that the model was shown, as edits use them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,14 +6,14 @@ import msgspec
 
 
 class ShownLines(msgspec.Struct, frozen=True, kw_only=True):
-    """Lines by their number, from 1, and the edits that this session made already."""
+    """Lines by their number, from 1, and the edits that this session applied."""
 
     lines: Mapping[int, str] = {}
     sent: frozenset[tuple[str, str]] = frozenset()
     """Old and new texts of edits that were applied to this file."""
 
     def has(self, wanted: Sequence[str]) -> bool:
-        """These lines were shown, one behind the other, wherever they stood then."""
+        """Returns whether these lines were shown consecutively, at any position."""
         if not wanted:
             return False
         lines = self.lines

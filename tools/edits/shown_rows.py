@@ -1,4 +1,4 @@
-"""Rows with anchors, and what is kept of them: the whole text, so that they mean something after a change."""
+"""Shows rows with anchors, and stores the whole text, so that the anchors remain valid after a change."""
 
 import msgspec
 
@@ -13,7 +13,7 @@ from tools.workspace import Workspace
 
 
 def anchored_page(workspace: Workspace, path: str, page: Page, real: str) -> Page:
-    """The page in rows, unless the file is too large to be kept or is another by now."""
+    """Returns the page as rows, unless the file is too large to store or has changed."""
     if page.clipped_bytes or not page.lines or page.total_bytes > MAX_CHARS:
         return page
     with workspace.files.open(path) as file:
@@ -30,7 +30,7 @@ def anchored_page(workspace: Workspace, path: str, page: Page, real: str) -> Pag
 def record_notebook_rows(
     workspace: Workspace, path: str, version: Version, cells: str, result: ToolResult
 ) -> None:
-    """What was shown of a notebook: other lines than the file's."""
+    """Records the shown lines of a notebook, which differ from those of the file."""
     first, last = number_detail(result.details, "firstLine"), number_detail(result.details, "lastLine")
     if first is None or last is None:
         return

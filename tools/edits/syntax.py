@@ -1,8 +1,7 @@
-"""Whether an edit broke what its language's grammar could read before: errors that are new, and no others.
+"""Detects new syntax errors of an edit in code that the language's grammar could parse before.
 
-Many files that are valid have errors in the eyes of their grammar, so only what an edit adds counts, and it is a
-warning. One tree at a time: errors are kept, by what the text is, trees are not. Never more than the limits say.
-"""
+Many valid files have errors according to their grammar, so only errors that an edit adds count, as a warning.
+One tree is parsed at a time: errors are cached by text, trees are not."""
 
 from __future__ import annotations
 
@@ -36,43 +35,43 @@ _CHECKED_GRAMMARS: Final = {name: name for name in _SAME_NAMES.split()} | {
     "jsx": "javascript",
     "cuda": "cuda",
 }
-"""Languages whose grammars notice a lost bracket, by the grammar; those of prose and of markup notice nothing."""
+"""Languages whose grammars detect a lost bracket, by grammar; grammars of prose and markup detect nothing."""
 _QUOTES_WITH_BACKTICKS: Final = frozenset({"javascript", "typescript", "tsx", "bash"})
 
 
 def grammar_for(language: str) -> str:
-    """Empty: none that would notice anything."""
+    """Returns the grammar's name; empty if none would detect anything."""
     return _CHECKED_GRAMMARS.get(language, "")
 
 
 class SyntaxFlaw(msgspec.Struct, frozen=True, gc=False):
-    """A place that the grammar cannot read."""
+    """A place that the grammar cannot parse."""
 
     start: int
     end: int
-    """Bytes."""
+    """Byte offset."""
     words: str
 
 
 class NewFlaw(msgspec.Struct, frozen=True, kw_only=True):
-    """A flaw that an edit made."""
+    """A flaw that an edit caused."""
 
     line: int
-    """Of the new text, from 1."""
+    """Line of the new text, from 1."""
     words: str
     is_first: bool = True
-    """Before it there were none in the file."""
+    """Whether the file had no flaws before."""
 
 
 class SyntaxChecks:
-    """The errors of texts that were looked at, for a session."""
+    """Caches the errors of checked texts for a session."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, bytes], tuple[SyntaxFlaw, ...]] = OrderedDict()
         self._lock = threading.Lock()
 
     def of(self, path: str, text: str) -> FileSyntax:
-        """For a file of this name, in which this stands."""
+        """Returns the check for a file with this name and text."""
         from tools.filemap.detection import detect_language  # noqa: PLC0415  (a table of patterns, at the first edit)
 
         head = text[:2000].encode("utf-8", "replace")
@@ -80,7 +79,7 @@ class SyntaxChecks:
         return FileSyntax(self, grammar_for(language))
 
     def flaws(self, grammar: str, source: bytes) -> tuple[SyntaxFlaw, ...]:
-        """Raises `Overtime`."""
+        """Returns the flaws of a source. Raises `TimeLimitReached`."""
         key = (grammar, hashlib.blake2b(source, digest_size=16).digest())
         with self._lock:
             known = self._known.get(key)
@@ -96,7 +95,7 @@ class SyntaxChecks:
 
 
 class FileSyntax:
-    """The syntax of one file's language; of one without a grammar nothing is known."""
+    """The syntax check of one file; without a grammar nothing is known."""
 
     def __init__(self, checks: SyntaxChecks, grammar: str) -> None:
         self._checks = checks
@@ -108,16 +107,16 @@ class FileSyntax:
 
     @property
     def accepts_code_fences(self) -> bool:
-        """A code fence is a string or a command to this grammar, though no program means it."""
+        """Whether a code fence is a string or a command to this grammar."""
         return self._grammar in _QUOTES_WITH_BACKTICKS
 
     def new_problems(self, text: str, spans: Sequence[Span]) -> tuple[NewFlaw, ...] | None:
-        """What these changes break in `text`; None: it was not looked at."""
+        """Returns the new flaws of these changes in `text`; None if it was not checked."""
         from tools.filemap.watch import TimeLimitReached  # noqa: PLC0415  (parsers, at the first edit)
 
         if not self._grammar:
             return None
-        # With the first edit.
+        # Loaded with the first edit.
         from tools.edits.python_syntax import python_error  # noqa: PLC0415
         from tools.edits.texts import apply_spans  # noqa: PLC0415
 
@@ -152,7 +151,7 @@ def _parse(grammar: str, source: bytes) -> Tree:
 
 
 def _flaws(tree: Tree, source: bytes) -> tuple[SyntaxFlaw, ...]:
-    """Only what says that it has an error is looked into."""
+    """Collects flaws from nodes that contain errors."""
     found: list[SyntaxFlaw] = []
     waiting = [tree.root_node] if tree.root_node.has_error else []
     while waiting and len(found) < _MAX_FLAWS:
@@ -185,7 +184,7 @@ def _quoted(text: str) -> str:
 
 
 def _byte_shifts(text: str, spans: Sequence[Span]) -> list[tuple[int, int, int]]:
-    """For each change where it begins and ends in the old bytes, and by how much it is longer."""
+    """Returns for each change its start and end in the old bytes, and by how much it grew."""
     if text.isascii():
         return [
             (span.start, span.end, len(_encode(span.new_text)) - (span.end - span.start)) for span in spans
@@ -207,7 +206,7 @@ def _encode(text: str) -> bytes:
 def _added_flaws(
     then: Sequence[SyntaxFlaw], now: Sequence[SyntaxFlaw], shifts: Sequence[tuple[int, int, int]]
 ) -> tuple[SyntaxFlaw, ...]:
-    """Those of now that none of then explains. Where there were some, only what makes them more counts."""
+    """Returns the present flaws that no earlier flaw explains. If there were some before, only an increase counts."""
     if not then:
         return tuple(now)
     if len(now) <= len(then):

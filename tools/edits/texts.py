@@ -1,5 +1,5 @@
-"""A file's text as edits see it, and back to bytes with everything kept that an edit does not change: encoding, byte
-order mark, each line's ending. Where edits go is the business of the dialects."""
+"""Decodes a file's text for edits, and encodes it again with encoding, byte order mark and line endings preserved.
+The dialects place the edits."""
 
 import itertools
 from collections.abc import Sequence
@@ -14,27 +14,27 @@ from tools.text import one_line
 
 
 class Editable(Protocol):
-    """What can be edited: a text with line feeds only, and the bytes that come of changes in it."""
+    """An editable text with line feeds only, and the bytes that result from changes."""
 
     @property
     def text(self) -> str: ...
 
     @property
     def raw(self) -> str:
-        """With the line endings that it has."""
+        """The text with its original line endings."""
         ...
 
     @property
     def is_as_stored(self) -> bool:
-        """False: `text` is what `read` makes of the file."""
+        """False if `text` is the `read` tool's rendering of the file."""
         ...
 
     def with_line_feeds(self, text: str) -> str:
-        """What a model wrote, with the line feeds of `text`."""
+        """Converts a model's text to the line feeds of `text`."""
         ...
 
     def bytes_with(self, spans: Sequence[Span], path: str) -> bytes:
-        """Spans in order, not overlapping. Raises `ToolError`."""
+        """Returns the bytes with the spans replaced; spans are ordered and do not overlap. Raises `ToolError`."""
         ...
 
 
@@ -86,7 +86,7 @@ def read_text(data: bytes, path: str) -> FileText:
 
 
 def apply_spans(text: str, spans: Sequence[Span]) -> str:
-    """The text with these in place; of what two of them replace, both count."""
+    """Replaces the spans in the text; of a place that two spans replace, both apply."""
     parts: list[str] = []
     position = 0
     for span in spans:
@@ -96,7 +96,7 @@ def apply_spans(text: str, spans: Sequence[Span]) -> str:
 
 
 def sorted_spans(document: Document, found: Sequence[Sequence[Span]], path: str) -> list[Span]:
-    """The places of each edit, from the first to the last. Raises `ToolError` where two meet."""
+    """Returns the spans of all edits in order. Raises `ToolError` if two overlap."""
     placed = sorted(
         ((span.start, span.end, number, span) for number, spans in enumerate(found, 1) for span in spans),
         key=lambda one: one[:3],
@@ -111,7 +111,7 @@ def sorted_spans(document: Document, found: Sequence[Sequence[Span]], path: str)
 
 
 def _with_endings(file: FileText, spans: Sequence[Span]) -> str:
-    """The edited text with the line endings that the file has."""
+    """Returns the edited text with the file's line endings."""
     if file.endings == "mixed":
         return _with_mixed_endings(file, spans)
     text = apply_spans(file.text, spans)
@@ -121,7 +121,8 @@ def _with_endings(file: FileText, spans: Sequence[Span]) -> str:
 
 
 def _with_mixed_endings(file: FileText, spans: Sequence[Span]) -> str:
-    """Each kept line keeps its own; a new one takes that of the line whose place it has, else of the one before."""
+    """Keeps the ending of each unchanged line; a new line takes that of the replaced line, otherwise of the line
+    before."""
     endings = ["\r\n" if line.endswith("\r") else "\n" for line in file.raw.split("\n")[:-1]]
     usual = max(("\n", "\r\n"), key=endings.count)
     out: list[str] = []

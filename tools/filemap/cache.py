@@ -1,4 +1,4 @@
-"""Maps that were made before: some in memory, more of them compressed in a folder. Both are bounded."""
+"""Caches file maps: some in memory, more of them compressed in a folder, both bounded."""
 
 import contextlib
 import hashlib
@@ -15,7 +15,7 @@ from tools.filemap.reading import SourceText
 from tools.filemap.symbols import FileMap
 
 MAPPER_VERSION = 23
-"""Part of every key: raised whenever maps come out differently."""
+"""Part of every key: increased whenever maps have other content."""
 _MAX_MAPS_IN_MEMORY = 64
 _MAX_SYMBOLS_IN_MEMORY = 200_000
 _MAX_DISK_FILES = 512
@@ -25,7 +25,7 @@ _SUFFIX = ".map"
 
 
 class MapCache:
-    """May be used by several threads. Without a folder only memory is used; a folder that fails is done without."""
+    """May be used by several threads. Without a folder only memory is used; errors of the folder are ignored."""
 
     def __init__(self, folder: Path | None = None, *, files: int = _MAX_DISK_FILES) -> None:
         self._folder, self._files = folder, files
@@ -95,7 +95,7 @@ class MapCache:
         self._evict()
 
     def _evict(self) -> None:
-        """Takes away what was not used for longest, until both bounds hold."""
+        """Removes the least recently used maps until both limits hold."""
         if self._folder is None:
             return
         found: list[tuple[int, int, str]] = []
@@ -117,7 +117,7 @@ class MapCache:
 
 @lru_cache(maxsize=4)
 def shared_cache(folder: Path) -> MapCache:
-    """The one cache of this process for that folder."""
+    """Returns this process's only cache for that folder."""
     return MapCache(folder)
 
 

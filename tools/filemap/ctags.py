@@ -1,4 +1,4 @@
-"""The outline that universal-ctags makes, where it is installed: for languages that have no description here."""
+"""Outlines files with universal-ctags, if installed, for languages without a description here."""
 
 import subprocess
 from functools import lru_cache
@@ -15,7 +15,7 @@ from tools.running.withheld import child_variables
 
 _MAX_OUTPUT = 32 * 1024 * 1024
 _POLL_INTERVAL = 0.05
-# Without N there are no names in what it writes; with -G it looks at `#!` lines and mode lines as well.
+# Without N the output has no names; with -G ctags also evaluates `#!` lines and mode lines.
 _ARGUMENTS = ("--options=NONE", "--output-format=json", "--fields=NnKeSsl", "--sort=no", "-G", "-f", "-")
 _KIND_NAMES = {
     "func": "function",
@@ -38,12 +38,12 @@ class _Tag(msgspec.Struct):
 
 @lru_cache(maxsize=1)
 def _find_program() -> str | None:
-    """The program, when it is the universal one and can write JSON."""
+    """Returns the program, if it is the universal one and can write JSON."""
     here = Path.cwd()
     path = find_own_program("ctags", outside=here) or find_own_program("universal-ctags", outside=here)
     if path is None:
         return None
-    # Options come first, and away from any folder: it would read files with options before anything else.
+    # Options come first, and outside of any folder: ctags would read option files otherwise.
     question = [path, "--options=NONE", "--list-features"]
     try:
         told = subprocess.run(
@@ -55,7 +55,7 @@ def _find_program() -> str | None:
 
 
 def ctags_outline(path: Path, last_row: int, watch: Deadline) -> tuple[str, list[FoundSymbol]] | None:
-    """Language and symbols; nothing when ctags is not there, knows the language not, or takes too long."""
+    """Returns language and symbols; None if ctags is missing, does not know the language, or takes too long."""
     program = _find_program()
     if program is None:
         return None
@@ -123,7 +123,7 @@ def _signature(tag: _Tag) -> str:
 
 
 def _guess_end(tags: list[_Tag], number: int, last_row: int) -> int:
-    """Where ctags does not say the end: before the next symbol of the same kind and scope."""
+    """Guesses a missing end: before the next symbol of the same kind and scope."""
     tag = tags[number]
     if tag.kind in ("variable", "constant", "field", "member", "macro", "label"):
         return tag.line - 1

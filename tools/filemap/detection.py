@@ -1,4 +1,4 @@
-"""Which language a file is in: by its name, else by its first line, else by what it looks like."""
+"""Detects the language of a file: by its name, otherwise by its first line, otherwise by its content."""
 
 import re
 from pathlib import PurePath
@@ -165,7 +165,7 @@ _CONTENT_PATTERNS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
 
 
 def detect_language(path: PurePath, source: bytes) -> str | None:
-    """Name of the language, or nothing when it is not known. `source` may be a piece of the beginning."""
+    """Returns the language's name, or None if unknown. `source` may be only the beginning."""
     name = path.name.lower()
     known = _NAMES.get(name) or _by_suffix(name)
     head = source[:4096]
@@ -190,7 +190,7 @@ def _by_suffix(name: str) -> str | None:
 
 
 def _refine_by_content(known: str, name: str, head: bytes, more: bytes) -> str:
-    """Endings that several languages share, decided by content."""
+    """Decides by content between languages that share a suffix."""
     if known == "h":
         if _OBJECTIVE_C.search(more):
             return "objc"

@@ -1,4 +1,4 @@
-"""Changes to a list of drafts that several languages need: taking out, merging, finding the owner, order."""
+"""Operations on symbol lists that several languages need: removing, merging, finding owners, sorting."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable
@@ -10,7 +10,7 @@ _MAX_ROUTES = 2000
 
 
 def without_symbols(drafts: list[FoundSymbol], removed: Collection[int]) -> list[FoundSymbol]:
-    """The list without some; their children go to the next one above that stays."""
+    """Returns the list without some symbols; their children move to the nearest remaining ancestor."""
     if not removed:
         return drafts
     gone = set(removed)
@@ -29,7 +29,7 @@ def without_symbols(drafts: list[FoundSymbol], removed: Collection[int]) -> list
 
 
 def in_file_order(drafts: list[FoundSymbol]) -> list[FoundSymbol]:
-    """In the order of the file, what contains before what it contains."""
+    """Sorts by position, owners before what they contain."""
     if _is_ordered(drafts):
         return drafts
     keys = [(draft.start << 32) - draft.end_row for draft in drafts]
@@ -56,7 +56,7 @@ def _is_ordered(drafts: list[FoundSymbol]) -> bool:
 def merge_clauses(
     drafts: list[FoundSymbol], is_same: Callable[[FoundSymbol, FoundSymbol], bool]
 ) -> list[FoundSymbol]:
-    """Neighbours of one parent that are clauses of the same thing become one symbol."""
+    """Merges neighbouring siblings that are clauses of the same symbol."""
     drafts = in_file_order(drafts)
     last: dict[int, int] = {}
     removed: dict[int, int] = {}
@@ -75,7 +75,7 @@ def merge_clauses(
 
 
 def nest_by_range(drafts: list[FoundSymbol]) -> list[FoundSymbol]:
-    """Parents from ranges alone: the smallest symbol around another is its parent."""
+    """Sets parents from ranges: the smallest symbol around another is its parent."""
     drafts = in_file_order(drafts)
     open_: list[int] = []
     for index, draft in enumerate(drafts):
@@ -87,7 +87,7 @@ def nest_by_range(drafts: list[FoundSymbol]) -> list[FoundSymbol]:
 
 
 def attach_by_scope(drafts: list[FoundSymbol], kinds: Collection[str]) -> list[FoundSymbol]:
-    """Symbols whose `scope` names a type of this file become its children."""
+    """Attaches symbols whose `scope` names a type of this file to that type."""
     types: dict[str, int] = {}
     for index, draft in enumerate(drafts):
         if draft.kind in kinds:
@@ -101,7 +101,7 @@ def attach_by_scope(drafts: list[FoundSymbol], kinds: Collection[str]) -> list[F
 
 
 def mark_methods(drafts: list[FoundSymbol], owners: Collection[str]) -> list[FoundSymbol]:
-    """Functions that stand in one of these are its methods."""
+    """Turns functions inside of one of these kinds into methods."""
     for draft in drafts:
         if draft.kind == "function" and draft.parent >= 0 and drafts[draft.parent].kind in owners:
             draft.kind = "method"
@@ -127,6 +127,6 @@ def with_routes(drafts: list[FoundSymbol], source: bytes, routes: Iterable[Found
 
 
 def _innermost_symbol(drafts: list[FoundSymbol], row: int) -> int:
-    """The smallest symbol that begins before the row and goes on behind it."""
+    """Returns the smallest symbol that begins before the row and ends after it."""
     around = (at for at, draft in enumerate(drafts) if draft.start_row < row <= draft.end_row)
     return min(around, key=lambda at: (drafts[at].end_row - drafts[at].start_row, -at), default=-1)

@@ -1,4 +1,5 @@
-"""Languages inside others, with the lines of the whole file: scripts and styles of web pages, code in Markdown."""
+"""Outlines languages inside others, with the line numbers of the whole file: scripts and styles in web pages, code
+in Markdown."""
 
 import re
 from collections.abc import Iterator
@@ -36,7 +37,7 @@ _MAX_BLOCKS = 200
 _NOT_OUTLINED_IN_FENCES = frozenset(
     {"css", "dockerfile", "hcl", "html", "make", "scss", "svelte", "toml", "vue"}
 )
-"""In a document these are examples of data and markup, which would say little in its outline."""
+"""Fenced examples of data and markup, which would add little to a document's outline."""
 
 
 class EmbeddedBlock(NamedTuple):
@@ -47,7 +48,7 @@ class EmbeddedBlock(NamedTuple):
 
 
 def outline_with_embedded(language: Language, source: bytes, watch: Deadline) -> Outline:
-    """Raises `Overtime` or `Cancelled`."""
+    """Raises `TimeLimitReached` or `MapCancelled`."""
     found = outline_source(language, source, watch)
     if language.name == "objcpp":
         return _with_plain_cpp(found, source, watch)
@@ -64,18 +65,18 @@ def outline_with_embedded(language: Language, source: bytes, watch: Deadline) ->
 
 
 def _with_plain_cpp(found: Outline, source: bytes, watch: Deadline) -> Outline:
-    """Objective-C++ with what stands between its classes."""
+    """Adds the C++ between the classes of Objective-C++."""
     around = split_objective_c(source)[1]
     inside = _outline_block("cpp", around, watch)
     drafts = found.drafts
     _add_symbols(drafts, inside.drafts, EmbeddedBlock("cpp", 0, len(source), 0), -1)
-    for draft in drafts:  # both were told of a text of its own
+    for draft in drafts:  # both notes concern a separate text
         draft.start = draft.start_row
     return Outline(in_file_order(drafts), inside.imports, found.has_errors or inside.has_errors)
 
 
 def with_fenced_code(drafts: list[FoundSymbol], source: bytes, watch: Deadline) -> list[FoundSymbol]:
-    """A document's symbols with what its fenced code defines, below each fence. Raises `Cancelled`."""
+    """Adds what a document's fenced code defines, below each fence. Raises `MapCancelled`."""
     for place, draft, name in list(islice(_described_fences(drafts), _MAX_BLOCKS)):
         start = source.find(b"\n", draft.start) + 1
         end = start
@@ -90,7 +91,7 @@ def with_fenced_code(drafts: list[FoundSymbol], source: bytes, watch: Deadline) 
 
 
 def _described_fences(drafts: list[FoundSymbol]) -> Iterator[tuple[int, FoundSymbol, str]]:
-    """Those whose language is described, with their places."""
+    """Yields the fences in described languages, with their positions."""
     for place, draft in enumerate(drafts):
         if draft.kind == "code" and draft.end_row > draft.start_row + 1:
             name = _code_language(draft.name)
@@ -136,7 +137,7 @@ def _inner_language(tag: bytes, attributes: bytes) -> str | None:
 
 
 def _innermost_symbol(drafts: list[FoundSymbol], inner: EmbeddedBlock) -> int:
-    """The innermost symbol around the block."""
+    """Returns the innermost symbol around the block."""
     around = (at for at, each in enumerate(drafts) if each.start <= inner.start and each.end_row >= inner.row)
     return max(around, key=lambda at: drafts[at].start, default=-1)
 

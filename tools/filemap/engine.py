@@ -1,5 +1,5 @@
-"""Parses a source with its grammar and walks the tree for symbols; sources that the grammar cannot make out get a
-second try."""
+"""Parses a source with its grammar and collects symbols; a source that the grammar cannot parse is simplified and
+parsed again."""
 
 from functools import partial
 from typing import NamedTuple
@@ -24,7 +24,7 @@ class Outline(NamedTuple):
 
 
 def outline_source(language: Language, source: bytes, watch: Deadline) -> Outline:
-    """The symbols of a source text. Raises `Overtime` or `Cancelled`."""
+    """Returns the outline of a source. Raises `TimeLimitReached` or `MapCancelled`."""
     prepared = language.prepare(source, watch) if language.prepare is not None else source
     plan, imports = numbered_rules(language.name), list[str]()
     walk = TreeWalk(plan, source, watch, imports)
@@ -36,7 +36,7 @@ def outline_source(language: Language, source: bytes, watch: Deadline) -> Outlin
     tests = (
         find_titled_tests(source, titles, partial(_is_in_text, tree.root_node)) if titles is not None else []
     )
-    del tree  # of a large source it is the largest thing in memory
+    del tree  # for a large source, the largest object in memory
     drafts = walk.drafts
     if is_lost and language.simplify is not None:
         again = TreeWalk(plan, source, watch, imports)
@@ -53,7 +53,7 @@ def outline_source(language: Language, source: bytes, watch: Deadline) -> Outlin
 
 
 def _is_mostly_error(root: Node) -> bool:
-    """Whether an error takes in most of the source."""
+    """Returns whether an error covers most of the source."""
     half = root.end_byte // 2
     middle = root.first_child_for_byte(half)
     is_error = middle is not None and middle.is_error and middle.end_byte - middle.start_byte > half
@@ -61,7 +61,7 @@ def _is_mostly_error(root: Node) -> bool:
 
 
 def _is_in_text(root: Node, place: int) -> bool:
-    """Whether a place lies within a text or a comment."""
+    """Returns whether a position is within a string or a comment."""
     node = root.descendant_for_byte_range(place, place + 1)
     while node is not None and not node.is_error:
         if node.start_byte < place and any(word in node.type for word in _TEXT_NODES):

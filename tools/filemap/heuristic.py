@@ -1,4 +1,4 @@
-"""An outline of text in no known language: lines that look like definitions or headings, nested by indentation."""
+"""Outlines text in an unknown language: lines that look like definitions or headings, nested by indentation."""
 
 import re
 
@@ -29,7 +29,7 @@ _BRACED_DEFINITION = re.compile(
     rb"[ \t]*(?:const|override|noexcept|throws[ \w.,]*)?[ \t]*\{[ \t]*$"
 )
 _PARAMETERS = re.compile(rb"\s*(?:[A-Za-z_$@&*.][^()\"'`]*)?")
-"""What a declaration may have in its parentheses; a call with a text, a number or a call in them is none."""
+"""Matches parameters of a declaration; parentheses with a string, a number or a call are a call."""
 _HEADING = re.compile(rb"(?P<mark>#{1,6}|={2,6}|\*{1,6})[ \t]+(?P<name>\S[^\n]{0,100})$")
 _CAPITALS = re.compile(rb"(?:\d+(?:\.\d+)*\.?[ \t]+)?[A-Z][A-Z0-9 ,/&()-]{5,70}:?$")
 _NUMBERED = re.compile(
@@ -49,7 +49,7 @@ _MAX_SYMBOLS = 20_000
 
 
 def scan_heuristically(source: bytes, watch: Deadline) -> list[FoundSymbol]:
-    """Never raises `Overtime`: what was found until then is the outline."""
+    """Never raises `TimeLimitReached`: the outline contains what was found until then."""
     found: list[tuple[int, FoundSymbol]] = []
     comments: set[int] = set()
     is_after_blank, is_code = True, False
@@ -70,7 +70,7 @@ def scan_heuristically(source: bytes, watch: Deadline) -> list[FoundSymbol]:
             is_after_blank = not text
     except TimeLimitReached:
         pass
-    if is_code:  # then `#` begins a comment and no heading
+    if is_code:  # then `#` begins a comment, not a heading
         found = [each for each in found if each[1].start_row not in comments]
     return _nest_by_indent(found, last_row)
 
@@ -96,7 +96,7 @@ def _definition(text: bytes, row: int, start: int) -> FoundSymbol | None:
 
 
 def _is_prose(match: re.Match[bytes]) -> bool:
-    """`type of the value is …`: words go on after the name, with nothing that code would have."""
+    """Detects prose like `type of the value is …`: words follow the name, without code characters."""
     rest = match["rest"].strip()
     return (
         bool(rest) and re.match(rb"[a-z]+(?: [\w,.'-]+){2,}", rest) is not None and rest[-1:] not in b"{:(="
@@ -118,7 +118,7 @@ def _new_symbol(name: bytes, kind: str, text: bytes, row: int, start: int) -> Fo
 
 
 def _nest_by_indent(found: list[tuple[int, FoundSymbol]], last_row: int) -> list[FoundSymbol]:
-    """A symbol reaches to the next one that is not indented deeper."""
+    """Ends each symbol before the next one that is not indented deeper."""
     nested = Nesting()
     for indent, draft in found:
         nested.open(indent, draft.name, draft.kind, draft.start_row, draft.start, draft.signature)

@@ -1,4 +1,4 @@
-"""How a language is described for the engine: which nodes are symbols, what they are called, where to look inside."""
+"""Describes a language for the engine: which nodes are symbols, how they are named, which nodes are entered."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +13,7 @@ NodePath = tuple[str, "NodePath | None"]
 
 
 class NodeContext:
-    """What a name rule may ask about the node it judges: its text, and the types of the nodes above it."""
+    """What a name rule may use besides the node: the source text, and the types of the ancestor nodes."""
 
     __slots__ = ("ancestors", "ascii_text", "source")
 
@@ -24,7 +24,7 @@ class NodeContext:
         """Most sources: their bytes are their letters, and a part of a text costs half of decoding it."""
 
     def said(self, start: int, end: int) -> str:
-        """The text between two bytes."""
+        """Returns the text between two byte positions."""
         if self.ascii_text is not None:
             return self.ascii_text[start:end]
         return self.source[start:end].decode("utf-8", "replace")
@@ -33,14 +33,15 @@ class NodeContext:
         return self.said(node.start_byte, node.end_byte)
 
     def ancestor_type(self, steps: int = 0) -> str:
-        """Type of the node that many steps above the parent (0: the parent itself). Cheaper than `node.parent`."""
+        """Returns the type of the ancestor that many steps above the parent (0: the parent). Cheaper than
+        `node.parent`."""
         link = self.ancestors
         while steps and link is not None:
             link, steps = link[1], steps - 1
         return link[0] if link is not None else ""
 
     def nearest_ancestor_type(self, *types: str) -> str:
-        """Which of these the nearest node around it is that is one of them; empty: there is none."""
+        """Returns the type of the nearest ancestor that is one of these; empty if there is none."""
         link = self.ancestors
         while link is not None and link[0] not in types:
             link = link[1]
@@ -48,7 +49,7 @@ class NodeContext:
 
 
 class NamedNode(NamedTuple):
-    """A name with what differs from the rule: another kind, or a name that no single node spells."""
+    """A name that differs from the rule: another kind, or a name that no single node contains."""
 
     name: "Node | str"
     kind: str = ""
@@ -60,7 +61,7 @@ NameRule = Callable[[Node, NodeContext], FoundNames]
 
 
 class DefinitionWord(NamedTuple):
-    """A word that stands wherever something is defined; with a pattern, only where that occurs around the word."""
+    """A word that occurs wherever something is defined; with a pattern, only where that matches around the word."""
 
     word: bytes
     around: re.Pattern[bytes] | None = None
@@ -71,12 +72,12 @@ def definition_words(*written: bytes) -> tuple[DefinitionWord, ...]:
 
 
 class FoundSymbol(msgspec.Struct, gc=False):
-    """A symbol while the map is made."""
+    """A symbol while the map is built."""
 
     name: str
     kind: str
     start: int
-    """First byte."""
+    """Position of the first byte."""
     start_row: int
     end_row: int
     """Rows count from 0."""
@@ -86,12 +87,12 @@ class FoundSymbol(msgspec.Struct, gc=False):
     doc: str = ""
     lead_row: int = -1
     scope: str = ""
-    """Name of the type that this belongs to although it does not stand inside it."""
+    """Name of the type that the symbol belongs to, if it is defined outside of it."""
     node_type: str = ""
 
 
 class FoundRoute(msgspec.Struct, frozen=True):
-    """A place in the text that ties a path to what answers it."""
+    """A place that maps a web path to its handler."""
 
     start: int
     end: int
@@ -103,56 +104,56 @@ class FoundRoute(msgspec.Struct, frozen=True):
 class NodeRule(msgspec.Struct, frozen=True):
     kind: str
     name: str | NameRule = "name"
-    """A field of the node, or a function that finds the name (None: this node is no symbol)."""
+    """A field of the node, or a function that returns the name (None: this node is no symbol)."""
     is_leaf: bool = False
-    """Nothing inside is looked for."""
+    """Whether the node's children are skipped."""
     body: str = "body"
     """The field that ends the signature."""
     value: str = ""
-    """The field whose own `body` ends it: `const f = () => {…}`."""
+    """The field whose `body` ends the signature: `const f = () => {…}`."""
 
 
 class Language(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     display_name: str = ""
-    """By people, where that is not its name with a capital letter."""
+    """The name for people, if it is not `name` capitalised."""
     grammar_name: str = ""
-    """By which bundled grammar, where that is called otherwise."""
+    """Name of the bundled grammar, if it differs."""
     rules: Mapping[str, NodeRule]
     enter: frozenset[str]
-    """Nodes to look into although they are no symbols."""
+    """Nodes whose children are visited although they are no symbols."""
     comments: frozenset[str] = frozenset({"comment", "line_comment", "block_comment"})
     wrappers: frozenset[str] = frozenset()
-    """Nodes that stand around a declaration and belong to it: `export …`, `template <…>`, decorators."""
+    """Nodes around a declaration that belong to it: `export …`, `template <…>`, decorators."""
     is_wrapper_start: bool = True
-    """Whether the symbol begins with its wrapper; else that line is only its `lead_line`."""
+    """Whether the symbol begins with its wrapper; otherwise that line is only its `lead_line`."""
     between: frozenset[str] = frozenset()
-    """Nodes that may stand between a comment and what it belongs to, such as attributes; they belong to it too."""
+    """Nodes allowed between a comment and its declaration, such as attributes; they belong to the declaration too."""
     imports: Mapping[str, str | NameRule] = {}
     modifiers: frozenset[str] = frozenset()
     exporting_modifiers: frozenset[str] = frozenset()
     """Modifiers that mean `exported`."""
     export_rule: Callable[[FoundSymbol, bytes], bool] | None = None
-    """For languages that export by name; gets the symbol and the text before its name."""
+    """For languages that export by name; takes the symbol and the text before its name."""
     has_type_before_name: bool = False
     """Whether the signature begins before the name (`static int f(int a)`)."""
     has_decorators: bool = False
     inner_doc: Callable[[bytes, int], str] | None = None
-    """The docstring of a body that begins at this byte."""
+    """Returns the docstring of a body that begins at this byte."""
     prepare: Callable[[bytes, Deadline], bytes] | None = None
-    """Covers up what the grammar cannot know, such as macros; lengths and lines must stay as they are."""
+    """Blanks out text that the grammar cannot know, such as macros; lengths and lines must not change."""
     simplify: Callable[[bytes, Deadline], bytes] | None = None
-    """Where the grammar cannot make out the whole: the text with less structure, to be tried instead."""
+    """Returns the text with less structure, parsed instead if the grammar fails on the whole."""
     recover: Callable[[list[FoundSymbol], bytes], list[FoundSymbol]] | None = None
-    """Where there are syntax errors, before `finish`: brings back what they swallowed."""
+    """Restores symbols lost to syntax errors; called before `finish`."""
     finish: Callable[[list[FoundSymbol], bytes], list[FoundSymbol]] | None = None
-    """What only the whole list can tell: merged clauses, receivers, section ends."""
+    """Applies what only the whole list shows: merged clauses, receivers, section ends."""
     routes: Callable[[bytes], Iterator[FoundRoute]] | None = None
-    """Where the whole text, bodies too, ties paths of a web program to functions."""
+    """Finds web routes in the whole text, including bodies."""
     definition_filter: Callable[[NodePath], tuple[DefinitionWord, ...] | None] | None = None
-    """Inside the given node only children with one of these signs are looked at: bodies hold little else."""
+    """Restricts the search inside a node to children that contain one of these words: bodies define little else."""
     max_line_bytes: int = 0
-    """Longer lines are not outlined (0: all are). What a program packed into one line has no places to go to."""
+    """Longer lines are not outlined (0: all are), because generated one-line code has no useful positions."""
 
     @property
     def title(self) -> str:
@@ -164,7 +165,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
 
 
 MAX_PACKED_LINE = 10_000
-"""For `max_line_bytes`: bundles have lines of megabytes, names of one letter and trees of forty times their size."""
+"""For `max_line_bytes`: bundles have lines of megabytes, one-letter names and trees of forty times their size."""
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -172,7 +173,7 @@ def word_set(text: str) -> frozenset[str]:
 
 
 def first_child(node: Node) -> Node | None:
-    """The first named child; a node without any has none (`named_child(0)` would raise)."""
+    """Returns the first named child, or None (`named_child(0)` would raise)."""
     return node.named_child(0) if node.named_child_count else None
 
 
@@ -181,7 +182,7 @@ def last_child(node: Node) -> Node | None:
 
 
 def child_of_type(node: Node, *types: str) -> Node | None:
-    """The first child of one of these types."""
+    """Returns the first child of one of these types."""
     return next((child for child in node.named_children if child.type in types), None)
 
 
@@ -194,12 +195,12 @@ def fixed_name(name: str) -> NameRule:
 
 
 def name_or(other: str) -> NameRule:
-    """What it is called, where it need not have a name."""
+    """Returns a rule for the node's name, or `other` for an unnamed node."""
     return lambda node, _place: node.child_by_field_name("name") or other
 
 
 def method_inside(*owners: str) -> NameRule:
-    """A function, which is a method where it stands in one of these nodes."""
+    """Returns a rule for functions, which are methods inside of these nodes."""
 
     def rule(node: Node, place: NodeContext) -> NamedNode | None:
         name = node.child_by_field_name("name") or child_of_type(node, "simple_identifier")
@@ -213,14 +214,14 @@ def method_inside(*owners: str) -> NameRule:
 
 
 def name_of_function(node: Node, _place: NodeContext) -> Node | None:
-    """`name = function(…)` in a list."""
+    """Returns the name in `name = function(…)` in a list."""
     value = node.child_by_field_name("value")
     is_function = value is not None and value.type == "function_definition"
     return node.child_by_field_name("name") if is_function else None
 
 
 def header_line(node: Node, place: NodeContext, limit: int = 80, until: str = "{") -> str:
-    """The first line of a node, without what opens its body."""
+    """Returns the first line of a node, without the start of its body."""
     line = place.said(node.start_byte, min(node.end_byte, node.start_byte + _MAX_LINE)).split("\n", 1)[0]
     return line.split(until, 1)[0].strip()[:limit] if until else line.strip()[:limit]
 
@@ -229,7 +230,7 @@ _MAX_LINE = 2000
 
 
 def first_descendant(*types: str) -> NameRule:
-    """The first node of one of these types anywhere inside, nearest level first."""
+    """Returns a rule for the first node of one of these types inside, nearest level first."""
     wanted = frozenset(types)
 
     def rule(node: Node, _place: NodeContext) -> Node | None:

@@ -1,4 +1,4 @@
-"""What stands above or around a declaration and belongs to it: comments, attributes, decorators, wrappers."""
+"""Finds the nodes before or around a declaration that belong to it: comments, attributes, decorators, wrappers."""
 
 from typing import NamedTuple
 
@@ -9,13 +9,13 @@ _MAX_LINE = 120
 
 
 class LeadingNodes(NamedTuple):
-    """What stands in front of a declaration and belongs to it."""
+    """The nodes in front of a declaration that belong to it."""
 
     start: int
     row: int
     comment: Node | None
     is_first: bool = True
-    """Of several declarations in one wrapper only the first begins with it."""
+    """Of several declarations in one wrapper, only the first begins with it."""
 
     @staticmethod
     def before(wrapper: Node, above: "CommentTracker | None") -> "LeadingNodes":
@@ -25,15 +25,14 @@ class LeadingNodes(NamedTuple):
         )
 
     def without_start(self) -> "LeadingNodes":
-        """For what comes after the first declaration in the same wrapper."""
+        """Returns the leading nodes for later declarations in the same wrapper."""
         return self._replace(is_first=False) if self.is_first else self
 
 
 class CommentTracker:
-    """The comments and attributes that stand directly above the next declaration.
+    """Tracks the comments and attributes directly above the next declaration.
 
-    Asked at every comment: what is near is told by counting line ends, which costs less than a node's rows.
-    """
+    Called for every comment: distance is measured by counting line ends, which is cheaper than a node's rows."""
 
     __slots__ = ("_between", "_comment", "_end", "_first", "_source")
 
@@ -63,25 +62,25 @@ class CommentTracker:
         self._end = end - 1 if self._source[end - 1 : end] == b"\n" else end
 
     def _is_adjacent(self, start: int) -> bool:
-        """Whether what begins there stands on the line where this ends, or on the next."""
+        """Returns whether the position is on the line where this ends, or on the next."""
         return 0 <= self._end > start - _MAX_DISTANCE and self._source.count(b"\n", self._end, start) < 2
 
     def _is_trailing_comment(self, start: int) -> bool:
-        """Whether a comment ends a line on which something else stands: then it belongs to that."""
+        """Returns whether the comment follows code on its line: then it belongs to that code."""
         before = self._source[max(0, start - _MAX_LINE) : start]
         return bool(before[before.rfind(b"\n") + 1 :].strip())
 
     def comment_of(self, start: int) -> Node | None:
-        """The comment that stands directly above a declaration that begins there."""
+        """Returns the comment directly above a declaration at `start`."""
         return self._comment if self._comment is not None and self._is_adjacent(start) else None
 
     def leading_nodes(self, start: int) -> "tuple[Node | None, Node | None]":
-        """That comment, and the first attribute above such a declaration."""
+        """Returns that comment, and the first attribute above such a declaration."""
         return (self._comment, self._first) if self._is_adjacent(start) else (None, None)
 
 
 def last_row_with_text(node: Node, start_row: int, source: bytes) -> int:
-    """The last row in which the node says something: some grammars let one go on up to the next."""
+    """Returns the node's last row with text: some grammars extend a node up to the next one."""
     row, column = node.end_point
     end = node.end_byte
     while row > start_row:

@@ -1,7 +1,7 @@
-"""Makes the map of a file: reads it, finds its language, lets the right part outline it, falls back when that fails.
+"""Builds the map of a file: reads it, detects the language, outlines it with a scanner or grammar, and falls back
+on failure.
 
-Where maps are kept: `cache`. How they are written for a model: `render`.
-"""
+`cache` stores maps, `render` formats them for a model."""
 
 import asyncio
 import threading
@@ -29,7 +29,7 @@ _FALLBACK_SECONDS = 1.0
 _MAX_PARSED_BYTES = 4 * 1024 * 1024
 """Larger sources are not parsed: the tree takes up to forty times the memory of its source."""
 _LANGUAGES_WITHOUT_OUTLINE = {"diff": "Diff", "log": "Log"}
-"""Texts of other texts: what looks like a definition in them is none."""
+"""Texts that quote other texts: apparent definitions in them are none."""
 _TRIM_THRESHOLD = 64 * 1024
 _TIMEOUT_NOTE = "the time limit was reached; this outline is heuristic"
 _FAILED_NOTE = "its own outline failed; this one is heuristic"
@@ -41,10 +41,9 @@ _LONG_LINES_NOTE = "lines of over {:,} bytes are not outlined; search in them wi
 def map_file(
     path: Path, *, deadline_seconds: float = 2.0, cancel: Cancel = None, cache: MapCache | None = None
 ) -> FileMap:
-    """The map of a file. For a thread: it reads, parses and walks.
+    """Returns the map of a file. Reads and parses: use a thread.
 
-    Raises `CannotMap` (missing, a directory, a pipe, binary, no permission) and `Cancelled`, both `OSError`s.
-    """
+    Raises `CannotMap` (missing, a directory, a pipe, binary, no permission) and `MapCancelled`, both `OSError`s."""
     began = time.perf_counter()
     try:
         text = read_text(path, Deadline(_READ_SECONDS, cancel))
@@ -61,12 +60,12 @@ def map_file(
 
 
 def _is_cacheable(made: FileMap) -> bool:
-    """What was cut short by the clock or by a writer may come out better the next time."""
+    """Returns False for a map that was cut short by the clock or by a writer: the next one may be better."""
     return not {CHANGED_NOTE, _TIMEOUT_NOTE, CUT_SHORT}.intersection(made.notes)
 
 
 async def map_file_async(path: Path) -> FileMap:
-    """`map_file` in a thread. Cancelling the caller stops the work."""
+    """Runs `map_file` in a thread. Cancelling the caller stops the work."""
     stop = threading.Event()
     try:
         return await asyncio.to_thread(map_file, path, cancel=stop)
@@ -86,7 +85,7 @@ def _make_map(path: Path, text: SourceText, deadline_seconds: float, cancel: Can
 
 
 def map_text(source: bytes, name: str, *, deadline_seconds: float = 2.0) -> FileMap:
-    """The map of a text that is called `name` and stands in no file."""
+    """Returns the map of a text named `name` that is in no file."""
     lines = count_lines(source)
     text = SourceText(source=source, total_lines=lines, total_bytes=len(source), modified_ns=0, digest="")
     began = time.perf_counter()
@@ -120,7 +119,7 @@ def _has_changed(path: Path, text: SourceText) -> bool:
 def _outline(
     path: Path | None, text: SourceText, name: str | None, watch: Deadline, cancel: Cancel
 ) -> Scanned:
-    """By the scanner or grammar of the language; else by ctags; else by what lines look like."""
+    """Uses the language's scanner or grammar, otherwise ctags, otherwise the heuristic."""
     if name in _LANGUAGES_WITHOUT_OUTLINE:
         return Scanned([], _LANGUAGES_WITHOUT_OUTLINE[name], parser="none")
     notes: tuple[str, ...] = ()
@@ -189,13 +188,13 @@ def _has_line_over(source: bytes, limit: int) -> bool:
 
 
 def symbols_from_drafts(drafts: list[FoundSymbol], total_lines: int) -> tuple[Symbol, ...]:
-    """Takes the drafts out of the list: of very many, both would be a large part of the memory."""
+    """Empties the list of drafts: for very many, both would take much memory."""
     found: list[Symbol] = []
     drafts.reverse()
     while drafts:
         draft = drafts.pop()
         first = draft.start_row + 1
-        # One number, and not two that are equal: of very many symbols that counts.
+        # One shared number instead of two equal ones, which saves memory for very many symbols.
         last = draft.end_row + 1 if draft.end_row != draft.start_row else first
         if first > total_lines:
             first = total_lines

@@ -1,4 +1,4 @@
-"""`read` with `map` or `symbol`: asks the mapper, which is loaded only then."""
+"""`read` with `map` or `symbol`; loads the mapper on demand."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ _MAX_SIGNATURE = 160
 def outline_result(
     path: str, shown: str, workspace: Workspace, model_window: int | None, stop: StopFlag
 ) -> ToolResult:
-    """The outline of a file as the result itself."""
+    """Returns the outline of a file as a tool result."""
     from tools.filemap.rendering.render import budget_for_window, render_map  # noqa: PLC0415  (as below)
 
     outline = msgspec.structs.replace(_make_outline(path, workspace, stop), path=shown)
@@ -35,11 +35,11 @@ def outline_result(
 
 
 class SymbolLines(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a symbol is."""
+    """The position of a symbol."""
 
     name: str
     description: str
-    """Its kind and whole name."""
+    """Kind and qualified name."""
     first: int
     last: int
     members: str
@@ -49,7 +49,7 @@ class SymbolLines(msgspec.Struct, frozen=True, kw_only=True):
 def symbol_lines(
     path: str, shown: str, name: str, workspace: Workspace, stop: StopFlag
 ) -> SymbolLines | ToolResult:
-    """The lines of the symbol; when several have that name, a list of them with what they belong to."""
+    """Returns the lines of the symbol; if several match, a list of them with their owners."""
     from tools.filemap.symbols import find_symbol, qualified_name  # noqa: PLC0415  (as below)
 
     outline = _make_outline(path, workspace, stop)
@@ -96,7 +96,7 @@ def _member_lines(outline: "FileMap", symbol: "Symbol") -> str:
 
 
 def _make_outline(path: str, workspace: Workspace, stop: StopFlag) -> "FileMap":
-    # The mapper brings parsers along, which most sessions start without.
+    # The mapper loads parsers, which most sessions do not need at the start.
     from tools.filemap.cache import shared_cache  # noqa: PLC0415
     from tools.filemap.map import map_file  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""One parse with tree-sitter: in pieces, so that other threads get their turn, and only until the watch ends it."""
+"""Parses a source with tree-sitter in chunks, so that other threads can run, until the deadline."""
 
 from functools import cache
 from typing import Any, cast
@@ -9,20 +9,21 @@ from tree_sitter import Parser, Tree
 from tools.filemap.watch import Deadline, TimeLimitReached
 
 _CHUNK = 32 * 1024
-"""The interpreter is held while one chunk is parsed: 5 to 10 ms."""
+"""The interpreter is blocked while one chunk is parsed: 5 to 10 ms."""
 
 
 @cache
 def load_grammar(name: str) -> Grammar:
-    """The bundled grammar of that name."""
-    # 25 ms, wanted only when a file is really parsed.
+    """Returns the bundled grammar of that name."""
+    # Costs 25 ms, needed only when a file is really parsed.
     from tree_sitter_language_pack import get_language  # noqa: PLC0415
 
     return get_language(cast(Any, name))
 
 
 def parse(grammar: Grammar, source: bytes, watch: Deadline) -> Tree:
-    """Raises `Overtime` or `Cancelled`. A parser that was stopped is thrown away: it would go on with the old text."""
+    """Raises `TimeLimitReached` or `MapCancelled`. A stopped parser is discarded: it would continue with the old
+    text."""
     view = memoryview(source)
     given = [view]
     parser = Parser(grammar)
@@ -40,7 +41,7 @@ def parse(grammar: Grammar, source: bytes, watch: Deadline) -> Tree:
         watch.check()
         raise TimeLimitReached from None
     finally:
-        # The parser never lets go of what it was given: at least the source does not stay with it.
+        # The parser never frees its input function: at least the source is freed.
         for part in reversed(given):
             part.release()
     return tree

@@ -1,4 +1,4 @@
-"""A language's description in the numbers of its grammar: made once, asked at every node."""
+"""Translates a language's description into the numbers of its grammar: built once, used at every node."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -14,7 +14,7 @@ _ERROR_NODE = 0xFFFF
 
 
 class PlannedRule(NamedTuple):
-    """A rule with fields as the numbers that the grammar gives them (0: it has no such field)."""
+    """A rule with fields as grammar numbers (0: the grammar has no such field)."""
 
     name: int
     name_rule: NameRule | None
@@ -52,7 +52,7 @@ def _node_type_ids(grammar_name: str) -> dict[str, list[int]]:
 
 @cache
 def _node_type_names(grammar_name: str) -> dict[int, str]:
-    """Names of node types by number."""
+    """Returns the names of node types by number."""
     grammar = load_grammar(grammar_name)
     names = {number: grammar.node_kind_for_id(number) or "" for number in range(grammar.node_kind_count)}
     return {**names, _ERROR_NODE: "ERROR"}
@@ -60,7 +60,7 @@ def _node_type_names(grammar_name: str) -> dict[int, str]:
 
 @cache
 def numbered_rules(name: str) -> NumberedRules:
-    """The description with node types as the numbers that the grammar gives them."""
+    """Returns the description with node types as the grammar's numbers."""
     language = language_named(name)
     ids, grammar = _node_type_ids(language.grammar), load_grammar(language.grammar)
 

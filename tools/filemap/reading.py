@@ -1,4 +1,4 @@
-"""The bytes of a file as UTF-8 text to map, or why it cannot be mapped. Knows nothing of languages."""
+"""Reads a file as UTF-8 text for mapping, or states why it cannot be mapped. Independent of languages."""
 
 import codecs
 import errno
@@ -13,14 +13,14 @@ from tools.filemap.watch import Deadline
 from tools.files.encoding import SAMPLE_BYTES, UTF8, Encoding, detect_encoding
 
 MAX_BYTES = 64 * 1024 * 1024
-"""Of larger files only the beginning is mapped."""
+"""Only the beginning of larger files is mapped."""
 CHANGED_NOTE = "changed while mapping"
 _CHUNK = 1024 * 1024
 _RECODE_CHUNK = 256 * 1024
 
 
 class CannotMap(OSError):
-    """The file cannot be mapped; `strerror` says why, in words for the reader."""
+    """The file cannot be mapped; `strerror` states why, in words for the reader."""
 
     def __init__(self, number: int, path: Path, why: str) -> None:
         super().__init__(number, why, str(path))
@@ -30,7 +30,7 @@ class SourceText(msgspec.Struct, frozen=True, kw_only=True):
     """A file as it was read."""
 
     source: bytes
-    """UTF-8, without a byte order mark."""
+    """UTF-8 without a byte order mark."""
     total_lines: int
     total_bytes: int
     modified_ns: int
@@ -39,7 +39,7 @@ class SourceText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_text(path: Path, watch: Deadline) -> SourceText:
-    """Raises `CannotMap` (an `OSError`), `Overtime` or `Cancelled`. Never waits for a pipe or a device."""
+    """Raises `CannotMap` (an `OSError`), `TimeLimitReached` or `MapCancelled`. Never blocks on a pipe or a device."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except OSError as problem:
@@ -116,7 +116,7 @@ def _content(descriptor: int, path: Path, watch: Deadline) -> tuple[bytes, Encod
 
 
 def _to_utf8(raw: bytes, encoding: Encoding, watch: Deadline) -> bytes:
-    """As UTF-8, in pieces: some decoders hold the interpreter for long."""
+    """Converts to UTF-8 in chunks, because some decoders block the interpreter for long."""
     decode = codecs.getincrementaldecoder(encoding.name)("replace").decode
     pieces: list[bytes] = []
     for start in range(0, len(raw), _RECODE_CHUNK):

@@ -1,27 +1,27 @@
-"""What a map of a file holds: its symbols, and how one is found by name. Who makes them: the other modules here."""
+"""Symbols of a file map, and finding a symbol by name. The other modules here build them."""
 
 import msgspec
 
 
 class Symbol(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
-    """Something in a file that has a name and a range of lines (counted from 1, both ends included).
+    """A named range of lines in a file (counted from 1, both ends included).
 
-    There are thousands, and they are kept: without the names of their fields, in this order."""
+    Thousands are stored: without field names, in this order."""
 
     name: str
     kind: str
     start_line: int
     end_line: int
     parent: int | None = None
-    """Index of the symbol that this one belongs to, in the same map. It may come later in the file (Go methods)."""
+    """Index of the owner in the same map. The owner may come later in the file (Go methods)."""
     signature: str = ""
-    """The declaration up to its body on one line, in the file's own language; for data: type and count."""
+    """The declaration up to its body on one line, in the file's language; for data: type and count."""
     modifiers: tuple[str, ...] = ()
     """Words such as `exported`, `async`, `static`, and decorators as `@name`."""
     doc: str = ""
-    """First line of the comment or docstring that belongs to it."""
+    """First line of its comment or docstring."""
     lead_line: int | None = None
-    """Where its decorators begin, when that is above `start_line`."""
+    """First line of its decorators, if above `start_line`."""
 
     @property
     def is_exported(self) -> bool:
@@ -34,7 +34,7 @@ _MINOR_KINDS = frozenset(
 
 
 def is_minor(symbol: Symbol) -> bool:
-    """One line for a field or a variable: the last to get room where not all have it."""
+    """Returns whether the symbol is a one-line field or variable: the last to get room."""
     return symbol.start_line == symbol.end_line and symbol.kind in _MINOR_KINDS
 
 
@@ -47,21 +47,20 @@ class FileMap(msgspec.Struct, frozen=True, kw_only=True):
     total_bytes: int
     elapsed_ms: float
     symbols: tuple[Symbol, ...] = ()
-    """In the order of the file."""
+    """In file order."""
     imports: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    """What a reader should know, such as `changed while mapping`."""
+    """Notes for the reader, such as `changed while mapping`."""
 
 
 _SEPARATORS = ("::", "#", ":", "->", "/")
 
 
 def find_symbol(file_map: FileMap, name: str) -> list[Symbol]:
-    """The symbols that `name` can mean: `parse`, or with what it belongs to, `Parser.parse`.
+    """Returns the symbols that `name` can mean: `parse`, or with its owner, `Parser.parse`.
 
-    The whole name wins over its last part, exact case over any case; overloads are all returned. The kind may stand
-    before the name, as a map shows it: `class Parser`, `data.aws_region.here`.
-    """
+    The whole name wins over its last part, exact case over any case; all overloads are returned. The kind may
+    precede the name, as a map shows it: `class Parser`, `data.aws_region.here`."""
     found = _symbols_named(file_map, name)
     kind, separator, rest = name.strip().replace(" ", ".", 1).partition(".")
     if found or not separator:
@@ -92,7 +91,7 @@ def _matching(file_map: FileMap, whole: str, wanted: list[str], *, fold: bool = 
 
 
 def qualified_name(file_map: FileMap, symbol: Symbol) -> str:
-    """Its name behind those of what it belongs to."""
+    """Returns the name prefixed with those of its owners."""
     return ".".join(_path_parts(file_map, symbol))
 
 
@@ -107,7 +106,7 @@ def _path_parts(file_map: FileMap, symbol: Symbol) -> list[str]:
 
 
 def _ends_path(wanted: list[str], path: list[str]) -> bool:
-    """Whether the path ends with the last wanted part and has the others before it, in order."""
+    """Returns whether the path ends with the last wanted part and has the others before it, in order."""
     if not path or path[-1] != wanted[-1]:
         return False
     rest = iter(path[:-1])

@@ -1,7 +1,6 @@
-"""The walk over a syntax tree: the same for every language, driven by its plan.
+"""Walks a syntax tree and collects symbols: the same for every language, driven by its numbered rules.
 
-It meets every symbol of sources that may hold tens of thousands: what it asks of a node it asks once, by number.
-"""
+It visits every symbol of sources that may have tens of thousands: it reads each node property once, by number."""
 
 import re
 from array import array
@@ -41,13 +40,13 @@ _QUOTED = rb"\"(?:[^\"\\\n]|\\.)*\""
 _ANNOTATIONS = re.compile(
     rb"(?:@[\w.]+(?:[ \t]*\((?:[^()\"]|" + _QUOTED + rb"|\((?:[^()\"]|" + _QUOTED + rb")*\))*\))?\s+)+"
 )
-"""They may be many lines long, and are told as modifiers."""
+"""Annotations may be many lines long, and become modifiers."""
 _EXPORTED_MODIFIER = ("exported",)
 _MAX_DECORATORS = 6
-"""More of them are not named."""
+"""Further decorators are omitted."""
 
 _PendingNode = tuple[Node, int, int, NodePath | None, LeadingNodes | None]
-"""A node to look into: itself, its type, the symbol around it, the types above it, the wrapper that it is."""
+"""A node to enter: the node, its type, the symbol around it, its ancestor types, its leading nodes."""
 
 
 class TreeWalk:
@@ -78,7 +77,7 @@ class TreeWalk:
             self._visit(stack.pop(), stack)
 
     def _visit(self, inside: _PendingNode, stack: list[_PendingNode]) -> None:
-        """Takes the symbols among the children of a node; puts what is to be looked into on the stack."""
+        """Adds the symbols among a node's children, and pushes nodes to enter on the stack."""
         node, node_kind, parent, chain, lead = inside
         language, _, types, rules, enter, wrappers, between, imports, attached = self._plan
         drafts = self.drafts
@@ -124,7 +123,7 @@ class TreeWalk:
         return inner is None or _any_between(inner, body if body >= 0 else node.start_byte, node.end_byte)
 
     def _definition_positions(self, here: NodePath) -> "array[int] | None":
-        """Where inside such a node there may be symbols; None: anywhere."""
+        """Returns where symbols may be inside such a node; None means anywhere."""
         above = here[1]
         key = (here[0], above[0] if above is not None else "")
         if key in self._worth:
@@ -135,7 +134,7 @@ class TreeWalk:
         return found
 
     def _occurrences(self, wanted: tuple[DefinitionWord, ...]) -> "array[int]":
-        """Where the signs are in the whole source: looked for once, asked for at every node."""
+        """Returns the positions of the words in the whole source: searched once, used at every node."""
         found = self._found.get(wanted)
         if found is None:
             places: set[int] = set()
@@ -153,7 +152,7 @@ class TreeWalk:
         lead: LeadingNodes | None,
         above: CommentTracker | None,
     ) -> int:
-        """Takes what the node defines; where its body begins (-1: it has none)."""
+        """Adds what the node defines; returns the start of its body (-1: none)."""
         name, ask, body_field, value_field, kind, node_type, _ = rule
         if name:
             found = node.child_by_field_id(name)
@@ -218,7 +217,7 @@ class TreeWalk:
         drafts.append(draft)
 
     def _resolve_name(self, draft: FoundSymbol, found: str | NamedNode, end: int) -> tuple[str, int]:
-        """What a rule calls it, and where that stands."""
+        """Returns the name from a rule, and its position."""
         if isinstance(found, str):
             return found, self._find_name(found, draft.start, end)
         name, draft.kind, draft.signature = found.name, found.kind or draft.kind, found.signature
@@ -227,7 +226,7 @@ class TreeWalk:
         return self._said(name.start_byte, name.end_byte), name.start_byte
 
     def _apply_leading_nodes(self, draft: FoundSymbol, lead: LeadingNodes | None, first: Node | None) -> int:
-        """Lets the symbol begin with its wrapper, or remember where that begins; the byte where its modifiers begin."""
+        """Starts the symbol at its wrapper, or records the wrapper's start; returns the first byte of its modifiers."""
         row = draft.start_row
         if lead is None:
             if first is not None and first.start_point[0] < row:
@@ -289,7 +288,7 @@ class TreeWalk:
 
 
 def _modifiers_in(before: bytes, language: Language) -> tuple[str, ...]:
-    """Modifiers and decorators in the text before a name."""
+    """Returns modifiers and decorators in the text before a name."""
     found: list[str] = []
     if language.modifiers:
         for word in _WORD.findall(before):
@@ -321,7 +320,7 @@ def _any_between(positions: "array[int]", start: int, end: int) -> bool:
 
 
 def _named_children(node: Node) -> "list[Node] | Iterator[Node]":
-    """The named children; of very many, one after the other, so that the interpreter is not held for all of them."""
+    """Returns the named children; very many one by one, so that the interpreter is not blocked."""
     return node.named_children if node.child_count < _MANY_CHILDREN else _one_by_one(node)
 
 

@@ -1,4 +1,4 @@
-"""How long a mapping may go on: its deadline and its caller's wish to stop. Asked by all long work here."""
+"""The deadline of a mapping, and its cancellation by the caller. All long work here checks it."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ class TimeLimitReached(Exception):
 
 
 class MapCancelled(OSError):
-    """Nobody waits for this map any longer."""
+    """The caller no longer waits for this map."""
 
 
 class Deadline:

@@ -1,11 +1,11 @@
-"""Declarations and comments as one line of text: what of them is shown, without the marks around it."""
+"""Formats declarations and comments as one line, without the marks around them."""
 
 import re
 
 MAX_SHOWN_NAME = 120
-"""In what is shown."""
+"""Length of a name when shown."""
 MAX_NAME_LENGTH = 2_000
-"""In what is kept: names are whole wherever programs read them."""
+"""Length of a name when stored: programs need whole names."""
 MAX_SIGNATURE = 160
 _MAX_DOC = 120
 _BRACKET = re.compile(r"[()\[\]{\n]")
@@ -44,7 +44,7 @@ _TYPE_REFERENCE = re.compile(
     r"(?:struct|union|enum)\s+(?!(?:class|struct|[A-Z0-9_]+)\b)\w+(?:\s*[*&]+\s*|\s+)"
     r"(?!(?:final|extends|implements|where|with|permits|derives|of)\b)\w"
 )
-"""`struct list *next` is no struct."""
+"""Matches uses such as `struct list *next`, which define no struct."""
 _HEADER_ENDS = frozenset("{:=;,>so")
 _DOC_TEXT = re.compile(r"[^\W_][^\n]*|[@<`\[(_](?!\*)[^\n]*\w[^\n]*")
 _BEFORE_DOC = " \t\r\n/*!#;%-={}|\"'"
@@ -52,7 +52,7 @@ _DOC_MARGIN = " \t\r/*!#;%-{}|\"'"
 
 
 def unquoted(name: str) -> str:
-    """Without quotes around it; the primes at a name's end are its own."""
+    """Removes quotes around a name; primes at its end belong to it."""
     while len(name) > 1 and name[0] == name[-1] and name[0] in "\"'`":
         name = name[1:-1]
     return name
@@ -70,9 +70,9 @@ def one_line(text: str, limit: int) -> str:
 
 
 def one_line_header(text: str, *, is_cut: bool) -> str:
-    """A declaration on one line, without what opens its body and without the comments before that."""
+    """Returns a declaration on one line, without the start of its body and comments before that."""
     if len(text) <= MAX_SIGNATURE and (is_cut or "{" not in text) and "  " not in text and text.isprintable():
-        # Nearly all of them: nothing to be joined or shortened.
+        # Nearly all headers: no joining or shortening is needed.
         text = text.strip()
         return _without_body_opener(text) if text and text[-1] in _HEADER_ENDS else text
     if not is_cut:
@@ -93,7 +93,7 @@ def _without_body_opener(text: str) -> str:
 
 
 def _without_last_comments(text: str) -> str:
-    """Comments between a head and its body are no part of the head."""
+    """Removes comments between a header and its body."""
     lines = text.rstrip().split("\n")
     while len(lines) > 1 and (not (last := lines[-1].lstrip()) or last.startswith(("#", "//"))):
         lines.pop()
@@ -105,7 +105,7 @@ def _without_last_comments(text: str) -> str:
 
 
 def strip_modifiers(text: str, modifiers: frozenset[str]) -> str:
-    """A whole header without the modifiers, annotations and keywords in front, which the symbol says elsewhere."""
+    """Removes leading modifiers, annotations and keywords, which the symbol states elsewhere."""
     while True:
         match = _LEADING_WORD.match(text)
         if match is None:
@@ -129,7 +129,7 @@ def _after_angle_brackets(text: str) -> str:
 
 
 def _before_body(text: str) -> str:
-    """Up to the first brace that is no argument, or the end of the line on which all brackets are closed."""
+    """Cuts at the first brace that is no argument, or at the end of the line on which all brackets are closed."""
     depth = 0
     for match in _BRACKET.finditer(text):
         mark = match[0]
@@ -145,7 +145,7 @@ def _before_body(text: str) -> str:
 
 
 def first_doc_line(comment: str) -> str:
-    """The first line of a comment that says something, without its marks."""
+    """Returns the first meaningful line of a comment, without its marks."""
     for match in _DOC_TEXT.finditer(comment.lstrip(_BEFORE_DOC)):
         said = match[0].rstrip(_DOC_MARGIN).removesuffix("*)").rstrip(_DOC_MARGIN)
         if len(said) > 1:

@@ -1,6 +1,5 @@
-"""Full outputs that were too long for a result, on disk beside the session, named `artifact://ID`. What one command
-and one session may put there has limits: a command gone wild must not fill the disk.
-"""
+"""Stores full outputs that are too long for a result, on disk beside the session, named `artifact://ID`. The size
+per command and per session is limited, so that a runaway command cannot fill the disk."""
 
 import os
 import shutil
@@ -31,10 +30,9 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Artifacts:
-    """The artifacts of one session. Without a session file they live in a private folder.
+    """The artifacts of one session. Without a session file they are stored in a private folder.
 
-    A folder is made when the first artifact is; numbers go on where an earlier run of the session stopped.
-    """
+    The folder is created with the first artifact; numbers continue those of earlier runs of the session."""
 
     def __init__(
         self,
@@ -46,11 +44,9 @@ class Artifacts:
         session_bytes: int = SESSION_BYTES,
         before_first: Callable[[], object] = lambda: None,
     ) -> None:
-        """`before_first` is called once, before anything is written: it may make room among other sessions' files.
-
-        `above`: the folder of the session that this one was forked from, whose outputs it speaks of, too.
-        `working`: where a private folder is made.
-        """
+        """`before_first` is called once, before anything is written: it may delete old files of other sessions.
+        `above` is the folder of the session that this one was forked from, whose artifacts it mentions.
+        `working` is where a private folder is created."""
         self._command_bytes = command_bytes
         self._session_bytes = session_bytes
         self._before_first = before_first
@@ -63,16 +59,15 @@ class Artifacts:
         self._lock = threading.Lock()
 
     def move_to_session(self, folder: Path | None, above: Path | None) -> None:
-        """To another session from now on. What grows goes on growing where it began."""
+        """Switches to another session. Open artifacts keep growing where they began."""
         with self._lock:
             self.close()
             self._folder, self._above, self._is_temporary = folder, above, folder is None
             self._next = None
 
     def create(self, tool: str) -> tuple[Artifact, int]:
-        """A new artifact and a descriptor to write it with; readable for its owner only. When it has all that it will
-        get, `has_ended` is to be told.
-        """
+        """Creates an artifact and returns it with a descriptor to write to; only the owner can read it. Report its
+        end with `has_ended`."""
         with self._lock:
             if self._next is None:
                 self._before_first()
@@ -91,7 +86,7 @@ class Artifacts:
 
     @property
     def file_size_limit(self) -> int:
-        """Where the file of one output stops growing; sooner if many grow at once."""
+        """Returns the maximum size of one artifact; it shrinks while many grow at once."""
         return min(self._command_bytes, self._session_bytes // max(1, len(self._growing)))
 
     def has_ended(self, artifact: Artifact) -> None:
@@ -99,7 +94,7 @@ class Artifacts:
             self._growing.discard(artifact.path)
 
     def _make_room(self, folder: Path) -> None:
-        """The oldest outputs of this session go when another one could be too many."""
+        """Deletes the oldest artifacts of this session when another one could exceed the limit."""
         sizes = {path: path.stat().st_size for path in folder.iterdir() if _NAME.fullmatch(path.name)}
         used = sum(sizes.values()) + len(self._growing) * self._command_bytes
         for path in sorted(sizes.keys() - self._growing, key=lambda path: int(path.name.partition(".")[0])):
@@ -116,16 +111,16 @@ class Artifacts:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """Those that outputs can be found in."""
+        """Returns the folders that contain artifacts."""
         return tuple(filter(None, (self._folder, self._above)))
 
     @property
     def set_aside(self) -> Path:
-        """Where files are kept that were taken out of the workspace."""
+        """Returns the folder for files that were moved out of the workspace."""
         return self._make_folder() / "set-aside"
 
     def close(self) -> None:
-        """Removes what belongs to no session file."""
+        """Deletes the artifacts that belong to no session file."""
         if self._is_temporary and self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
@@ -138,7 +133,7 @@ class Artifacts:
         return self._folder
 
     def _first_free_number(self, folder: Path) -> int:
-        """Also behind those that it was forked with, or one number would mean two."""
+        """Returns a number above those of the parent session too, so that each number is unique."""
         folders = (folder, *([self._above] if self._above is not None and self._above.is_dir() else []))
         numbers = [
             int(match[1])

@@ -1,8 +1,7 @@
-"""This machine's files, as far as the box of the session goes: the same that holds commands holds bayou's own tools.
+"""File operations within the session's sandbox policy: bayou's own tools obey the same policy as commands.
 
-A path is looked at without links, and what was opened is looked at again: a link that is put in its way in between
-leads nowhere. What a person let through for one path goes through.
-"""
+A path is checked without links, and an opened file is checked again: a link created in between leads nowhere.
+Exceptions that the user granted apply."""
 
 import errno
 import os
@@ -20,11 +19,11 @@ _DESCRIPTOR_LINKS: Final = "/proc/self/fd"
 
 
 class DeniedByBox(PermissionError):
-    """The box does not let bayou's own tools there."""
+    """The sandbox policy denies bayou's own tools this path."""
 
 
 class BoxedFiles(LocalFiles):
-    """`box` is asked at each deed; None: there is none."""
+    """Checks every operation against the policy that `box` returns; None means no policy."""
 
     def __init__(self, box: Callable[[], Box | None]) -> None:
         self._box = box
@@ -95,7 +94,7 @@ def _check(may: bool, path: str, words: str) -> None:
 
 
 def _opened_path(descriptor: int, path: str) -> str:
-    """What was opened really is; where the system does not tell, what the path leads to now."""
+    """Returns the real path of an open file; where the system does not provide it, the path's present target."""
     try:
         return os.readlink(f"{_DESCRIPTOR_LINKS}/{descriptor}")  # noqa: PTH115  (a text)
     except OSError:
@@ -104,7 +103,7 @@ def _opened_path(descriptor: int, path: str) -> str:
 
 @contextmanager
 def _held_name(box: Box, target: str, path: str) -> Generator[str]:
-    """A name for `target` (without links) by its folder, which is held open: nothing can be put in its place."""
+    """Yields a name for `target` (without links) below its opened folder, so that nothing can take its place."""
     _check(box.may_write(target), path, _NOT_WRITABLE_REASON)
     folder, _, name = target.rpartition("/")
     os.makedirs(folder or "/", exist_ok=True)  # noqa: PTH103  (a text)
@@ -124,9 +123,8 @@ def _check_no_link(place: str, path: str) -> None:
 
 
 def _names_share_place(box: Box, target: str) -> Callable[[], bool]:
-    """Whether all names of a file are in the same writable place: of one that a cache or another project has too, this
-    name becomes a file of its own.
-    """
+    """Returns a check whether all names of a file are in the same writable place. A file that a cache or another
+    project shares is replaced by a separate file under this name."""
 
     def look() -> bool:
         place = covering_place(target, box.writable)

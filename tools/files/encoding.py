@@ -1,8 +1,7 @@
-"""What encoding a file's bytes have, and how to read and write it without losing any of them.
+"""Detects the encoding of a file's bytes, and decodes and encodes them without loss.
 
-Byte order marks first, then UTF-8, then what is plausible. No dependency: the candidates are the encodings that
-source files are still found in.
-"""
+Byte order marks are checked first, then UTF-8, then plausible encodings that source files still use. No
+dependencies."""
 
 import codecs
 from typing import Final
@@ -20,7 +19,7 @@ _BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# Code points that text in an encoding is made of, besides ASCII; a wrong guess strays far from them.
+# Code points of typical text in an encoding, besides ASCII; a wrong guess is far outside of them.
 _ASIAN_RANGES: Final = {
     "gb18030": ((0x4E00, 0x9FFF), (0x3000, 0x303F), (0xFF00, 0xFF65)),
     "euc_jp": ((0x3040, 0x30FF), (0x4E00, 0x9FFF), (0x3000, 0x303F), (0xFF00, 0xFF65)),
@@ -34,19 +33,19 @@ _PAIR_BYTES: Final = late(rb"[\xa1-\xfe]{2,}")
 _MIN_PAIRED_SHARE: Final = 0.85
 _BIG5: Final = late(rb"([\xa1-\xf9])[\x40-\x7e\xa1-\xfe]")
 _BIG5_COMMON: Final = b"\xc6"
-"""The usual characters begin with no larger byte; accented letters do."""
+"""Common Big5 characters begin with no larger byte; accented letters do."""
 _HIGH_BYTE_RUN: Final = late(rb"[\x80-\xff]{2,}")
 _CYRILLIC_ENCODINGS: Final = ("cp1251", "koi8_r")
 _MIN_SCORE: Final = 0.9
 
 
 class Encoding(msgspec.Struct, frozen=True, kw_only=True):
-    """How a file's bytes are text."""
+    """Describes how a file's bytes encode text."""
 
     name: str
     mark: bytes = b""
     is_exact: bool = True
-    """False: UTF-8 with bytes in it that are not; they survive an edit untouched."""
+    """False for UTF-8 with invalid bytes, which an edit preserves."""
 
     @property
     def is_utf8(self) -> bool:
@@ -54,16 +53,16 @@ class Encoding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_single_byte_line_feeds(self) -> bool:
-        """Whether a line feed is one byte 0x0A that is nothing else, so that lines can be found in bytes."""
+        """Whether a line feed is the byte 0x0A and nothing else, so that lines can be found in bytes."""
         return not self.name.startswith(("utf-16", "utf-32"))
 
     @property
     def label(self) -> str:
-        """How a result names it, where it is not plain UTF-8."""
+        """Returns the name for results, if it is not plain UTF-8."""
         return f"{self.name} with byte order mark" if self.mark else self.name
 
     def decode(self, data: bytes) -> str:
-        """The text after the mark; odd bytes become lone surrogates, so that `encode` gives them back."""
+        """Returns the text after the byte order mark; invalid bytes become lone surrogates, which `encode` restores."""
         body = data[len(self.mark) :]
         return body.decode(self.name, "surrogateescape" if self.is_utf8 else "strict")
 
@@ -71,7 +70,7 @@ class Encoding(msgspec.Struct, frozen=True, kw_only=True):
         return data.decode(self.name, "replace")
 
     def encode(self, text: str) -> bytes:
-        """Raises `UnicodeEncodeError` for a character that this encoding does not have."""
+        """Encodes a text. Raises `UnicodeEncodeError` for a character that the encoding lacks."""
         return self.mark + text.encode(self.name, "surrogateescape" if self.is_utf8 else "strict")
 
 
@@ -79,7 +78,7 @@ UTF8: Final = Encoding(name="utf-8")
 
 
 def detect_encoding(sample: bytes, *, is_whole: bool = True) -> Encoding | None:
-    """The encoding of a file that begins with `sample`, or None when that is no text."""
+    """Returns the encoding of a file that begins with `sample`, or None for a binary file."""
     for mark, name in _BYTE_ORDER_MARKS:
         if sample.startswith(mark):
             return Encoding(name=name, mark=mark)
@@ -110,7 +109,7 @@ def _looks_binary(sample: bytes) -> bool:
 
 
 def _utf16_without_mark(sample: bytes) -> str:
-    """UTF-16 without a mark: the high halves of Latin text are zero."""
+    """Detects UTF-16 without a byte order mark: the high bytes of Latin text are zero."""
     head = sample[: len(sample[:4096]) // 2 * 2]
     if len(head) < 4:
         return ""
@@ -143,7 +142,7 @@ def _legacy_encoding(sample: bytes, is_whole: bool) -> Encoding:
 
 
 def _has_shape_of(name: str, sample: bytes, high: int) -> bool:
-    """What tells text in an Asian encoding from Western words, which such an encoding may decode as well."""
+    """Distinguishes text in an Asian encoding from Western words, which such an encoding may decode as well."""
     if name in _PAIRED_ENCODINGS:
         return sum(len(run) // 2 * 2 for run in _PAIR_BYTES.findall(sample)) >= high * _MIN_PAIRED_SHARE
     if name == "big5":
@@ -153,8 +152,8 @@ def _has_shape_of(name: str, sample: bytes, high: int) -> bool:
 
 
 def _count_utf8_evidence(sample: bytes) -> tuple[int, int]:
-    """What speaks for UTF-8 with some bad bytes, and how many those are: characters of several bytes hardly ever come
-    about by chance, the less the more bytes they have."""
+    """Counts the evidence for UTF-8 with some invalid bytes, and those bytes: sequences of several bytes are hardly
+    ever valid by chance, the longer the less."""
     text = sample.decode("utf-8", "surrogateescape")
     bad = sum("\udc80" <= char <= "\udcff" for char in text)
     sound = sum(
@@ -177,7 +176,7 @@ def _score(sample: bytes, name: str, ranges: tuple[tuple[int, int], ...], is_who
 
 
 def _single_byte(sample: bytes) -> str:
-    """Cyrillic where most letters are, else Western; both read every byte."""
+    """Returns Cyrillic if most letters are in that range, otherwise Western; both decode every byte."""
     best, best_score = "", 0.0
     for name in _CYRILLIC_ENCODINGS:
         text = sample.decode(name, "replace")

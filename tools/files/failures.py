@@ -1,4 +1,4 @@
-"""What the system says about files, in words for a model: what happened, to which file, and what to try."""
+"""Turns file errors of the system into messages for a model: what happened, to which file, and what to try."""
 
 import errno
 from pathlib import Path
@@ -23,7 +23,7 @@ _REASONS: Final[dict[int | None, str]] = {
 
 
 def _broken_link_target(path: str, files: FileOperations) -> str | None:
-    """Where a path leads that is there but ends nowhere."""
+    """Returns the target of a broken link."""
     try:
         names = {entry.name for entry in files.entries(str(Path(path).parent))}
     except OSError:
@@ -32,7 +32,7 @@ def _broken_link_target(path: str, files: FileOperations) -> str | None:
 
 
 def file_error(problem: OSError, verb: str, path: str, files: FileOperations) -> ToolError:
-    """`verb` as in "Could not read PATH: …"."""
+    """`verb` completes "Could not VERB PATH: …"."""
     shown, code = one_line(path), problem.errno
     reason = _REASONS.get(code, f"{problem.strerror or problem}.")
     if code in (errno.ENOENT, errno.ENOTDIR):

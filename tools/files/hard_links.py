@@ -1,18 +1,17 @@
-"""The names of one file: hard links, which change together when one of them is written in place."""
+"""Finds the hard links of a file, which change together when one of them is written in place."""
 
 import os
 import stat
 from typing import Final
 
 MAX_ENTRIES: Final = 50_000
-"""Looked at for the other names of a file; an edit waits for no more."""
+"""Maximum number of entries searched for other names of a file, which limits how long an edit waits."""
 
 
 def other_names(place: str, root: str) -> tuple[list[str], bool]:
-    """The other names below `root` of the file at `place`, and whether it has no further ones. Blocks.
+    """Returns the other names below `root` of the file at `place`, and whether these are all. Blocks.
 
-    Nothing but the file's own figures is read where it has one name, as nearly all have.
-    """
+    A file with one name, as nearly all have, costs one `stat`."""
     try:
         found = os.lstat(place)
     except OSError:

@@ -1,4 +1,4 @@
-"""Images by what their bytes say: kind and size, and made smaller for models where that is possible."""
+"""Detects the type and size of images from their bytes, and scales them down for models if possible."""
 
 import base64
 import io
@@ -9,20 +9,20 @@ import msgspec
 
 MAX_IMAGE_SIDE: Final = 2000
 MAX_BYTES: Final = 4_500_000
-"""Of the base64 form; providers refuse more."""
+"""Maximum size of the base64 form; providers reject more."""
 _MAX_UNSCALED_SIDE: Final = 8000
-"""Larger ones are refused by providers; up to that they scale down themselves."""
+"""Providers reject larger images; up to this size they scale down themselves."""
 
 
 class ImageInfo(msgspec.Struct, frozen=True, kw_only=True):
     mime_type: str
     width: int = 0
     height: int = 0
-    """Zero where the header does not tell."""
+    """Zero if the header does not contain it."""
 
 
 class ReadyImage(msgspec.Struct, frozen=True, kw_only=True):
-    """An image as it is sent."""
+    """An image prepared for sending."""
 
     data: str
     info: ImageInfo
@@ -32,7 +32,7 @@ class ReadyImage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def identify_image(head: bytes) -> ImageInfo | None:
-    """What kind of image begins like this, or None."""
+    """Returns the type of an image from its first bytes, or None."""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
         if b"acTL" in head[:256]:
             return ImageInfo(mime_type="image/png")
@@ -77,7 +77,7 @@ def _webp(head: bytes) -> ImageInfo:
 
 
 def prepare_image(data: bytes, info: ImageInfo, *, resizes: bool) -> ReadyImage:
-    """The image for a model: as it is if it is small enough, else scaled down, else refused with a way out."""
+    """Returns the image as it is if it is small enough, scaled down if possible, otherwise a problem with a way out."""
     fits = max(info.width, info.height) <= MAX_IMAGE_SIDE and _encoded_size(data) <= MAX_BYTES
     if fits and info.mime_type != "image/bmp":
         return ReadyImage(data=base64.b64encode(data).decode(), info=info)
@@ -99,7 +99,7 @@ def _encoded_size(data: bytes) -> int:
 
 
 def _scale(data: bytes, info: ImageInfo) -> ReadyImage | None:
-    """With Pillow, where it is installed."""
+    """Scales the image with Pillow, if installed."""
     try:
         from PIL import Image  # noqa: PLC0415  # pyright: ignore[reportMissingImports]  (optional)
     except ImportError:

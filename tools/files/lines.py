@@ -1,4 +1,4 @@
-"""Lines of files of any size: where each begins, and pages cut out of the middle, in constant memory."""
+"""Finds lines in files of any size, and reads pages out of the middle, in constant memory."""
 
 import bisect
 from array import array
@@ -15,11 +15,11 @@ _LINE_FEED: Final = b"\n"
 
 
 class FileShrank(Exception):
-    """The file has fewer lines than when its index was made."""
+    """The file has fewer lines than when its index was built."""
 
 
 class LineIndex:
-    """How many lines begin before each block of a file."""
+    """Counts the lines before each block of a file."""
 
     def __init__(self, line_feeds: "array[int]", size: int, *, ends_with_line_feed: bool) -> None:
         self._line_feeds = line_feeds
@@ -28,7 +28,7 @@ class LineIndex:
         self.total_lines = line_feeds[-1] + (0 if ends_with_line_feed or not size else 1)
 
     def block_of(self, line: int) -> tuple[int, int]:
-        """The block in which `line` (from 1) begins, and how many line feeds of it come before that line."""
+        """Returns the block in which `line` (from 1) begins, and how many of its line feeds come before that line."""
         needed = line - 1
         if needed <= 0:
             return 0, 0
@@ -51,7 +51,7 @@ def build_index(file: BinaryIO, stop: StopFlag) -> LineIndex:
 
 
 def _fill_buffer(file: BinaryIO, buffer: bytearray) -> int:
-    """Reads until the buffer is full or the file at its end."""
+    """Reads until the buffer is full or the file ends."""
     filled = 0
     while filled < len(buffer) and (piece := file.read(len(buffer) - filled)):
         buffer[filled : filled + len(piece)] = piece
@@ -65,12 +65,12 @@ class RawPage(msgspec.Struct, frozen=True, kw_only=True):
     first_line: int
     lines: tuple[bytes, ...]
     clipped_bytes: int = 0
-    """Set when the page is the beginning of one line that is too long: how long that line is."""
+    """Length of a line that is too long, if the page is its beginning."""
     is_cut_by_bytes: bool = False
 
 
 def read_page(file: BinaryIO, index: LineIndex, first_line: int, max_lines: int, max_bytes: int) -> RawPage:
-    """Lines from `first_line` on, as many whole ones as fit; of a first line that does not, its beginning."""
+    """Reads as many whole lines from `first_line` as fit; if the first does not fit, its beginning."""
     data, is_end = _read_line_start(file, index, first_line, max_bytes)
     lines: list[bytes] = []
     position = size = 0
@@ -95,7 +95,7 @@ def read_page(file: BinaryIO, index: LineIndex, first_line: int, max_lines: int,
 
 
 def _find_line_start(file: BinaryIO, index: LineIndex, line: int, buffer: bytearray) -> tuple[int, int, int]:
-    """Where a line begins: the block, read into the buffer, the place in it, and how much was read."""
+    """Returns the block in which a line begins, read into the buffer, the position in it, and how much was read."""
     block, skip = index.block_of(line)
     file.seek(block * BLOCK)
     count = _fill_buffer(file, buffer)
@@ -109,7 +109,8 @@ def _find_line_start(file: BinaryIO, index: LineIndex, line: int, buffer: bytear
 
 
 def _read_line_start(file: BinaryIO, index: LineIndex, line: int, wanted: int) -> tuple[bytes, bool]:
-    """At least `wanted` bytes and a line feed's worth from the start of `line`, and whether the file ends there."""
+    """Reads at least `wanted` bytes and a line feed from the start of `line`; also returns whether the file ends
+    there."""
     buffer = bytearray(BLOCK)
     block, position, count = _find_line_start(file, index, line, buffer)
     data = bytearray(buffer[position:count])
@@ -122,7 +123,7 @@ def _read_line_start(file: BinaryIO, index: LineIndex, line: int, wanted: int) -
 
 
 def _line_length(file: BinaryIO, index: LineIndex, line: int) -> int:
-    """How long one line is, without holding it."""
+    """Returns the length of a line without holding it in memory."""
     buffer = bytearray(BLOCK)
     _, position, count = _find_line_start(file, index, line, buffer)
     length = 0
@@ -137,7 +138,7 @@ def _line_length(file: BinaryIO, index: LineIndex, line: int) -> int:
 
 
 class LineIndexes:
-    """Indexes of the files read last, kept as long as the files stay as they are."""
+    """Caches the indexes of the files read last, while the files are unchanged."""
 
     def __init__(self) -> None:
         self._indexes: OrderedDict[str, tuple[object, LineIndex]] = OrderedDict()

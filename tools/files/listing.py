@@ -1,4 +1,4 @@
-"""The entries of a directory as text, for `ls` and for a `read` of a directory."""
+"""Lists the entries of a directory as text, for `ls` and for `read` of a directory."""
 
 import msgspec
 
@@ -11,7 +11,7 @@ MAX_ENTRIES = 500
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
     text: str
-    """With a notice when something is left out."""
+    """The entries, with a notice if some are omitted."""
     shown: int
     total: int
     limit_reached: int | None = None
@@ -19,7 +19,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_directory(files: FileOperations, path: str, limit: int = MAX_ENTRIES) -> Listing:
-    """Names sorted without regard to case, directories with a slash, dotfiles included."""
+    """Lists names sorted case-insensitively, directories with a slash, dotfiles included."""
     entries = sorted(files.entries(path), key=lambda entry: (entry.name.casefold(), entry.name))
     shown = [one_line(entry.name) + ("/" if entry.is_directory else "") for entry in entries[:limit]]
     if not entries:

@@ -1,8 +1,7 @@
-"""The one place through which tools change files: in call order, each change told afterwards.
+"""The only path by which tools change files: in call order, each change reported afterwards.
 
-Several files can be one change: all of it or nothing, under the locks of all of them. Undo and change totals stand on
-the events. What the new content is, each tool computes itself.
-"""
+Several files can be one change: all or nothing, under the locks of all of them. Undo and change totals use the
+events. Each tool computes the new content itself."""
 
 import asyncio
 import errno
@@ -21,17 +20,17 @@ from tools.threads import run_to_completion
 
 ChangeListener = Callable[[FileChange], None]
 _MAX_ATTEMPTS = 50
-"""Of a change whose file another program keeps changing."""
+"""Attempts to change a file that another program keeps changing."""
 _RECENT_WRITE_SECONDS = 2.0
-"""A file that another program wrote to so shortly before may be written to again."""
+"""A file that another program wrote this recently may be written again."""
 MAX_FILE_BYTES = 256 << 20
-"""Larger files are not held in memory to be changed."""
+"""Larger files are not loaded to be changed."""
 
 Key = tuple[str, object]
 
 
 class FileState(msgspec.Struct, frozen=True, kw_only=True):
-    """A file as a change finds it."""
+    """The state of a file before a change."""
 
     data: bytes
     stat: FileStat
@@ -41,14 +40,14 @@ I = TypeVar("I")  # noqa: E741  (what the tool wants to know of its own computat
 
 
 class NewContent(msgspec.Struct, frozen=True, kw_only=True):
-    """What a tool wants the file to be."""
+    """The new content of a file."""
 
     data: bytes | None
-    """None: it is to be removed."""
+    """The bytes; None to remove the file."""
     added: int = 0
     removed: int = 0
     info: object = None
-    """Handed back to the tool."""
+    """Passed back to the tool."""
 
 
 class PendingMutation(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,15 +55,15 @@ class PendingMutation(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     real_path: str
-    """The file itself, where `path` is or leads through a link."""
+    """The path with links resolved."""
     call_id: str
     before: FileState | None
     before_hash: str | None
     data: bytes | None
-    """What will be written; None: it will be removed."""
+    """The bytes to write; None to remove the file."""
     after_hash: str | None
     new_folders: tuple[str, ...] = ()
-    """Made for it just now, outermost first."""
+    """Folders that were just created for it, outermost first."""
 
 
 class AppliedChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,24 +71,23 @@ class AppliedChange(msgspec.Struct, frozen=True, kw_only=True):
 
     change: FileChange
     stat: FileStat | None
-    """None: it was removed."""
+    """The new state; None if the file was removed."""
     info: object
 
     @property
     def version(self) -> Version:
-        """Of what was written."""
+        """Returns the version of the written file."""
         assert self.stat is not None
         return self.stat.version
 
 
 Compute = Callable[[Sequence[FileState | None]], "Sequence[NewContent | None]"]
-"""From the present states of some files (None: not there) to their new contents (None: it stays as it is). Asked again
-when another program changed one of them before it was written.
-"""
+"""Computes the new contents (None: unchanged) from the present states of some files (None: missing). Called again
+when another program changed one of them before it was written."""
 
 
 class MutationQueue:
-    """Serial per file (by real path and by inode, so links are one file), parallel across files."""
+    """Changes are serial per file (by real path and inode, so that links are one file) and parallel across files."""
 
     def __init__(self, files: FileOperations) -> None:
         self._files = files
@@ -101,7 +99,7 @@ class MutationQueue:
         """The last version of each file that this queue wrote, and until when another program may be writing to it."""
 
     def subscribe(self, listener: ChangeListener) -> Callable[[], None]:
-        """Tells `listener` of every change, on the event loop, after it happened. Returns how to stop that."""
+        """Calls `listener` on the event loop after every change. Returns a function that unsubscribes."""
         self._listeners.append(listener)
 
         def unsubscribe() -> None:
@@ -111,11 +109,11 @@ class MutationQueue:
         return unsubscribe
 
     def subscribe_before(self, listener: Callable[[PendingMutation], None]) -> None:
-        """Tells `listener` of each change right before it happens, in the thread that makes it."""
+        """Calls `listener` right before each change, in the thread that makes it."""
         self._before.append(listener)
 
     def use(self, files: FileOperations) -> None:
-        """Changes are made through these from now on."""
+        """Switches to other file operations."""
         self._files = files
 
     @property
@@ -125,11 +123,10 @@ class MutationQueue:
     async def change(
         self, path: str, call_id: str, compute: Callable[[FileState | None], NewContent]
     ) -> AppliedChange:
-        """Replaces the content of `path` with what `compute` makes of its present state (None: not there).
+        """Replaces the content of `path` with what `compute` returns for its present state (None: missing).
 
-        `compute` runs in a thread; what it raises leaves the file alone. A change that has begun is finished
-        and told even if its caller is cancelled meanwhile.
-        """
+        `compute` runs in a thread; an exception in it leaves the file unchanged. A change that has begun is
+        finished and reported even if its caller is cancelled."""
         [changed] = await self.change_all((path,), call_id, lambda states: (compute(states[0]),))
         assert changed is not None
         return changed
@@ -137,10 +134,10 @@ class MutationQueue:
     async def change_all(
         self, paths: Sequence[str], call_id: str, compute: Compute
     ) -> tuple[AppliedChange | None, ...]:
-        """The same for several files: nothing is written before everything is computed, and all of it or nothing.
+        """Like `change` for several files: everything is computed before anything is written, and all is written or
+        nothing.
 
-        Of files that stay as they are nothing is told. A write that fails takes back those before it.
-        """
+        Unchanged files are not reported. A failed write reverts those before it."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         async with self._intake:
             keys = await asyncio.to_thread(self._all_keys, paths)
@@ -185,7 +182,7 @@ class MutationQueue:
     def _attempt(
         self, paths: Sequence[str], call_id: str, compute: Compute
     ) -> tuple[AppliedChange | None, ...]:
-        """Raises `ChangedMeanwhile`, with everything as another program left it."""
+        """Tries the change once. Raises `ChangedMeanwhile`, with everything as the other program left it."""
         states = [self._read_state(path) for path in paths]
         is_asked = bool(self._before)
         missing = [
@@ -268,14 +265,14 @@ class MutationQueue:
         self._files.remove(path)
 
     def _restore(self, path: str, state: FileState | None) -> None:
-        """As it was, after another file of the same change could not be written."""
+        """Restores a file after another file of the same change could not be written."""
         try:
             if state is None:
                 self._remove(path)
             else:
                 self._files.replace(path, state.data)
         except OSError:
-            return  # The ledger knows what it was; nothing more can be done here.
+            return  # The undo ledger has the old content; nothing more can be done here.
 
     def _read_state(self, path: str) -> FileState | None:
         try:
@@ -290,7 +287,7 @@ class MutationQueue:
             return FileState(data=file.read(), stat=stat)
 
     def _missing_folders(self, path: str) -> tuple[str, ...]:
-        """Those on the way to it that are not there, outermost first."""
+        """Returns the missing parent folders, outermost first."""
         found: list[str] = []
         folder = str(Path(self._files.real_path(path)).parent)
         while not self._is_there(folder):
@@ -323,7 +320,7 @@ class MutationQueue:
     def _release_keys(
         self, done: "asyncio.Future[None]", keys: tuple[Key, ...], waiting_for: set["asyncio.Future[None]"]
     ) -> None:
-        """Lets the next one go: at once, or, if this one gave up early, once those before it are done."""
+        """Starts the next change: at once or, if this one was cancelled early, after those before it."""
         remaining = set(waiting_for)
 
         def one_done(future: "asyncio.Future[None]") -> None:
@@ -343,7 +340,7 @@ class MutationQueue:
         finish_if_free()
 
     def tell(self, change: FileChange) -> None:
-        """Tells everybody of a change; also of one that came about in another way: by a command, by a restore."""
+        """Reports a change to all listeners, also one made by a command or a restore."""
         for listener in tuple(self._listeners):
             try:
                 listener(change)

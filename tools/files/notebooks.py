@@ -1,4 +1,4 @@
-"""Jupyter notebooks as text: cells in order, with what they printed."""
+"""Renders Jupyter notebooks as text: cells in order, with their outputs."""
 
 from typing import Any
 
@@ -7,16 +7,16 @@ import msgspec
 from tools.results import Json
 
 MAX_NOTEBOOK_BYTES = 20_000_000
-"""Larger ones are text like any other file."""
+"""Larger notebooks are treated as plain text."""
 _MAX_OUTPUT_CHARS = 4_000
 
 
 class NotebookCell(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     source: str
-    """Without the line ends at its end."""
+    """The source without trailing line ends."""
     text: str
-    """The whole cell as it is read: a line that begins it, its source, and what it printed."""
+    """The whole cell as `read` shows it: a header line, its source, and its output."""
 
 
 class Notebook(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ class Notebook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_notebook(data: bytes) -> Notebook | None:
-    """The notebook, or None when `data` is none."""
+    """Parses a notebook; None if `data` is not one."""
     try:
         found: Json = msgspec.json.decode(data)
     except (ValueError, RecursionError):

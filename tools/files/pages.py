@@ -1,7 +1,6 @@
-"""A page of a text file: which lines are asked for, which are shown, and how to go on.
+"""Reads a page of a text file: which lines are requested, which are shown, and how to continue.
 
-Where lines begin in the bytes is known in `tools.files.lines`.
-"""
+`tools.files.lines` finds lines in bytes."""
 
 import codecs
 import shlex
@@ -26,18 +25,18 @@ class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
     offset: int | None = None
     limit: int | None = None
     tail: int | None = None
-    """That many lines from the end, in the place of `offset`."""
+    """Number of lines from the end, instead of `offset`."""
     symbol: str = ""
-    """What lies in these lines, where it was asked for by name."""
+    """Name of the symbol in these lines, if it was requested by name."""
     is_output: bool = False
-    """A recorded output, which may hold escape sequences, rather than a file somebody wrote."""
+    """Whether the file is a recorded output, which may contain escape sequences."""
 
     @property
     def is_range(self) -> bool:
         return any(one is not None for one in (self.offset, self.limit, self.tail))
 
     def with_context(self, lines: int) -> "PageRequest":
-        """With so many more lines on the sides at which it ends before the file does."""
+        """Extends the range by `lines` on the sides where the file continues."""
         if self.symbol or self.tail is not None or not self.is_range:
             return self
         first = max(1, (self.offset or 1) - lines)
@@ -50,18 +49,18 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     """Lines of a file as text."""
 
     lines: tuple[str, ...]
-    """As they are in the file."""
+    """The lines as in the file."""
     text: str
-    """As they are shown."""
+    """The lines as shown."""
     first_line: int
     total_lines: int
     total_bytes: int
     encoding: Encoding
     is_cut_by_bytes: bool = False
     clipped_bytes: int = 0
-    """Set when a single line is too long to show: how long it is."""
+    """Length of a single line that is too long to show."""
     is_anchored: bool = False
-    """Each line of the text begins with its anchor."""
+    """Whether each line of the text begins with its anchor."""
 
     @property
     def last_line(self) -> int:
@@ -72,7 +71,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         return self.first_line == 1 and self.last_line >= self.total_lines and not self.clipped_bytes
 
     def truncation(self) -> Truncation | None:
-        """What did not fit, in the stored form; None when all that was asked for is there."""
+        """Returns the stored form of what did not fit; None if everything requested is there."""
         if not self.is_cut_by_bytes and not (
             len(self.lines) >= MAX_LINES and self.last_line < self.total_lines
         ):
@@ -97,7 +96,7 @@ def load_page(
     indexes: LineIndexes,
     stop: StopFlag,
 ) -> Page:
-    """Reads what `request` asks for. Raises `BinaryFile` for a binary file."""
+    """Reads a page. Raises `BinaryFile` for a binary file."""
     sample = file.read(SAMPLE_BYTES)
     encoding = detect_encoding(sample, is_whole=len(sample) < SAMPLE_BYTES)
     if encoding is None:
@@ -135,7 +134,7 @@ def _first_line(request: PageRequest, total: int) -> int:
 
 
 def _empty_page(first: int, total: int, size: int, encoding: Encoding) -> Page:
-    """A page past the end."""
+    """Returns a page past the end."""
     return Page(lines=(), text="", first_line=first, total_lines=total, total_bytes=size, encoding=encoding)
 
 
@@ -152,7 +151,7 @@ def _decoded(raw: RawPage, encoding: Encoding) -> Iterator[str]:
 def _decode_wide_page(
     file: BinaryIO, encoding: Encoding, first: int, count: int, stop: StopFlag
 ) -> tuple[RawPage, tuple[str, ...], int]:
-    """The same for encodings whose line feeds cannot be found in bytes: decoded from the start, a piece at a time."""
+    """Reads a page in an encoding whose line feeds cannot be found in bytes: decodes from the start, piece by piece."""
     file.seek(len(encoding.mark))
     decoder = codecs.getincrementaldecoder(encoding.name)("replace")
     lines: list[str] = []
@@ -177,7 +176,7 @@ def _decode_wide_page(
                 continue
             lines.append(line.removesuffix("\r"))
             size += length + 1
-        # A line without end is not held whole: what is over the limit is only counted.
+        # A line without end is not held completely: beyond the limit it is only counted.
         rest_bytes = rest_bytes + len(data) if not complete else len(rest_piece)
         rest = rest_piece[: MAX_BYTES + 1]
         if not data:
@@ -186,7 +185,7 @@ def _decode_wide_page(
 
 
 def page_notice(page: Page, request: PageRequest, path: str) -> str:
-    """What is shown and how to go on, as sentences, or nothing when that is everything."""
+    """Returns sentences on what is shown and how to continue; empty if everything is shown."""
     if page.clipped_bytes:
         return _long_line_notice(page, path)
     is_over = page.last_line >= page.total_lines
@@ -195,7 +194,7 @@ def page_notice(page: Page, request: PageRequest, path: str) -> str:
     limit = f" ({format_size(MAX_BYTES)} limit)" if page.is_cut_by_bytes else ""
     shown = range_notice(page.first_line, page.last_line, page.total_lines) + limit
     asked = request.limit if request.symbol else None
-    if asked is not None:  # a symbol: what comes after it was not asked for
+    if asked is not None:  # a symbol: the lines after it were not requested
         rest = page.first_line + asked - 1 - page.last_line
         more = f" Use offset={page.last_line + 1} and limit={rest} for the rest of it." if rest > 0 else ""
         return f"{shown}: {request.symbol}.{more}"

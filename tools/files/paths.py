@@ -1,4 +1,4 @@
-"""From the words that a model uses for a path to the path meant, and near misses when there is none."""
+"""Resolves a path as a model writes it, and suggests near misses for a missing path."""
 
 import difflib
 import os
@@ -15,10 +15,9 @@ _MAX_SUGGESTION_ENTRIES = 5_000
 
 
 def resolve_path(raw: str, cwd: Path, exists: Callable[[str], bool]) -> str:
-    """The absolute path that `raw` means. Tries other spellings on a miss.
+    """Returns the absolute path that `raw` means. Tries other spellings if it is missing.
 
-    Answers the plain spelling if none is there.
-    """
+    Returns the plain spelling if none exists."""
     plain = absolute_path(raw, cwd)
     literal = os.path.normpath(cwd / raw) if raw else str(cwd)
     if "\0" in raw:
@@ -30,7 +29,7 @@ def resolve_path(raw: str, cwd: Path, exists: Callable[[str], bool]) -> str:
 
 
 def absolute_path(raw: str, cwd: Path) -> str:
-    """`raw` without quotes, `@`, `~` and `file://`, relative to `cwd`."""
+    """Removes quotes, `@` and `file://`, expands `~`, and makes the path absolute relative to `cwd`."""
     text = raw.strip()
     if len(text) > 1 and text[0] in _QUOTES and text[-1] == text[0]:
         text = text[1:-1]
@@ -44,7 +43,8 @@ def absolute_path(raw: str, cwd: Path) -> str:
 
 
 def _lookalike_paths(path: str) -> Iterator[str]:
-    """Spellings that look the same: composed and decomposed, screenshot names, pictures, shell escapes."""
+    """Yields spellings that look the same: composed and decomposed characters, screenshot names, pictures, shell
+    escapes."""
     seen = {path}
     candidates: list[str] = []
     for form in ("NFC", "NFD"):
@@ -62,13 +62,13 @@ def _lookalike_paths(path: str) -> Iterator[str]:
 
 
 def display_path(path: str, cwd: Path) -> str:
-    """A path as people and models read it: relative to `cwd` where it lies inside, one line, valid UTF-8."""
+    """Returns a path as people and models read it: relative if inside `cwd`, on one line, valid UTF-8."""
     inside = os.path.relpath(path, cwd)
     return one_line(path if inside.startswith("..") else inside)
 
 
 def prefix_of(folder: str, cwd: Path) -> str:
-    """What stands before the paths from a folder, so that they are understood from `cwd`."""
+    """Returns the prefix that makes paths relative to a folder valid relative to `cwd`."""
     if folder == str(cwd):
         return ""
     try:
@@ -78,7 +78,7 @@ def prefix_of(folder: str, cwd: Path) -> str:
 
 
 def did_you_mean(path: str, names_in: Callable[[str], Iterable[str]]) -> str:
-    """A sentence about near misses of a path that is not there, or nothing."""
+    """Returns a sentence with near misses of a missing path, or an empty text."""
     parent, name = str(Path(path).parent), Path(path).name
     try:
         names = [entry for entry, _ in zip(names_in(parent), range(_MAX_SUGGESTION_ENTRIES), strict=False)]

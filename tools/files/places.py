@@ -1,4 +1,4 @@
-"""Finding what a call's path argument means, the same way for every tool that looks."""
+"""Resolves a call's path argument, in the same way for every tool that reads."""
 
 from collections.abc import Iterable
 
@@ -16,7 +16,7 @@ def exists(workspace: Workspace, path: str) -> bool:
 
 
 def resolve_argument(workspace: Workspace, raw: str | None, context: ToolContext) -> str:
-    """The absolute path; without one, where the session works."""
+    """Returns the absolute path; without an argument, the working directory."""
     if raw is None or not raw.strip():
         return str(context.cwd)
     if "\0" in raw:
@@ -25,13 +25,13 @@ def resolve_argument(workspace: Workspace, raw: str | None, context: ToolContext
 
 
 def withheld_files(workspace: Workspace, files: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """Those that searches pass over and that the model was not shown by a read that was let run. `files`: the real
-    path of each, and the key that what was shown of it is kept under."""
+    """Returns the files that searches skip and that the model has not read by an allowed call. `files` has the real
+    path of each and its key in the read cache."""
     is_kept_back, seen = workspace.kept_back(), workspace.read_cache.seen
     return frozenset(real for real, key in files if is_kept_back(real) and seen(key) is None)
 
 
 def resolve_arguments(context: ToolContext, *raws: str | None) -> tuple[str, ...]:
-    """The absolute paths that these path arguments mean, each once."""
+    """Returns the absolute paths of these path arguments, each once."""
     workspace = workspace_of(context)
     return tuple(dict.fromkeys(resolve_argument(workspace, raw, context) for raw in raws))

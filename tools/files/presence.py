@@ -1,8 +1,6 @@
-"""Whether something is there, as far as one can see: what may not be looked at counts as not there.
+"""Checks whether a path exists; an inaccessible path counts as missing.
 
-`Path.is_file` and its like raise where a folder on the way may not be entered, on some Pythons; nobody who only asks
-whether there is a file wants to end for that.
-"""
+`Path.is_file` and similar methods raise on some Pythons where a parent folder is inaccessible."""
 
 import os
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Folders for what bayou works with and no command may touch: scripts of its shells, outputs, images of folders.
+"""Private folders for shell scripts, outputs and folder images, which no command may touch.
 
-They lie in bayou's own folder, which every sandbox hides, and not in `/tmp`, which every sandboxed command may write.
-"""
+They are in bayou's own folder, which every sandbox hides, and not in `/tmp`, which every sandboxed command may
+write."""
 
 import os
 import shutil
@@ -16,7 +16,8 @@ _STALE_SECONDS: Final = 86_400
 
 
 def private_folder(above: Path | None, kind: str) -> Path:
-    """A new one, for this user only and without links in its path. `above` None: there is no folder of bayou's."""
+    """Creates a folder for this user only, without links in its path. `above` is bayou's folder; None if there is
+    none."""
     if above is not None:
         above.mkdir(mode=0o700, parents=True, exist_ok=True)
         _remove_stale_folders(above)
@@ -24,7 +25,8 @@ def private_folder(above: Path | None, kind: str) -> Path:
 
 
 def last_resort_folder() -> Path:
-    """Among temporary files, for what cannot be written anywhere else. For this user only: every sandbox hides it."""
+    """Returns a folder among temporary files, for data that cannot be written anywhere else. Only this user may
+    access it, and every sandbox hides it."""
     folder = last_resort_path()
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -38,12 +40,12 @@ def last_resort_folder() -> Path:
 
 
 def last_resort_path() -> Path:
-    """Its usual name, whether it is there or not; another user can have taken it."""
+    """Returns the usual path of that folder, which may be missing, or taken by another user."""
     return Path(tempfile.gettempdir()).resolve() / f"bayou-kept-{os.getuid()}"
 
 
 def _remove_stale_folders(above: Path) -> None:
-    """Those of programs that were killed before they could remove them."""
+    """Removes the folders of killed programs."""
     oldest = time.time() - _STALE_SECONDS
     for folder in above.glob("bayou-*-*-*"):
         process = folder.name.split("-")[-2]

@@ -1,4 +1,4 @@
-"""What the model last saw of each file, by line, and what it changed: how a stale edit or an overwrite is noticed."""
+"""Records what the model last saw of each file, by line, and its recent edits, to detect stale edits and overwrites."""
 
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ _MAX_PATHS = 64
 _MAX_LINES_PER_FILE = 20_000
 _MAX_EDITS = 32
 _MAX_EDIT_CHARS = 4_000
-"""An edit that is sent again is one of the last few, and a short one."""
+"""A repeated edit is one of the last few, and short."""
 
 
 class SeenFile(msgspec.Struct, kw_only=True):
@@ -21,11 +21,11 @@ class SeenFile(msgspec.Struct, kw_only=True):
 
     version: Version
     lines: dict[int, str] = {}
-    """By line number, from 1, without line endings."""
+    """Lines by number, from 1, without line endings."""
 
 
 class ReadCache:
-    """Bounded: the least recently seen file goes first."""
+    """Bounded: the least recently seen file is dropped first."""
 
     def __init__(self, max_paths: int = _MAX_PATHS) -> None:
         self._files: OrderedDict[str, SeenFile] = OrderedDict()
@@ -34,7 +34,7 @@ class ReadCache:
         self.snapshots = FileSnapshots()
 
     def note_edits(self, path: str, edits: Iterable[tuple[str, str]]) -> None:
-        """Old and new texts of what was replaced in it."""
+        """Records old and new texts of replacements in a file."""
         kept = self._edits.setdefault(path, deque(maxlen=_MAX_EDITS))
         kept.extend((old, new) for old, new in edits if len(old) + len(new) <= _MAX_EDIT_CHARS)
         self._edits.move_to_end(path)
@@ -42,11 +42,11 @@ class ReadCache:
             self._edits.popitem(last=False)
 
     def sent(self, path: str) -> frozenset[tuple[str, str]]:
-        """The edits that were made in it lately."""
+        """Returns the recent edits of a file."""
         return frozenset(self._edits.get(path, ()))
 
     def record(self, path: str, version: Version, lines: Iterable[tuple[int, str]]) -> None:
-        """Adds lines just shown. Where one contradicts what was known, the older knowledge is dropped."""
+        """Adds lines that were just shown. If one contradicts the record, the older lines are dropped."""
         new = dict(lines)
         known = self._files.get(path)
         if known is None or any(known.lines.get(number, text) != text for number, text in new.items()):
@@ -62,13 +62,13 @@ class ReadCache:
             self._files.popitem(last=False)
 
     def record_whole(self, path: str, version: Version, text: str) -> None:
-        """The model wrote or changed the file, so it knows all of it."""
+        """Records the whole text, because the model wrote or changed the file."""
         self._files.pop(path, None)
         lines = text.split("\n", _MAX_LINES_PER_FILE)[:_MAX_LINES_PER_FILE]
         self.record(path, version, enumerate((line.removesuffix("\r") for line in lines), start=1))
 
     def paths(self) -> list[str]:
-        """What was seen last comes last."""
+        """Returns the paths, most recently seen last."""
         return list(self._files)
 
     def forget(self, path: str) -> None:
@@ -82,7 +82,7 @@ class ReadCache:
         return known.lines if known else {}
 
     def changed_lines(self, path: str, current: list[str]) -> list[int]:
-        """Numbers of lines that are not any longer as the model saw them."""
+        """Returns the numbers of lines that differ from what the model saw."""
         return sorted(
             number
             for number, text in self.lines(path).items()

@@ -1,4 +1,4 @@
-"""Reading files of bayou's own, whatever lies in their place: a pipe would keep a reader waiting for ever."""
+"""Reads files of bayou's own safely: a pipe in their place must not block the reader."""
 
 import errno
 import os
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def read_regular(path: Path) -> bytes:
-    """The bytes of a regular file. Anything else is an `OSError`, never a wait."""
+    """Returns the bytes of a regular file. Anything else raises `OSError` and never blocks."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(descriptor, "rb") as file:
         mode = os.fstat(descriptor).st_mode
@@ -18,14 +18,12 @@ def read_regular(path: Path) -> bytes:
 
 
 def read_file_or_pipe(path: Path) -> bytes:
-    """What a person names, which may be a pipe that another program writes into (`<(command)`). One into which nobody
-    writes is an `OSError`.
-    """
+    """Reads a path given by the user, which may be a pipe (`<(command)`). A pipe without a writer raises `OSError`."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(descriptor, "rb", buffering=0) as file:
         if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
             return file.readall()
-        first = file.read(1 << 16)  # None: somebody is about to write
+        first = file.read(1 << 16)  # None: a writer is about to write
         if first == b"":
             raise OSError(errno.EPIPE, "It is a pipe into which nobody writes", str(path))
         os.set_blocking(descriptor, True)

@@ -1,4 +1,4 @@
-"""Replacing a file in one step: a reader sees the old or the new content, never half of it, also after a crash."""
+"""Replaces a file atomically: a reader sees the old or the new content, never a mixture, even after a crash."""
 
 import errno
 import fcntl
@@ -13,18 +13,18 @@ from pathlib import Path
 from tools.patterns import late
 
 Version = tuple[int, int, int, int]
-"""Device, inode, size and time of a file: equal as long as no program changed it."""
+"""Device, inode, size and time of a file: equal while no program changed it."""
 _LATE_WRITE_SECONDS = 0.005
-"""Seconds in which a program writes that had opened a file before it was replaced."""
+"""Seconds in which a program that had opened a file before it was replaced may still write."""
 _LOCK_TIMEOUT = 2.0
 _TEMPORARY_NAME = late(r"\.bayou-(\d{1,10})-[0-9a-f]{16}\.tmp\Z")
 
 
 def replace_atomically(path: Path, data: bytes, *, mode: int | None = None, durable: bool = True) -> None:
-    """Makes the folders on the way. A symbolic link stays one; the file keeps its owner and, without `mode`, its own.
+    """Creates the parent folders. A symbolic link stays a link; the file keeps its owner and, without `mode`, its
+    mode.
 
-    `durable`: it is on the disk when this returns. Raises `OSError`, with everything as it was.
-    """
+    `durable`: the content is on the disk when this returns. Raises `OSError` with everything unchanged."""
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -40,7 +40,7 @@ def replace_atomically(path: Path, data: bytes, *, mode: int | None = None, dura
 
 
 def replace_at(place: str, data: bytes, old: os.stat_result | None) -> None:
-    """The same for a name without links, of which it is known what it was; not kept on the disk before it returns."""
+    """Like `replace_atomically` for a path without links whose old state is known; not flushed to the disk."""
     mode = stat.S_IMODE(old.st_mode) if old is not None else None
     keep_owner = partial(_copy_owner, old) if old is not None else None
     swap_in_file(place, data, mode=mode, finish=keep_owner)
@@ -56,12 +56,11 @@ def swap_in_file(
     check: Callable[[], object] | None = None,
     is_new: bool = False,
 ) -> None:
-    """Makes the very name this file: a link there is replaced, not followed. Its folder has to be there.
+    """Makes the given name this file: a link there is replaced, not followed. Its folder must exist.
 
-    `mode`: None: as the umask says. `finish`: what is done to the new file before it has its name. `durable`: the
-    content is on the disk before that. `check` raises to keep what has the name, right before it would be replaced;
-    with `is_new` nothing may have it. Raises `OSError`, with everything as it was.
-    """
+    `mode` None follows the umask. `finish` is called with the new file before it gets its name. `durable`: the
+    content is on the disk before that. `check` raises to keep the present file, right before it would be
+    replaced; with `is_new` the name must be free. Raises `OSError` with everything unchanged."""
     beside = _temporary_path(place)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     descriptor = os.open(beside, flags, 0o666 if mode is None else 0o600)
@@ -88,7 +87,7 @@ def swap_in_file(
 
 
 def _link_new_name(beside: str, place: str) -> bool:
-    """Gives a file a name that nothing may have; False where the disk has no such links."""
+    """Gives a file a name that must be free; False where the file system has no hard links."""
     try:
         os.link(beside, place)
     except FileExistsError:
@@ -99,7 +98,7 @@ def _link_new_name(beside: str, place: str) -> bool:
 
 
 class ChangedMeanwhile(OSError):
-    """Another program changed the file after it was read: what would be written does not know of that."""
+    """Another program changed the file after it was read, so that writing would lose that change."""
 
 
 def replace_unchanged(
@@ -112,12 +111,12 @@ def replace_unchanged(
     is_shared: bool,
     keeps_names: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Replaces the content of a name without links, which was `old` and of this version (None: not there).
+    """Replaces the content of a path without links, which was `old` and of this version (None: missing).
 
-    A program that had opened the file before may write to it afterwards. What it appended is appended to the new
-    content; after any other change the name gets that file back. `is_shared`: another program wrote to it lately, so
-    that is waited for. Raises `ChangedMeanwhile` with what the other program left in place; `path` is what errors name.
-    """
+    A program that had opened the file may write to it afterwards. Appended data is appended to the new content;
+    after any other change the name gets that file back. `is_shared`: another program wrote to it recently, so
+    its writes are awaited. Raises `ChangedMeanwhile` with the other program's content in place; errors name
+    `path`."""
     check = partial(_check_version, place, path, version)
     before = check()
     descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK) if before is not None else -1
@@ -178,9 +177,8 @@ def _read_whole(descriptor: int) -> bytes:
 
 @contextmanager
 def locked_files(places: Sequence[str]) -> Generator[None]:
-    """Holds the files that are there against other bayou processes, which lock them as well. A lock that is not to be
-    had in time is gone without: what is replaced is compared right before.
-    """
+    """Locks the existing files against other bayou processes, which use the same locks. If a lock is not available
+    in time, the write goes ahead: the content is compared right before replacing."""
     held: dict[tuple[int, int], int] = {}
     patience = time.monotonic() + _LOCK_TIMEOUT
     try:
@@ -195,7 +193,7 @@ def locked_files(places: Sequence[str]) -> Generator[None]:
 
 
 def _lock_file(place: str, held: dict[tuple[int, int], int], patience: float) -> int | None:
-    """None: it is not there, or cannot be locked."""
+    """Locks a file; None if it is missing or cannot be locked."""
     try:
         handle = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
@@ -224,7 +222,8 @@ def _flock(handle: int, patience: float) -> bool:
 
 
 def _is_same_file(place: str, handle: int) -> bool:
-    """Whether the name still leads to this file; another process may have replaced it before the lock was had."""
+    """Returns whether the name still refers to this file; another process may have replaced it before the lock was
+    acquired."""
     try:
         return os.path.samestat(os.stat(place), os.fstat(handle))  # noqa: PTH116  (as above)
     except OSError:
@@ -232,7 +231,7 @@ def _is_same_file(place: str, handle: int) -> bool:
 
 
 def swap_in_link(place: str, target: str) -> None:
-    """Makes the very name a symbolic link, as `swap_in_file` does."""
+    """Makes the given name a symbolic link, like `swap_in_file`."""
     beside = _temporary_path(place)
     os.symlink(target, beside)  # noqa: PTH211  (as above)
     try:
@@ -243,10 +242,9 @@ def swap_in_link(place: str, target: str) -> None:
 
 
 def overwrite_in_place(place: str, data: bytes, *, mode: int | None = None) -> None:
-    """In place, for files whose inode has to stay: those with several names, in a folder that takes no new file.
+    """Overwrites files whose inode has to stay: those with several names, or in a folder that takes no new file.
 
-    Space is reserved first; a failure puts the old bytes back.
-    """
+    Space is reserved first; a failure restores the old bytes."""
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(place, flags)
     with os.fdopen(descriptor, "r+b", buffering=0) as file:
@@ -274,11 +272,10 @@ def swap_or_overwrite(
     swap: Callable[[], None],
     keeps_names: Callable[[], bool] = lambda: True,
 ) -> None:
-    """By `swap`, unless it has several names, or that fails for the folder takes no new file or it is a mount point.
+    """Calls `swap`, unless the file has several names, the folder takes no new file, or it is a mount point.
 
-    `old`: what is there (None: nothing). `keeps_names`: whether its other names are to have the new content; else this
-    name becomes a file of its own. Raises `OSError`; for a file that is read-only one that names `path`.
-    """
+    `old` is the present state (None: missing). `keeps_names`: whether its other names get the new content too;
+    otherwise this name becomes a separate file. Raises `OSError`; for a read-only file one that names `path`."""
     if old is not None and not (old.st_mode & 0o222 and os.access(place, os.W_OK)):
         raise PermissionError(errno.EACCES, "The file is read-only", path)
     has_names = old is not None and old.st_nlink > 1
@@ -300,18 +297,18 @@ def swap_or_overwrite(
 
 
 def _temporary_path(place: str) -> str:
-    """A new name in the same folder."""
+    """Returns a new name in the same folder."""
     own = f".bayou-{os.getpid()}-{os.urandom(8).hex()}.tmp"
     return f"{os.path.dirname(place)}/{own}"  # noqa: PTH120  (as above)
 
 
 def is_temporary_name(name: str) -> bool:
-    """Whether a file's name is one under which new content is written."""
+    """Returns whether the file name is one of a temporary file of this module."""
     return _TEMPORARY_NAME.match(name) is not None
 
 
 def remove_stale_temporaries(folder: str) -> None:
-    """Takes away what a process that is no more was writing in this folder when it was ended."""
+    """Removes the temporary files of ended processes from a folder."""
     try:
         names = os.listdir(folder)  # noqa: PTH208  (as above)
     except OSError:
@@ -352,11 +349,11 @@ def _copy_owner(old: os.stat_result, descriptor: int) -> None:
     try:
         os.fchown(descriptor, old.st_uid, old.st_gid)
     except PermissionError:
-        pass  # Only the superuser may give files away; the content matters more.
+        pass  # Only the superuser may change owners; the content matters more.
 
 
 def sync_folder(folder: Path) -> None:
-    """A new name is only safe once its folder is; systems that cannot do that say so by an error."""
+    """Flushes a folder, because a new name is only durable with it; systems that cannot do that raise an error."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:

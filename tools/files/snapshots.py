@@ -1,7 +1,6 @@
-"""Whole texts of files as they were when lines of them were shown: what an anchor means when a file has changed since.
+"""Stores whole texts of files as they were when lines were shown, to resolve anchors after a file has changed.
 
-Packed and bounded: the least recently seen file goes first, and of each the oldest version.
-"""
+Compressed and bounded: the least recently seen file is dropped first, and of each file the oldest version."""
 
 import hashlib
 import zlib
@@ -18,11 +17,11 @@ _MAX_PACKED: Final = 16 << 20
 
 
 class FileSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """A file as it was, and which of its lines the model saw by their numbers."""
+    """A version of a file, and the lines of it that the model saw."""
 
     lines: tuple[str, ...]
     shown: frozenset[int]
-    """From 1."""
+    """Line numbers from 1."""
 
 
 class _PackedSnapshot(msgspec.Struct, kw_only=True):
@@ -32,7 +31,7 @@ class _PackedSnapshot(msgspec.Struct, kw_only=True):
 
 
 class FileSnapshots:
-    """Of one session."""
+    """The snapshots of one session."""
 
     def __init__(self, max_packed: int = _MAX_PACKED) -> None:
         self._files: OrderedDict[str, list[_PackedSnapshot]] = OrderedDict()
@@ -40,7 +39,8 @@ class FileSnapshots:
         self._size = 0
 
     def record(self, path: str, text: str, shown: Iterable[int]) -> None:
-        """Line feeds only. A text that is known is known by more lines now, and is the newest."""
+        """Records shown lines of a text with line feeds only. A known text gets more shown lines and becomes the
+        newest."""
         if len(text) > MAX_CHARS:
             return
         raw = text.encode("utf-8", "surrogatepass")
@@ -63,7 +63,7 @@ class FileSnapshots:
             self._size -= sum(len(one.data) for one in dropped)
 
     def of(self, path: str) -> tuple[FileSnapshot, ...]:
-        """The newest first."""
+        """Returns the versions of a file, newest first."""
         return tuple(
             FileSnapshot(
                 lines=tuple(zlib.decompress(one.data).decode("utf-8", "surrogatepass").split("\n")),

@@ -1,4 +1,4 @@
-"""Files that others may write, too: whether they are still what was read of them."""
+"""Detects whether files that other programs may write have changed since they were read."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ Stamp = tuple[int, int, int] | None
 
 
 def file_stamp(path: Path) -> Stamp:
-    """Changes whenever the file does: when it was written last, its size, which file it is; None: there is none."""
+    """Returns modification time, size and inode, which change whenever the file does; None if it is missing."""
     try:
         found = path.stat()
     except OSError:
@@ -18,29 +18,30 @@ def file_stamp(path: Path) -> Stamp:
 
 
 class WatchedFiles:
-    """Those that somebody goes by. A look at all of them is one question to the system for each."""
+    """A set of watched files. A check costs one `stat` per file."""
 
     def __init__(self) -> None:
         self._seen: dict[Path, Stamp] = {}
 
     def note(self, path: Path) -> None:
-        """As it is now. Whoever reads it says so before, so that a change meanwhile is seen the next time."""
+        """Records the present state. Call it before reading the file, so that a change meanwhile is detected next
+        time."""
         self._seen[path] = file_stamp(path)
 
     def forget(self, path: Path) -> None:
         self._seen.pop(path, None)
 
     def has_changed(self, path: Path) -> bool:
-        """One that nobody has noted is, if it is there."""
+        """Returns whether a file has changed; an existing file that was never noted counts as changed."""
         return file_stamp(path) != self._seen.get(path)
 
     def any_changed(self) -> bool:
-        """Whether any of them is another than it was."""
+        """Returns whether any of the files has changed."""
         return any([file_stamp(path) != seen for path, seen in self._seen.items()])
 
 
 class ReloadedFile(Generic[Content]):
-    """What one file says, read again when it is another."""
+    """The parsed content of one file, read again when the file changes."""
 
     def __init__(self, path: Path, read: Callable[[], Content]) -> None:
         self._path = path
@@ -48,12 +49,12 @@ class ReloadedFile(Generic[Content]):
         self._last: tuple[Stamp, Content] | None = None
 
     def now(self) -> Content:
-        found = file_stamp(self._path)  # before it is read: a change meanwhile is seen the next time
-        last = self._last  # looked at once: another thread may forget it meanwhile
+        found = file_stamp(self._path)  # before it is read: a change meanwhile is detected next time
+        last = self._last  # read once: another thread may forget it meanwhile
         if last is None or last[0] != found:
             last = self._last = found, self._read()
         return last[1]
 
     def forget(self) -> None:
-        """It is read the next time, whatever it seems."""
+        """Makes the next access read the file, even if it seems unchanged."""
         self._last = None

@@ -1,4 +1,4 @@
-"""Every git that bayou starts by itself is made here: it only reads, and starts nothing for a repository."""
+"""Builds every git command that bayou starts by itself: it only reads and starts no program for a repository."""
 
 import asyncio
 import os
@@ -64,9 +64,9 @@ class GitCommand(msgspec.Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str]
 
     def run(self, seconds: float, given: bytes = b"") -> tuple[int, bytes]:
-        """The code that it ends with, and what it says; `given` is what it reads. Blocks.
+        """Runs git and returns its exit code and output; `given` is its input. Blocks.
 
-        Raises `OSError`; `TimeoutError` where it is ended."""
+        Raises `OSError`, and `TimeoutError` after `seconds`."""
         try:
             done = subprocess.run(
                 self.argv,
@@ -83,7 +83,7 @@ class GitCommand(msgspec.Struct, frozen=True, kw_only=True):
         return done.returncode, done.stdout
 
     async def ask(self, seconds: float, given: bytes = b"") -> tuple[int, bytes]:
-        """The same beside the event loop; `given` is what it reads."""
+        """Like `run`, without blocking the event loop."""
         async with (
             await RunningProgram.start(
                 self.argv, cwd=self.cwd, env=self.environment, is_fed=bool(given)
@@ -98,11 +98,10 @@ class GitCommand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def git_command(top: Path, *words: str, repository: Configuration, home: Path) -> GitCommand | None:
-    """`git WORDS` for the repository at `top`, whose configuration that is; None where there is no git.
+    """Builds `git WORDS` for the repository at `top` with that configuration; None where git is not installed.
 
-    `words` only read. Filters are switched off by name, whoever defined them: what the repository's attributes choose
-    runs neither its own programs nor the person's.
-    """
+    `words` only read. Filters are disabled by name, whichever configuration defines them, so that the
+    repository's attributes run no program."""
     program = find_own_program("git", outside=top)
     if program is None:
         return None
@@ -119,9 +118,8 @@ def git_command(top: Path, *words: str, repository: Configuration, home: Path) -
 
 
 def _environment(top: Path) -> dict[str, str]:
-    """The person's, without secrets and without what would name another repository or a program; nothing is looked
-    for above `top`.
-    """
+    """Returns the user's environment without secrets and without variables that name another repository or a
+    program; git searches no folder above `top`."""
     own = child_variables()
     kept = {
         name: value for name, value in own.items() if not name.startswith("GIT_") or name in _KEPT_VARIABLES

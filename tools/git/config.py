@@ -1,8 +1,7 @@
-"""Configuration files of git, read without git: every entry with its file, those of included files too.
+"""Reads configuration files of git without git: every entry with its file, including included files.
 
-Which entries are something to be careful about is `steering`'s business. Conditions of `includeIf` are not judged: what
-might count is listed.
-"""
+`steering` decides which entries are risky. Conditions of `includeIf` are not evaluated: all entries that might
+apply are listed."""
 
 import os
 import re
@@ -22,22 +21,22 @@ _SYSTEM = ("/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitc
 _HEADER = late(r'\[\s*(?P<section>[A-Za-z0-9.-]+)(?:\s+"(?P<sub>(?:[^"\\\n]|\\.)*)")?\s*\]')
 _KEY = late(r"(?P<key>[A-Za-z][A-Za-z0-9-]*)[ \t]*")
 _WHITE_SPACE = " \t\r\n"
-"""To git; a form feed is part of a value."""
+"""White space for git; a form feed is part of a value."""
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", '"': '"', "\\": "\\"}
 
 
 class ConfigEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One line that sets something."""
+    """One setting with its file."""
 
     file: Path
     section: str
-    """In lower case."""
+    """The section in lower case."""
     sub: str = ""
-    """What stands between the section and the key, as it was written."""
+    """The subsection between section and key, as written."""
     key: str
-    """In lower case."""
+    """The key in lower case."""
     value: str | None = None
-    """None: the key stands alone, which means true."""
+    """The value; None for a key alone, which means true."""
 
     @property
     def name(self) -> str:
@@ -47,15 +46,15 @@ class ConfigEntry(msgspec.Struct, frozen=True, kw_only=True):
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     entries: tuple[ConfigEntry, ...] = ()
     unreadable: tuple[tuple[Path, str], ...] = ()
-    """Files that could not be read or understood whole, and why."""
+    """Files that could not be read or parsed completely, with the reason."""
 
 
 class MalformedConfig(ValueError):
-    """`str` says what is wrong in the text, and on which line."""
+    """A parse error; `str` states what is wrong and on which line."""
 
 
 def read_configuration(*files: Path, home: Path) -> Configuration:
-    """The entries of these files and of those they include. Files that are not there count for nothing."""
+    """Returns the entries of these files and of the files they include. Missing files are ignored."""
     entries: list[ConfigEntry] = []
     unreadable: list[tuple[Path, str]] = []
     waiting = list(files)
@@ -81,7 +80,7 @@ def read_configuration(*files: Path, home: Path) -> Configuration:
 
 
 def user_configuration(home: Path) -> Configuration:
-    """The person's and the machine's, also what the environment says."""
+    """Returns the configuration of the user, the machine and the environment."""
     shared = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
     named = [
         Path(place) for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM") if (place := os.environ.get(name))
@@ -108,7 +107,7 @@ def _included_file(entry: ConfigEntry, home: Path) -> Path | None:
 
 
 def expand_path(value: str, home: Path) -> str:
-    """A path as git reads it: from a home, or from where git is installed."""
+    """Expands a path as git does: relative to a home, or to git's installation."""
     if value.startswith("~/"):
         return f"{home}/{value[2:]}"
     if value.startswith("~"):
@@ -120,7 +119,7 @@ def expand_path(value: str, home: Path) -> str:
 
 
 def read_small_text(file: Path, most: int) -> str | None:
-    """The text of a regular file, None where there is none. Raises `OSError` and `ValueError`; never waits."""
+    """Returns the text of a regular file, None if there is none. Never blocks. Raises `OSError` and `ValueError`."""
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
@@ -161,7 +160,7 @@ def parse_config(text: str, file: Path) -> Iterator[ConfigEntry]:
 
 
 def _section_names(header: "re.Match[str]") -> tuple[str, str]:
-    """`[a "b"]`, and the older `[a.b]`."""
+    """Parses `[a "b"]`, and the older form `[a.b]`."""
     if header["sub"] is not None:
         return header["section"].lower(), re.sub(r"\\(.)", r"\1", header["sub"])
     section, _, sub = header["section"].partition(".")
@@ -169,7 +168,7 @@ def _section_names(header: "re.Match[str]") -> tuple[str, str]:
 
 
 def _read_value(text: str, at: int) -> tuple[str | None, int]:
-    """What stands behind a key, and where the next line begins."""
+    """Returns the value behind a key, and the position of the next line."""
     if at >= len(text) or text[at] in "\n#;":
         end = text.find("\n", at)
         return None, len(text) if end < 0 else end

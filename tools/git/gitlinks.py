@@ -1,4 +1,4 @@
-"""Repositories that git's index links to: git goes into them by itself, wherever they lie."""
+"""Finds repositories that git's index links to: git enters them by itself, wherever they are."""
 
 import os
 from collections import deque
@@ -17,20 +17,20 @@ _SECONDS: Final = 20.0
 
 class LinkedRepositories(msgspec.Struct, frozen=True):
     gits: tuple[str, ...] = ()
-    """The `.git` of each."""
+    """The `.git` path of each repository."""
     unread: tuple[str, ...] = ()
     """Indexes that could not be read."""
     is_whole: bool = True
 
 
 class GitLinks:
-    """Of one session. An index that has not changed is not read again."""
+    """Finds linked repositories for one session. An unchanged index is not read again."""
 
     def __init__(self) -> None:
         self._read: dict[str, tuple[tuple[int, ...], tuple[str, ...] | None]] = {}
 
     def find(self, folders: Iterable[str]) -> LinkedRepositories:
-        """What the repositories of these folders link to, and what those link to in turn."""
+        """Returns the repositories that those in these folders link to, recursively."""
         waiting, found, unread = deque(folders), dict[str, None](), list[str]()
         seen = set[str]()
         while waiting:
@@ -73,7 +73,7 @@ def _repository(folder: str) -> Repository | None:
 
 
 def _read_links(repository: Repository) -> tuple[str, ...] | None:
-    """Git itself reads the index, which has several forms; None where it does not."""
+    """Returns the links in an index, as listed by git; None if git fails."""
     try:
         if not repository.may_have_links():
             return ()

@@ -1,4 +1,4 @@
-"""The repository that git would find from a folder, and what is checked out there: told by its files alone."""
+"""Finds the repository that git would use for a folder, and what is checked out there, from its files alone."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -15,30 +15,30 @@ _MAX_POINTER_BYTES = 64 * 1024
 _COMMIT = late(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 _BRANCH = "refs/heads/"
 _GITLINK = (0o160000).to_bytes(4, "big")
-"""The mode of an entry of the index that stands for another repository."""
+"""Mode of an index entry that stands for another repository."""
 _NAME_LENGTH = 0xFFF
 _MAX_INDEX = 16 * 1024 * 1024
 _NETWORK_OR_SIGNING_KEYS = frozenset(
     ("diff.submodule", "status.submodulesummary", "extensions.partialclone", "log.showsignature")
 )
-"""Keys by which git reads in other repositories, asks another machine or checks signatures."""
+"""Settings by which git reads other repositories, contacts another machine or checks signatures."""
 
 
 class RiskySetting(msgspec.Struct, frozen=True, kw_only=True):
-    """Something of a repository that starts programs or leads elsewhere."""
+    """A setting of a repository that starts programs or redirects git."""
 
     file: Path
     text: str
-    """What it says, as it would be written in one line."""
+    """The setting, on one line."""
 
 
 class Repository(msgspec.Struct, frozen=True, kw_only=True):
     top: Path
-    """The folder that git's folder belongs to; git's folder itself when it is bare."""
+    """The folder that git's folder belongs to; git's folder itself in a bare repository."""
     folder: Path
-    """Git's own: `.git`, or where a file of that name leads."""
+    """Git's folder: `.git`, or the target of a file of that name."""
     common: Path
-    """Where the configuration is: another folder for linked work trees."""
+    """The folder of the configuration; differs from `folder` in linked work trees."""
     is_bare: bool = False
 
     def configuration(self, home: Path) -> Configuration:
@@ -48,7 +48,7 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
         return read_configuration(*places, home=home)
 
     def risky_settings(self, home: Path) -> tuple[RiskySetting, ...]:
-        """What makes git start programs or look elsewhere; empty for a repository as git makes it."""
+        """Returns the settings that make git start programs or look elsewhere; empty for a newly created repository."""
         return tuple(self._find_risky_settings(self.configuration(home)))
 
     def _find_risky_settings(self, configuration: Configuration) -> Iterator[RiskySetting]:
@@ -73,8 +73,8 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
             yield RiskySetting(file=alternates, text=f"takes objects from {line}")
 
     def may_start_programs(self, home: Path) -> bool:
-        """Whether git, asked only to read, may start a program that a repository names: by an oddity, in a repository
-        that the index links to, by the hook behind a refreshed index, or to fetch what is missing."""
+        """Returns whether git, when it only reads, may start a program that a repository names: by a risky setting,
+        in a linked repository, by the hook after an index refresh, or to fetch missing objects."""
         if self.risky_settings(home) or any(
             entry.name in _NETWORK_OR_SIGNING_KEYS or (entry.section, entry.key) == ("remote", "promisor")
             for entry in self.configuration(home).entries
@@ -85,7 +85,7 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
         return self.may_have_links()
 
     def may_have_links(self) -> bool:
-        """Whether the index links to other repositories, as far as its bytes tell."""
+        """Returns whether the index may link to other repositories, judged by its bytes."""
         index = self.folder / "index"
         if not exists(index):
             return False
@@ -94,7 +94,7 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
         return _GITLINK in index.read_bytes()
 
     def tracked(self, paths: Iterable[str]) -> frozenset[str]:
-        """Those of these files that the index has; none where only git could tell."""
+        """Returns those of these files that are in the index; none where only git could tell."""
         index = self.folder / "index"
         try:
             if not exists(index) or index.stat().st_size > _MAX_INDEX:
@@ -108,7 +108,8 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def has_own_git_folder(self) -> bool:
-        """Git's folder is `.git` here, or one elsewhere that names this one: a linked work tree's, a submodule's."""
+        """Whether git's folder is `.git` here, or another folder that refers to this one (linked work tree,
+        submodule)."""
         if self.is_bare or (
             _is_same_folder(self.folder, self.top / ".git") and not is_link(self.top / ".git")
         ):
@@ -124,7 +125,7 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
         return bool(places) and _is_same_folder(self.folder / (places[-1] or ""), self.top)
 
     def head(self) -> str:
-        """The branch, a short commit when none is checked out, `git` where only git can tell."""
+        """Returns the branch, a short commit id if no branch is checked out, or `git` where only git can tell."""
         file = self.folder / "HEAD"
         try:
             told = (
@@ -144,7 +145,7 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_repository(folder: Path) -> Repository | None:
-    """Looks upwards, as git does: `.git` first, then whether the folder itself is one of git's."""
+    """Searches upwards as git does: `.git` first, then whether the folder itself is a git folder."""
     for place in (folder, *folder.parents):
         link = place / ".git"
         if exists(link) or is_link(link):
@@ -183,7 +184,7 @@ def _is_git_folder(folder: Path) -> bool:
 
 
 def _index_has_name(index: bytes, name: bytes) -> bool:
-    """Each name stands behind its length and before a null byte."""
+    """Searches an index for a name, which stands behind its length and before a null byte."""
     at = index.find(name + b"\0")
     while at >= 0:
         if int.from_bytes(index[at - 2 : at], "big") & _NAME_LENGTH == min(len(name), _NAME_LENGTH):

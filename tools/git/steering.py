@@ -1,4 +1,4 @@
-"""What of a repository's configuration makes git start programs or look elsewhere."""
+"""Finds the settings of a repository that make git start programs or look elsewhere."""
 
 from collections.abc import Iterator
 
@@ -17,11 +17,11 @@ _PROGRAMS = frozenset(
         *("mergetool.path", "lfs.standalonetransferagent", "lfs.path", "lfs.args"),
     }
 )
-"""Section and key, whatever stands between them."""
+"""Section and key, whatever the subsection."""
 _PROGRAM_KEYS = late(
     r"(?:cmd|command|hook|program|helper|driver|clean|smudge|process|textconv|editor|pager|askpass)\Z"
 )
-"""Git and its companions name such keys like this, those of versions to come too."""
+"""Key names that git and related tools use for programs, including future ones."""
 _REDIRECTING_KEYS = frozenset(
     {
         *("include.path", "includeif.path", "core.attributesfile", "core.excludesfile", "commit.template"),
@@ -33,19 +33,19 @@ _URL_KEYS = frozenset(("remote.url", "remote.pushurl", "submodule.url"))
 
 
 def risky_entries(configuration: Configuration) -> Iterator[ConfigEntry]:
-    """Entries that make git start something, or read, write or fetch elsewhere than it seems."""
+    """Yields entries that make git start a program, or read, write or fetch from an unexpected place."""
     for entry in configuration.entries:
         if starts_program(entry) or _redirects(entry):
             yield entry
 
 
 def filter_names(configuration: Configuration) -> set[str]:
-    """The names of all filters that are defined."""
+    """Returns the names of all defined filters."""
     return {entry.sub for entry in configuration.entries if entry.section == "filter" and entry.sub}
 
 
 def starts_program(entry: ConfigEntry) -> bool:
-    """Whether git would start something for it."""
+    """Returns whether git would start a program because of the entry."""
     name, value = f"{entry.section}.{entry.key}", entry.value or ""
     if value.lstrip().startswith("!"):
         return True

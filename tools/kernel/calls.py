@@ -1,4 +1,4 @@
-"""One call of `eval`, from its cells to their end: turns, time limits, what is stopped, what goes to the background."""
+"""Runs one `eval` call from its first cell to its end: turns, time limits, interrupts, moving to the background."""
 
 import asyncio
 import time
@@ -27,7 +27,7 @@ _MAX_CALLS_SHOWN: Final = 200
 
 
 class EvalRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be run."""
+    """The code to run."""
 
     code: str
     title: str = ""
@@ -43,12 +43,12 @@ class EvalRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Evaluation:
-    """Cells under way."""
+    """Cells that are running."""
 
     def __init__(
         self, wish: EvalRequest, workspace: Workspace, *, call_id: str | None, caller: ToolCaller | None
     ) -> None:
-        """`call_id`: the call that it belongs to; a person's own has none, and what it does to files is not watched."""
+        """`call_id` is the tool call; a user's own cell has none, and its file changes are not watched."""
         self._wish = wish
         self._cells = parse_cells(wish.code)
         self._workspace = workspace
@@ -66,7 +66,7 @@ class Evaluation:
         return time.monotonic() - self._started
 
     def abort(self) -> None:
-        """Makes `run` interrupt the cell that runs and end."""
+        """Makes `run` interrupt the running cell and end."""
         if not self._aborted.done():
             self._aborted.set_result(None)
 
@@ -74,7 +74,7 @@ class Evaluation:
         return self.output.preview() if self.output is not None else ""
 
     async def run(self) -> EvalReport:
-        """To the end, which a time limit or `abort` bring about early. Raises `ToolError` where nothing can run."""
+        """Runs all cells, until a time limit or `abort` ends them early. Raises `ToolError` if nothing can run."""
         if not self._cells:
             raise ToolError("There is no code in these cells.")
         async with self.kernel.turn:
@@ -97,7 +97,7 @@ class Evaluation:
     async def _run_all(self) -> EvalReport:
         kernel, cells = self.kernel, self._cells
         confine = self._workspace.confine
-        # A person's cell has no call; the kernel that it shares with the agent's runs where theirs do.
+        # A user's cell has no call; the kernel that it shares with the agent runs in the agent's sandbox.
         box = await confine(self._call_id or "", lasts=True) if confine is not None else None
         await kernel.ensure(box, resets=self._wish.resets or cells[0].resets)
         now = current_box(box)
@@ -179,7 +179,7 @@ class Evaluation:
         except KernelGone as gone:
             return CellEnd(stopped=stopped, keeps_state=False, exit_code=gone.code)
 
-    # The tools that a cell calls
+    # Tools that a cell calls
 
     def _tool_parameters(self) -> dict[str, list[str]]:
         assert self._caller is not None
@@ -210,7 +210,7 @@ def _call_subject(tool: Any, arguments: dict[str, Any]) -> str:
 
 
 async def evaluate(wish: EvalRequest, context: ToolContext) -> ToolResult:
-    """A call of the model's."""
+    """Runs a call of the model."""
     workspace = workspace_of(context)
     evaluation = Evaluation(wish, workspace, call_id=context.call_id, caller=context.caller)
     kernel = evaluation.kernel
@@ -251,7 +251,7 @@ async def evaluate(wish: EvalRequest, context: ToolContext) -> ToolResult:
 def _move_to_background(
     wish: EvalRequest, context: ToolContext, evaluation: Evaluation, running: "asyncio.Task[EvalReport]"
 ) -> ToolResult:
-    """The cell goes on as a job, and the kernel with it; the call itself is over."""
+    """Continues the cell, and the kernel, as a job; the call itself ends."""
     assert context.jobs is not None
     kernel = evaluation.kernel
 

@@ -1,4 +1,4 @@
-"""How people see a call of `eval`: its title, its code, then what it showed, in order."""
+"""Draws a call of `eval` for people: its title, its code, then its outputs in order."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,7 +24,7 @@ from tools.running.watching import files_summary
 from tools.text import escape_controls, one_line
 
 FOLDED_LINES = 8
-"""Of the code, above what it showed."""
+"""Lines of the code shown above the output."""
 _STATE_SIGNS = {"running": "…", "done": "✓", "failed": "✗", "stopped": "■"}
 _MAX_TREE_NODES = 400
 
@@ -45,7 +45,7 @@ def eval_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
 
 
 def output_blocks(result: ToolResult) -> list[Block]:
-    """What the cells showed."""
+    """Returns the outputs of the cells as blocks."""
     kinds: Json = (result.details or {}).get("parts")
     named: list[Json] = kinds if isinstance(kinds, list) else []
     blocks: list[Block] = []

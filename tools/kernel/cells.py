@@ -1,4 +1,4 @@
-"""The cells of one call: what `code` holds, also in the form with headers that other agents' models have learnt."""
+"""Splits the `code` of a call into cells, also in the form with headers that models know from other agents."""
 
 from typing import Final
 
@@ -24,11 +24,11 @@ class CodeCell(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     timeout: float | None = None
     resets: bool = False
-    """The kernel begins anew before it."""
+    """Whether the kernel is restarted before the cell."""
 
 
 def parse_cells(code: str) -> tuple[CodeCell, ...]:
-    """One, unless the text begins with a header. Raises `ToolError` for another language."""
+    """Returns one cell, unless the text begins with a header. Raises `ToolError` for another language."""
     lines = code.split("\n")
     first = next((line for line in lines if line.strip()), "")
     if not _HEADER.fullmatch(first.strip()):

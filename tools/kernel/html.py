@@ -1,4 +1,4 @@
-"""HTML as text, for values that have nothing else to be shown by."""
+"""Converts HTML to text, for values that have no other representation."""
 
 from html.parser import HTMLParser
 from typing import Final

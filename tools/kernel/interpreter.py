@@ -1,4 +1,4 @@
-"""Which Python runs the cells: the project's own, where it has one that may be used."""
+"""Chooses the Python that runs the cells: the project's own, if it has one that may be used."""
 
 import os
 import shutil
@@ -21,13 +21,13 @@ class Interpreter(msgspec.Struct, frozen=True, kw_only=True):
     venv: str | None = None
     """The folder of its virtual environment."""
     is_chosen: bool = False
-    """Somebody named it: no other will do."""
+    """Whether a setting names it, so that no other is tried."""
 
 
 def candidate_interpreters(
     chosen: str | None, cwd: Path, environment: Mapping[str, str], *, uses_folder: bool
 ) -> Iterator[Interpreter]:
-    """In the order in which they are tried. `is_folder_trusted`: what lies in the folder may be run."""
+    """Yields interpreters in the order in which they are tried. `uses_folder`: programs in the folder may run."""
     if chosen:
         path = absolute_path(chosen, cwd) if "/" in chosen else shutil.which(chosen) or chosen
         yield Interpreter(path=path, origin="eval.python", venv=_venv_of(path), is_chosen=True)
@@ -53,7 +53,7 @@ def _venv_of(path: str) -> str | None:
 
 
 def interpreter_environment(interpreter: Interpreter, environment: Mapping[str, str]) -> dict[str, str]:
-    """What it starts finds its programs first."""
+    """Returns the environment in which child processes find the interpreter's programs first."""
     made = dict(environment)
     if interpreter.venv:
         made["VIRTUAL_ENV"] = interpreter.venv

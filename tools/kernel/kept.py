@@ -1,4 +1,4 @@
-"""The one kernel of a session: started for the first cell, used for all that follow, ended when nobody needs it."""
+"""The Python kernel of a session: started for the first cell, reused for all others, ended when idle."""
 
 import asyncio
 import os
@@ -32,15 +32,15 @@ RESTARTED: Final = "The kernel was restarted; its state is gone."
 
 
 class CellEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """How a cell ended, besides what it showed."""
+    """How a cell ended, besides its output."""
 
     done: CellDone | None = None
-    """None: its kernel ended before it."""
+    """The report of the cell; None if the kernel ended before it."""
     stopped: str = ""
-    """`timeout` or `abort`, if it was."""
+    """`timeout` or `abort`, if the cell was stopped."""
     keeps_state: bool = True
     exit_code: int | None = None
-    """Of a kernel that ended by itself."""
+    """Exit code of a kernel that ended by itself."""
 
     @property
     def has_failed(self) -> bool:
@@ -48,17 +48,17 @@ class CellEnd(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KernelInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is to know of it."""
+    """Information on the kernel."""
 
     state: str
     """`none`, `idle` or `busy`."""
     interpreter: str = ""
     found: str = ""
-    """How: `.venv`, `eval.python`."""
+    """How the interpreter was found: `.venv`, `eval.python`."""
     version: str = ""
     pid: int | None = None
     memory: int | None = None
-    """Bytes."""
+    """Memory use in bytes."""
     cells: int = 0
     names: tuple[dict[str, str], ...] = ()
 
@@ -82,10 +82,10 @@ class SessionKernel:
     # Cells; the caller has the turn
 
     async def ensure(self, box: Box | None, *, resets: bool = False) -> KernelProcess:
-        """The kernel, started if there is none; never one outside for a call that is to be in a box.
+        """Returns the kernel, starting it if necessary; an unsandboxed kernel is never used for a call that needs a
+        sandbox.
 
-        Raises `ToolError`.
-        """
+        Raises `ToolError`."""
         if self._idle is not None:
             self._idle.cancel()
             self._idle = None
@@ -118,7 +118,7 @@ class SessionKernel:
         call: CallTools | None,
         tools: Mapping[str, Any],
     ) -> CellDone:
-        """Raises `KernelGone`; a cell that fails is done, with its error."""
+        """Runs a cell. Raises `KernelGone`; a cell that fails returns its error."""
         kernel = self._kernel
         assert kernel is not None
         calls = _CellToolCalls(kernel, call, self._workspace)
@@ -126,7 +126,7 @@ class SessionKernel:
             order: dict[str, Any] = {"code": code, "cwd": cwd, "tools": tools}
             return await kernel.run(order, output, calls.handle)
         except KernelGone:
-            await kernel.end()  # What it started goes with it.
+            await kernel.end()  # The processes it started end with it.
             self._note_lost_state("")
             raise
         finally:
@@ -134,11 +134,11 @@ class SessionKernel:
             self._start_idle_timer()
 
     async def stop(self, running: "asyncio.Future[Any]") -> bool:
-        """Interrupts the cell that runs; whether its state is kept."""
+        """Interrupts the running cell; returns whether the kernel's state is kept."""
         return await self._kernel.stop(running) if self._kernel is not None else False
 
     def take_notices(self) -> list[str]:
-        """What the next result is to say: a restart, an interpreter that could not be used."""
+        """Returns notices for the next result: a restart, an unusable interpreter."""
         notices, self._notices = self._notices, []
         return notices
 
@@ -151,23 +151,23 @@ class SessionKernel:
 
     @property
     def idle_timeout(self) -> float:
-        """Seconds that it waits for another cell."""
+        """Seconds until an idle kernel ends."""
         return self._settings().idle_seconds
 
     # Between cells
 
     async def restart(self) -> bool:
-        """Ends it, whatever runs; the next cell begins with nothing. False: none runs."""
+        """Ends the kernel, even during a cell; the next cell starts a new one. Returns False if none runs."""
         kernel = self._kernel
         if kernel is None:
             return False
         await kernel.end()
-        if self._kernel is kernel:  # else its cell has told already
+        if self._kernel is kernel:  # otherwise its cell has reported the end already
             self._note_lost_state("")
         return True
 
     def end(self, why: str = "") -> None:
-        """At once; with the session, or because it works elsewhere now."""
+        """Ends the kernel at once: at the end of the session, or because the working directory changed."""
         if self._idle is not None:
             self._idle.cancel()
             self._idle = None
@@ -198,10 +198,9 @@ class SessionKernel:
         )
 
     async def completed(self, text: str) -> tuple[str, ...]:
-        """Names that go on from `text`; none while a cell runs, or where no kernel does.
+        """Returns completions of `text`; none while a cell runs, or without a kernel.
 
-        However long it takes: whoever asks has typed on by then, and takes the question back, or still wants to know.
-        """
+        There is no timeout: the caller cancels the question when the user types on."""
         kernel = self._kernel
         if kernel is None or kernel.is_gone or self.is_busy:
             return ()
@@ -256,7 +255,7 @@ class SessionKernel:
         self._notices.append(f"{why} {RESTARTED}".strip())
 
     def _start_idle_timer(self) -> None:
-        """It waits for another cell, but not for ever."""
+        """Starts the timer that ends an idle kernel."""
         seconds = self.idle_timeout
         if self._kernel is not None and seconds:
             self._idle = asyncio.get_running_loop().call_later(seconds, self._on_idle)
@@ -269,7 +268,7 @@ class SessionKernel:
 
 
 class _CellToolCalls:
-    """Calls that one cell makes, carried out beside it."""
+    """Runs the tool calls of one cell, concurrently with it."""
 
     def __init__(self, kernel: KernelProcess, call: CallTools | None, workspace: "Workspace") -> None:
         self._kernel = kernel
@@ -287,13 +286,13 @@ class _CellToolCalls:
         elif isinstance(word, ArtifactRequest):
             work = self._artifact(word)
         else:
-            work = self._kernel.answer(word.id)  # It was shown.
+            work = self._kernel.answer(word.id)  # Already displayed.
         task = asyncio.ensure_future(work)
         self._running[word.id] = task
         task.add_done_callback(lambda _: self._running.pop(word.id, None))
 
     async def close(self) -> None:
-        """What the cell has not waited for is not waited for."""
+        """Cancels the calls that the cell has not awaited."""
         tasks = list(self._running.values())
         for task in tasks:
             task.cancel()

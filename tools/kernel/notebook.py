@@ -1,4 +1,4 @@
-"""The code cells of a notebook, to be run from its file; its outputs stay as they are."""
+"""Runs the code cells of a notebook from its file; its outputs stay unchanged."""
 
 from pathlib import Path
 from typing import Final
@@ -12,7 +12,7 @@ _RANGE: Final = late(r"(?P<first>\d+)?(?P<to>-)?(?P<last>\d+)?")
 
 
 def code_cells(path: Path, wanted: str = "") -> tuple[tuple[int, str], ...]:
-    """Each with its number, as `read` numbers them. Raises `ToolError`."""
+    """Returns each code cell with its number, as `read` numbers them. Raises `ToolError`."""
     try:
         with path.open("rb") as file:
             notebook = parse_notebook(file.read(MAX_NOTEBOOK_BYTES))
@@ -47,7 +47,7 @@ def _range(wanted: str, count: int) -> tuple[int, int]:
 
 
 def _comment_out_magics(source: str) -> str:
-    """Lines that only IPython understands are left as remarks, so that the numbers of lines stay."""
+    """Turns lines that only IPython understands into comments, so that line numbers stay the same."""
     lines = source.split("\n")
     if lines and lines[0].lstrip().startswith("%%"):
         lines[0] = f"# {lines[0].lstrip()}"

@@ -1,4 +1,4 @@
-"""What one cell shows, in order: text of any length in bounded memory, and between it pictures, Markdown, trees."""
+"""Collects the outputs of one cell in order: text of any length in bounded memory, pictures, Markdown, trees."""
 
 import base64
 import binascii
@@ -20,16 +20,16 @@ _MAX_PIECES = 64
 class OutputPiece(msgspec.Struct, kw_only=True):
     kind: Kind
     text: str = ""
-    """Or what stands for a picture in a text."""
+    """The text, or the placeholder of a picture."""
     data: bytes = b""
-    """Of a picture."""
+    """The bytes of a picture."""
 
 
 class CellOutput:
-    """Fed from the kernel's thread, looked at from the loop's."""
+    """Written from the kernel's thread, read from the event loop's thread."""
 
     def __init__(self, artifacts: Artifacts, late: str = "", mask: CurrentMask = lambda: None) -> None:
-        """`late`: what was printed before the cell began. `mask`: of what goes into an artifact."""
+        """`late` is output printed before the cell began. `mask` masks what is stored as an artifact."""
         self._whole = RollingOutput(artifacts, "eval", mask)
         self.total_bytes = self._lines = 0
         self._ends_line = True
@@ -84,19 +84,19 @@ class CellOutput:
 
     @property
     def _fits(self) -> bool:
-        """Nothing has to be cut yet, so the pieces are all that there is."""
+        """Whether nothing has to be cut yet, so that the pieces are complete."""
         return self.total_bytes <= MAX_BYTES and self._lines <= MAX_LINES
 
     def preview(self) -> str:
-        """The end of it, while the cell runs."""
+        """Returns the end of the output, while the cell runs."""
         return self._whole.preview()
 
     def finish(self) -> OutputSnapshot:
-        """All of it as text; what is not in that is in its artifact."""
+        """Returns all output as text; the rest is in its artifact."""
         return self._whole.finish()
 
     def pieces(self) -> tuple[OutputPiece, ...]:
-        """In order, as long as nothing had to be cut; else the pictures alone."""
+        """Returns the pieces in order, if nothing had to be cut; otherwise only the pictures."""
         with self._lock:
             kept = [one for one in self._pieces if self._fits or one[0] == "image"]
         return tuple(

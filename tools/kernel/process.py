@@ -1,8 +1,7 @@
-"""One kernel's process: what it is told and says, its output in order with that, and how it is stopped.
+"""A kernel process: its messages, its output in the right order with them, and how it is stopped.
 
-Output comes through a pipe that the kernel's children have too; words come over a socket that only the kernel has. One
-thread reads both: when a word comes, the output that was written before it has been taken in.
-"""
+Output comes through a pipe that the kernel's children share; messages come over a socket that only the kernel
+has. One thread reads both: before a message is handled, the output written earlier has been read."""
 
 import array
 import asyncio
@@ -42,19 +41,19 @@ INTERRUPT_AGAIN_SECONDS, KILL_AFTER_SECONDS = 2.0, 1.0
 _SEND_INTERVAL: Final = 0.05
 _CHUNK: Final = 1 << 20
 MAX_MESSAGE_BYTES: Final = 256 << 20
-"""More than any picture or argument of a tool: a longer one was written to the socket by a cell."""
+"""More than any picture or argument of a tool: a longer message was written to the socket by a cell."""
 _MESSAGE_TIMEOUT: Final = 10.0
-"""Seconds for the rest of a word that has begun; the kernel writes each at once."""
+"""Seconds for the rest of a message that has begun; the kernel writes each at once."""
 _MAX_LATE_OUTPUT: Final = 64 * 1024
-"""Of what is printed while no cell runs, the end that is kept."""
+"""Bytes kept of output printed while no cell runs; the end is kept."""
 
 
 class KernelStartFailed(Exception):
-    """What it printed instead, or what the system said."""
+    """The output of the program instead of a greeting, or the system's error."""
 
 
 class KernelGone(Exception):
-    """It has ended while it was needed."""
+    """The kernel ended while it was needed."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"exit code {code}")
@@ -62,7 +61,7 @@ class KernelGone(Exception):
 
 
 class KernelProcess:
-    """A kernel that runs, one cell at a time."""
+    """A running kernel, which runs one cell at a time."""
 
     def __init__(self, process: RunningProcess, link: socket.socket, output: int) -> None:
         self.process = process
@@ -92,7 +91,7 @@ class KernelProcess:
 
     @staticmethod
     async def start(processes: LocalProcesses, command: CommandLine) -> "KernelProcess":
-        """Raises `KernelStartFailed`, and `BoxFailed`."""
+        """Starts a kernel. Raises `KernelStartFailed` and `BoxFailed`."""
         own, other = socket.socketpair()
         reading, writing = pipe()
         try:
@@ -127,7 +126,7 @@ class KernelProcess:
     async def run(
         self, order: dict[str, Any], output: CellOutput, hear: Callable[[CellMessage], None]
     ) -> CellDone:
-        """A cell to its end. `hear`: what else it says meanwhile. Raises `KernelGone`."""
+        """Runs a cell to its end. `hear` is called with its other messages. Raises `KernelGone`."""
         self.cells += 1
         with self._lock:
             self._output = output
@@ -140,7 +139,7 @@ class KernelProcess:
                 self._output = None
 
     async def ask(self, what: dict[str, Any], seconds: float | None) -> Any:
-        """Between cells. None: it did not answer in time, or it is gone."""
+        """Asks the kernel between cells. None if it does not answer in time, or is gone."""
         try:
             told: NamesAnswer = await asyncio.wait_for(self._ask(what), seconds)
         except (TimeoutError, KernelGone):
@@ -151,21 +150,21 @@ class KernelProcess:
         try:
             await self._send({"op": "answer", "id": word_id, **what})
         except OSError:
-            pass  # It is gone, which whoever waits for it is told.
+            pass  # The kernel is gone, which its cell reports.
 
     async def interrupt(self) -> None:
-        """SIGINT to the kernel and to what it started; and the word, for a cell that is still on its way."""
+        """Sends SIGINT to the kernel and its children, and a message for a cell that has not started yet."""
         try:
             await asyncio.wait_for(self._send({"op": "interrupt", "id": self._cell}), _SEND_INTERVAL)
         except (TimeoutError, OSError):
-            pass  # It does not listen.
+            pass  # The kernel does not read.
         try:
             os.killpg(self.pid, signal.SIGINT)
         except (ProcessLookupError, PermissionError):
             pass
 
     async def stop(self, running: "asyncio.Future[Any]") -> bool:
-        """Interrupts a cell; True if its state is kept. What cannot be interrupted is killed."""
+        """Interrupts a cell; returns whether the state is kept. A kernel that ignores the interrupt is killed."""
         for seconds in (INTERRUPT_AGAIN_SECONDS, KILL_AFTER_SECONDS):
             await self.interrupt()
             done, _ = await asyncio.wait({running}, timeout=seconds)
@@ -176,28 +175,28 @@ class KernelProcess:
         return False
 
     async def end(self) -> None:
-        """With everything that it started."""
+        """Ends the kernel with everything that it started."""
         await self.process.end()
         self.close_link()
 
     def kill(self) -> None:
-        """The same at once, without waiting."""
+        """Like `end`, without waiting."""
         self.process.kill()
         self.close_link()
 
     def close_link(self) -> None:
         try:
-            self._link.shutdown(socket.SHUT_RDWR)  # The thread hears of it, and closes both.
+            self._link.shutdown(socket.SHUT_RDWR)  # The reading thread notices this and closes both.
         except OSError:
             pass
 
     def take_late_output(self) -> str:
-        """What was printed since the last cell ended: by threads, tasks and children that went on."""
+        """Returns the output since the last cell ended, from threads, tasks and children."""
         with self._lock:
             late, self._late = bytes(self._late), bytearray()
         return late.decode("utf-8", "replace")
 
-    # Words
+    # Messages
 
     async def _ask(self, what: dict[str, Any]) -> Any:
         self._count += 1
@@ -224,7 +223,7 @@ class KernelProcess:
             await self._loop.sock_sendall(self._link, len(data).to_bytes(4, "big") + data)
 
     def _on_message(self, word: KernelMessage) -> None:
-        """On the loop."""
+        """Handles a message on the event loop."""
         match word:
             case Hello():
                 if not self._greeted.done():
@@ -252,7 +251,7 @@ class KernelProcess:
                     descriptor for descriptor, _ in waiting.poll(_MESSAGE_TIMEOUT * 1000 if heard else None)
                 }
                 if not ready:
-                    break  # What has begun was not the kernel's.
+                    break  # The bytes were not written by the kernel.
                 if self._pipe in ready and not self._read_output(_CHUNK):
                     waiting.unregister(self._pipe)
                 if self._link.fileno() in ready:
@@ -269,7 +268,7 @@ class KernelProcess:
             return True
         except OSError:
             news = b""
-        # What was written before these words stands before them.
+        # Output written before these messages precedes them.
         self._read_output(_available_bytes(self._pipe))
         heard += news
         if int.from_bytes(heard[:4], "big") > MAX_MESSAGE_BYTES:
@@ -280,7 +279,7 @@ class KernelProcess:
             try:
                 word = decode_message(body)
             except (ValueError, RecursionError):
-                return False  # Not our kernel any more.
+                return False  # No longer our kernel.
             if isinstance(word, Show):
                 self._show(word)
             self._call_on_loop(self._on_message, word)
@@ -293,7 +292,7 @@ class KernelProcess:
             output.show(word.kind, word.data)
 
     def _read_output(self, count: int) -> bool:
-        """Takes in up to so much of the output; False at its end."""
+        """Reads up to `count` bytes of the output; False at its end."""
         while count > 0:
             try:
                 data = os.read(self._pipe, min(count, _CHUNK))
@@ -320,11 +319,11 @@ class KernelProcess:
         try:
             self._loop.call_soon_threadsafe(do, *arguments)
         except RuntimeError:
-            pass  # The loop is closed: nobody listens.
+            pass  # The loop is closed.
 
 
 def _available_bytes(descriptor: int) -> int:
-    """How much is there to be read now."""
+    """Returns how many bytes can be read now."""
     count = array.array("i", [0])
     try:
         fcntl.ioctl(descriptor, termios.FIONREAD, count)

@@ -1,4 +1,4 @@
-"""What a session's kernel goes by; asked for when it matters."""
+"""Settings of a session's kernel, read on demand."""
 
 from collections.abc import Awaitable, Callable
 
@@ -11,8 +11,8 @@ async def _no_choice() -> tuple[str | None, bool]:
 
 class KernelSettings(msgspec.Struct, frozen=True, kw_only=True):
     interpreter_choice: Callable[[], Awaitable[tuple[str | None, bool]]] = _no_choice
-    """The interpreter that somebody chose, and whether what lies in the folder may be run."""
+    """Returns the configured interpreter, and whether programs in the folder may run."""
     idle_seconds: float = 900.0
-    """Without a cell; then it ends. 0: never."""
+    """Idle time after which the kernel ends. 0 means never."""
     default_timeout: float | None = None
-    """Seconds for a cell that names none."""
+    """Timeout in seconds for a cell without one."""

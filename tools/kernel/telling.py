@@ -1,4 +1,4 @@
-"""What a call of `eval` is told as: its output in order, values, errors, and how it ended."""
+"""Builds the result of an `eval` call: its output in order, values, errors, and how it ended."""
 
 import signal
 from typing import Any
@@ -17,7 +17,7 @@ from tools.workspace import Workspace
 
 
 class NestedCall(msgspec.Struct, kw_only=True):
-    """A tool that a cell called."""
+    """A tool call made by a cell."""
 
     name: str
     subject: str = ""
@@ -26,14 +26,14 @@ class NestedCall(msgspec.Struct, kw_only=True):
 
 
 class EvalReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of all cells of a call."""
+    """The outcome of all cells of a call."""
 
     title: str
     count: int
     last: int
-    """The number of the last one that ran."""
+    """Number of the last cell that ran."""
     end: CellEnd
-    """That one's."""
+    """How the last cell ended."""
     limit: float | None
     output: OutputSnapshot
     pieces: tuple[OutputPiece, ...]

@@ -1,4 +1,4 @@
-"""What the kernel says (`inside/`), decoded where it comes in. What it is told is plain: see `process`."""
+"""Messages from the kernel (`inside/`), decoded as they arrive. `process` builds the messages to the kernel."""
 
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ class Hello(_KernelMessage, frozen=True, kw_only=True, tag="hello"):
 
 
 class Show(_KernelMessage, frozen=True, kw_only=True, tag="show"):
-    """Something that is not text, in its place among the output."""
+    """A value that is not text, at its position in the output."""
 
     id: int
     kind: Literal["markdown", "html", "json", "image/png", "image/jpeg"]
@@ -34,7 +34,7 @@ class ArtifactRequest(_KernelMessage, frozen=True, kw_only=True, tag="artifact")
 
 
 class CancelCall(_KernelMessage, frozen=True, kw_only=True, tag="cancel"):
-    """Nobody in the cell waits for this call any longer."""
+    """The cell no longer waits for this call."""
 
     id: int
 
@@ -42,12 +42,12 @@ class CancelCall(_KernelMessage, frozen=True, kw_only=True, tag="cancel"):
 class CellError(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     text: str
-    """The traceback, from the cell's own first frame on."""
+    """The traceback, from the cell's first own frame on."""
     is_interrupt: bool = False
 
 
 class CellDone(_KernelMessage, frozen=True, kw_only=True, tag="done"):
-    """A cell has ended."""
+    """The end of a cell."""
 
     id: int
     number: int
@@ -58,13 +58,13 @@ class CellDone(_KernelMessage, frozen=True, kw_only=True, tag="done"):
 
 
 class NamesAnswer(_KernelMessage, frozen=True, kw_only=True, tag="told"):
-    """What was asked for between cells."""
+    """The answer to a question between cells."""
 
     id: int
     names: Any
 
 
 CellMessage = Show | CallTool | ArtifactRequest | CancelCall
-"""What is said while a cell runs."""
+"""Messages while a cell runs."""
 KernelMessage = Hello | CellMessage | CellDone | NamesAnswer
 decode_message = msgspec.json.Decoder(KernelMessage).decode

@@ -1,4 +1,4 @@
-"""Files that hold secrets under names: `.env` and its like, `.netrc`, `.npmrc`, credentials of clouds."""
+"""Finds secrets in files that assign them to names: `.env` files, `.netrc`, `.npmrc`, cloud credentials."""
 
 import re
 from collections.abc import Iterator
@@ -31,17 +31,17 @@ _HARMLESS_NAME = late(
     r".*(?:PUBLIC|PUBLISHABLE|ANON|SITE)_?KEY|.*(?:^|_)(?:ID|GUID|UUID|SHA\d*|COMMIT|REVISION|DIGEST|CHECKSUM|INTEGRITY"
     r"|VERSION|TAG|IMAGE|MODEL|REGION|ZONE|HOST|DOMAIN|URL|URI|ENDPOINT|PATH|FILE|DIR|ADDRESS|DSN)S?"
 )
-"""What identifies or leads somewhere may look random, and is handed to everybody."""
+"""Names of identifiers and addresses, whose values may look random and are public."""
 _PUBLIC_VALUE = late(
     r"[a-zA-Z][\w+.-]*:/|[~.]{0,2}/|[A-Za-z]:[\\/]|(?:[^\s/@]+@)?(?:[\w*-]+\.)+[a-z]{2,24}(?::\d+)?(?:/[\w./:-]*)?$"
     r"|(?i:0x[0-9a-f]{40}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$"
 )
-"""A place, a host, a mail address, a public address of a chain, an identifier."""
+"""Matches a path, a host, a mail address, a public blockchain address, or an identifier."""
 _VALUE_PIECE = late(r"(?:[^\W_]|[!^#$~%*])+")
 _ORDINARY_PIECE = late(
     r"\d+[A-Za-z]{0,3}|[A-Z]?[a-z]{2,}(?:[A-Z][a-z]{2,})*\d*|[A-Z]+\d*|[a-z]\d*|\d+x\d+(?:x\d+)?"
 )
-"""A number with its unit, a word or words with a number behind them, a size."""
+"""Matches a number with its unit, words with a number behind them, or a size."""
 _MIN_RANDOM_CHARS = 12
 _MIN_RANDOM_KINDS = 6
 
@@ -54,7 +54,7 @@ _PATTERNS = {
 
 
 class AssignedSecret(msgspec.Struct, frozen=True):
-    """A secret where it stands."""
+    """A secret and its position."""
 
     name: str
     value: str
@@ -63,7 +63,7 @@ class AssignedSecret(msgspec.Struct, frozen=True):
 
 
 def holds_secrets(path: str) -> bool:
-    """By its name: a file whose assignments are secrets. An example of one is not."""
+    """Returns whether the file name says that its assignments are secrets. Example files are not."""
     name = PurePath(path).name.lower()
     if name in _SECRET_FILE_NAMES:
         return name != "credentials" or ".aws" in PurePath(path).parts
@@ -73,7 +73,7 @@ def holds_secrets(path: str) -> bool:
 
 
 def assigned_secrets(path: str, text: str) -> Iterator[AssignedSecret]:
-    """The secrets in a file of that name, or in what was printed of it."""
+    """Yields the secrets in a file of that name, or in printed parts of it."""
     name = PurePath(path).name.lower()
     if name in _SECRET_FILE_NAMES:
         for pattern in _PATTERNS.get(name, (_NETRC, _INI)):
@@ -84,7 +84,8 @@ def assigned_secrets(path: str, text: str) -> Iterator[AssignedSecret]:
 
 
 def secret_variables(text: str) -> Iterator[AssignedSecret]:
-    """`NAME=value` whose name or value tells a secret, and what no word, number or place explains."""
+    """Yields `NAME=value` pairs whose name or value indicates a secret, and values that are no word, number or
+    place."""
     for found in _LINE.finditer(text):
         group = next((number for number in (2, 3, 4, 5) if found[number]), None)
         if group is None:
@@ -102,8 +103,8 @@ def secret_variables(text: str) -> Iterator[AssignedSecret]:
 
 
 def _looks_random(name: str, value: str) -> bool:
-    """Whether a value in a file of secrets is none of what such files hold besides. A name proves nothing there: a key
-    may stand under any."""
+    """Returns whether a value in a secrets file is none of the ordinary values of such files. The name is ignored:
+    a key may stand under any name."""
     if (
         any(one.isspace() for one in value)
         or _HARMLESS_NAME.fullmatch(name.upper())

@@ -1,4 +1,4 @@
-"""Secrets that are known by value, and the spellings in which they turn up again."""
+"""Secrets that are known by value, and the encoded forms in which they reappear."""
 
 import base64
 import json
@@ -7,20 +7,20 @@ from urllib.parse import quote, quote_plus
 import msgspec
 
 MIN_LENGTH = 8
-"""Shorter ones would be found in innocent words."""
+"""Shorter values would match inside innocent words."""
 _MIN_WORD_LENGTH = 20
 
 
 class KnownValue(msgspec.Struct, frozen=True):
     name: str
-    """What it is called where it comes from: a variable, a provider."""
+    """The name of the value at its source: a variable, a provider."""
     value: str
     is_plain: bool = False
-    """It is looked for as it stands, in no other spelling."""
+    """Whether only the exact value is searched for, and no encoded form."""
 
 
 def is_distinctive(value: str) -> bool:
-    """Whether a text in which it stands can be meant: `postgres` as a password must not mask a word in all sources."""
+    """Returns whether a match proves the secret: a password like `postgres` must not mask that word in all sources."""
     if len(value) < MIN_LENGTH or len(set(value)) < 4:
         return False
     if any(one.isspace() for one in value.strip()):
@@ -39,7 +39,7 @@ def is_distinctive(value: str) -> bool:
 
 
 def spellings(value: str) -> tuple[str, ...]:
-    """As it stands, and as JSON, addresses, HTML, shells, base64 and hexadecimal write it."""
+    """Returns the value as it is, and encoded as JSON, URL, HTML, shell, base64 and hexadecimal."""
     import html  # noqa: PLC0415  (2,000 names of letters; a start without a secret needs none)
 
     quoted = json.dumps(value)[1:-1]
@@ -61,7 +61,7 @@ def spellings(value: str) -> tuple[str, ...]:
 
 
 def _base64_forms(data: bytes) -> list[str]:
-    """What is certain of it, wherever it begins in what was encoded."""
+    """Returns the parts of the base64 encodings that do not depend on the position in the encoded text."""
     found: list[str] = []
     for before in range(3):
         for encode in (base64.b64encode, base64.urlsafe_b64encode):

@@ -1,8 +1,7 @@
-"""What stands in a text in the place of a secret: `[secret:KIND:DIGEST]`.
+"""Marks that replace secrets in a text: `[secret:KIND:DIGEST]`.
 
-The digest is made with a key of this installation: equal secrets look equal, and nothing can be guessed from it. Its
-last two digits tell that it was made here, so that an example in somebody's text is not taken for one.
-"""
+The digest uses a key of this installation: equal secrets have equal marks, and nothing can be guessed from a
+mark. Its last two digits are a checksum, so that an example in a text is not taken for a real mark."""
 
 import hashlib
 import hmac
@@ -18,7 +17,7 @@ MARK_PREFIX = "[secret:"
 
 
 class Marker:
-    """Makes marks with one key, and knows its own."""
+    """Makes marks with one key, and recognises its own marks."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
@@ -31,7 +30,7 @@ class Marker:
         return f"{MARK_PREFIX}{_KIND.sub('-', kind)[:64] or 'value'}:{self.digest(secret)}]"
 
     def own_marks(self, text: str) -> Iterator["re.Match[str]"]:
-        """The marks in a text that were made with this key."""
+        """Yields the marks in a text that were made with this key."""
         if MARK_PREFIX in text:
             for found in MARK_PATTERN.finditer(text):
                 if self._check_digits(found[2]) == found[3]:

@@ -1,7 +1,6 @@
-"""Masks the secrets in a text: those that are known by value, those that show by their shape, private keys.
+"""Masks the secrets in a text: known values, values with the shape of a secret, private keys.
 
-Pure. Who knows which values, and where a text comes from, is the session's business.
-"""
+Pure. The session decides which values are known, and where a text comes from."""
 
 import bisect
 import re
@@ -21,7 +20,7 @@ _ESCAPES = late(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x
 _LINE_BREAK = late(r"(?:\r?\n[ \t]{0,16}|\\\r?\n[ \t]{0,16})")
 _WORD_RUN = late(r"[\w.+/=-]*", re.ASCII)
 _ANCHOR_LENGTH = 20
-"""By as many characters a known value is found; longer ones are found sooner."""
+"""Number of characters by which a known value is searched for; a longer anchor is found faster."""
 _ENCODED_ANCHOR_LENGTH = 24
 _PIECE_LENGTH = 8
 _MAX_WRAPPED_LINES = 6
@@ -34,7 +33,7 @@ class SecretSpan(msgspec.Struct, frozen=True, order=True):
 
 
 class CustomShape(msgspec.Struct, frozen=True):
-    """A shape of the person's own."""
+    """A shape defined by the user."""
 
     kind: str
     pattern: "re.Pattern[str]"
@@ -43,7 +42,7 @@ class CustomShape(msgspec.Struct, frozen=True):
 class Masked(msgspec.Struct, frozen=True):
     text: str
     found: tuple[tuple[str, str], ...] = ()
-    """Each mark in the text with what it stands for."""
+    """Each mark in the text with the secret that it replaces."""
 
 
 class _KnownText(msgspec.Struct, frozen=True):
@@ -52,7 +51,7 @@ class _KnownText(msgspec.Struct, frozen=True):
 
 
 class Mask:
-    """What is known at one moment; another one is made when more is."""
+    """The known secrets at one moment; a new mask is made when more are known."""
 
     def __init__(
         self,
@@ -64,10 +63,8 @@ class Mask:
         ignored: Collection[str] = (),
         as_bytes: bool = False,
     ) -> None:
-        """`named`: short values and words, masked where they stand behind their name and nowhere else.
-
-        `ignored`: digests of what is no secret. `as_bytes`: for texts of which each character is one byte.
-        """
+        """`named` values are short or common words, masked only behind their name. `ignored` holds digests of false
+        alarms. `as_bytes` is for texts in which each character stands for one byte."""
         self.marker = marker
         self._as_bytes = as_bytes
         self._own = tuple(own)
@@ -120,12 +117,12 @@ class Mask:
         return Masked("".join(out), tuple(found.items()))
 
     def finds_nothing(self, texts: Iterable[str]) -> bool:
-        """One look at all of them. Where something shows, a mark too, each is to be looked at by itself."""
+        """Checks all texts at once. If a secret or a mark is found, each text has to be masked by itself."""
         together = "\n".join(texts)
         return MARK_PREFIX not in together and not self.secret_spans(together)
 
     def secret_spans(self, text: str, *, is_within_key: bool = False) -> list[SecretSpan]:
-        """Where secrets stand, in no order; they may overlap."""
+        """Returns the spans of secrets, unordered; they may overlap."""
         if "\x1b" not in text:
             return self._spans_without_escapes(text, is_within_key)
         bare, places = _without_escapes(text)
@@ -174,7 +171,7 @@ class Mask:
 
 
 def find_shapes(text: str, words: LongWords) -> Iterator[SecretSpan]:
-    """`words`: of that text."""
+    """Yields secrets found by their shape; `words` are the long words of the text."""
     missing = {sign for sign in "-_.:/ =" if sign not in text}
     for shape, literal, is_in_words in _shape_literals():
         if missing.isdisjoint(literal):
@@ -184,12 +181,12 @@ def find_shapes(text: str, words: LongWords) -> Iterator[SecretSpan]:
 
 @cache
 def _shape_literals() -> tuple[tuple[SecretShape, str, bool], ...]:
-    """What shapes begin with, and whether that would be found in long words."""
+    """Returns the literals that shapes begin with, and whether each would be found among long words."""
     return tuple([(shape, one, is_word_part(one)) for shape in SHAPES for one in shape.literals])
 
 
 def _occurrences(text: str, words: LongWords, piece: str, is_in_words: bool) -> Iterable[int]:
-    """Where it stands. Nearly nothing that is looked for is there, and that is told first."""
+    """Returns the positions of a literal. Most literals do not occur, which is checked first."""
     if piece not in (words.text if is_in_words else text):
         return ()
     return words.occurrences(piece) if is_in_words else _all_occurrences(text, piece)
@@ -214,7 +211,7 @@ def _match_shape(text: str, at: int, shape: SecretShape) -> Iterator[SecretSpan]
 
 
 def _is_in_word(text: str, at: int) -> bool:
-    """A word goes on there, and what stands before is no escape either: `\\n` in JSON, `%3D` in an address."""
+    r"""Returns whether the text before continues a word; escapes such as `\n` in JSON and `%3D` in URLs do not."""
     if not at or not text[at - 1].isascii() or not (text[at - 1].isalnum() or text[at - 1] == "_"):
         return False
     if text[at - 1] in "nrt" and at > 1 and text[at - 2] == "\\":
@@ -223,7 +220,7 @@ def _is_in_word(text: str, at: int) -> bool:
 
 
 def _match_wrapped_shape(text: str, at: int, shape: SecretShape) -> Iterator[SecretSpan]:
-    """One that goes on in the next lines."""
+    """Yields a secret that continues on the next lines."""
     pieces: list[tuple[int, int]] = []
     start, joined = at, ""
     for _ in range(_MAX_WRAPPED_LINES):
@@ -250,7 +247,7 @@ def _match_wrapped_shape(text: str, at: int, shape: SecretShape) -> Iterator[Sec
 
 
 def _wrapped_rest(text: str, end: int, kind: str) -> Iterator[SecretSpan]:
-    """What a wrap left of it: lines behind it that are one long word of letters and digits each."""
+    """Yields the rest of a wrapped secret: following lines that consist of one long word of letters and digits."""
     for _ in range(_MAX_WRAPPED_LINES):
         gap = _LINE_BREAK.match(text, end)
         if gap is None:
@@ -267,7 +264,7 @@ def _wrapped_rest(text: str, end: int, kind: str) -> Iterator[SecretSpan]:
 
 
 def _match_forward(text: str, at: int, needle: _KnownText) -> Iterator[SecretSpan]:
-    """A known value from its beginning on, line breaks within it passed over."""
+    """Matches a known value from its beginning, skipping line breaks within it."""
     wanted = needle.text
     if text.startswith(wanted, at):
         yield SecretSpan(at, at + len(wanted), needle.name)
@@ -293,7 +290,7 @@ def _match_forward(text: str, at: int, needle: _KnownText) -> Iterator[SecretSpa
 
 
 def _match_backward(text: str, end: int, needle: _KnownText) -> Iterator[SecretSpan]:
-    """The same from its end, for a break within its first characters."""
+    """Matches a known value from its end, for a line break within its first characters."""
     wanted = needle.text
     pieces: list[SecretSpan] = []
     left, stop = len(wanted), end
@@ -329,7 +326,7 @@ def _all_occurrences(text: str, piece: str) -> Iterator[int]:
 
 
 def _merged_spans(spans: Iterable[SecretSpan], text: str) -> Iterator[SecretSpan]:
-    """In order, joined where they overlap; what stands within a mark is none."""
+    """Yields the spans in order, merged where they overlap; spans within a mark are dropped."""
     marks = [found.span() for found in MARK_PATTERN.finditer(text)] if MARK_PREFIX in text else []
     last: SecretSpan | None = None
     for span in sorted(spans, key=lambda one: (one.start, -one.end)):
@@ -347,7 +344,7 @@ def _merged_spans(spans: Iterable[SecretSpan], text: str) -> Iterator[SecretSpan
 
 
 class _EscapeOffsets:
-    """Where a character of the bare text stands in the one with escapes."""
+    """Maps positions in the text without escapes to positions in the original text."""
 
     def __init__(self, starts: list[int], shifts: list[int]) -> None:
         self._starts = starts
@@ -375,4 +372,4 @@ def _without_escapes(text: str) -> tuple[str, _EscapeOffsets]:
 
 
 CurrentMask = Callable[[], "Mask | None"]
-"""The mask as it is at that moment; None where nothing is masked."""
+"""Returns the mask of this moment; None if masking is off."""

@@ -1,6 +1,5 @@
-"""Private keys as files hold them: `-----BEGIN … PRIVATE KEY-----`, lines of base64, an end. Each line of the body is a
-secret of its own, so that a text keeps its lines and each can turn back by itself.
-"""
+"""Finds private keys in text: `-----BEGIN … PRIVATE KEY-----`, lines of base64, an end line. Each body line is
+masked as a separate secret, so that a text keeps its lines and each line can be unmasked by itself."""
 
 import base64
 import binascii
@@ -12,7 +11,7 @@ from tools.patterns import late
 
 PRIVATE_KEY_LITERAL = "PRIVATE KEY"
 BASE64_BEGIN = "LS0tLS1CRUdJTi"
-"""`-----BEGIN` in base64, as Kubernetes and variables hold keys."""
+"""`-----BEGIN` in base64, as Kubernetes and environment variables hold keys."""
 _HEAD = late(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _END = late(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _ONE_LINE_KEY = late(r"(?:\\+[rn]|[\"'+,\s\\])*((?:[A-Za-z0-9+/=]|\\+[rn]){40,7000})")
@@ -24,14 +23,14 @@ _MAX_BODY_LINES = 600
 
 
 class KeyLines(msgspec.Struct, frozen=True):
-    """Where the secrets of private keys stand in a text, and whether it ends in the middle of one."""
+    """Positions of private keys in a text, and whether the text ends within a key."""
 
     spans: tuple[tuple[int, int], ...] = ()
     is_open: bool = False
 
 
 def find_private_keys(text: str, *, is_within: bool = False) -> KeyLines:
-    """`is_within`: the text begins in the middle of a key."""
+    """Finds private keys; `is_within` means that the text begins within a key."""
     spans: list[tuple[int, int]] = []
     is_open = False
     at = 0
@@ -54,7 +53,7 @@ def find_private_keys(text: str, *, is_within: bool = False) -> KeyLines:
 
 
 def _next_head(text: str, at: int) -> tuple[int, bool] | None:
-    """Where the next key goes on behind its head, or begins in base64."""
+    """Returns the position after the next key's head, or the start of a base64-encoded key."""
     plain = _HEAD.search(text, at)
     encoded = text.find(BASE64_BEGIN, at)
     if plain is not None and (encoded < 0 or plain.start() < encoded):
@@ -63,7 +62,7 @@ def _next_head(text: str, at: int) -> tuple[int, bool] | None:
 
 
 def _key_after_head(text: str, at: int, spans: list[tuple[int, int]]) -> tuple[int, bool]:
-    """What stands behind a head: the whole key in the same line, or lines of it."""
+    """Reads the key after a head: on the same line, or on the following lines."""
     line_end = text.find("\n", at)
     rest = text[at : line_end if line_end >= 0 else len(text)]
     inline = _ONE_LINE_KEY.match(rest)
@@ -76,12 +75,12 @@ def _key_after_head(text: str, at: int, spans: list[tuple[int, int]]) -> tuple[i
     if line_end < 0:
         return len(text), not rest.strip("\r\"'\\n+, ")
     if rest.strip("\r\"'`\\nr+,; \t)"):
-        return line_end, False  # a text that speaks of keys
+        return line_end, False  # a text that mentions keys
     return _body_lines(text, line_end + 1, spans)
 
 
 def _body_lines(text: str, at: int, spans: list[tuple[int, int]]) -> tuple[int, bool]:
-    """Lines of base64 from here on; where they end, and whether the text does before them."""
+    """Reads the base64 lines from this position; returns where they end, and whether the text ends before they do."""
     before = len(spans)
     for _ in range(_MAX_BODY_LINES):
         if at >= len(text):
@@ -106,7 +105,7 @@ def _body_lines(text: str, at: int, spans: list[tuple[int, int]]) -> tuple[int, 
 
 
 def _body_lines_before(text: str, end: int) -> Iterator[tuple[int, int]]:
-    """Lines of base64 above an end whose head was cut off."""
+    """Yields the base64 lines above an end line whose head was cut off."""
     stop = text.rfind("\n", 0, end)
     pattern = _LAST_BODY
     short: tuple[int, int] | None = None

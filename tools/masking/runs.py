@@ -1,4 +1,4 @@
-"""The long words of a text, gathered: nearly all secrets lie in one, and most of a text does not."""
+"""Collects the long words of a text: nearly all secrets are in one, and most of a text is not."""
 
 import bisect
 from functools import lru_cache
@@ -12,17 +12,17 @@ _WORD_CHARS = frozenset(_WORD_BYTES.decode())
 
 @lru_cache(1024)
 def is_long_word(text: str) -> bool:
-    """Whether it would be found among long words."""
+    """Returns whether the text would be found among long words."""
     return len(text) >= MIN_WORD_LENGTH and _WORD_CHARS.issuperset(text)
 
 
 def is_word_part(text: str) -> bool:
-    """Whether it would be found as a part of one."""
+    """Returns whether the text would be found as a part of a long word."""
     return _WORD_CHARS.issuperset(text)
 
 
 class LongWords:
-    """Those of one text, and where each of their characters stands in it."""
+    """The long words of one text, with the original position of each character."""
 
     def __init__(self, text: str) -> None:
         shape = text.encode("latin-1", "replace").translate(_WORD_TABLE)
@@ -45,12 +45,12 @@ class LongWords:
         self._starts = starts
 
     def original_position(self, at: int) -> int:
-        """Where in the whole text a place in `self.text` is."""
+        """Returns the position in the original text of a position in `self.text`."""
         number = bisect.bisect_right(self._starts, at) - 1
         return self._begins[number] + at - self._starts[number]
 
     def occurrences(self, piece: str) -> list[int]:
-        """Where it stands in the whole text."""
+        """Returns the positions of `piece` in the original text."""
         found: list[int] = []
         at = self.text.find(piece)
         while at >= 0:

@@ -1,8 +1,7 @@
-"""Secrets that show by their shape. Each shape is looked for only where its literal stands, which is cheap.
+"""Secrets that are recognised by their shape. A shape is searched for only at its literal, which is cheap.
 
-A shape is precise or it is not here: what it matches in somebody's source is a secret or an example of one. Guesses by
-how random a text looks, and assignments to a name, are not made in sources (`known` has those of `.env` files).
-"""
+Every shape is precise: its matches are secrets or examples of secrets. Random-looking text and assignments to
+names are not guessed in source code (`known` handles `.env` files)."""
 
 import base64
 import binascii
@@ -16,22 +15,22 @@ import msgspec
 class SecretShape(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     literals: tuple[str, ...]
-    """One of them stands where the pattern begins."""
+    """One of these stands at the beginning of a match."""
     pattern: str
-    """Matched at a literal. Its group, or all of it, is the secret."""
+    """Matched at a literal. Its group, or the whole match, is the secret."""
     is_secret: Callable[[str], bool] = lambda text: True
-    """What a pattern cannot say."""
+    """Checks what a pattern cannot express."""
     needs_word_start: bool = True
-    """Nothing that a name could go on with stands before it."""
+    """Whether no character of a name may precede the match."""
     may_wrap: bool = True
-    """It may go on in the next line, where a narrow terminal or `fold` broke it."""
+    """Whether the secret may continue on the next line, where a narrow terminal or `fold` broke it."""
 
 
 _WORD_END = r"(?![A-Za-z0-9_])"
 
 
 def _is_random(text: str) -> bool:
-    """Letters and digits: no word, no list of words."""
+    """Returns whether the text is letters and digits that are no word and no list of words."""
     return any(one.isdigit() for one in text) and any(one.isalpha() for one in text)
 
 
@@ -49,7 +48,7 @@ _PLACEHOLDERS = (
 
 
 def _is_password(text: str) -> bool:
-    """Not a word, not a name of a variable, not what manuals write."""
+    """Returns whether the text is no word, no variable name and no placeholder from a manual."""
     text = compile_shape("%[0-9A-Fa-f]{2}").sub("-", text)
     if any(one in text for one in "${}<>*%[]()|\\`,;#&?"):
         return False
@@ -226,7 +225,7 @@ SHAPES: tuple[SecretShape, ...] = (
         may_wrap=False,
     ),
 )
-"""Private keys, which go over lines, are `pem`'s."""
+"""Shapes of secrets on one line; `pem` handles private keys."""
 
 LITERALS: tuple[str, ...] = tuple(literal for shape in SHAPES for literal in shape.literals)
 
@@ -237,5 +236,5 @@ def compile_shape(pattern: str) -> "re.Pattern[str]":
 
 
 def is_placeholder(text: str) -> bool:
-    """Crossed out by whoever wrote it: `ghp_xxxxxxxxxxxx`."""
+    """Returns whether the author crossed the value out: `ghp_xxxxxxxxxxxx`."""
     return len(set(text.rsplit("_", 1)[-1].rsplit("-", 1)[-1]) - set("xX*.0")) == 0

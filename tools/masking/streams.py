@@ -1,8 +1,7 @@
-"""Masking what comes in pieces: a secret that is cut by the border of two of them is masked as one.
+"""Masks output that arrives in pieces: a secret split between two pieces is masked as one.
 
-Whole lines go through at once. What is held back is the line that has not ended, lines that a secret may go on from,
-and of a line without end its last 8 KB.
-"""
+Complete lines pass through at once. Held back are the unfinished line, lines that a secret may continue from,
+and the last 8 KB of a line without end."""
 
 from tools.masking.mask import CurrentMask, Mask
 from tools.masking.pem import BASE64_BEGIN, PRIVATE_KEY_LITERAL, find_private_keys
@@ -25,16 +24,16 @@ _SECRET_INTRODUCERS = (
 
 
 class MaskedStream:
-    """For one source of bytes. From one thread at a time."""
+    """Masks one source of bytes. Used from one thread at a time."""
 
     def __init__(self, mask_now: CurrentMask) -> None:
-        """`mask_now`: asked at each piece; its mask is one for bytes."""
+        """`mask_now` is called for each piece and returns a mask for bytes."""
         self._mask_now = mask_now
         self._held = ""
         self._is_within_key = False
 
     def take(self, piece: bytes) -> bytes:
-        """What may go on now, of this piece and of those before it."""
+        """Returns the masked bytes that may be passed on now, from this piece and earlier ones."""
         mask = self._mask_now()
         if mask is None and not self._held:
             return piece
@@ -47,13 +46,13 @@ class MaskedStream:
         return self._masked(mask, text[:cut]) if cut else b""
 
     def rest(self) -> bytes:
-        """What was held back; the source is at its end."""
+        """Returns the held-back bytes at the end of the source."""
         mask, text = self._mask_now(), self._held
         self._held = ""
         return text.encode("latin-1") if mask is None else self._masked(mask, text)
 
     def flush_safe_part(self) -> bytes:
-        """As much of an unfinished line as is no part of a secret, whatever comes: dots, words, a question."""
+        """Returns the part of an unfinished line that cannot belong to a secret: dots, words, a question."""
         text = self._held
         mask = self._mask_now()
         if not text or mask is None or self._is_within_key or any(one in text for one in _SECRET_INTRODUCERS):
@@ -70,7 +69,7 @@ class MaskedStream:
         return self._masked(mask, text[:at]) if at else b""
 
     def preview(self) -> bytes:
-        """What is held back, as it would be shown if nothing came behind it."""
+        """Returns the held-back bytes as they would be shown if nothing followed."""
         mask = self._mask_now()
         if mask is None or not self._held:
             return self._held.encode("latin-1")
@@ -84,13 +83,13 @@ class MaskedStream:
 
 
 def _safe_end(mask: Mask, text: str, is_within_key: bool) -> int:
-    """Up to where it may go on."""
+    """Returns the position up to which the text may be passed on."""
     end = text.rfind("\n") + 1
     if len(text) - end > _MAX_LINE:
         return _safe_end_in_line(mask, text)
     if is_within_key:
         return _end_before_key(text, end)
-    # A line that ends in a long word may be a secret broken by `fold`, whose rest is in the next.
+    # A line that ends in a long word may be a secret broken by `fold`, whose rest is on the next line.
     for _ in range(6):
         if not end or not _may_continue(text, end):
             return end
@@ -99,7 +98,7 @@ def _safe_end(mask: Mask, text: str, is_within_key: bool) -> int:
 
 
 def _end_before_key(text: str, end: int) -> int:
-    """The last two lines of a key are told by the one behind them."""
+    """Holds back the last two lines of a key, which only the next line identifies."""
     before = text.rfind("\n", 0, max(0, end - 1)) + 1
     return end if "-----END" in text[before:end] else before
 
@@ -119,7 +118,7 @@ def _may_continue(text: str, end: int) -> bool:
 
 
 def _safe_end_in_line(mask: Mask, text: str) -> int:
-    """A line without end: all but the last of it, and never within a secret."""
+    """Returns the safe end in a line without a line end; never within a secret."""
     cut = len(text) - MAX_HELD_BYTES
     begin = max(0, cut - MAX_HELD_BYTES)
     crossing = [

@@ -1,8 +1,7 @@
-"""Places of keys: one table for the gate, which asks before they are read, and for the sandbox, which hides them.
+"""Places where programs store keys: the permission gate asks before they are read, and the sandbox hides them.
 
-A row says where a program keeps what signs a person in, and which manual says so. Plain data; `app.permits.secrets`
-judges paths by it, `app.engine.sandbox.sandbox_places` hides what is there of it.
-"""
+A row names the program that stores credentials there, and the manual that says so. Plain data;
+`app.permits.secrets` checks paths against it, and `app.engine.sandbox.sandbox_places` hides the existing ones."""
 
 from typing import Final
 
@@ -11,11 +10,11 @@ import msgspec
 
 class KeyPlace(msgspec.Struct, frozen=True):
     path: str
-    """Below the home folder, as it is written there. With a slash at its end: a folder, with all that is in it."""
+    """Path below the home folder. A trailing slash means a folder with everything in it."""
     source: str
     """The program, and where its manual names this place."""
     programs: tuple[str, ...] = ()
-    """Programs that see it in the sandbox when they were let into the network."""
+    """Programs that may read the place in the sandbox when they have network access."""
 
     @property
     def name(self) -> str:
@@ -28,10 +27,10 @@ class KeyPlace(msgspec.Struct, frozen=True):
 
 class KeyName(msgspec.Struct, frozen=True):
     name: str
-    """In any folder. With `*` before it: the end of the name."""
+    """File name in any folder. A leading `*` matches the end of the name."""
     source: str
     programs: tuple[str, ...] = ()
-    """As with a `KeyPlace`, for the file of that name in the home folder."""
+    """Like `KeyPlace.programs`, for the file of that name in the home folder."""
 
 
 _PYTHON = ("pip", "pip3", "uv")
@@ -246,10 +245,11 @@ KEY_NAMES: Final = (
 )
 
 SAMPLE_ENDINGS: Final = ("example", "sample", "template", "dist")
-"""Of `.env.example` and its like: shown, not secret."""
+"""Endings of `.env.example` and similar files, which are shown and not secret."""
 
 SHOWN_OWN_FILES: Final = (
     *("skills", "prompts", "rules", "themes", "packages", "extensions"),
     *("AGENTS.md", "CLAUDE.md", "SYSTEM.md", "APPEND_SYSTEM.md", "settings.json", "keybindings.json"),
 )
-"""In bayou's own folder, all else in which is secret: what a person put there to be read, and settings without keys."""
+"""Files in bayou's own folder that are shown: readable user files, and settings without keys. Everything else there
+is secret."""

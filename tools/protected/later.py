@@ -1,10 +1,9 @@
-"""Files that run later: one table for the gate, which asks before they are written, and for the sandbox, which keeps
-commands from them.
+"""Autorun files: the permission gate asks before they are written, and the sandbox protects them from commands.
 
-A row is a file that some program runs, or takes commands from, without being asked to run this project's code: on
-entering a folder, on opening it in an editor or an agent, in git's hooks, at the start of an interpreter. What a person
-runs by name (a makefile, a test, a workflow of a forge) is no such file. `app.permits.secrets` judges paths by it.
-"""
+A row is a file that a program runs, or takes commands from, without being asked to run this project's code: on
+entering a folder, on opening it in an editor or an agent, in git's hooks, at the start of an interpreter. Files
+that people run by name (a makefile, a test, a CI workflow) are not autorun files. `app.permits.secrets` checks
+paths against the table."""
 
 from typing import Final
 
@@ -13,9 +12,10 @@ import msgspec
 
 class AutorunFile(msgspec.Struct, frozen=True):
     path: str
-    """Relative. With a slash at its end: a folder, with all that is in it. A name may begin with `*`: any beginning."""
+    """Relative path. A trailing slash means a folder with everything in it. A leading `*` in the name matches any
+    beginning."""
     source: str
-    """The program that runs it, and where its manual says so."""
+    """The program that runs the file, and where its manual says so."""
 
     @property
     def name(self) -> str:
@@ -142,7 +142,7 @@ PROJECT_AUTORUN_FILES: Final = (
     AutorunFile(".lldbinit", "LLDB: lldbinit"),
     AutorunFile(".psqlrc", "psql: files"),
 )
-"""In any folder of a project."""
+"""Autorun files in any folder of a project."""
 
 _SHELLS = "its shell's manual: start-up files"
 HOME_AUTORUN_FILES: Final = (
@@ -227,7 +227,7 @@ HOME_AUTORUN_FILES: Final = (
     AutorunFile(".config/crush/", "Crush: configuration"),
     AutorunFile(".config/goose/", "goose: extensions"),
 )
-"""In the home folder."""
+"""Autorun files in the home folder."""
 
 VCS_FOLDERS: Final = frozenset({".git", ".hg", ".svn", ".jj"})
-"""Their names: what removes one removes a history."""
+"""Folders of version control systems: removing one removes the project's history."""

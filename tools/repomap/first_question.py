@@ -1,4 +1,4 @@
-"""Where the work may be, told beside the first question of a conversation: only when it is sure enough to be of use."""
+"""Adds likely places in the repository to the first question of a conversation, if the ranking is confident enough."""
 
 import re
 
@@ -10,13 +10,13 @@ from tools.workspace import Workspace
 
 MAX_TOKENS = 1000
 MIN_FILES = 200
-"""Of code: in a smaller folder a model sees for itself."""
+"""Minimum number of code files: in a smaller folder the model finds its way by itself."""
 _MIN_WORDS = 5
 _FILE_MENTION = re.compile(r"(?:^|\s)@[\w./\"-]")
 
 
 def first_question_aside(workspace: Workspace, prompt: str) -> str | None:
-    """Whether the map may be wanted is somebody else's to say. The first time it only has the index made."""
+    """Returns the text to add. The caller decides whether the map is wanted; the first call only starts the index."""
     question = parse_question(prompt)
     if len(set(question.words.values())) < _MIN_WORDS or _FILE_MENTION.search(prompt):
         return None

@@ -1,4 +1,4 @@
-"""What is in a folder: files by how much others lean on them, deeper folders in a line each."""
+"""Maps a folder: its files by how many others depend on them, deeper folders in a line each."""
 
 import math
 from collections import Counter
@@ -22,7 +22,7 @@ def folder_candidates(
     present: CurrentOutline,
     hides: Callable[[str], bool] = lambda path: False,
 ) -> Iterator[MapCandidate]:
-    """Its own files, then the folders below it, then their files; the most leaned on first."""
+    """Yields the folder's own files, then its subfolders, then their files; the most used first."""
     prefix = f"{below.rstrip('/')}/" if below else ""
     inside = [file for file in store.files() if file.path.startswith(prefix) and not hides(file.path)]
     own = [file for file in inside if "/" not in file.path.removeprefix(prefix)]
@@ -34,7 +34,8 @@ def folder_candidates(
 
 
 def _file_weights(store: IndexStore, files: list[IndexedFile]) -> dict[int, float]:
-    """How many files of the repository share the words of a file's outermost names: who leans on it, about."""
+    """Estimates how many files depend on each file, by counting files that contain the names of its top-level
+    symbols."""
     weights: dict[int, float] = {}
     for file in files:
         names = [symbol.name for symbol in store.outline(file.id).symbols if symbol.parent is None][:40]
@@ -62,7 +63,7 @@ def _file_candidates(
 def _folder_summaries(
     files: list[IndexedFile], prefix: str, store: IndexStore, weights: dict[int, float]
 ) -> Iterator[MapCandidate]:
-    """A line each: how many files, and the names that are most worth knowing."""
+    """Yields a line per subfolder: the number of files, and its most important names."""
     counts = Counter(file.path.removeprefix(prefix).partition("/")[0] for file in files)
     for folder, count in counts.most_common(_MAX_FOLDERS):
         path = f"{prefix}{folder}/"

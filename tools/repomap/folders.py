@@ -1,4 +1,4 @@
-"""`read` of a folder with `map` or `symbol`: what is in it, where one of its symbols is."""
+"""`read` of a folder with `map` or `symbol`: its map, or the place of one of its symbols."""
 
 from tools.base import ToolError
 from tools.files.paths import display_path
@@ -22,7 +22,7 @@ def folder_map(workspace: Workspace, folder: str, shown: str) -> ToolResult:
 def symbol_in_folder(
     workspace: Workspace, folder: str, shown: str, name: str
 ) -> tuple[str, Definition] | ToolResult:
-    """The one definition with its path; when several have that name, a list of them, the nearest first."""
+    """Returns the only definition with its path; if several match, a list of them, nearest first."""
     repository = repository_of(workspace)
     repository.look()
     below = relative_to_root(repository, folder, workspace)

@@ -1,4 +1,4 @@
-"""What the map of a repository adds to a search for one name: where it is defined, and in which symbols it is used."""
+"""Adds facts from the repository map to a search for one name: its definitions, and the symbols that use it."""
 
 import os
 import re
@@ -26,13 +26,13 @@ _EXTRA_SHARE = 0.15
 
 
 def identifier_in(pattern: str) -> str | None:
-    """The one identifier that a pattern looks for; None: it is another kind of pattern."""
+    """Returns the only identifier that a pattern searches for; None for other patterns."""
     match = _IDENTIFIER_PATTERN.fullmatch(pattern.strip())
     return match["name"] if match else None
 
 
 class SymbolContext:
-    """For one search."""
+    """The definitions and enclosing symbols for one search."""
 
     def __init__(self, repository: MappedRepository, folder: str, name: str, near: Sequence[str]) -> None:
         self._repository = repository
@@ -43,11 +43,11 @@ class SymbolContext:
         self._more = 0
 
     def set_budget(self, found_bytes: int) -> None:
-        """So much was found: what is added stays small beside it."""
+        """Limits the additions to a small share of the search result."""
         self._more = max(_MIN_EXTRA_BYTES, int(found_bytes * _EXTRA_SHARE))
 
     def heading(self) -> list[str]:
-        """The definitions, with how many more there are."""
+        """Returns the definitions, and how many more there are."""
         found, count = self._repository.definitions(self._name, near=self._near, most=_MAX_DEFINITIONS)
         rows = [
             f"{symbol_text(one)}, {one_line(escape_controls(one.path))}"
@@ -59,7 +59,7 @@ class SymbolContext:
         return [row for row in rows if self.is_allowed(row)]
 
     def sorted_by_kind(self, paths: Iterable[str]) -> list[str]:
-        """Code before tests, and those before what programs made; asked once for all of them."""
+        """Sorts code before tests, and tests before generated files; called once for all files."""
         below = {path: self._below(path) for path in paths}
         kinds = self._repository.kinds_of(below.values())
 
@@ -70,7 +70,7 @@ class SymbolContext:
         return sorted(below, key=order)
 
     def enclosing_symbol(self, path: str, line: int) -> str:
-        """What the line stands in; empty: it is not known, or there is no room to say it."""
+        """Returns the symbol around the line; empty if unknown, or if the budget is used up."""
         if self._more <= 0:
             return ""
         if path not in self._outlines:
@@ -96,7 +96,8 @@ class SymbolContext:
 
 
 def symbol_context_for(workspace: Workspace, pattern: str, folder: str) -> SymbolContext | None:
-    """None: it is no name, or there is no whole map to ask yet. The first search for a name has the map made."""
+    """Returns None if the pattern is not a name, or the index is incomplete. The first search for a name starts the
+    index."""
     name = identifier_in(pattern)
     repository = workspace.repository() if name is not None else None
     if name is None or repository is None:

@@ -1,4 +1,4 @@
-"""Where a name is defined, and where it is used: by name, never claimed to be precise."""
+"""Finds where a name is defined, and where it is used; by name only, so that the result may be imprecise."""
 
 import threading
 import time
@@ -17,7 +17,7 @@ from tools.repomap.index.store import IndexedFile, IndexStore, last_part, owner_
 _MAX_DEFINITIONS = 400
 _MAX_HITS = 2000
 _SEARCH_TIMEOUT = 10.0
-"""Of a search for uses: on a slow drive those are told that were found by then."""
+"""Timeout of a search for uses: on a slow drive, the uses found so far are returned."""
 _MAX_CANDIDATES_FACTOR = 5
 _MAX_LINE = 200
 
@@ -26,9 +26,9 @@ class Definition(msgspec.Struct, frozen=True):
     path: str
     symbol: Symbol
     owner: str
-    """What it belongs to, dotted; empty: the file."""
+    """Dotted name of the enclosing symbol; empty at the top level."""
     kind: FileKind
-    """Of the file."""
+    """The kind of the file."""
 
     @property
     def name(self) -> str:
@@ -40,7 +40,7 @@ class NameUse(msgspec.Struct, frozen=True):
     line: int
     text: str
     within: str
-    """The symbol that it stands in; empty: none, or not known."""
+    """The enclosing symbol; empty if there is none, or it is unknown."""
     span: tuple[int, int] | None = None
 
 
@@ -52,7 +52,7 @@ class NameUses(msgspec.Struct, frozen=True):
 
 
 CurrentOutline = Callable[[IndexStore, IndexedFile], StoredOutline | None]
-"""The symbols of a file as it is now."""
+"""Returns the current symbols of a file."""
 
 
 def find_definitions(
@@ -64,7 +64,7 @@ def find_definitions(
     near: Sequence[str] = (),
     most: int = 20,
 ) -> tuple[list[Definition], int]:
-    """The nearest first, and how many there are. `Owner.name` asks for the one that belongs to it."""
+    """Returns definitions, nearest first, and their total count. `Owner.name` finds the one in that owner."""
     *owners, last = [part for part in _last_name_part(name).split(".") if part]
     wanted = [part.lower() for part in owners]
     found: list[tuple[tuple[object, ...], Definition]] = []
@@ -91,7 +91,7 @@ def find_definitions(
 
 
 def is_defined(store: IndexStore, name: str) -> bool:
-    """Whether code has a symbol that is written so; documents and data define nothing."""
+    """Returns whether code defines a symbol of exactly that name; documents and data do not count."""
     for id, place in store.named(name, _MAX_CANDIDATES_FACTOR):
         file = store.file(id)
         if file is None or file.kind in ("docs", "data"):
@@ -103,7 +103,7 @@ def is_defined(store: IndexStore, name: str) -> bool:
 
 
 def symbols_like(store: IndexStore, text: str, present: CurrentOutline, *, most: int) -> list[Definition]:
-    """Names that begin with the text, then those that have it inside; of code before tests, short names first."""
+    """Returns names that begin with the text, then names that contain it; code before tests, short names first."""
     wanted = text.lower()
     found = store.symbols_matching(text, 4 * most)
     files = {id: store.file(id) for id in {id for _, id, _ in found}}
@@ -170,7 +170,7 @@ def find_uses(
     below: str = "",
     most: int = 100,
 ) -> NameUses:
-    """Lines with the name as a word, those of code before those of tests; its definitions are not among them."""
+    """Returns lines that contain the name as a word, code before tests, without its definitions."""
     last = _last_name_part(name).rpartition(".")[2]
     hits: dict[str, list[tuple[int, str]]] = {}
     count = 0
@@ -227,7 +227,8 @@ def _grep_name(root: Path, name: str, below: str) -> Iterator[tuple[str, int, st
 
 
 def _definition_order(definition: Definition, name: str, near: Sequence[str]) -> tuple[object, ...]:
-    """Exact case first, then the files and folders of the conversation, code before tests, long before short."""
+    """Sorts exact case first, then the conversation's files and folders, code before tests, long before short
+    symbols."""
     folders = {path.rpartition("/")[0] for path in near}
     nearness = 0 if definition.path in near else 1 if definition.path.rpartition("/")[0] in folders else 2
     length = definition.symbol.end_line - definition.symbol.start_line

@@ -1,4 +1,4 @@
-"""The repository that a session's tools work in, and what of it the conversation knows."""
+"""Connects a session to its repository map, with the files that the conversation knows."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ def repository_of(workspace: Workspace) -> MappedRepository:
 
 
 def relative_to_root(repository: MappedRepository, folder: str, workspace: Workspace) -> str:
-    """The folder as the index names it; the root is the empty name."""
+    """Returns the folder relative to the root; the root is the empty name."""
     below = os.path.relpath(os.path.realpath(folder), os.path.realpath(repository.root))
     if below == "..":
         raise ToolError(f"{display_path(folder, workspace.cwd)} is above the repository {repository.root}.")
@@ -41,14 +41,14 @@ def relative_to_root(repository: MappedRepository, folder: str, workspace: Works
 
 
 def known_files(repository: MappedRepository, workspace: Workspace) -> list[str]:
-    """What the conversation has read or changed, the newest last, as the index names it."""
+    """Returns the files that the conversation has read or changed, newest last, relative to the root."""
     root = os.path.realpath(repository.root)
     paths = [os.path.relpath(path, root) for path in workspace.read_cache.paths()]
     return [path for path in paths if not path.startswith("..")]
 
 
 def symbols_like(workspace: Workspace, text: str, most: int = 100) -> list[tuple[str, Definition]]:
-    """With the path of each from the session's folder on, upwards too. Empty where there is no map."""
+    """Returns symbols with their paths relative to the session's folder. Empty without a map."""
     repository = _updated_repository(workspace)
     if repository is None:
         return []
@@ -57,7 +57,7 @@ def symbols_like(workspace: Workspace, text: str, most: int = 100) -> list[tuple
 
 
 class MatchedFile(msgspec.Struct, frozen=True):
-    """A file that may be meant, with the symbols in it that may be."""
+    """A file that may be meant, with its matching symbols."""
 
     path: str
     lines: int | None
@@ -66,7 +66,7 @@ class MatchedFile(msgspec.Struct, frozen=True):
 
 
 class FoundUse(msgspec.Struct, frozen=True):
-    """A line with a name as a word, and what it stands in."""
+    """A line that contains a name as a word, with its enclosing symbol."""
 
     path: str
     line: int
@@ -75,7 +75,7 @@ class FoundUse(msgspec.Struct, frozen=True):
 
 
 _INTERACTIVE_PATIENCE = 2.0
-"""Who asks for a definition or a map waits rather than hear that there is none yet."""
+"""Seconds that a user waits for a definition or a map, instead of getting no answer."""
 _MAX_FOUND = 60
 _MAX_SYMBOLS_PER_FILE = 12
 _MAX_FOUND_TOKENS = 12_000
@@ -84,7 +84,7 @@ _MAX_READ_BYTES = 2_000_000
 
 
 def _path_from_session(repository: MappedRepository, workspace: Workspace) -> Callable[[str], str]:
-    """A path as the index names it, from the session's folder on."""
+    """Converts a path relative to the root into one relative to the session's folder."""
     cwd, root = os.path.realpath(workspace.cwd), os.path.realpath(repository.root)
     return lambda path: os.path.relpath(os.path.join(root, path), cwd)  # noqa: PTH118  (paths that are no text)
 
@@ -122,7 +122,7 @@ def symbols_of(workspace: Workspace, path: str) -> tuple[Symbol, ...]:
 
 
 def search_files_and_symbols(workspace: Workspace, text: str, folder: str) -> list[MatchedFile]:
-    """A part of a name or path first, as people type it; then what the words are about."""
+    """Returns matches of a part of a name or path first, then files related to the words."""
     repository = _updated_repository(workspace)
     if repository is None:
         return []

@@ -1,8 +1,8 @@
-"""Which files and symbols a question is most likely about: BM25 over path, symbols and text, few signals on top.
+"""Ranks the files and symbols that a question is likely about: BM25 over path, symbols and text, with few further
+signals.
 
-Each signal is named by a constant with what it is worth; a signal stays only while it gains on every set of questions.
-`python -m bench repository-maps` measures them. Nothing of a repository changes them.
-"""
+Each signal has a weight constant; a signal stays only while it improves every question set. `python -m bench
+repository-maps` measures them. Nothing in a repository changes the weights."""
 
 import itertools
 import math
@@ -27,24 +27,24 @@ from tools.repomap.index.parts import (
 from tools.repomap.index.store import IndexedFile, IndexStore
 
 HISTORY_WEIGHT = 0.5
-"""What earlier commits with the question's words touched."""
+"""Files touched by earlier commits that contain the question's words."""
 DEFINITION_WEIGHT = 0.25
-"""Files that define a name of the question, by how few do."""
+"""Files that define a name in the question; fewer definitions count more."""
 FILE_NAME_WEIGHT = 0.25
-"""What the file itself is called says more than the folders that it lies in."""
+"""The file name counts more than its folders."""
 SHARED_NAMES_WEIGHT = 0.35
 CHANGED_TOGETHER_WEIGHT = 0.5
-"""Both of files near those that the conversation has read or changed."""
+"""Both signals concern files near those that the conversation has read or changed."""
 NEAR_TOP_WEIGHT = 0.2
-"""Below the first three files: what changes with them."""
+"""Files that change together with the first three files are raised below them."""
 SAME_PACKAGE_FACTOR = 1.5
-"""In a repository of several: what lies in that of the files of the conversation."""
+"""In a repository with several packages: files in the packages of the conversation."""
 SYMBOL_TEXT_WEIGHT = 0.5
-"""For a symbol: words of the question in its lines."""
+"""Words of the question in a symbol's lines."""
 CONFIDENCE_RATIO = 2.0
-"""So much likelier the first file must be than the tenth, where no name of the question says which it is."""
+"""The first file must be this much likelier than the tenth, if no name in the question identifies it."""
 EXPLICIT_PATH_SCORE = 10.0
-"""A path that stands in the question is first; with a line, as in a stack trace, before all others."""
+"""A path in the question ranks first; with a line, as in a stack trace, before all others."""
 
 _MANIFESTS = (
     "package.json", "pyproject.toml", "setup.py", "Cargo.toml", "go.mod", "pom.xml", "build.gradle",
@@ -53,9 +53,9 @@ _MANIFESTS = (
 _MAX_FILES = 400
 _MAX_PARTS = 1000
 _MAX_TERMS = 48
-"""The rarest words of a long question say what it is about."""
+"""The rarest words of a long question describe its subject."""
 _RARE_FILE_COUNT = 3
-"""A word that so few files have is looked for as the beginning of others too."""
+"""A word in this few files is also searched for as a prefix."""
 _MAX_DEFINERS = 20
 _FEW_DEFINERS = 4
 _MAX_SAME_NAME = 3
@@ -64,7 +64,7 @@ _MAX_PATHS = 50
 _MAX_COMMITS = 40
 _MAX_CHANGES = 200
 _HALF_LIFE_COMMITS = 300
-"""Commits later a change says half as much of what belongs together."""
+"""Number of commits after which a change counts half for files that belong together."""
 _STACK_TRACE_LINE = re.compile(
     r"""File\ "(?P<python>[^"\n]+)",\ line\ (?P<python_line>\d+)
     |(?P<path>[\w@+~./\\-]+\.[A-Za-z]\w{0,7}):(?P<line>\d+)(?::\d+)?""",
@@ -74,17 +74,17 @@ _PATH_IN_TEXT = re.compile(r"(?<![\w/])[\w@+~.-]*(?:/[\w@+~.-]+)+|\b[\w-]+\.[a-z
 
 
 class MapQuestion(msgspec.Struct, frozen=True):
-    """What is asked, taken apart."""
+    """A question, analysed."""
 
     text: str
     words: Mapping[str, str]
-    """Parts that say something, with the word that each comes from."""
+    """Meaningful parts, with the original word of each."""
     emphasis: Mapping[str, int]
     """How often each part is asked for."""
     names: tuple[str, ...]
-    """What looks like a name of code."""
+    """Text that looks like a code name."""
     paths: tuple[tuple[str, int], ...]
-    """Paths as they stand there, with lines in stack traces and messages, else 0."""
+    """Paths as written, with lines in stack traces and messages, otherwise 0."""
 
 
 class RankedFile(msgspec.Struct, frozen=True):
@@ -93,17 +93,17 @@ class RankedFile(msgspec.Struct, frozen=True):
     file: IndexedFile
     score: float
     lines: frozenset[int] = frozenset()
-    """Those that the question names."""
+    """Lines named in the question."""
 
 
 class Ranking(msgspec.Struct, frozen=True):
     places: tuple[RankedFile, ...]
     rarities: Mapping[str, float]
-    """Of the question's parts: how much each says."""
+    """The weight of each part of the question, by its rarity."""
     is_only_nearby: bool
-    """Nothing has its words; these files are near those of the conversation."""
+    """No file contains the words; these files are near those of the conversation."""
     left_out: tuple[IndexedFile, ...] = ()
-    """Files that the question names, of which the index has no more than the path."""
+    """Files named in the question that are indexed by their path only."""
 
 
 def parse_question(text: str) -> MapQuestion:
@@ -129,8 +129,8 @@ def rank_files(
     most: int = 60,
     read: Callable[[str], str] = lambda path: "",
 ) -> Ranking:
-    """The likeliest files first. `below`: a folder to stay in; `known`: files of the conversation, and `read` gives
-    what is in them."""
+    """Returns the likeliest files first. `below` restricts to a folder; `known` are the conversation's files, and
+    `read` returns their content."""
     rarities = _rarities(store, question.words)
     expression = _search_expression(question, rarities, store)
     scores = _normalised(dict(store.search(expression, _MAX_FILES)))
@@ -173,7 +173,7 @@ def _rarities(store: IndexStore, parts: Iterable[str]) -> dict[str, float]:
 
 
 def _search_expression(question: MapQuestion, rarities: Mapping[str, float], store: IndexStore) -> str:
-    """Any of the words, each as often as it is said; the rarest, where there are many."""
+    """Builds a search for any of the words, each as often as emphasised; for many words, the rarest."""
     files = {part: store.version_count(part) for part in rarities}
     rarest = sorted(rarities, key=lambda part: (files[part] == 0, files[part]))[:_MAX_TERMS]
     terms: list[str] = []
@@ -194,7 +194,7 @@ def _add_weighted(scores: dict[int, float], weight: float, found: Mapping[int, f
 
 
 def _history_scores(store: IndexStore, expression: str) -> dict[int, float]:
-    """A commit's score is shared by the files that it touched."""
+    """Splits a commit's score among the files that it touched."""
     found: dict[int, float] = {}
     for files, score in store.remembered(expression, _MAX_COMMITS):
         for id in files:
@@ -226,7 +226,7 @@ def _file_name_scores(
 def _explicit_paths(
     store: IndexStore, question: MapQuestion, scores: dict[int, float]
 ) -> dict[int, set[int]]:
-    """Paths of the question are first; the lines that it names of each."""
+    """Ranks paths of the question first; returns the lines that it names for each."""
     lines: dict[int, set[int]] = {}
     for place, (path, line) in enumerate(question.paths):
         path = path.replace("\\", "/").strip("./")
@@ -250,7 +250,7 @@ def _path_end(path: str) -> str:
 
 
 def _common_suffix_parts(path: str, other: str) -> int:
-    """How many folders and names at the end are the same."""
+    """Counts the equal path parts from the end."""
     count = 0
     for one, two in zip(reversed(path.split("/")), reversed(other.split("/")), strict=False):
         if one != two:
@@ -260,7 +260,7 @@ def _common_suffix_parts(path: str, other: str) -> int:
 
 
 def changed_together_scores(store: IndexStore, files: Sequence[IndexedFile]) -> dict[int, float]:
-    """What changed together long ago, or with many others, says less."""
+    """Scores files that changed together with these; long ago, or with many others, counts less."""
     found: dict[int, float] = {}
     for file in files:
         for age, touched in store.changed_with(file.path, _MAX_CHANGES):
@@ -274,7 +274,7 @@ def changed_together_scores(store: IndexStore, files: Sequence[IndexedFile]) -> 
 def _shared_name_scores(
     store: IndexStore, files: Sequence[IndexedFile], read: Callable[[str], str]
 ) -> dict[int, float]:
-    """Files that share words and names which few have."""
+    """Scores files that share rare words and names."""
     found: dict[int, float] = {}
     few = max(_MAX_FILES_OF_RARE_WORD, store.count() // 200)
     for file in files:
@@ -316,7 +316,7 @@ def _raise_near_top(store: IndexStore, places: list[RankedFile]) -> list[RankedF
 
 
 def rank_paths(paths: Iterable[str], question: MapQuestion, most: int) -> list[str]:
-    """By their names alone, where nothing else is known yet."""
+    """Ranks by file names only, before anything else is indexed."""
     wanted = set(question.words)
     # Of thousands of paths few have any of the words, and no stem changes how a word begins but for its last letter.
     begun = tuple({part.removesuffix("y") for part in wanted})
@@ -338,8 +338,8 @@ def rank_paths(paths: Iterable[str], question: MapQuestion, most: int) -> list[s
 def symbol_scores(
     outline: StoredOutline, question: MapQuestion, ranking: Ranking, lines: frozenset[int], text: str = ""
 ) -> list[float]:
-    """How likely each symbol is meant: those that the question names, then by its words in name, owner, doc and, where
-    `text` has the file, its lines. 0: it shares nothing with the question."""
+    """Returns how likely each symbol is meant: first those named in the question, then by its words in name, owner,
+    doc and, if `text` is given, its lines. 0 means no relation to the question."""
     names = {name.lower() for name in (*question.names, *capitalised_words(question.text))}
     parts = _question_parts_in(ranking.rarities)
     own = [parts(symbol.name) for symbol in outline.symbols]
@@ -373,7 +373,7 @@ def symbol_scores(
 
 
 def _question_parts_in(rarities: Mapping[str, float]) -> Callable[[str], frozenset[str]]:
-    """Those of the question's parts that a text has: of thousands few have any, and no stem changes a beginning."""
+    """Returns the question's parts that a text contains; a quick check of the beginning excludes most texts."""
     none = frozenset[str]()
     if not rarities:
         return lambda text: none
@@ -382,7 +382,8 @@ def _question_parts_in(rarities: Mapping[str, float]) -> Callable[[str], frozens
 
 
 def is_confident(store: IndexStore, question: MapQuestion, places: Sequence[RankedFile]) -> bool:
-    """A path with a line, the exact name of a symbol that few define, or a first file far before the tenth."""
+    """Returns whether the question has a path with a line or the exact name of a rare symbol, or the first file is
+    far ahead."""
     if any(line for _, line in question.paths):
         return True
     return bool(places) and (
@@ -397,7 +398,7 @@ def is_confident(store: IndexStore, question: MapQuestion, places: Sequence[Rank
 
 
 def ranking_reason(store: IndexStore, question: MapQuestion, ranking: Ranking, place: RankedFile) -> str:
-    """The rarest words of the question that a file has, and its score."""
+    """Returns the rarest words of the question that a file contains, and its score."""
     rarest = sorted(ranking.rarities, key=lambda part: -ranking.rarities[part])[:_MAX_TERMS]
     having = (question.words[part] for part in rarest if store.has(place.file.id, part))
     words = list(itertools.islice(dict.fromkeys(having), _MAX_REASON_WORDS)) or ["earlier changes"]
@@ -405,7 +406,7 @@ def ranking_reason(store: IndexStore, question: MapQuestion, ranking: Ranking, p
 
 
 def package_folders(store: IndexStore, paths: Sequence[str]) -> set[str]:
-    """The folders of the nearest manifests above files; the root is none."""
+    """Returns the folders of the nearest manifests above files, without the root."""
     found: dict[str, str] = {}
 
     def package(folder: str) -> str:

@@ -1,4 +1,4 @@
-"""A map of several files as a text for a model: paths with symbols and lines, in a budget that is never passed."""
+"""Renders a map of several files for a model: paths with symbols and lines, within a strict budget."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ _SYMBOLS_BY_RANK = (
     (3000, (16, 16, 16, 6, 6, 6, 6, 6, 2)),
     (0, (16, 16, 16, 8, 8, 8, 8, 8, 4)),
 )
-"""How many symbols the first files get, and then each: tapering found more than any even split."""
+"""Number of symbols for the first files, and for each following one; a tapering split found more than any even one."""
 _MAX_NAME = 100
 _NAME_PATTERN = re.compile(r"[\w$.:#~@-]+")
 
@@ -28,19 +28,19 @@ class MapCandidate(msgspec.Struct, frozen=True):
 
     path: str
     lines: int | None
-    """None: not known, or a folder."""
+    """Number of lines; None if unknown, or for a folder."""
     symbols: tuple[Symbol, ...]
     scores: Sequence[float]
     reason: str = ""
     """Why it may be meant."""
     note: str = ""
-    """Such as `test`, `generated`; of a folder, what is in it."""
+    """Such as `test`, `generated`; for a folder, its content."""
 
 
 class MappedFile(msgspec.Struct, frozen=True):
     path: str
     symbols: tuple[Symbol, ...]
-    """In the order of the file."""
+    """In file order."""
 
 
 class RankedMap(msgspec.Struct, frozen=True):
@@ -57,8 +57,8 @@ def estimate_tokens(text: str) -> int:
 
 
 def render_map(candidates: Iterable[MapCandidate], tokens: int, *, behind: int = 0) -> RankedMap:
-    """As many files as fit, in the given order; a file whose symbols do not fit gets fewer, then none. `behind`: tokens
-    of them that others need, but for the half of what there is."""
+    """Renders as many files as fit, in the given order; a file whose symbols do not fit gets fewer, then none.
+    `behind` reserves tokens for other text, up to half of the budget."""
     room = int((tokens - min(behind, tokens // 2)) * BYTES_PER_TOKEN)
     taper = next(shares for limit, shares in _SYMBOLS_BY_RANK if not limit or tokens <= limit)
     blocks: list[str] = []
@@ -81,7 +81,7 @@ def render_map(candidates: Iterable[MapCandidate], tokens: int, *, behind: int =
 
 
 def _best_symbols(candidate: MapCandidate, count: int) -> list[int]:
-    """The likeliest symbols, in the file's order; those of no score are left out."""
+    """Returns the likeliest symbols in file order, without those of score 0."""
     liked = [index for index, score in enumerate(candidate.scores) if score > 0]
     chosen = sorted(liked, key=lambda index: (-candidate.scores[index], index))[:count]
     symbols = candidate.symbols
@@ -102,7 +102,7 @@ def _file_block(candidate: MapCandidate, chosen: Sequence[int]) -> str:
 
 
 def qualified_name(symbols: Sequence[Symbol], symbol: Symbol) -> str:
-    """With its owners, where they are names and the symbol's own name does not begin with them."""
+    """Prefixes a symbol's owners, if they are names and the symbol's own name does not begin with them."""
     owners = owners_of(symbols, symbol)
     if not all(_NAME_PATTERN.fullmatch(owner) for owner in owners) or owner_names(symbol.name):
         return symbol.name

@@ -1,8 +1,7 @@
-"""A repository as it is asked: its index is made when it is first needed, and what is shown is as the files are now.
+"""Answers questions about a repository: its index is built on demand, and results show the files as they are now.
 
-Everything here blocks: for a thread. Who asks, and what is made of the answers: `tools.builtin.locate`, `read`, `grep`,
-the command line.
-"""
+Everything here blocks: use a thread. `tools.builtin.locate`, `read`, `grep` and the command line ask and present
+the answers."""
 
 import contextlib
 import functools
@@ -69,30 +68,30 @@ from tools.repomap.render import DEFAULT_TOKENS, MapCandidate, RankedMap, estima
 
 _MAX_SHOWN = 60
 _MAX_FILES_READ = 9
-"""So many files are looked through for what in them has the words."""
+"""Number of files whose text is searched for the words."""
 _MAX_REASONS = 3
 _LISTING_TIMEOUT = 10.0
 _POLL_INTERVAL = 0.05
 _RULES_LIFETIME = 0.5
-"""So long the rules that hide files are believed to be the same: they are asked about every path."""
+"""Seconds for which the rules that hide files are cached: they are checked for every path."""
 
 
 class IndexState(msgspec.Struct, frozen=True):
-    """How much of the folder an answer stands on."""
+    """How much of the folder an answer covers."""
 
     indexed: int
     missing: int
     problem: str = ""
     is_cut: bool = False
-    """There are more files than an index takes."""
+    """Whether there are more files than an index takes."""
     unreadable: tuple[str, ...] = ()
     """Folders that could not be listed."""
     below: int | None = None
-    """Of the indexed ones, those of the folder that was asked about; None: all of them."""
+    """Number of indexed files in the requested folder; None for the whole repository."""
 
     @property
     def note_tokens(self) -> int:
-        """What the line behind a map takes at most, which says what the map is and is not (`telling.map_told`)."""
+        """The maximum size of the line after a map that states its limits (`telling.map_text`)."""
         closed = 10 * bool(self.unreadable) + estimate_tokens(", ".join(self.unreadable[:3]))
         return 70 + 20 * bool(self.missing) + 30 * self.is_cut + estimate_tokens(self.problem) + closed
 
@@ -104,7 +103,7 @@ Answer = TypeVar("Answer")
 def _recover_from_damage(
     ask: "Callable[Concatenate[MappedRepository, Parameters], Answer]",
 ) -> "Callable[Concatenate[MappedRepository, Parameters], Answer]":
-    """An index that turns out to be damaged while it is asked goes, and what can be told without one is told."""
+    """Deletes an index that turns out to be damaged, and answers without it."""
 
     @functools.wraps(ask)
     def asked(self: "MappedRepository", *words: Parameters.args, **more: Parameters.kwargs) -> Answer:
@@ -123,13 +122,13 @@ class MapAnswer(msgspec.Struct, frozen=True):
     map: RankedMap
     state: IndexState
     words: tuple[str, ...] = ()
-    """Of the question, that were looked for."""
+    """Words of the question that were searched for."""
     is_only_nearby: bool = False
-    """Nothing has them; what is told is near to files of the conversation."""
+    """No file contains them; the result is near the conversation's files."""
     left_out: tuple[tuple[str, str], ...] = ()
-    """Files that the question names and the index has only the path of, with the reason."""
+    """Files named in the question that are indexed by path only, with the reason."""
     has_more: bool = False
-    """Likely files did not fit."""
+    """Whether more likely files did not fit."""
 
 
 class MappedRepository:
@@ -142,8 +141,8 @@ class MappedRepository:
         hidden: Callable[[], HiddenFiles] = HiddenFiles,
         begins_at: Path | None = None,
     ) -> None:
-        """`asks_git_at_home`: the person's home, where git may be asked for this folder's history. `hidden`: what
-        nobody may be shown now. `begins_at`: the folder in it that the session works in."""
+        """`asks_git_at_home` returns the user's home if git may be asked for this folder's history. `hidden`
+        returns what must not be shown now. `begins_at` is the session's folder."""
         self.root = root
         self.index = index_path(cache, root)
         self.heard: Callable[[], None] = lambda: None
@@ -170,7 +169,7 @@ class MappedRepository:
         return IndexedFolder(self.root, self._hidden(), self._begins_at)
 
     def hides(self, path: str) -> bool:
-        """Whether the person's rules keep that file from being shown."""
+        """Returns whether the user's rules hide the file."""
         now = time.monotonic()
         if now - self._asked_hidden >= _RULES_LIFETIME:
             self._asked_hidden, rules = now, self._hidden()
@@ -178,7 +177,7 @@ class MappedRepository:
                 self._hides = (rules, rules.matcher_for(self.root))
         return self._hides[1](path)
 
-    # Making the index
+    # Building the index
 
     def bring_up_to_date(
         self,
@@ -187,7 +186,8 @@ class MappedRepository:
         progress: Callable[[IndexProgress], None] = lambda progress: None,
         is_stopped: Callable[[], bool] = lambda: False,
     ) -> str:
-        """To the end, in this process (`workers=0`) or by a builder. Empty, or why that could not be."""
+        """Completes the index in this process (`workers=0`) or by a builder. Returns why it failed, or an empty
+        text."""
         if workers != 0:
             problem = self._build(workers, progress, is_stopped)
         else:
@@ -237,14 +237,14 @@ class MappedRepository:
         return ""
 
     def look(self, patience: float = PATIENCE) -> None:
-        """What is new is indexed: a few files at once, more in the background, for which this waits only a moment."""
+        """Indexes changes: a few files at once, more in the background, for which this waits only a moment."""
         end = time.monotonic() + patience
         for heard in tuple(self._edits):
             heard.wait(max(0.0, end - time.monotonic()))
         self.upkeep.look(patience)
 
     def expect_edit(self, path: Path) -> Callable[[], None]:
-        """`note_edit`, for a thread: a look that begins meanwhile waits for it."""
+        """Returns a function for a thread that calls `note_edit`; a `look` that begins meanwhile waits for it."""
         heard = threading.Event()
         self._edits.add(heard)
 
@@ -258,7 +258,7 @@ class MappedRepository:
         return hear
 
     def note_edit(self, path: Path) -> None:
-        """A file was changed by ourselves: if there is an index, it hears of it at once."""
+        """Updates the index, if there is one, after bayou changed a file."""
         if not self.upkeep.has_looked or not self.index.exists():
             return
         below = os.path.relpath(path, self.root)
@@ -268,14 +268,14 @@ class MappedRepository:
                 store.put([made])
 
     def forget_damaged(self) -> None:
-        """The next look has it made anew."""
+        """Makes the next look rebuild the index."""
         delete_index(self.index)
         self.upkeep.rebuild("the index was damaged and is made anew")
 
     def close(self) -> None:
         self.upkeep.close()
 
-    # Asking it
+    # Questions
 
     @_recover_from_damage
     def map_about(
@@ -288,8 +288,8 @@ class MappedRepository:
         sure_tokens: int | None = None,
         is_more: bool = False,
     ) -> MapAnswer:
-        """The ranked map for words of a task. `sure_tokens`: of an answer that is sure. `is_more`: the files behind
-        those of that answer."""
+        """Returns the ranked map for words of a task. `sure_tokens` limits a confident answer. `is_more` returns
+        the files after those of that answer."""
         question = parse_question(text)
         with self.reading() as store:
             if store is None or not store.meta("listed"):
@@ -317,7 +317,7 @@ class MappedRepository:
 
     @_recover_from_damage
     def map_folder(self, below: str = "", *, tokens: int = DEFAULT_TOKENS) -> MapAnswer:
-        """What is in a folder: the files that others lean on first."""
+        """Returns the map of a folder: the most used files first."""
         with self.reading() as store:
             if store is None or not store.meta("listed"):
                 return _map_by_paths(self._listing, self.hides, self.upkeep.trouble, None, below, tokens)
@@ -337,13 +337,13 @@ class MappedRepository:
 
     @_recover_from_damage
     def symbols_like(self, text: str, *, most: int = 100) -> list[Definition]:
-        """Symbols whose name begins with the text, then those that have it inside; short names first."""
+        """Returns symbols whose name begins with the text, then those that contain it; short names first."""
         with self.reading() as store:
             return symbols_like(store, text, self.present, most=most) if store is not None else []
 
     @_recover_from_damage
     def paths(self) -> list[str]:
-        """Of all files that may be shown, sorted."""
+        """Returns the paths of all files that may be shown, sorted."""
         with self.reading() as store:
             known = store.stamps() if store is not None and store.meta("finished") else None
         if known is None:
@@ -352,7 +352,7 @@ class MappedRepository:
 
     @_recover_from_damage
     def known_names(self, names: Iterable[str]) -> list[str]:
-        """Those that code defines somewhere, written so."""
+        """Returns those names that code defines exactly so."""
         with self.reading() as store:
             return [name for name in names if is_defined(store, name)] if store is not None else []
 
@@ -363,7 +363,7 @@ class MappedRepository:
 
     @_recover_from_damage
     def outline_of(self, path: str) -> StoredOutline | None:
-        """The symbols of a file of the index, as it is now."""
+        """Returns the current symbols of an indexed file."""
         with self.reading() as store:
             file = store.file_at(path) if store is not None else None
             return self.present(store, file) if store is not None and file is not None else None
@@ -371,19 +371,19 @@ class MappedRepository:
     @property
     @_recover_from_damage
     def is_complete(self) -> bool:
-        """Whether the index was once made to its end."""
+        """Whether the index was completed once."""
         with self.reading() as store:
             return store is not None and bool(store.meta("finished"))
 
     @_recover_from_damage
     def kinds_of(self, paths: Iterable[str]) -> dict[str, FileKind]:
-        """Of those that the index knows."""
+        """Returns the kinds of the indexed ones."""
         with self.reading() as store:
             files = [store.file_at(path) for path in paths] if store is not None else []
             return {file.path: file.kind for file in files if file is not None}
 
     def text_of(self, path: str) -> str:
-        """What is in a file now; empty where it may not or cannot be read."""
+        """Returns the present content of a file; empty if it may not or cannot be read."""
         if self.hides(path) or is_secret(path):
             return ""
         try:
@@ -392,7 +392,7 @@ class MappedRepository:
             return ""
 
     def present(self, store: IndexStore, file: IndexedFile) -> StoredOutline | None:
-        """A file's symbols as they are now; None: it is gone, or nobody is to see it."""
+        """Returns the current symbols of a file; None if it is gone, or hidden."""
         if self.hides(file.path):
             return None
         if is_up_to_date(self.root, file):
@@ -407,7 +407,7 @@ class MappedRepository:
 
     @contextlib.contextmanager
     def reading(self) -> Generator[IndexStore | None]:
-        """None: there is no index yet, or none that can be read."""
+        """Opens the index for reading; None if there is none, or it is unreadable."""
         try:
             store = IndexStore(self.index)
         except (IndexDamaged, sqlite3.Error):
@@ -424,7 +424,7 @@ def _candidates(
     ranking: Ranking,
     read: Callable[[str], str],
 ) -> Iterator[MapCandidate]:
-    """Near copies of one file are one candidate."""
+    """Yields the candidates; near copies of one file are one candidate."""
     named: dict[str, list[IndexedFile]] = {}
     for place in ranking.places:
         named.setdefault(place.file.path.rpartition("/")[2], []).append(place.file)
@@ -449,7 +449,7 @@ def _candidates(
 
 
 def _is_near_copy(one: StoredOutline, other: StoredOutline) -> bool:
-    """By their symbols: nine of ten are called the same."""
+    """Returns whether nine of ten symbols have the same names."""
     names, others = ({symbol.name for symbol in outline.symbols} for outline in (one, other))
     return len(names & others) >= 0.9 * max(len(names), len(others), 1)
 
@@ -457,7 +457,7 @@ def _is_near_copy(one: StoredOutline, other: StoredOutline) -> bool:
 def _missing_paths(
     store: IndexStore, listing: FolderListing, hides: Callable[[str], bool], below: str
 ) -> list[str]:
-    """Files that the index does not have yet, not even by their path."""
+    """Returns files that are not indexed, not even by their path."""
     listed = int(store.meta("listed") or 0)
     if store.meta("finished") or (listed and store.count() >= listed):
         return []
@@ -474,7 +474,7 @@ def _map_by_paths(
     below: str,
     tokens: int,
 ) -> MapAnswer:
-    """Before there is an index: by the names of the files alone."""
+    """Answers from file names only, before there is an index."""
     paths = [path for path in listing.paths(hides, LISTING_SECONDS) if is_below(path, below)]
     wanted = rank_paths(paths, question, _MAX_SHOWN) if question is not None else paths[:_MAX_SHOWN]
     words = tuple(question.words.values()) if question is not None else ()
@@ -486,7 +486,7 @@ def _map_by_paths(
 def _render(
     candidates: Iterable[MapCandidate], paths: Iterable[str], tokens: int, state: IndexState
 ) -> RankedMap:
-    """`paths`: of files of which no more is known."""
+    """`paths` are files with nothing but a path."""
     others = (MapCandidate(path, None, (), ()) for path in paths)
     return render_map(itertools.chain(candidates, others), tokens, behind=state.note_tokens)
 
@@ -503,12 +503,12 @@ def _index_state(store: IndexStore | None, problem: str, below: str = "") -> Ind
 
 
 def _relative_path(root: Path, folder: Path) -> str:
-    """As the index names it; empty for what lies elsewhere."""
+    """Returns the path relative to the root; empty if it is outside."""
     below = os.path.relpath(os.path.realpath(folder), os.path.realpath(root))
     return "" if below == "." or below.startswith("..") else below
 
 
 def repository_root(folder: Path) -> Path:
-    """The git work tree that the folder lies in, else the folder."""
+    """Returns the git work tree of the folder, otherwise the folder."""
     found = find_repository(folder)
     return found.top if found is not None and not found.is_bare else folder

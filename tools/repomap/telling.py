@@ -1,4 +1,4 @@
-"""What is found in a repository as a text for the model: guesses are called guesses, and what is missing is said."""
+"""Words the results of repository questions for the model: guesses are called guesses, and gaps are stated."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -15,7 +15,7 @@ _MAX_WORD_BYTES = 120
 
 
 def map_text(answer: MapAnswer, *, is_question: bool, more: str = "") -> str:
-    """The map with a last line that says what it is and is not; `more` says how to get the rest."""
+    """Returns the map with a last line on its limits; `more` says how to get the rest."""
     state = answer.state
     words = _word_list(answer.words)
     named = [
@@ -76,7 +76,7 @@ def symbol_text(definition: Definition) -> str:
 
 
 def truncate_to_tokens(text: str, tokens: int) -> str:
-    """At a line's end, with a word that it was cut."""
+    """Cuts at a line's end, with a notice."""
     if estimate_tokens(text) <= tokens:
         return text
     rows: list[str] = []

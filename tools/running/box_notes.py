@@ -1,4 +1,4 @@
-"""What is said of its box behind a command's output: what it has refused, and what it could not prevent."""
+"""Words the notes on the sandbox behind a command's output: refusals, and changes that it could not prevent."""
 
 import os
 from typing import Any
@@ -37,7 +37,7 @@ def find_outcome_refusals(outcome: CommandOutcome, output: str) -> tuple[Refusal
 
 
 def box_notes(outcome: CommandOutcome, output: str) -> list[str]:
-    """In lines, for the model and the person."""
+    """Returns the notes as lines, for model and user."""
     command = outcome.command
     if command is None or command.box is None:
         return []
@@ -53,7 +53,7 @@ def box_notes(outcome: CommandOutcome, output: str) -> list[str]:
 
 
 def change_notes(runner: str, changes: BoxChanges) -> list[str]:
-    """`runner`: what did that, beside a command: "cell", "server" or "job"."""
+    """`runner` names the cause, if not a command: "cell", "server" or "job"."""
     home = os.path.expanduser("~")  # noqa: PTH111  (a text is wanted)
     lines = [set_aside_note("a command", one, home) for one in changes.set_aside[:_MAX_NAMED]]
     if changes.planted:
@@ -64,7 +64,8 @@ def change_notes(runner: str, changes: BoxChanges) -> list[str]:
 
 
 async def job_notes(running: RunningCommand, title: str) -> list[str]:
-    """What a command that goes on did since the last look, and which keys it could read that came after it."""
+    """Returns notes on what a running command did since the last check, and on keys that it could read although
+    they came later."""
     notes = change_notes("job", await running.changes_so_far())
     hidden = await running.newly_hidden()
     return (
@@ -73,7 +74,7 @@ async def job_notes(running: RunningCommand, title: str) -> list[str]:
 
 
 def late_keys_note(process: str, hidden: tuple[str, ...], where: str) -> str:
-    """`where`: the command by which a person ends it."""
+    """`where` is the command by which the user ends the process."""
     names = ", ".join(home_relative(path, os.path.expanduser("~")) for path in hidden[:_MAX_NAMED])  # noqa: PTH111  (a text)
     return (
         f"Sandbox: {process} began before {names} was there and can read it: the sandbox of a running process cannot "
@@ -82,7 +83,7 @@ def late_keys_note(process: str, hidden: tuple[str, ...], where: str) -> str:
 
 
 def limits_note(limits: tuple[str, ...]) -> str:
-    """The look at what commands make does not reach everything."""
+    """States that the check for new files was incomplete."""
     return (
         f"Sandbox: there is {' and '.join(limits[:_MAX_NAMED])}, so not everything here could be looked through. "
         "Beyond that, files that run later and repositories which commands make are neither moved away nor named: look "
@@ -91,7 +92,7 @@ def limits_note(limits: tuple[str, ...]) -> str:
 
 
 def set_aside_note(call: str, one: SetAside, home: str) -> str:
-    """`call`: what asks for the place, "the same call" or "a command"."""
+    """`call` names how to request the place, "the same call" or "a command"."""
     place = home_relative(one.path, home)
     return (
         f"Sandbox: {place} runs later outside of the sandbox, so it was moved to {home_relative(one.kept, home)}. "
@@ -100,7 +101,7 @@ def set_aside_note(call: str, one: SetAside, home: str) -> str:
 
 
 def planted_note(runner: str, planted: tuple[str, ...], home: str) -> str:
-    """`runner`: what made these files, "command" or another."""
+    """`runner` names what created these files, such as "command"."""
     names = ", ".join(home_relative(path, home) for path in planted[:_MAX_NAMED])
     return (
         f"Sandbox: this {runner} made or changed {names}, which runs later or decides what may run, and which could "
@@ -109,7 +110,7 @@ def planted_note(runner: str, planted: tuple[str, ...], home: str) -> str:
 
 
 def put_back_note(found: tuple[RestoredFiles, ...], home: str) -> str:
-    """What of git had been destroyed."""
+    """Words which parts of git folders were destroyed and restored."""
     names = [home_relative(f"{one.folder}/{name}", home) for one in found for name in one.files]
     said = [f"{one.objects} objects of {home_relative(one.folder, home)}" for one in found if one.objects]
     said += [
@@ -123,7 +124,7 @@ def put_back_note(found: tuple[RestoredFiles, ...], home: str) -> str:
 
 
 def box_details(outcome: CommandOutcome, output: str) -> dict[str, Any]:
-    """The same for programs."""
+    """Returns the same as `box_notes` as data."""
     found = find_outcome_refusals(outcome, output)
     details: dict[str, Any] = {}
     if found and outcome.command is not None and outcome.command.box is not None:

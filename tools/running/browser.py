@@ -1,4 +1,5 @@
-"""Pages in the person's browser: it stays behind, so it gets no secrets; and it is none that the folder brought."""
+"""Opens pages in the user's browser. The browser stays open, so it gets no secrets; one from the project's folder
+is never used."""
 
 import asyncio
 import os
@@ -9,15 +10,15 @@ from pathlib import Path
 from tools.running.withheld import child_variables
 
 _TIMEOUT = 20
-"""Some browsers are waited for by what starts them."""
+"""Some launchers wait for the browser."""
 
 
 async def open_page(address: str, *, outside: Path) -> None:
-    """Where there is no browser nothing happens: whoever calls this shows the address, too."""
+    """Opens a page; does nothing without a browser, because the caller shows the address too."""
     if not address.startswith(("http://", "https://")):
         return
     variables = child_variables()
-    variables.pop("TERM", None)  # a browser of the terminal would draw over bayou
+    variables.pop("TERM", None)  # a terminal browser would draw over bayou
     variables["PATH"] = os.pathsep.join(_outside_folders(variables.get("PATH", os.defpath), outside))
     try:
         process = subprocess.Popen(  # noqa: ASYNC220  (a fork; its end is waited for in a thread)
@@ -35,11 +36,11 @@ async def open_page(address: str, *, outside: Path) -> None:
     try:
         await asyncio.wait({ended}, timeout=_TIMEOUT)
     finally:
-        process.kill()  # a thread that waits keeps bayou from ending; the browser itself goes on
+        process.kill()  # a waiting thread prevents bayou from ending; the browser itself continues
 
 
 def _outside_folders(path: str, outside: Path) -> list[str]:
-    """The absolute folders of a search path that do not lie in `outside`."""
+    """Returns the absolute folders of a search path that are not below `outside`."""
     forbidden = Path(os.path.realpath(outside))
     return [
         entry

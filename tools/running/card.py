@@ -1,4 +1,4 @@
-"""How a person sees a command of the agent's: while it runs, and how it ended."""
+"""Draws a command of the agent for people: while it runs, and after its end."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -19,7 +19,7 @@ _EXIT_LINE = late(r"\n\n(Command (?:exited with code (\d+).*|aborted|timed out a
 
 
 def progress_result(output: RollingOutput) -> ToolResult:
-    """What a command at work has written, with its colours."""
+    """Returns the output so far of a running command, with its colours."""
     text, colours = output.live()
     return text_result(text, details={_COLOURS: msgspec.to_builtins(colours)} if colours else None)
 
@@ -52,5 +52,6 @@ def command_card(arguments: Mapping[str, Any], result: ToolResult | None) -> Car
 
 
 def _is_finished(result: ToolResult) -> bool:
-    """A result so far has colours at most; sessions of pi have no details for a finished command either."""
+    """Returns whether the command has ended: a progress result has no details but colours; sessions of pi have none
+    for a finished command either."""
     return result.details is not None and set(result.details) != {_COLOURS}

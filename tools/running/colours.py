@@ -1,7 +1,6 @@
-"""Colours of a command's output, kept beside its text: the model reads the text, a person sees both.
+"""Stores the colours of a command's output separately from its text: the model reads the text, people see both.
 
-They are places in the text and never the text itself, so that what is taken out of the text is nowhere else.
-"""
+Colours are positions in the text and contain no text, so that removed text is nowhere else."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -14,12 +13,12 @@ from tools.text import plain_output
 
 _SGR: Final = late(r"(?:\x1b\[|\x9b)([\d;:]*)m")
 _VERTICAL_MOVE: Final = late(r"(?:\x1b\[|\x9b)\d*[ABEFJ]|\x1bM")
-"""What goes to other lines: then nobody can say which colour is where."""
+"""Movements to other lines make it impossible to locate colours."""
 _ERASE_TO_LINE_END: Final = late(r"(?:\x1b\[|\x9b)0?K")
-"""As grep and compilers write behind each colour; it changes nothing where nothing stands behind."""
+"""grep and compilers write it behind each colour; it has no effect at a line's end."""
 MAX_COLOURED_LINES: Final = 200
 MAX_LIVE_LINES: Final = 24
-"""While a command runs only its end is looked at."""
+"""While a command runs, only this many last lines are coloured."""
 _MAX_SPANS: Final = 600
 _MAX_SGR_LENGTH: Final = 24
 
@@ -27,7 +26,7 @@ _MAX_SGR_LENGTH: Final = 24
 def output_colours(
     written: str, shown: str, most_lines: int = MAX_COLOURED_LINES
 ) -> tuple[ColouredSpan, ...]:
-    """Of what was written, for the last lines of it that are shown."""
+    """Returns the colours of the last lines of the output that are shown."""
     if "\x1b[" not in written and "\x9b" not in written:
         return ()
     if _VERTICAL_MOVE.search(written):
@@ -49,7 +48,8 @@ def output_colours(
 
 
 def _line_colours(line: str, seen: str, sgr: str) -> Iterator[tuple[int, int, str]]:
-    """Of one that was written over, what was written last if nothing of the rest is seen; else nothing."""
+    """Returns the colours of a line. For an overwritten line, those of its last version if nothing of the rest is
+    visible."""
     over, _, last = line.rstrip("\r").rpartition("\r")
     last = _ERASE_TO_LINE_END.sub("", last)
     if plain_output(_SGR.sub("", last)) == seen:
@@ -63,7 +63,7 @@ def _sgr_after_line(line: str, sgr: str) -> str:
 
 
 def _apply_sgr(before: str, code: str) -> str:
-    """What holds from a code on."""
+    """Returns the style after a sequence."""
     if code in ("", "0"):
         return ""
     if code.startswith(("0;", ";")):
@@ -89,7 +89,7 @@ def _sgr_spans(line: str, sgr: str) -> Iterator[tuple[int, int, str]]:
 
 
 def stored_colours(details: Mapping[str, Any] | None) -> tuple[ColouredSpan, ...]:
-    """What details hold of them; nothing where that is no such thing."""
+    """Returns the colours in details; none if they are malformed."""
     try:
         return msgspec.convert((details or {}).get("colours") or (), tuple[ColouredSpan, ...])
     except msgspec.ValidationError:

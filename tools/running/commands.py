@@ -1,5 +1,5 @@
-"""Running one command to its end: output, time limit, abort, what it leaves behind. How its result is worded is the
-business of the tool or of the person's shell."""
+"""Runs one command to its end: output, time limit, abort, surviving processes. The tool or the user's shell words
+the result."""
 
 import asyncio
 import errno
@@ -35,9 +35,9 @@ R = TypeVar("R")
 
 _DRAIN_TIMEOUT: Final = 30.0
 _SURVIVOR_GRACE: Final = 1.0
-"""How long what a command in a box left running may take to end by itself."""
+"""Seconds that processes left by a sandboxed command get to end by themselves."""
 _QUIET_INTERVAL: Final = 0.1
-"""After the shell has ended: output of a background child is waited for as long as it keeps coming."""
+"""After the shell has ended, output of background children is awaited while it keeps coming within this interval."""
 
 
 class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,24 +48,24 @@ class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     has_survivors: bool = False
     killed_survivors: bool = False
-    """It left processes running, which were ended with it."""
+    """Whether processes that the command left running were ended."""
     files: CommandFiles | None = None
-    """What it did to files, where somebody watched."""
+    """File changes by the command, if they were watched."""
     command: CommandLine | None = None
     refused_hosts: tuple[str, ...] = ()
-    """Each `host:port` that the proxy of its box did not let it reach."""
+    """Each `host:port` that the sandbox's proxy refused."""
     planted: tuple[str, ...] = ()
-    """Files that run later, made or changed by it, which its box could not prevent."""
+    """Autorun files that the command created or changed, which the sandbox could not prevent."""
     set_aside: tuple[SetAside, ...] = ()
-    """Files that run later, made by it, which were moved out of the workspace."""
+    """Autorun files that were moved out of the workspace."""
     put_back: tuple[RestoredFiles, ...] = ()
-    """What of git it had destroyed."""
+    """Parts of git folders that were destroyed and restored."""
     limits: tuple[str, ...] = ()
-    """Where the look at what it made stopped."""
+    """Places where the check for new files stopped."""
 
 
 class RunningCommand:
-    """A started command whose output is being taken in."""
+    """A started command whose output is being read."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class RunningCommand:
         seen: BoxSnapshot,
         call_id: str | None = None,
     ) -> None:
-        """`seen`: what its box cannot protect, as it was before."""
+        """`seen` is the snapshot of unprotected places before the command."""
         self._call_id = call_id
         self._told_hidden: set[str] = set()
         self._command = command
@@ -101,12 +101,12 @@ class RunningCommand:
             try:
                 self._loop.call_soon_threadsafe(_resolve_future, self._drained)
             except RuntimeError:
-                pass  # The loop is closed: nobody waits any longer.
+                pass  # The loop is closed.
 
         self.output.drain(descriptor, on_data=on_data, on_end=ended)
 
     async def changes_so_far(self) -> BoxChanges:
-        """What it did since the last look that its box could not prevent."""
+        """Returns the changes since the last check that the sandbox could not prevent."""
         workspace, before = self._workspace, self._seen
         changes, self._seen = await asyncio.to_thread(
             changes_so_far,
@@ -123,7 +123,7 @@ class RunningCommand:
         return changes
 
     async def newly_hidden(self) -> tuple[str, ...]:
-        """Places of keys that its box would hide if it began now, and does not; each is said once."""
+        """Returns places of keys that a new sandbox would hide and this one does not; each is reported once."""
         box, call_id = self._command.box, self._call_id
         now = await asyncio.to_thread(self._workspace.box_now, call_id) if box and call_id else None
         if box is None or now is None:
@@ -138,34 +138,34 @@ class RunningCommand:
 
     @property
     def pid(self) -> int:
-        """Of the command's first process, which leads a group of its own."""
+        """Process id of the command's first process, which leads its own group."""
         return self._process.pid
 
     def kill(self) -> None:
-        """Makes `finish` end the command, without waiting for that; from any thread."""
+        """Makes `finish` end the command, without waiting; callable from any thread."""
         try:
             self._loop.call_soon_threadsafe(_resolve_future, self._aborted)
         except RuntimeError:
-            self._process.kill()  # The loop is closed: nobody else will.
+            self._process.kill()  # The loop is closed: `finish` will not end it.
 
     def let_go(self) -> None:
-        """The session's shell, if this runs in it, is left to this command; others get a new one."""
+        """Leaves the session's shell to this command, if it runs in it; other commands get a new shell."""
         session = self._workspace.shell_session
         if session is not None and session.is_running(self._process):
             session.retire()
             self._workspace.shell_session = None
 
     async def abort(self, finishing: "asyncio.Future[CommandOutcome]") -> CommandOutcome:
-        """Ends the command with everything that it started; answers what its `finish` does."""
+        """Ends the command with everything that it started; returns the outcome of `finish`."""
         _resolve_future(self._aborted)
         return await finish_despite_cancellation(finishing)
 
     def remove_timeout(self) -> None:
-        """It may take as long as it likes from now on."""
+        """Removes the time limit."""
         _resolve_future(self._unlimited)
 
     async def finish(self, timeout: float | None) -> CommandOutcome:
-        """Waits for the end, which a time limit, `abort` or a cancellation bring about early."""
+        """Waits for the end, which a time limit, `abort` or a cancellation cause early."""
         exiting = asyncio.ensure_future(self._process.wait())
         is_timed_out = is_aborted = False
         try:
@@ -225,11 +225,11 @@ class RunningCommand:
 
     @property
     def _has_own_box(self) -> bool:
-        """Not one of several in a shell that lasts."""
+        """Returns whether the command does not share a persistent shell."""
         return not isinstance(self._process, SessionCommand)
 
     async def _end_survivors(self) -> bool:
-        """No process in a box goes on behind its command. True if one had to be ended."""
+        """Ends processes left by a sandboxed command. Returns whether there were any."""
         deadline = time.monotonic() + _SURVIVOR_GRACE
         while await self._process.has_survivors(is_output_open=False):
             if time.monotonic() > deadline:
@@ -240,7 +240,7 @@ class RunningCommand:
         return False
 
     async def _drain_output(self) -> bool:
-        """Takes in what is still in the pipe. True if something that the command started lives on."""
+        """Reads the rest of the pipe. Returns whether a process of the command still runs."""
         while True:
             before = self.output.arrived
             done, _ = await asyncio.wait({self._drained}, timeout=_QUIET_INTERVAL)
@@ -249,7 +249,7 @@ class RunningCommand:
                 continue
             if await self._process.has_survivors(is_output_open=not done):
                 return True
-            # Nobody is left to write: the end of the pipe is near, however slow the disk.
+            # No process can write any more: the pipe ends soon, even with a slow disk.
             await asyncio.wait({self._drained}, timeout=_DRAIN_TIMEOUT)
             return False
 
@@ -260,7 +260,7 @@ def _resolve_future(future: "asyncio.Future[None]") -> None:
 
 
 async def finish_despite_cancellation(ending: Awaitable[R]) -> R:
-    """The result, however often the waiter is cancelled meanwhile: what ends a command is never given up."""
+    """Awaits the result even if the caller is cancelled repeatedly, so that ending a command is never abandoned."""
     running = asyncio.ensure_future(ending)
     while not running.done():
         try:
@@ -279,15 +279,14 @@ async def start_command(
     has_own_shell: bool = False,
     call_id: str | None = None,
 ) -> RunningCommand:
-    """Starts a command in the session's way, its output being taken in.
+    """Starts a command according to the session's settings, and reads its output.
 
-    `call_id`: the call that it belongs to; a person's own command has none, and is not watched.
-    """
+    `call_id` is the tool call; a user's own command has none, and is not watched."""
     command = await apply_shell_settings(workspace, plan)
     lasts = workspace.shell().is_persistent and not has_own_shell
     command = await with_box(workspace, command, call_id, lasts=lasts)
     if lasts and workspace.shell_session is not None and workspace.shell_session.box and not command.box:
-        has_own_shell = True  # what was let out runs beside the shell that was not
+        has_own_shell = True  # an unsandboxed command runs beside the sandboxed shell
     watched = await watch_files(workspace, call_id, tool, command)
     try:
         return await _start_watched(
@@ -308,7 +307,7 @@ async def start_command(
 async def with_box(
     workspace: Workspace, command: CommandLine, call_id: str | None, *, lasts: bool = False
 ) -> CommandLine:
-    """The same in the box of its call; a person's own command, which has no call, has none."""
+    """Adds the sandbox policy of the call; a user's own command, which has no call, gets none."""
     if workspace.confine is None or call_id is None:
         return command
     return msgspec.structs.replace(command, box=await workspace.confine(call_id, lasts=lasts))
@@ -317,7 +316,7 @@ async def with_box(
 async def watch_files(
     workspace: Workspace, call_id: str | None, tool: str, command: CommandLine
 ) -> FilesAfterCommand | None:
-    """Nobody watches what cannot write."""
+    """Watches file changes, unless the command cannot write."""
     if workspace.watch_command is None or call_id is None or (command.box and command.box.kind == "read"):
         return None
     return await workspace.watch_command(call_id, tool, command)
@@ -365,7 +364,7 @@ async def _start_watched(
 
 
 async def apply_shell_settings(workspace: Workspace, plan: SpawnPlan) -> CommandLine:
-    """What is run for a plan: spawn hook, shell and prefix applied."""
+    """Returns the command line for a plan, after spawn hook, shell and prefix."""
     settings = workspace.shell()
     if settings.may_use_shell is not None and not await settings.may_use_shell():
         settings = settings.fallback or ShellSettings()

@@ -1,4 +1,4 @@
-"""Points a shell command at the better tool, where the model has one. Off unless a setting turns it on."""
+"""Suggests a better tool instead of a shell command. Off unless a setting turns it on."""
 
 from collections.abc import Collection
 from typing import Any, Final
@@ -9,13 +9,13 @@ import msgspec
 class InterceptRule(msgspec.Struct, frozen=True, kw_only=True):
     pattern: str
     tool: str
-    """Which the model has to have, so that the rule counts."""
+    """The rule applies only if the model has this tool."""
     message: str
     ignore_case: bool = False
 
 
 MATCH_TIMEOUT: Final = 0.1
-"""Seconds for one expression."""
+"""Seconds for matching one pattern."""
 INTERCEPT_RULES: Final[tuple[InterceptRule, ...]] = (
     InterceptRule(
         pattern=r"\s*(?:echo|printf|cat)\b[^|;&]*[^0-9&>-]>{1,2}\s*(?!/dev/|&)[^\s&|;]",
@@ -46,7 +46,7 @@ INTERCEPT_RULES: Final[tuple[InterceptRule, ...]] = (
 
 
 def pattern_error(pattern: str) -> str | None:
-    """What is wrong with it."""
+    """Returns what is wrong with the pattern, or None."""
     try:
         _compiled(pattern)
     except regex_error() as problem:
@@ -57,10 +57,10 @@ def pattern_error(pattern: str) -> str | None:
 def better_tool(
     command: str, without_cd: str, tools: Collection[str], own: tuple[InterceptRule, ...] = ()
 ) -> str | None:
-    """Why `command` is refused, or None. A rule counts only if its tool is there; a broken pattern never does.
+    """Returns why `command` is refused, or None. A rule applies only if its tool is available; an invalid pattern
+    never applies.
 
-    `own`: the person's rules, before those that every session has.
-    """
+    `own` are the user's rules, which precede the built-in ones."""
     for rule in (*own, *INTERCEPT_RULES):
         if rule.tool not in tools:
             continue
@@ -77,7 +77,7 @@ def better_tool(
 
 
 def _compiled(pattern: str, *, ignores_case: bool = False) -> Any:
-    """An expression of the person's own may be slow: this engine can be stopped."""
+    """Compiles with an engine that has a timeout, because a user's pattern may be slow."""
     import regex  # noqa: PLC0415  (only where commands are intercepted)
 
     return regex.compile(pattern, regex.DOTALL | (regex.IGNORECASE if ignores_case else 0))

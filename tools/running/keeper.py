@@ -1,18 +1,17 @@
-"""Starts commands and never loses sight of what they start. A program of its own, run and not imported; needs nothing
-but Python's own library.
+"""The keeper: starts commands and keeps track of all their descendants. A separate program that needs only Python's
+standard library.
 
-bayou has one keeper, from its first command on, and hands it the descriptors of each command. The keeper forks a
-watcher for it, which starts the command and becomes the parent of everything that the command's processes leave behind
-(the system gives orphans to the nearest "subreaper"): no child gets away by a new session or an empty environment.
-A watcher ends all of them when it is told to, and also when bayou is gone, however it went: then its link is closed.
+bayou starts one keeper with its first command, and hands it the descriptors of each command. The keeper forks a
+watcher, which starts the command and adopts its orphans (as the nearest "subreaper"): no child escapes by a new
+session or an empty environment. A watcher ends all of them on request, and also when bayou is gone, because its
+link is closed then.
 
-Words of a watcher: `started PID` or `failed ERRNO`, `exit CODE`, `alone` once nothing of the command is left, `ended`
-after it was told to end it. Where orphans cannot be adopted (macOS), group and session are what is left to go by.
+Reports of a watcher: `started PID` or `failed ERRNO`, `exit CODE`, `alone` once no process of the command is
+left, `ended` after a request to end. Where orphans cannot be adopted (macOS), group and session identify them.
 
-Commands in a box (`tools.box`) have a keeper of their own, started with the word `box` and with instructions that it
-obeys itself, so that all that it starts can signal each other and nobody else. With a request come the instructions for
-the command. It makes networks, too: `network` and the descriptors of what it made, or `failed`.
-"""
+Sandboxed commands (`tools.box`) have a separate keeper, started with the word `box` and with instructions for
+itself, so that its processes can signal only each other. Each request carries the instructions for the command.
+The keeper also creates networks: it answers `network` with descriptors, or `failed`."""
 
 import ctypes
 import fcntl
@@ -26,7 +25,7 @@ import time
 from collections.abc import Callable, Iterator
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # importing `typing` takes longer than the rest of a start
+if TYPE_CHECKING:  # importing `typing` takes longer than the rest of the start
     from types import ModuleType
 
     from tools.box.confine import Confinement
@@ -46,8 +45,8 @@ def main() -> None:
     link = socket.socket(fileno=0)
     os.set_inheritable(0, False)
     for number in _IGNORED_SIGNALS:
-        signal.signal(number, signal.SIG_IGN)  # `pkill python` in a command is not meant for this one.
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # The system forgets watchers that have ended.
+        signal.signal(number, signal.SIG_IGN)  # `pkill python` in a command must not end the keeper.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # The system reaps ended watchers.
     _prctl(_SET_NAME, b"bayou-keeper")
     _prctl(_SET_SUBREAPER, 1)
     if sys.argv[1:2] == ["box"]:
@@ -80,7 +79,7 @@ def main() -> None:
 
 
 def _prctl(option: int, value: "int | bytes") -> bool:
-    """Linux's `prctl`. False where there is none."""
+    """Calls Linux's `prctl`. False where it does not exist."""
     try:
         return _SYSTEM.prctl(option, value, 0, 0, 0) == 0
     except (AttributeError, OSError):
@@ -88,7 +87,7 @@ def _prctl(option: int, value: "int | bytes") -> bool:
 
 
 def _load_box_module(module: str) -> "ModuleType":
-    """What only keepers of boxes need is beside them, and known by the name of its file."""
+    """Loads a sandbox module by its file name from the folder beside."""
     folder = os.path.join(os.path.dirname(os.path.dirname(__file__)), "box")  # noqa: PTH118, PTH120  (no `pathlib`)
     if folder not in sys.path:
         sys.path.append(folder)
@@ -96,14 +95,14 @@ def _load_box_module(module: str) -> "ModuleType":
 
 
 def _confine(instructions: list[bytes], namespaces: list[int]) -> "Confinement":
-    """The confinement that obeyed them."""
+    """Runs the instructions and returns the confinement."""
     confinement = _load_box_module("confine").Confinement(namespaces)
     confinement.run_instructions(instructions)
     return confinement
 
 
 def _make_network(link: socket.socket) -> None:
-    """A network with nothing in it but a socket that listens, for bayou to answer."""
+    """Creates a network with only a listening socket, which bayou serves."""
     request = _receive_request(link)
     try:
         _confine((request or [])[2:], [])
@@ -165,13 +164,13 @@ class _Watcher:
         _kill_all(os.getpid(), self._command, self._is_alone)
         if not word:
             os._exit(0)
-        if not self._has_exited:  # Something that cannot be killed: another user's, or stuck in the system.
+        if not self._has_exited:  # A process that cannot be killed: another user's, or stuck in the kernel.
             self._has_exited = True
             self._send(b"exit %d\n" % -signal.SIGKILL)
         self._send(b"ended\n")
 
     def _is_alone(self) -> bool:
-        """Forgets what has ended; tells when that was the command, and when it was the last."""
+        """Reaps ended processes; reports the end of the command, and of its last process."""
         news = b""
         has_children = True
         while True:
@@ -194,12 +193,12 @@ class _Watcher:
             if news:
                 self._link.sendall(news)
         except OSError:
-            pass  # bayou is gone; the closed link says so once more when it is read.
+            pass  # bayou is gone; reading the closed link reports that again.
 
 
 def _receive_request(link: socket.socket) -> "list[bytes] | None":
-    """The request: its length, then folder, numbers of words and instructions, words, instructions, environment. None
-    if bayou went away."""
+    """Reads a request: its length, then folder, word and instruction counts, words, instructions, environment. None
+    if bayou is gone."""
     data = bytearray()
     while len(data) < 8 or len(data) < 8 + int.from_bytes(data[:8], "big"):
         piece = link.recv(1 << 16)
@@ -212,7 +211,7 @@ def _receive_request(link: socket.socket) -> "list[bytes] | None":
 def _start_command(
     request: list[bytes], descriptors: list[int], *, has_terminal: bool
 ) -> "tuple[int, ConnectionBroker | None]":
-    """The command, and what answers for its connections if they are asked about."""
+    """Starts the command; also returns the broker of its connections, if they are brokered."""
     folder, counts, *rest = request
     words_end, box_end = (int(count) for count in counts.split())
     words, box, environment = rest[:words_end], rest[words_end:box_end], rest[box_end:]
@@ -250,16 +249,16 @@ def _start_command(
 
 
 def _send_connection_broker(told: socket.socket, confinement: "Confinement") -> None:
-    """Hands over by what this process is asked about, with the places that it may connect to."""
+    """Hands over the notification descriptor of this process, with the places that it may connect to."""
     socket.send_fds(told, [b"\0".join(confinement.allowed_sockets)], [confinement.connections])
 
 
 def _detach_child(descriptors: list[int], *, has_terminal: bool) -> None:
-    """What a child does first on its way to be a command."""
+    """Detaches a child before it becomes a command."""
     signal.set_wakeup_fd(-1)
     for number in (*_IGNORED_SIGNALS, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
-    _prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)  # Should somebody kill the watcher.
+    _prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)  # In case the watcher is killed.
     os.setsid()
     if has_terminal:
         fcntl.ioctl(descriptors[0], termios.TIOCSCTTY, 0)
@@ -268,7 +267,7 @@ def _detach_child(descriptors: list[int], *, has_terminal: bool) -> None:
 
 
 def _terminate_all(parent: int, command: int, is_alone: Callable[[], bool]) -> None:
-    """Asks first, so that servers can clean up."""
+    """Sends SIGTERM first, so that servers can clean up."""
     _signal_all(parent, command, signal.SIGTERM)
     _signal_all(parent, command, signal.SIGCONT)
     deadline = time.monotonic() + _TERMINATE_GRACE
@@ -277,7 +276,7 @@ def _terminate_all(parent: int, command: int, is_alone: Callable[[], bool]) -> N
 
 
 def _kill_all(parent: int, command: int, is_alone: Callable[[], bool] = lambda: False) -> None:
-    """Kills until nobody is found: what forks meanwhile is found in the next round."""
+    """Kills until no process is left: one that forks meanwhile is found in the next round."""
     for _ in range(_MAX_KILL_ROUNDS):
         if is_alone() or not _signal_all(parent, command, signal.SIGKILL):
             return
@@ -285,7 +284,7 @@ def _kill_all(parent: int, command: int, is_alone: Callable[[], bool] = lambda: 
 
 
 def _signal_all(parent: int, command: int, number: signal.Signals) -> bool:
-    """False if there was nobody left to send it to."""
+    """Returns False if no process was left."""
     found = _descendants(parent, command)
     for process in found:
         try:
@@ -296,7 +295,8 @@ def _signal_all(parent: int, command: int, number: signal.Signals) -> bool:
 
 
 def _descendants(parent: int, command: int) -> set[int]:
-    """Everything below `parent`, and of the command's group and session; not `parent` itself, and no zombies."""
+    """Returns all processes below `parent`, and of the command's group and session; not `parent` itself, and no
+    zombies."""
     listed = list(_processes_from_proc() if os.path.isdir("/proc/self") else _processes_from_ps())  # noqa: PTH112  (quick to import)
     found = {process for process, *family in listed if command and command in family} | {parent}
     is_growing = True
@@ -308,7 +308,7 @@ def _descendants(parent: int, command: int) -> set[int]:
 
 
 def _processes_from_proc() -> Iterator[tuple[int, int, int, int]]:
-    """Process, parent, group, session."""
+    """Yields process, parent, group and session."""
     for name in os.listdir("/proc"):  # noqa: PTH208  (as above)
         if not name.isdigit():
             continue
@@ -317,7 +317,7 @@ def _processes_from_proc() -> Iterator[tuple[int, int, int, int]]:
                 stat = file.read()
         except OSError:
             continue
-        # The name, in parentheses, may hold anything; the fields follow the last one.
+        # The name, in parentheses, may contain anything; the fields follow the last parenthesis.
         fields = stat[stat.rfind(b")") + 2 :].split()
         if len(fields) > 3 and fields[0] not in (b"Z", b"X"):
             yield int(name), int(fields[1]), int(fields[2]), int(fields[3])

@@ -1,4 +1,4 @@
-"""Where a program is that bayou starts by itself: never one that the folder it works in has put in the way."""
+"""Finds programs that bayou starts by itself, never one from the project's folder."""
 
 import os
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from tools.files.presence import is_file
 
 
 def find_own_program(name: str, *, outside: Path, env: Mapping[str, str] = os.environ) -> str | None:
-    """The first of that name in `PATH`, passed over what is relative and what lies in `outside`."""
+    """Returns the first program of that name in `PATH`, skipping relative entries and those below `outside`."""
     forbidden = os.path.realpath(outside)
     for entry in env.get("PATH", os.defpath).split(os.pathsep):
         place = os.path.realpath(entry)

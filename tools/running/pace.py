@@ -1,11 +1,11 @@
-"""How often one looks at what runs: often while it says something, less so while it is silent."""
+"""Adapts the polling interval of a running process: short while it writes, longer while it is silent."""
 
 from typing import Final
 
 ACTIVE_INTERVAL: Final = 0.1
-"""Between two looks at something that speaks."""
+"""Seconds between polls of an active process."""
 SILENT_INTERVAL: Final = 0.4
-"""Between two looks at something that has long said nothing: each look wakes the processor."""
+"""Seconds between polls of a process that has long been silent: each poll wakes the processor."""
 _SLOWDOWN_FACTOR: Final = 1.3
 
 

@@ -1,4 +1,4 @@
-"""This machine's processes: started by the `keeper` beside this, which ends them with everything they started."""
+"""Processes of this machine: started by the `keeper` beside this, which ends them with all their descendants."""
 
 import asyncio
 import errno
@@ -23,11 +23,11 @@ from tools.operations import CommandLine
 _KEEPER: Final = Path(__file__).with_name("keeper.py")
 _CLOSE_TIMEOUT: Final = 5.0
 _EXIT_GRACE: Final = 0.05
-"""Between a process closing its output and being gone."""
+"""Seconds between a process closing its output and its exit."""
 
 
 class LocalProcess:
-    """A running command and its descendants, by the words of its watcher."""
+    """A running command and its descendants, as reported by its watcher."""
 
     def __init__(self, link: socket.socket) -> None:
         self._link = link
@@ -77,7 +77,7 @@ class LocalProcess:
         try:
             self._link.send(word)
         except OSError:
-            pass  # The watcher has left, because there is nothing left to watch.
+            pass  # The watcher has ended, because no process is left.
 
     def _read_reports(self) -> None:
         try:
@@ -90,7 +90,9 @@ class LocalProcess:
         for line in lines:
             self._handle_report(line.split())
         if not news:
-            self._handle_report([b"exit", b"-9"])  # Somebody killed the watcher, unless it said so before.
+            self._handle_report(
+                [b"exit", b"-9"]
+            )  # The watcher was killed, unless it reported the end before.
             self._handle_report([b"alone"])
             self._close_link()
 
@@ -112,7 +114,7 @@ class LocalProcess:
                 pass
 
     def _close_link(self) -> None:
-        """Hangs up. May have happened before."""
+        """Closes the link; may be called repeatedly."""
         if self._link.fileno() >= 0:
             self._loop.remove_reader(self._link)
             self._link.close()
@@ -122,7 +124,7 @@ class LocalProcess:
 
 
 class BoxFailed(OSError):
-    """The command was not started, for it could not be confined."""
+    """The command was not started, because it could not be sandboxed."""
 
     def __init__(self, problem: OSError, where: Sequence[bytes]) -> None:
         words = b" ".join(where).decode(errors="replace").strip("b'\"")
@@ -130,10 +132,10 @@ class BoxFailed(OSError):
 
 
 class Keeper:
-    """The program that starts commands, while it lives; another when somebody killed it."""
+    """The program that starts commands; it is restarted after it was killed."""
 
     def __init__(self, words: Callable[[], Sequence[str]] = tuple) -> None:
-        """`words`: what it is started with."""
+        """`words` are its arguments."""
         self._words = words
         self._process: subprocess.Popen[bytes] | None = None
         self._link: socket.socket | None = None
@@ -142,11 +144,11 @@ class Keeper:
         try:
             socket.send_fds(self._link or self._start(), [kind], descriptors)
         except (BrokenPipeError, ConnectionResetError):
-            self.close()  # Somebody killed the keeper.
+            self.close()  # The keeper was killed.
             socket.send_fds(self._start(), [kind], descriptors)
 
     def close(self) -> None:
-        """It ends what is still running first."""
+        """Ends the keeper, which ends all running commands first."""
         if self._link is not None:
             self._link.close()
             self._link = None
@@ -154,7 +156,7 @@ class Keeper:
             try:
                 self._process.wait(_CLOSE_TIMEOUT)
             except subprocess.TimeoutExpired:
-                pass  # Held up by a process that cannot be killed.
+                pass  # Blocked by a process that cannot be killed.
             self._process = None
 
     def _start(self) -> socket.socket:
@@ -174,7 +176,7 @@ class Keeper:
 
 class LocalProcesses:
     def __init__(self, abilities: Callable[[], Abilities] = system_abilities) -> None:
-        """`abilities`: what this system can do for commands in a box."""
+        """`abilities` returns the system's sandbox features."""
         self._abilities = abilities
         self._keeper = Keeper()
         self._boxed = Keeper(lambda: ("box", *scope_instructions(self._abilities())))
@@ -193,7 +195,7 @@ class LocalProcesses:
             os.close(nothing)
 
     async def start_piped(self, command: CommandLine, stdin: int, output: int, errors: int) -> LocalProcess:
-        """One that is talked to, by pipes or by a socket."""
+        """Starts a process with stdin, connected by pipes or a socket."""
         return await self._started(command, b"p", [stdin, output, errors])
 
     async def _started(self, command: CommandLine, kind: bytes, streams: list[int]) -> LocalProcess:
@@ -226,7 +228,7 @@ class LocalProcesses:
         return process
 
     async def network(self) -> "BoxedNetwork":
-        """The one of all commands in boxes that are not to see this machine's."""
+        """Returns the network of sandboxed commands that must not see this machine's network."""
         async with self._making:
             if self._network is None:
                 self._network = await self._made_network()
@@ -254,7 +256,7 @@ class LocalProcesses:
         return shutil.which(name)
 
     def close(self) -> None:
-        """Lets the keepers end; they end what is still running first."""
+        """Ends the keepers, which end all running commands first."""
         self._keeper.close()
         self._boxed.close()
         if self._network is not None:
@@ -263,7 +265,7 @@ class LocalProcesses:
 
 
 class BoxedNetwork:
-    """A network with nothing in it but what is started there, and one socket by which it can ask for more."""
+    """A network with only the processes started in it, and one socket by which they reach the proxy."""
 
     def __init__(self, users: int, network: int, listening: socket.socket, port: int) -> None:
         self._descriptors = (users, network)
@@ -296,12 +298,12 @@ def _pack_request(fields: Sequence[str]) -> bytes:
 
 
 def pipe() -> tuple[int, int]:
-    """A pipe with room for a megabyte where the system allows it, so that a fast writer seldom waits."""
+    """Creates a pipe with room for a megabyte where the system allows it, so that a fast writer seldom waits."""
     read_end, write_end = os.pipe()
     set_size = getattr(fcntl, "F_SETPIPE_SZ", None)
     if set_size is not None:
         try:
             fcntl.fcntl(write_end, set_size, 1 << 20)
         except OSError:
-            pass  # The system's limit for this user; the usual size works too.
+            pass  # The user's limit is reached; the default size works too.
     return read_end, write_end

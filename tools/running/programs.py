@@ -1,9 +1,8 @@
-"""Programs that bayou starts for itself beside the event loop: their pipes, their end, and nothing left behind.
+"""Runs programs of bayou's own beside the event loop, and leaves no processes or pipes behind.
 
-asyncio's subprocesses do not do here: when a closing event loop cancels one while its pipes are being connected, the
-wait inside `_make_subprocess_transport` never returns. Starting is one step here, and each wait behind it can be
-cancelled.
-"""
+asyncio's subprocesses do not work here: when a closing event loop cancels one while its pipes are being
+connected, the wait inside `_make_subprocess_transport` never returns. Here starting is one step, and every wait
+after it can be cancelled."""
 
 import asyncio
 import os
@@ -15,12 +14,12 @@ from pathlib import Path
 from typing import IO, Final
 
 _KILL_TIMEOUT: Final = 0.5
-"""How long a killed program is waited for: one that hangs in the kernel is left to the system."""
+"""Seconds to wait for a killed program; one that hangs in the kernel is left to the system."""
 _LINE_LIMIT: Final = 64 * 1024
 
 
 class RunningProgram:
-    """A running program. As a context it is ended when the block is left, however that happens."""
+    """A running program. As a context manager, it is ended when the block is left."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", *, is_apart: bool) -> None:
         self._process = process
@@ -46,10 +45,8 @@ class RunningProgram:
         is_apart: bool = True,
         line_limit: int = _LINE_LIMIT,
     ) -> "RunningProgram":
-        """`is_fed`: has a standard input, which `stdin` or `feed` writes. `keeps_errors`: has a `stderr`.
-
-        `is_apart`: in a session and group of its own, which ends with it. Raises `OSError`.
-        """
+        """`is_fed` opens a standard input, which `stdin` or `feed` writes. `keeps_errors` opens `stderr`.
+        `is_apart` starts a separate session and group, which is ended with the program. Raises `OSError`."""
         process = subprocess.Popen(  # noqa: ASYNC220  (a fork; its pipes are read by the loop)
             list(argv),
             cwd=cwd,
@@ -80,7 +77,7 @@ class RunningProgram:
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs."""
+        """None while the program runs."""
         return self._exit.result() if self._exit.done() else None
 
     @property
@@ -99,7 +96,7 @@ class RunningProgram:
         return self._stderr
 
     async def feed(self, data: bytes) -> None:
-        """Writes all of its standard input, and closes that. It may have stopped reading."""
+        """Writes the whole standard input and closes it. The program may have stopped reading."""
         try:
             self.stdin.write(data)
             await self.stdin.drain()
@@ -108,21 +105,21 @@ class RunningProgram:
         self.stdin.close()
 
     async def wait(self) -> int:
-        """Its exit code, negative for a signal."""
+        """Waits for the exit code, negative for a signal."""
         return await asyncio.shield(self._exit)
 
     def kill(self) -> None:
-        """With its group, if it has one; that may live on when the program has ended."""
+        """Kills the program and its separate group, which may outlive the program."""
         try:
             if self._is_apart:
                 os.killpg(self._process.pid, signal.SIGKILL)
             elif not self._exit.done():
                 self._process.kill()
         except (ProcessLookupError, PermissionError):
-            pass  # It has ended.
+            pass  # The program has ended.
 
     async def end(self) -> None:
-        """Kills it if it still runs, and closes its pipes. Returns within half a second."""
+        """Kills the program if it still runs, and closes its pipes. Returns within half a second."""
         self.kill()
         self.hang_up()
         await asyncio.wait({self._exit}, timeout=_KILL_TIMEOUT)

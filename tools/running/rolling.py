@@ -1,4 +1,5 @@
-"""Output of any length in bounded memory: its end here, all of it in a file once it is too long to show."""
+"""Collects output of any length in bounded memory: the end in memory, everything in a file once it is too long to
+show."""
 
 import codecs
 import os
@@ -24,7 +25,7 @@ _MAX_ESCAPE_LENGTH: Final = 256
 
 
 class OutputSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """Output so far, as it is shown."""
+    """The output so far, as it is shown."""
 
     truncation: Truncation
     artifact: Artifact | None = None
@@ -38,7 +39,7 @@ class OutputSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def artifact_notice(self) -> str:
-        """Where what is not shown is."""
+        """States where the rest of the output is."""
         if self.artifact:
             said = f"Full output: {self.artifact.path} (read {self.artifact.uri})"
         else:
@@ -47,10 +48,10 @@ class OutputSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RollingOutput:
-    """Fed from one thread, looked at from another."""
+    """Written from one thread, read from another."""
 
     def __init__(self, artifacts: Artifacts, tool: str, mask: CurrentMask = lambda: None) -> None:
-        """`mask`: what is masked in it before anything of it is kept or shown."""
+        """`mask` masks the output before any of it is stored or shown."""
         self._artifacts = artifacts
         self._tool = tool
         self._lock = threading.Lock()
@@ -76,8 +77,8 @@ class RollingOutput:
     def drain(
         self, descriptor: int, *, on_data: Callable[[bytes], None] | None = None, on_end: Callable[[], None]
     ) -> None:
-        """Takes everything from a pipe until its end, in a thread, and closes it. Both are called in that thread."""
-        # A daemon: what a detached child still holds open must not keep bayou from ending.
+        """Reads a pipe to its end, in a thread, and closes it. Both callbacks run in that thread."""
+        # A daemon thread: a pipe that a detached child holds open must not keep bayou from ending.
         arguments = (descriptor, on_data, on_end)
         threading.Thread(target=self._drain, args=arguments, daemon=True, name="bayou-output").start()
 
@@ -117,7 +118,7 @@ class RollingOutput:
             self._add_masked(self._masked.take(chunk))
 
     def _add_masked(self, chunk: bytes) -> None:
-        """What was masked."""
+        """Adds masked output."""
         if not chunk:
             return
         self._count(chunk)
@@ -147,7 +148,7 @@ class RollingOutput:
         self._ends_with_line_feed = chunk.endswith(b"\n")
 
     def _lines_with(self, held: bytes) -> tuple[int, int]:
-        """How many lines there are with what is held back, and how long the last is."""
+        """Returns the number of lines including held-back output, and the length of the last line."""
         if not held:
             ends = self._ends_with_line_feed
             return self._line_feeds + (0 if ends else 1), self._last_line_bytes if ends else self._line_bytes
@@ -158,7 +159,7 @@ class RollingOutput:
         return self._line_feeds + feeds + (0 if held.endswith(b"\n") else 1), last
 
     def snapshot(self) -> OutputSnapshot:
-        """What to show now."""
+        """Returns the output to show now."""
         with self._lock:
             held = self._masked.preview()
             kept = bytes(self._tail) + held
@@ -169,7 +170,7 @@ class RollingOutput:
             kept = _drop_partial_start(kept)
         written = kept.decode("utf-8", "replace")
         text = final_output(written)
-        # Lines that were written over are fewer in the end.
+        # Overwritten lines reduce the final number of lines.
         lines -= count_lines(written) - count_lines(text)
         truncation = truncate_tail(text, total_lines=lines, total_bytes=size)
         if is_cut and not truncation.truncated:
@@ -185,7 +186,7 @@ class RollingOutput:
         )
 
     def finish(self, *, keep_all: bool = False) -> OutputSnapshot:
-        """The last snapshot; whatever it does not show is in its artifact."""
+        """Returns the last snapshot; everything not shown is in its artifact."""
         found = self.snapshot()
         with self._lock:
             if (found.truncation.truncated or keep_all) and self._artifact is None and not self._problem:
@@ -196,11 +197,11 @@ class RollingOutput:
         return msgspec.structs.replace(found, artifact=self._artifact, artifact_problem=self._problem)
 
     def preview(self, max_bytes: int = MAX_BYTES) -> str:
-        """The last lines, cheaply, for updates while the command runs."""
+        """Returns the last lines cheaply, for updates while the command runs."""
         return self._preview(max_bytes)[0]
 
     def live(self) -> tuple[str, tuple[ColouredSpan, ...]]:
-        """The same with the colours of those that somebody may look at."""
+        """Like `preview`, with the colours of the visible lines."""
         shown, written = self._preview(MAX_BYTES)
         return shown, output_colours(written, shown, MAX_LIVE_LINES)
 
@@ -215,7 +216,7 @@ class RollingOutput:
         return truncate_tail(final_output(written), MAX_LINES, max_bytes).content, written
 
     def since(self, position: int) -> tuple[bytes, int]:
-        """What came after `position` as far as it is still here, and the position to ask for next."""
+        """Returns the output after `position`, as far as it is still in memory, and the next position."""
         with self._lock:
             self._add_masked(self._masked.flush_safe_part())
             wanted = min(self.total_bytes - position, len(self._tail))
@@ -250,7 +251,7 @@ class RollingOutput:
 
 
 class NewOutput:
-    """Output as it comes, harmless; a character or an escape sequence is never handed out in halves."""
+    """Returns output piece by piece, escaped; a character or an escape sequence is never split."""
 
     def __init__(self, output: RollingOutput) -> None:
         self._output = output
@@ -270,7 +271,7 @@ class NewOutput:
 
 
 def _drop_partial_start(data: bytes) -> bytes:
-    """Without the part of a line, or of a character, that a cut left at its beginning."""
+    """Removes the partial line or character that a cut left at the beginning."""
     line_feed = data.find(b"\n")
     if 0 <= line_feed < len(data) - 1:
         return data[line_feed + 1 :]

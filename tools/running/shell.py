@@ -1,4 +1,4 @@
-"""How commands are run: which shell, in what environment, after which changes. Running them is in `commands`."""
+"""Settings for running commands: shell, environment, prefix. `commands` runs them."""
 
 import os
 import re
@@ -29,13 +29,13 @@ NON_INTERACTIVE: Final[Mapping[str, str]] = {
     "PSQL_PAGER": "cat",
     "SYSTEMD_PAGER": "cat",
     "LESS": "FRX",
-    # Editors accept what there is.
+    # Editors accept the present text.
     "EDITOR": "true",
     "VISUAL": "true",
     "GIT_EDITOR": "true",
     "GIT_SEQUENCE_EDITOR": "true",
     "HGEDITOR": "true",
-    # Nobody is there to be asked.
+    # Prompts are disabled, because no user can answer.
     "GIT_TERMINAL_PROMPT": "0",
     "SSH_ASKPASS": "/usr/bin/false",
     "GIT_ASKPASS": "/usr/bin/false",
@@ -67,7 +67,7 @@ _LEADING_CD: Final = late(
 
 
 class SpawnPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What is about to run. A hook may answer another."""
+    """The command that is about to run. A hook may return another."""
 
     command: str
     cwd: str
@@ -79,26 +79,26 @@ SpawnHook = Callable[[SpawnPlan], Awaitable[SpawnPlan]]
 
 class ShellSettings(msgspec.Struct, frozen=True, kw_only=True):
     path: str | None = None
-    """The shell; without one, the person's if it reads POSIX syntax, else bash, else sh."""
+    """The shell; by default the user's if it reads POSIX syntax, otherwise bash, otherwise sh."""
     prefix: str = ""
     """Put before every command."""
     may_use_shell: Callable[[], Awaitable[bool]] | None = None
-    """Asked before every command whether path and prefix may be used; else `fallback` is."""
+    """Called before every command: whether path and prefix may be used; otherwise `fallback` is."""
     fallback: "ShellSettings | None" = None
     is_persistent: bool = False
-    """One shell for all commands of the session, so that `cd`, exports and functions last."""
+    """Uses one shell for all commands of the session, so that `cd`, exports and functions last."""
     own: "UserShell | None" = None
-    """Commands have the aliases, functions and options of the person's shell."""
+    """Gives commands the aliases, functions and options of the user's shell."""
     is_intercepting: bool = False
-    """Refuse commands for which there is a better tool."""
+    """Refuses commands for which there is a better tool."""
     intercept_rules: "tuple[InterceptRule, ...]" = ()
-    """The person's own rules of that kind, which go before bayou's."""
+    """The user's rules for that, which precede the built-in ones."""
     has_terminals: bool = True
-    """The model may run a command in a terminal that the person sees."""
+    """Whether the model may run a command in a visible terminal."""
     default_timeout: float | None = None
-    """Seconds for a command that names none."""
+    """Seconds for a command without a timeout."""
     background_after_seconds: float | None = None
-    """A command that takes longer goes to the background by itself."""
+    """A command that takes longer moves to the background by itself."""
     passed_names: tuple[str, ...] = ()
     """Variables, or patterns with `*`, that commands see although they look like secrets."""
 
@@ -109,7 +109,7 @@ def child_environment(
     extra: Mapping[str, str] | None = None,
     is_interactive: bool = False,
 ) -> dict[str, str]:
-    """What a command sees: this process's variables without secrets, prompts off unless someone can answer."""
+    """Returns this process's variables without secrets, with prompts disabled unless a user can answer."""
     variables = child_variables(settings.passed_names)
     if not is_interactive:
         variables.update(NON_INTERACTIVE)
@@ -129,7 +129,8 @@ def check_names(variables: Mapping[str, str]) -> None:
 
 
 def split_leading_cd(command: str) -> tuple[str | None, str]:
-    """`cd X && rest` as (X, rest), where X is a plain path; anything else as (None, command)."""
+    """Splits `cd X && rest` into (X, rest), where X is a plain path; any other command is returned as (None,
+    command)."""
     match = _LEADING_CD.fullmatch(command)
     if not match:
         return None, command
@@ -137,7 +138,7 @@ def split_leading_cd(command: str) -> tuple[str | None, str]:
 
 
 def shell_argv(settings: ShellSettings, find_program: Callable[[str], str | None]) -> tuple[str, ...]:
-    """The shell, ready for a command as its last argument."""
+    """Returns the shell's arguments, to which a command is appended."""
     if settings.path:
         if not is_file(Path(settings.path)):
             raise ToolError(

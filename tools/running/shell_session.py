@@ -1,8 +1,8 @@
-"""One shell for all commands of a session: `cd`, exports and functions last from one to the next.
+"""A persistent shell for all commands of a session: `cd`, exports and functions last from one to the next.
 
-The shell reads the names of jobs from a FIFO and runs each job's script with its output on a FIFO of its own, so a
-command looks like any other process to its caller. Ending a command ends the shell; the next one gets a new one.
-"""
+The shell reads job names from a FIFO and runs each job's script with its output on a separate FIFO, so that a
+command looks like any other process to its caller. Ending a command ends the shell; the next command gets a new
+one."""
 
 import asyncio
 import os
@@ -49,10 +49,9 @@ class ShellSession:
         """Its shell cannot do more than the commands that it was made for."""
 
     async def start(self, command: CommandLine, extra: Mapping[str, str]) -> "tuple[SessionCommand, int]":
-        """Runs `command` once the one before is done. Answers it and the descriptor that its output comes from.
+        """Runs `command` after the one before. Returns it and the descriptor of its output.
 
-        Its folder and environment are for a new shell; `extra` is exported in it and lasts.
-        """
+        Folder and environment apply to a new shell; `extra` is exported in it and lasts."""
         await self._is_busy.acquire()
         try:
             folder = await self._ensure_shell(command)
@@ -69,7 +68,7 @@ class ShellSession:
         return SessionCommand(self, self._process, self._exit, folder / job), reading
 
     def status_of(self, job: str) -> int | None:
-        """None: it has not ended, as far as the shell has said. For the job that was started last."""
+        """Returns the exit status; None if the shell has not reported it. For the most recent job."""
         if self._statuses < 0:
             return None
         try:
@@ -85,7 +84,7 @@ class ShellSession:
         return None
 
     def release(self) -> None:
-        """The running command is done."""
+        """Marks the running command as done."""
         if self._is_busy.locked():
             self._is_busy.release()
         if self._is_retired:
@@ -95,11 +94,11 @@ class ShellSession:
         return isinstance(process, SessionCommand) and process.session is self
 
     def retire(self) -> None:
-        """No further command: the shell ends with the one that it runs."""
+        """Accepts no further command: the shell ends with its current one."""
         self._is_retired = True
 
     def retire_when_free(self) -> None:
-        """The same for one that may be idle: then it ends now."""
+        """Like `retire`, but ends an idle shell at once."""
         self.retire()
         if not self._is_busy.locked():
             self.close()
@@ -185,15 +184,15 @@ class SessionCommand(msgspec.Struct, frozen=True):
         return is_output_open
 
     def _unblock(self) -> None:
-        """Lets a reader go that waits for output which will never be written."""
+        """Releases a reader that waits for output which will never be written."""
         try:
             os.close(os.open(self.job.with_suffix(".out"), os.O_WRONLY | _FIFO_FLAGS))
         except OSError:
-            pass  # Nobody reads any longer.
+            pass  # There is no reader any more.
 
 
 def _make_fifo(path: Path, way: int) -> int:
-    """A new one, opened. A command that can write its folder may put something else there meanwhile."""
+    """Creates and opens a FIFO. A command that can write its folder may replace it meanwhile."""
     os.mkfifo(path, 0o600)
     descriptor = os.open(path, way | _FIFO_FLAGS)
     if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
@@ -203,7 +202,7 @@ def _make_fifo(path: Path, way: int) -> int:
 
 
 def _write_new(path: Path, text: str) -> None:
-    """Fails where there is something already: a link would lead elsewhere."""
+    """Fails if the file exists: a link would lead elsewhere."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)

@@ -1,4 +1,4 @@
-"""What commands do to files is found out by whoever set `Workspace.watch_command`; here is what that is."""
+"""Types for watching what commands do to files; `Workspace.watch_command` is set by the watcher."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -11,24 +11,24 @@ from tools.text import escape_controls, one_line
 
 
 class CommandFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """What a command did to files."""
+    """File changes by a command."""
 
     changed: int = 0
     added: int = 0
-    """Lines."""
+    """Number of lines."""
     removed: int = 0
     uncovered: tuple[str, ...] = ()
-    """What it may have changed and nobody can put back, with the reason: `build/ (what is in it is not held)`."""
+    """Possible changes that cannot be undone, with the reason: `build/ (what is in it is not held)`."""
 
 
 FilesAfterCommand = Callable[[], Awaitable[CommandFiles | None]]
-"""Asked once, when the command has ended. None: nothing was changed."""
+"""Called once after the command has ended. None means no changes."""
 WatchCommand = Callable[[str, str, CommandLine], Awaitable[FilesAfterCommand | None]]
-"""Asked before a command starts: the call that it belongs to, the tool, what is run. None: nobody watches."""
+"""Called before a command starts, with its call, tool and command line. None means it is not watched."""
 
 
 def files_summary(details: Mapping[str, Any] | None) -> str:
-    """`± 3 files +12 -4, 1 not undoable: build/`."""
+    """Returns `± 3 files +12 -4, 1 not undoable: build/`."""
     try:
         files = msgspec.convert((details or {}).get("files"), CommandFiles)
     except msgspec.ValidationError:

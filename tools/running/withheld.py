@@ -1,5 +1,4 @@
-"""Which of bayou's own variables no command gets to see, because they look like secrets; and what is said about it
-when a command would have needed one."""
+"""Withholds variables that look like secrets from commands, and words a note when a command would have needed one."""
 
 import os
 import re
@@ -33,8 +32,8 @@ _NOT_SECRET: Final = late(
     r"|.*_(?:ID|URL|URI|ENDPOINT|FILE|PATH|DIR|NAME|TYPE|HEADER|EXPIRES\w*)"
 )
 _ROUTING_NAMES: Final = late(r".*(?:PROXY|INDEX|INDEX_URL|REGISTRY|FIND_LINKS)(?:_URL)?|.*_INDEX_.*_URL")
-"""Where commands go by: without it they would go elsewhere (a public index instead of the company's), which is worse
-than that they see its password."""
+"""Variables for network routes: without them commands would go elsewhere (a public index instead of the company's),
+which is worse than revealing a password in them."""
 _TRIVIAL_VALUE: Final = late(r"\d{0,7}|true|false|yes|no|on|off|none|null", re.IGNORECASE)
 _WITH_PASSWORD: Final = late(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s:@]*:[^/\s@]+@|(?:^|[\s;])(?i:password|pwd)=\S")
 _SECRET_SHAPES: Final = late(
@@ -52,9 +51,9 @@ _LOGIN_ERRORS: Final = late(
 _MAX_NAMED: Final = 6
 
 
-@lru_cache(maxsize=1024)  # every command asks for all variables
+@lru_cache(maxsize=1024)  # every command checks all variables
 def looks_secret(name: str, value: str) -> bool:
-    """By its name, unless its value cannot be one; or by its value."""
+    """Judges by the name, unless the value cannot be a secret; or by the value."""
     upper = name.upper()
     if _ROUTING_NAMES.fullmatch(upper):
         return False
@@ -68,7 +67,7 @@ def looks_secret(name: str, value: str) -> bool:
 
 
 def withheld_names(variables: Mapping[str, str], passed: Collection[str] = ()) -> frozenset[str]:
-    """The names that commands do not get. `passed` are names, or patterns with `*`, that they get all the same."""
+    """Returns the withheld names. `passed` are names, or patterns with `*`, that are passed anyway."""
     return frozenset(
         name
         for name, value in variables.items()
@@ -79,8 +78,8 @@ def withheld_names(variables: Mapping[str, str], passed: Collection[str] = ()) -
 def missing_variables(
     command: str, output: str, *, has_failed: bool, names: Iterable[str]
 ) -> tuple[str, ...]:
-    """Those of `names` that the command would have needed: it names them, or it failed and speaks of them, or it
-    failed for want of something to log in with."""
+    """Returns those of `names` that the command would have needed: it names them, or it failed and mentions them,
+    or it failed for lack of a login."""
     known = sorted(names)
     found = [name for name in known if _mentions(command, name) or (has_failed and _mentions(output, name))]
     if not found and has_failed and _LOGIN_ERRORS.search(output):
@@ -101,7 +100,7 @@ def _mentions(text: str, name: str) -> bool:
 
 
 def _is_existing_path(value: str) -> bool:
-    """A path to something that is there: where a secret lies is none."""
+    """Returns whether the value is an existing path: the location of a secret is not a secret."""
     try:
         return value.startswith(("/", "~/", "./", "../")) and exists(Path(value).expanduser())
     except (OSError, ValueError, RuntimeError):
@@ -111,6 +110,6 @@ def _is_existing_path(value: str) -> bool:
 def child_variables(
     passed: Collection[str] = (), variables: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
-    """This process's variables without those that are withheld, for whatever it starts."""
+    """Returns this process's variables without the withheld ones, for child processes."""
     hidden = withheld_names(variables, passed)
     return {name: value for name, value in variables.items() if name not in hidden}

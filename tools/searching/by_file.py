@@ -1,7 +1,6 @@
-"""Matches as a person reads them: each file once, the numbers of its lines in one column, what was found standing out.
+"""Groups matches for people: each file once, line numbers in one column, matches highlighted.
 
-The model has each line with its path; this is made of those lines.
-"""
+The model's result has each line with its path; this is derived from those lines."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -12,13 +11,13 @@ from tools.patterns import late
 from tools.results import ListBlock, ToolResult
 
 _MATCH_ROW: Final = late(r"(.+?)([:-])(\d+)(?:\2 |([a-z]{2})\|)")
-"""`path:12: text`, `path-13- text`, `path:12ab|text`."""
+"""Matches `path:12: text`, `path-13- text` and `path:12ab|text`."""
 Hit = tuple[int, int, int]
-"""Which line, and from where to where in it."""
+"""Line index, and start and end in the line."""
 
 
 def stored_hits(result: ToolResult | None) -> list[Hit]:
-    """As they are stored; none in what others stored."""
+    """Returns the stored hits; none for results of other programs."""
     stored = (result.details or {}).get("hits") if result is not None else None
     try:
         return msgspec.convert(stored or [], list[Hit])
@@ -27,7 +26,7 @@ def stored_hits(result: ToolResult | None) -> list[Hit]:
 
 
 def grouped_by_file(block: ListBlock, hits: Sequence[Hit], where: str = "") -> ListBlock:
-    """`where`: the file that was searched, which need not be named again."""
+    """`where` is the searched file, which is not named again."""
     items: list[str] = []
     marks: list[Hit] = []
     of_line: dict[int, list[tuple[int, int]]] = {}
@@ -49,7 +48,8 @@ def grouped_by_file(block: ListBlock, hits: Sequence[Hit], where: str = "") -> L
 
 
 def _group_rows(items: Sequence[str]) -> Iterator[tuple[str, list[tuple[int, str, int]]]]:
-    """Each file with its lines: which item, its number, where its text begins. Others have neither path nor number."""
+    """Yields each file with its lines: item index, line number, start of the text. Other rows have neither path nor
+    number."""
     path = ""
     lines: list[tuple[int, str, int]] = []
     for at, item in enumerate(items):

@@ -1,4 +1,4 @@
-"""What a model means by a pattern, as ripgrep wants to hear it: over several lines, and whatever ends them."""
+"""Translates a model's pattern for ripgrep: multi-line patterns, and any line ending."""
 
 from typing import Final
 
@@ -9,8 +9,8 @@ _DOT_ALL: Final = late(r"\(\?[a-zA-Z]*s")
 
 
 def ripgrep_expression(pattern: str, *, is_literal: bool, spans_lines: bool) -> tuple[str, list[str]]:
-    """The pattern for ripgrep, and the options that go with it."""
-    # Lookaround and back references need the other engine, which is taken for those alone.
+    """Returns the pattern for ripgrep, and the options it needs."""
+    # Only lookaround and back references need the other engine.
     options = ["--engine=auto"]
     if is_literal and "\n" in pattern:
         pattern, is_literal = _SPECIAL.sub(r"\\\1", pattern), False
@@ -31,7 +31,7 @@ _LINE_END: Final = r"\r?\n"
 
 
 def _with_any_line_end(pattern: str) -> tuple[str, bool]:
-    """Line feeds also mean those behind a carriage return; whether there are any."""
+    """Lets line feeds match CRLF too; also returns whether the pattern has any."""
     out: list[str] = []
     is_in_class = is_negated = has_line_feed = False
     index = 0
@@ -49,7 +49,7 @@ def _with_any_line_end(pattern: str) -> tuple[str, bool]:
         if part == "[" and not is_in_class:
             is_in_class, is_negated = True, pattern.startswith("^", index + 1)
             rest = index + 1 + is_negated
-            if pattern.startswith("]", rest):  # the first bracket in a class is one of its characters
+            if pattern.startswith("]", rest):  # the first bracket in a class is a literal
                 out.append(pattern[index + 1 : rest + 1])
                 step = rest + 1 - index
         elif part == "]" and is_in_class:
@@ -59,5 +59,5 @@ def _with_any_line_end(pattern: str) -> tuple[str, bool]:
 
 
 def _ends_optional_return(out: list[str]) -> bool:
-    """The pattern has seen to carriage returns by itself."""
+    """Returns whether the pattern itself already matches a carriage return."""
     return "".join(out[-2:]).endswith(("\r", r"\r", "\r?", r"\r?"))

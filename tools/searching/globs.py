@@ -1,4 +1,4 @@
-"""Path patterns as models write them, as regular expressions over paths with forward slashes."""
+"""Converts path patterns of models to regular expressions over paths with forward slashes."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -16,29 +16,29 @@ def is_glob(pattern: str) -> bool:
 
 
 def glob_regex(pattern: str, *, ignore_case: bool = False) -> "re.Pattern[str]":
-    """`*`, `?`, `[...]`, `{a,b}` within a name; `**` across directories."""
+    """Supports `*`, `?`, `[...]` and `{a,b}` within a name; `**` across directories."""
     return re.compile(_glob_to_regex(pattern), re.DOTALL | (re.IGNORECASE if ignore_case else 0))
 
 
 def path_regex(pattern: str, *, ignore_case: bool = False) -> "re.Pattern[str]":
-    """For relative paths: a pattern without a slash means names anywhere, one with slashes may begin anywhere."""
+    """For relative paths: a pattern without a slash matches names anywhere, one with slashes may begin at any depth."""
     return glob_regex(f"**/{pattern}" if not pattern.startswith("**/") else pattern, ignore_case=ignore_case)
 
 
 def literal_glob(path: str) -> str:
-    """A pattern for this path and no other."""
+    """Returns a pattern that matches exactly this path."""
     return _SPECIAL.sub(r"[\g<0>]", path.replace("\\", "\\\\"))
 
 
 class FileFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which files a list of globs means: those of the plain ones, without those of the negated ones."""
+    """The files selected by a list of globs: those of the plain globs, without those of the negated ones."""
 
     included: tuple["re.Pattern[str]", ...] = ()
-    """None: all."""
+    """Empty means all files."""
     names: tuple[str, ...] = ()
-    """What the last part of a path must look like, where that is known of all of `included`."""
+    """Patterns for the last part of the path, if all of `included` restrict it."""
     excluded: tuple[str, ...] = ()
-    """In ripgrep's own words."""
+    """Excluded globs in ripgrep's syntax."""
 
     def matches(self, path: str) -> bool:
         return not self.included or any(pattern.fullmatch(path) for pattern in self.included)
@@ -47,11 +47,10 @@ class FileFilter(msgspec.Struct, frozen=True, kw_only=True):
 def parse_globs(
     globs: str, folder: str, is_there: Callable[[str], bool], is_folder: Callable[[str], bool]
 ) -> FileFilter:
-    """What a list such as `*.ts,*.js,!*.test.ts` means in `folder`.
+    """Parses a list such as `*.ts,*.js,!*.test.ts` relative to `folder`.
 
-    `src/**/*.py` may begin at any depth, `/src/*.py` and `./src/*.py` begin in `folder`, as does what begins with its
-    absolute path; `docs/` and the name of a folder mean all that is below.
-    """
+    `src/**/*.py` may begin at any depth; `/src/*.py`, `./src/*.py` and an absolute path begin at `folder`;
+    `docs/` and the name of a folder match everything below."""
     only: list[str] = []
     without: list[str] = []
     for item in _split_list(globs):
@@ -77,7 +76,7 @@ def parse_globs(
 
 
 def absolute_globs(globs: str, folder: str) -> tuple[str, ...]:
-    """Absolute patterns of the files that such a list asks for in `folder`, one for each of its globs."""
+    """Returns absolute patterns for the files that a list selects in `folder`, one per glob."""
     asked = [
         _relative_to(item, folder).lstrip("/") for item in _split_list(globs) if not item.startswith("!")
     ]
@@ -85,7 +84,7 @@ def absolute_globs(globs: str, folder: str) -> tuple[str, ...]:
 
 
 def _split_list(globs: str) -> Iterator[str]:
-    """Parts of a list; commas within braces and brackets belong to a glob."""
+    """Splits a list; commas within braces and brackets belong to a glob."""
     depth = start = 0
     for index, char in enumerate(globs):
         if char in "{[":
@@ -99,14 +98,14 @@ def _split_list(globs: str) -> Iterator[str]:
 
 
 def _relative_to(glob: str, folder: str) -> str:
-    """An absolute glob as one of the folder that is searched; a leading slash means that folder."""
+    """Makes an absolute glob relative to the searched folder; a leading slash means that folder."""
     if glob == folder or glob.startswith(f"{folder.rstrip('/')}/"):
         return "/" + glob[len(folder) :].lstrip("/")
     return "/" + glob[2:] if glob.startswith("./") else glob
 
 
 def basename_glob(pattern: str) -> str | None:
-    """What the last part of a path must look like, where that narrows anything and braces are closed in it."""
+    """Returns a pattern for the last part of the path, if it restricts the result and its braces are closed."""
     last = pattern.rsplit("/", 1)[-1]
     if (
         not last
@@ -158,7 +157,7 @@ def _glob_to_regex(pattern: str) -> str:
 
 
 def _class_end(pattern: str, start: int) -> int:
-    """The index of the bracket that closes a character class, or 0."""
+    """Returns the index of the bracket that closes a character class, or 0."""
     first = start + (2 if pattern[start + 1 : start + 2] in ("!", "^") else 1)
     end = pattern.find("]", first + 1)
     return max(end, 0)

@@ -1,7 +1,6 @@
-"""Files that a search through a folder passes over, since reading them would need leave; and how that is told.
+"""Finds files that a search skips because reading them needs permission, and words the notice.
 
-What is told never hangs on what stands in such a file: not even whether it would have matched.
-"""
+The notice never depends on the content of such a file, not even on whether it would match."""
 
 from collections.abc import Callable
 from typing import Final
@@ -14,7 +13,8 @@ _MAX_NAMED: Final = 3
 
 
 def withheld_below(workspace: Workspace, folder: str, *, is_named: bool = False) -> Callable[[str], bool]:
-    """For paths from that folder on. `is_named`: one file is searched, which was judged by its name."""
+    """Returns a check for paths relative to that folder. `is_named`: a single file is searched, which was judged by
+    name."""
     if is_named:
         return lambda path: False
     is_kept_back = workspace.kept_back()
@@ -30,8 +30,8 @@ async def withheld_notice(
     is_kept_back: Callable[[str], bool],
     prefix: str,
 ) -> str:
-    """A notice where nothing was found: which files nobody looked into. `places`: as for the search. `prefix`: what
-    makes paths that other tools understand."""
+    """Returns a notice on skipped files, if nothing was found. `places` are those of the search; `prefix` makes the
+    paths usable for other tools."""
     found: list[str] = []
 
     def take(records: list[bytes]) -> bool:

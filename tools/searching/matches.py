@@ -1,4 +1,4 @@
-"""Matches as ripgrep tells them, by file: what is kept of each line, and how a long one is shown."""
+"""Collects matches from ripgrep by file, and clips long lines."""
 
 import base64
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from tools.searching.globs import FileFilter
 from tools.text import escape_controls
 
 MAX_COUNTED: Final = 10_000
-"""More matches than this are not counted."""
+"""Maximum number of matches that are counted."""
 _CHARS_BEFORE_MATCH: Final = 150
 """Characters of a long line that are shown before its match."""
 
@@ -22,13 +22,13 @@ class FoundLine(msgspec.Struct, frozen=True):
     is_match: bool
     is_clipped: bool
     starts_match: bool
-    """A match begins here; one over several lines goes on in the next."""
+    """Whether a match begins here; a multi-line match continues on the next lines."""
     spans: tuple[tuple[int, int], ...] = ()
-    """What of the text was found, where it is shown as it is."""
+    """Matched parts of the text, if it is shown unclipped."""
 
 
 class _RipgrepText(msgspec.Struct):
-    """ripgrep's way to tell text that may not be UTF-8."""
+    """ripgrep's representation of text that may not be UTF-8."""
 
     text: str | None = None
     bytes: str | None = None
@@ -57,7 +57,7 @@ class _Record(msgspec.Struct):
 
 
 class MatchCollector:
-    """Matches by file as they come in, in whatever order the files were searched."""
+    """Collects matches by file as they arrive, in any order of files."""
 
     def __init__(
         self,
@@ -65,8 +65,8 @@ class MatchCollector:
         mask: Callable[[str], str] = str,
         is_kept_back: Callable[[str], bool] = lambda path: False,
     ) -> None:
-        """`mask`: what becomes of a line before it is clipped, so that no part of a secret is left at its ends.
-        `is_kept_back`: files of which nothing is shown or counted."""
+        """`mask` is applied to a line before it is clipped, so that no part of a secret is left at its ends.
+        Matches in files for which `is_kept_back` returns true are neither shown nor counted."""
         self.files: dict[str, list[FoundLine]] = {}
         self.matches = 0
         self._wanted = wanted
@@ -114,7 +114,8 @@ class MatchCollector:
 
 
 def _match_starts(text: str, positions: list[int]) -> dict[int, int]:
-    """In which lines of a record matches begin, and at which character the first of each. Positions are in bytes."""
+    """Returns the lines of a record in which matches begin, with the first character of each. Positions are in
+    bytes."""
     data = None if text.isascii() else text.encode("utf-8", "replace")
     found: dict[int, int] = {}
     for position in positions:
@@ -125,7 +126,7 @@ def _match_starts(text: str, positions: list[int]) -> dict[int, int]:
 
 
 def _match_spans(text: str, matches: list[_Submatch]) -> dict[int, list[tuple[int, int]]]:
-    """What was found in each line of a record, in characters of that line."""
+    """Returns the matched spans in each line of a record, in characters."""
     data = None if text.isascii() else text.encode("utf-8", "replace")
     found: dict[int, list[tuple[int, int]]] = {}
     for match in matches:
@@ -143,7 +144,7 @@ def _match_spans(text: str, matches: list[_Submatch]) -> dict[int, list[tuple[in
 
 
 def clip_around(line: str, at: int) -> tuple[str, bool]:
-    """A line with what is at `at`, and whether it had to be clipped."""
+    """Clips a line around position `at`; also returns whether it was clipped."""
     if len(line) <= MAX_LINE_CHARS:
         return line, False
     begin = at - _CHARS_BEFORE_MATCH if at + _CHARS_BEFORE_MATCH > MAX_LINE_CHARS else 0

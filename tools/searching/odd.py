@@ -1,5 +1,5 @@
-"""Files that ripgrep does not take for what they are: text in an encoding without a mark. `read` knows them by
-`tools.files.encoding`, so a search finds what is in them, too."""
+"""Finds text files whose encoding ripgrep does not detect, because they lack a byte order mark.
+`tools.files.encoding` detects them, so that a search covers them too."""
 
 import asyncio
 from typing import Final
@@ -22,14 +22,14 @@ _RIPGREP_ENCODINGS: Final = {
     "cp1252": "windows-1252",
     "latin-1": "windows-1252",
 }
-"""Names of encodings, as ripgrep has them."""
+"""ripgrep's names of encodings."""
 _CONTINUATION_BYTE: Final = r"[\x80-\xBF]"
 _NOT_CONTINUATION: Final = r"(?:[^\x80-\xBF]|$)"
 _NOT_UTF8: Final = (
     r"(?-u:\x00|[\xC0\xC1\xF5-\xFF]|(?:^|[\x00-\x7F])[\x80-\xBF]"
     rf"|[\xC2-\xF4]{_NOT_CONTINUATION}|[\xE0-\xF4]{_CONTINUATION_BYTE}{_NOT_CONTINUATION}|[\xF0-\xF4]{_CONTINUATION_BYTE}{_CONTINUATION_BYTE}{_NOT_CONTINUATION})"
 )
-"""A zero, or bytes that are not UTF-8."""
+"""Matches a zero byte, or bytes that are not UTF-8."""
 _MAX_FILES: Final = 300
 _MAX_FILE_SIZE: Final = "20M"
 
@@ -37,7 +37,7 @@ _MAX_FILE_SIZE: Final = "20M"
 async def files_in_other_encodings(
     workspace: Workspace, rg: str, options: tuple[str, ...], folder: str, target: str
 ) -> dict[str, list[str]]:
-    """Their paths below `folder`, by what ripgrep calls their encoding."""
+    """Returns their paths below `folder`, by ripgrep's name of the encoding."""
     found: list[str] = []
 
     def take(records: list[bytes]) -> bool:

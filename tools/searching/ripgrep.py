@@ -1,5 +1,5 @@
-"""Running ripgrep: which one, with which arguments always, and its output as it comes. What is made of the output is
-each tool's business."""
+"""Runs ripgrep: chooses the program, adds the default arguments, and reads its output as it arrives. Each tool
+interprets the output."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ DEFAULT_ARGUMENTS: Final = ("--no-config", "--hidden", "--no-require-git", "--gl
 _CHUNK: Final = 1 << 20
 _MAX_ERRORS: Final = 16 * 1024
 _MAX_RECORD: Final = 64 << 20
-"""A record longer than this is a file of one enormous line; it is skipped."""
+"""A longer record is a file with one enormous line; it is skipped."""
 _VERSION: Final = late(rb"ripgrep (\d+)\.(\d+)(?:\.(\d+))?")
 
 
@@ -34,16 +34,16 @@ class SearchEnd(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int
     errors: str
     is_stopped: bool
-    """The consumer had enough."""
+    """Whether the consumer stopped the search."""
 
     @property
     def failure_message(self) -> str:
-        """Why nothing was searched at all, or nothing if at most some places could not be."""
+        """Returns why the search failed; empty if at most some places could not be searched."""
         return "" if self.exit_code != 2 or "os error" in self.errors else _tidy_errors(self.errors)
 
     @property
     def unread_notice(self) -> str:
-        """A notice of places that could not be searched."""
+        """Returns a notice on places that could not be searched."""
         lines = [_tidy_errors(line) for line in self.errors.splitlines() if "os error" in line]
         if not lines:
             return ""
@@ -56,7 +56,7 @@ def _tidy_errors(text: str) -> str:
 
 
 async def find_ripgrep(workspace: Workspace) -> str:
-    """The one that comes with bayou, or the system's if that is newer. Found once per session."""
+    """Returns the bundled ripgrep, or the system's if it is newer. Determined once per session."""
     if workspace.ripgrep is None:
         workspace.ripgrep = await _choose_program(workspace)
     return workspace.ripgrep
@@ -78,7 +78,7 @@ async def _choose_program(workspace: Workspace) -> str:
 
 
 def bundled_ripgrep() -> str | None:
-    """The program that was installed beside this Python."""
+    """Returns the program that was installed beside this Python."""
     program = Path(sys.executable).parent / "rg"
     return str(program) if is_file(program) else None
 
@@ -104,12 +104,11 @@ async def run_ripgrep(
     *,
     call_id: str | None = None,
 ) -> SearchEnd:
-    """Hands the records of the output to `take` as they come, in a thread, until that answers False.
+    """Passes the records of the output to `take` as they arrive, in a thread, until it returns False.
 
-    `call_id`: the call that it searches for, and in whose box.
-    """
+    `call_id` is the call whose sandbox applies."""
     reading, writing = pipe()
-    # A file, because a pipe that nobody empties in time would stop the search.
+    # A file, because a full pipe would block the search.
     errors = os.memfd_create("errors") if hasattr(os, "memfd_create") else _temporary_file()
     try:
         environment = child_environment(workspace.shell())
@@ -141,7 +140,7 @@ async def run_ripgrep(
 
 
 async def _start_or_end(start: Coroutine[Any, Any, RunningProcess]) -> RunningProcess:
-    """What is on its way when nobody wants it any more is ended as soon as it is there."""
+    """Ends a process that was still starting when its caller was cancelled."""
     starting = asyncio.ensure_future(start)
     try:
         return await asyncio.shield(starting)
@@ -154,7 +153,7 @@ async def _start_or_end(start: Coroutine[Any, Any, RunningProcess]) -> RunningPr
 
 
 def _read_records(descriptor: int, separator: bytes, take: Callable[[list[bytes]], bool]) -> bool:
-    """False if `take` had enough."""
+    """Reads records; returns False if `take` stopped the search."""
     rest: list[bytes] = []
     held = 0
     try:

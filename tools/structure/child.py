@@ -1,5 +1,4 @@
-"""The process that searches by structure, as seen from here: asked once, its answers taken as they come, ended with the
-call."""
+"""Starts the structural search process for one call, hands on its answers as they come, and ends it with the call."""
 
 import asyncio
 import os
@@ -24,7 +23,7 @@ _ANSWERS: Final = msgspec.json.Decoder(Answer)
 
 
 async def search(request: StructureRequest, take: Callable[[list[Answer]], None]) -> SearchDone:
-    """Hands its answers to `take`, in a thread. Raises `ToolError` if it ends early."""
+    """Runs a request and passes its answers to `take` in a thread. Raises `ToolError` if the process ends early."""
     places = [place for place in sys.path if place and Path(place).is_absolute()]
     async with await RunningProgram.start(
         (sys.executable, "-I", "-c", _CHILD_PROGRAM),

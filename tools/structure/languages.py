@@ -1,4 +1,4 @@
-"""The languages in which code is searched by its structure, and what a piece of each needs around it to be read."""
+"""Languages that support structural search, and the surrounding code that a snippet of each needs to be parsed."""
 
 from pathlib import PurePath
 from typing import Final, NamedTuple
@@ -8,7 +8,7 @@ from tools.filemap.detection import detect_language
 _SAME_NAMES: Final = """bash c cpp csharp css elixir go haskell hcl html java javascript json kotlin lua php python ruby
 rust scala solidity swift tsx typescript yaml"""
 LANGUAGE_NAMES: Final = {name: name for name in _SAME_NAMES.split()} | {"jsx": "jsx", "cuda": "cpp"}
-"""By the language of a file."""
+"""ast-grep's language name by the language of a file."""
 _ALIASES: Final = {
     "ts": "typescript",
     "js": "javascript",
@@ -26,7 +26,7 @@ _ALIASES: Final = {
 
 
 class Context(NamedTuple):
-    """What makes a whole source of a piece."""
+    """Code before and after a snippet that makes it a complete source."""
 
     before: str
     after: str
@@ -53,17 +53,17 @@ _INDENTATION_LANGUAGES: Final = frozenset({"python", "haskell", "yaml", "elixir"
 
 
 def contexts_of(language: str) -> tuple[Context, ...]:
-    """In the order in which they are tried; without any, a piece is read as it is."""
+    """Returns the contexts in the order in which they are tried; empty if a snippet is parsed as it is."""
     return _CONTEXTS.get(language, ())
 
 
 def is_indentation_based(language: str) -> bool:
-    """Where a block ends is told by its indentation."""
+    """Returns whether indentation ends a block in the language."""
     return language in _INDENTATION_LANGUAGES
 
 
 def language_named(word: str) -> str | None:
-    """The language that a model means."""
+    """Returns the language that a model means by a word."""
     plain = word.strip().casefold()
     return LANGUAGE_NAMES.get(_ALIASES.get(plain, plain))
 

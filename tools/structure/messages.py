@@ -1,4 +1,4 @@
-"""What the searching process is asked and what it answers: one JSON object a line."""
+"""Messages to and from the structural search process: one JSON object per line."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ import msgspec
 class Rewrite(msgspec.Struct, frozen=True, kw_only=True):
     pattern: str
     replacement: str | None = None
-    """None: only searched for."""
+    """The new code; None only searches."""
 
 
 class SearchedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +26,7 @@ class FoundNode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TextReplacement(msgspec.Struct, frozen=True, kw_only=True):
-    """`text[start:end]`, with line feeds only, becomes this."""
+    """Replaces `text[start:end]`, in the text with line feeds only."""
 
     start: int
     end: int
@@ -34,23 +34,23 @@ class TextReplacement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileMatches(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
-    """A file in which something was found."""
+    """A file with matches."""
 
     path: str
     digest: str
-    """Of its bytes."""
+    """Hash of the file's bytes."""
     found: tuple[FoundNode, ...] = ()
     replacements: tuple[TextReplacement, ...] = ()
     nested: int = 0
-    """Matches within other matches, which are left for another time."""
+    """Number of matches within other matches, which are not rewritten in this pass."""
     skipped: tuple[str, ...] = ()
-    """What was left alone, and why."""
+    """Matches that were left alone, with the reason."""
     problems: tuple[str, ...] = ()
-    """New syntax errors that the parts would make."""
+    """New syntax errors that the replacements would cause."""
 
 
 class SearchProblem(msgspec.Struct, frozen=True, kw_only=True, tag="problem"):
-    """Nothing was searched in this language."""
+    """The reason why a language was not searched."""
 
     words: str
 
@@ -58,9 +58,9 @@ class SearchProblem(msgspec.Struct, frozen=True, kw_only=True, tag="problem"):
 class SearchDone(msgspec.Struct, frozen=True, kw_only=True, tag="done"):
     searched: int
     unread: tuple[str, ...] = ()
-    """Files that are no UTF-8, or are gone."""
+    """Files that are not UTF-8, or are gone."""
     pattern_readings: tuple[str, ...] = ()
-    """How the patterns were read, by language."""
+    """How the patterns were parsed, by language."""
 
 
 Answer = FileMatches | SearchProblem | SearchDone

@@ -1,4 +1,4 @@
-"""What a replacement makes of a match: captures put into a template, indented as they have to be. Pure."""
+"""Fills a replacement template with the captures of a match and indents them. Pure."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -12,27 +12,27 @@ VARIABLE: Final = late(r"\$\$\$([A-Z_][A-Z0-9_]*)?|\$([A-Z_][A-Z0-9_]*)")
 
 class Capture(msgspec.Struct, frozen=True, kw_only=True):
     text: str
-    """From its first character to its last, as it stands in the file."""
+    """The captured code, exactly as in the file."""
     indent: str
-    """What its first line begins with."""
+    """Indentation of the first line."""
     is_block: bool = False
-    """Statements, in a language that tells by indentation where they end."""
+    """Whether the capture is statements in an indentation-based language."""
     has_multiline_string: bool = False
-    """A line of it begins within a text, and cannot be moved."""
+    """Whether a line begins within a string and must not be moved."""
 
 
 class CannotIndent(Exception):
-    """The match stays as it is, for a reason that is told."""
+    """The match is left alone for the given reason."""
 
 
 def pattern_variables(text: str) -> tuple[str, ...]:
-    """The names that a pattern captures or a replacement wants."""
+    """Returns the variable names in a pattern or replacement."""
     found = (match[1] or match[2] for match in VARIABLE.finditer(text))
     return tuple(dict.fromkeys(name for name in found if name and not name.startswith("_")))
 
 
 def fill_template(template: str, captures: Mapping[str, Capture], indent: str) -> str:
-    """`indent`: of the line in which the match begins. Raises `CannotIndent`."""
+    """Fills the template; `indent` is the indentation of the match's first line. Raises `CannotIndent`."""
     lines = template.strip("\n").split("\n")
     out: list[str] = []
     for number, line in enumerate(lines):

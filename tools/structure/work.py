@@ -1,5 +1,5 @@
-"""The process that searches by structure: the library that does it panics, holds the interpreter and writes where it
-should not, so it never comes into bayou's own. One request comes as a line; answers go out as lines."""
+"""The structural search process. The ast-grep library can panic, hold the interpreter and write to stdout, so
+bayou's own process never loads it. One request comes in as a line; answers go out as lines."""
 
 import hashlib
 import re
@@ -38,7 +38,7 @@ _TEXT_NODES: Final = ("string", "heredoc", "template", "comment")
 
 
 def main() -> None:
-    """Asked once, then over; a pipe that breaks ends it at once."""
+    """Answers one request and exits; a broken pipe ends the process at once."""
     request = msgspec.json.decode(sys.stdin.buffer.readline(), type=StructureRequest)
     out = sys.stdout.buffer
     sys.stdout = sys.stderr
@@ -160,7 +160,7 @@ def _new_syntax_errors(
 
 
 def _has_pattern_words(pattern: str, text: str) -> bool:
-    """Words of the pattern that every match has."""
+    """Returns whether the text has the words of the pattern that every match contains."""
     bare = VARIABLE.sub(" ", pattern)
     return all(word in text for word in _WORD.findall(bare))
 
@@ -213,7 +213,7 @@ def _has_multiline_string(node: Any) -> bool:
 
 
 def _compile_pattern(pattern: str, language: str) -> tuple[Any, str]:
-    """A rule of the library's and how the pattern is read. Raises `ValueError` for what is no code."""
+    """Returns an ast-grep rule and how the pattern was parsed. Raises `ValueError` for a pattern that is not code."""
     text = pattern.strip()
     for place in contexts_of(language):
         kind = _kind_within(text, language, place)
@@ -232,7 +232,7 @@ def _compile_pattern(pattern: str, language: str) -> tuple[Any, str]:
 
 
 def _kind_within(pattern: str, language: str, place: Context) -> str | None:
-    """The kind of the one node that the pattern is there."""
+    """Returns the node kind of the pattern in that context, if it is a single node."""
     for plain in (_without_variables(pattern), _without_variables(pattern, ends=";")):
         tree = _parse(f"{place.before}{plain}{place.after}", language)
         if tree is None or not tree.root_node.has_error:
@@ -268,7 +268,7 @@ def _position(node: Any) -> tuple[int, int]:
 
 
 def _without_variables(pattern: str, ends: str = "") -> str:
-    """With names in the place of what is captured."""
+    """Replaces the variables of a pattern with names."""
     return VARIABLE.sub(lambda match: "captured" + (ends if match[0].startswith("$$$") else ""), pattern)
 
 

@@ -1,8 +1,7 @@
-"""The dialect of anchors: changes at lines that are named by number and tag, as they were shown.
+"""The anchor dialect: changes at lines named by number and tag, as they were shown.
 
-What was shown is the anchor, its name only names it: a file that has changed since is aligned with the whole text that
-the model saw, and a line is the same if it and its neighbours are in one run that stayed as it was. Pure.
-"""
+An anchor refers to the shown line: a file that changed since is aligned with the whole text that the model saw,
+and a line is the same if it and its neighbours are in one unchanged run. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
@@ -44,7 +43,7 @@ class AnchoredEdit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def anchored_edit(part: Mapping[str, Any]) -> AnchoredEdit | None:
-    """As it was sent; None: it is none."""
+    """Parses an edit as it was sent; None if it is invalid."""
     first, last, place = part.get("from"), part.get("to"), part.get("place")
     lines: Json = part.get("lines")
     if not isinstance(first, str) or not isinstance(lines, list):
@@ -58,7 +57,7 @@ def anchored_edit(part: Mapping[str, Any]) -> AnchoredEdit | None:
 
 
 class StaleAnchors(ToolError):
-    """Lines that were not shown as they are now; their rows are in the words."""
+    """The anchored lines have changed since they were shown; the message contains their present rows."""
 
     def __init__(self, message: str, rows: Sequence[int]) -> None:
         super().__init__(message)
@@ -67,7 +66,7 @@ class StaleAnchors(ToolError):
 
 
 class _LineRange(msgspec.Struct, frozen=True):
-    """Lines of the file as it is, from 0, both included."""
+    """Line indexes in the current file, from 0, both included."""
 
     first: int
     last: int
@@ -76,12 +75,13 @@ class _LineRange(msgspec.Struct, frozen=True):
 def place_anchored_edits(
     target: Editable, edits: Sequence[AnchoredEdit], path: str, versions: Sequence[FileSnapshot]
 ) -> PlacedEdits:
-    """`versions`: what was shown of the file, the newest first. Raises `ToolError`, or `StaleAnchors`."""
+    """Places the edits. `versions` are the shown versions of the file, newest first. Raises `ToolError` or
+    `StaleAnchors`."""
     return _AnchoredPlacement(target, path, versions).place(edits)
 
 
 class _AnchoredPlacement:
-    """The changes of one file while their places are looked for."""
+    """Places the changes of one file."""
 
     def __init__(self, target: Editable, path: str, versions: Sequence[FileSnapshot]) -> None:
         self._target = target
@@ -136,7 +136,7 @@ class _AnchoredPlacement:
             )
         return found
 
-    # Where
+    # Finding lines
 
     def _find_lines(self, first: LineAnchor, last: LineAnchor, which: str) -> _LineRange:
         for version in self._versions:
@@ -180,14 +180,14 @@ class _AnchoredPlacement:
         return [number for number in wanted if min(abs(number - first), abs(number - last)) <= _CONTEXT_ROWS]
 
     def _refuse_glued(self, edit: AnchoredEdit, lines: list[str], place: _LineRange, which: str) -> None:
-        """A whole new text for one line is a range whose end was forgotten."""
+        """Rejects a whole new text for one line: it is a range whose end was forgotten."""
         if edit.last is None and len(lines) > _GLUED_LINES and lines[0] == self._lines[place.first]:
             raise ToolError(
                 f'{which}You gave {len(lines)} lines for line {place.first + 1} alone. Give "to" as well. '
                 "Nothing was changed."
             )
 
-    # What
+    # Building spans
 
     def _start_of(self, index: int) -> int:
         return sum(map(len, self._lines[:index])) + index
@@ -220,12 +220,12 @@ def _span(start: int, end: int, new: str) -> Span:
 
 
 def _without_last_line_feed(lines: Sequence[str]) -> list[str]:
-    """Without the empty one behind the last line feed."""
+    """Drops the empty line behind the last line feed."""
     return list(lines[:-1] if len(lines) > 1 and not lines[-1] else lines)
 
 
 def _rows(lines: Sequence[str], numbers: Sequence[int]) -> str:
-    """These lines of a file, with dots for what is between them."""
+    """Formats lines of a file as rows, with dots for the lines between."""
     out: list[str] = []
     for before, number in zip([0, *numbers], numbers, strict=False):
         if before and number > before + 1:
@@ -240,7 +240,7 @@ def _matches_line(anchor: LineAnchor, lines: Sequence[str]) -> bool:
 
 
 def _spaces_to_tabs(old: Sequence[str], new: list[str]) -> list[str]:
-    """Blanks become the tabs that the replaced lines are indented with, where one width explains both."""
+    """Converts spaces to the tabs that the replaced lines are indented with, if one tab width explains both."""
     tabbed = [line for line in old if line.startswith("\t")]
     if not tabbed or any(line.startswith(" ") for line in old) or any(line.startswith("\t") for line in new):
         return new
@@ -260,7 +260,7 @@ def _indent_width(line: str) -> int:
 def anchored_rows_around(
     text: str, spans: Sequence[tuple[int, int]], around: int = 2
 ) -> tuple[str, tuple[int, ...]]:
-    """Rows of a text around places in it (first and last line, from 1), and the numbers of the lines that they show."""
+    """Returns rows around places in a text (first and last line, from 1), and the numbers of the lines in them."""
     lines = _without_last_line_feed(text.split("\n"))
     numbers = sorted(
         {

@@ -1,7 +1,6 @@
-"""The name of a line where lines are edited by their names: its number and two letters, `41th|text`.
+"""Anchors: names of lines made of their number and two letters, `41th|text`.
 
-The letters do not find a line again; they tell a number that was read from one that was computed.
-"""
+The letters do not locate a line; they distinguish a number that was read from one that was computed."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -28,7 +27,7 @@ _PRIMES: Final = (2654435761, 2246822519, 3266489917, 668265263, 374761393)
 
 class LineAnchor(msgspec.Struct, frozen=True):
     number: int
-    """From 1."""
+    """Line number from 1."""
     tag: str
 
     def __str__(self) -> str:
@@ -36,7 +35,8 @@ class LineAnchor(msgspec.Struct, frozen=True):
 
 
 def tag_of(number: int, line: str) -> str:
-    """Of a line's text; of one without a letter or digit by its number as well, for there are many alike."""
+    """Returns the tag for a line's text; for a line without letters or digits also for its number, because many are
+    equal."""
     text = line.replace("\r", "").rstrip()
     seed = 0 if any(char.isalnum() for char in text) else number
     return TAGS[_xxhash32(text.encode("utf-8", "surrogatepass"), seed) % len(TAGS)]
@@ -47,18 +47,18 @@ def anchored_row(number: int, line: str) -> str:
 
 
 def anchored_rows(lines: Sequence[str], first: int) -> str:
-    """Lines as they are shown, the first by this number."""
+    """Formats lines as rows, numbered from `first`."""
     return "\n".join(anchored_row(number, line) for number, line in enumerate(lines, first))
 
 
 def read_anchor(text: str) -> LineAnchor | None:
-    """From `41th`, or from a whole row that was copied."""
+    """Parses an anchor from `41th`, or from a whole copied row."""
     match = _ANCHOR.fullmatch(text.split("\n", 1)[0])
     return None if match is None else LineAnchor(int(match[1]), match[2])
 
 
 def strip_anchors(lines: Sequence[str], is_known: "KnownAnchors") -> list[str] | None:
-    """New lines that were given as rows; None: they are no rows, or not those of this file."""
+    """Removes anchors from new lines that were given as rows; None if they are not rows of this file."""
     body = [line for line in lines if line.strip()]
     found = [_ROW_PREFIX.match(line) for line in body]
     if not body or not all(match and is_known(int(match[1]), match[2]) for match in found):
@@ -67,12 +67,12 @@ def strip_anchors(lines: Sequence[str], is_known: "KnownAnchors") -> list[str] |
 
 
 def rows_without_anchors(text: str) -> str:
-    """Shown rows without their anchors, for people."""
+    """Removes the anchors from shown rows, for people."""
     return "\n".join(_ROW_PREFIX.sub("", line, count=1) for line in text.split("\n"))
 
 
 class KnownAnchors:
-    """Whether a row of this number and tag was shown."""
+    """Checks whether a row of this number and tag was shown."""
 
     def __init__(self, versions: Iterable[Sequence[str]]) -> None:
         self._versions = tuple(versions)
@@ -84,7 +84,7 @@ class KnownAnchors:
 
 
 def _xxhash32(data: bytes, seed: int) -> int:
-    """xxHash32."""
+    """Computes xxHash32."""
     one, two, three, four, five = _PRIMES
     size, at = len(data), 0
     if size >= 16:

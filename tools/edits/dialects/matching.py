@@ -1,8 +1,7 @@
-"""Where the old texts of an edit are in a file: strictly first, then more tolerantly, never ambiguously.
+"""Finds the old texts of an edit in a file: strictly first, then more tolerantly, never ambiguously.
 
-Pure: text in, spans out. Everything works on text with line feeds only; files, their line endings and what is
-written are the business of `tools.edits.texts`, words for a failure that of `tools.edits.dialects.nearmiss`.
-"""
+Pure: text in, spans out. Works on text with line feeds only; `tools.edits.texts` handles files and line endings,
+`tools.edits.dialects.nearmiss` words failures."""
 
 import difflib
 import unicodedata
@@ -41,11 +40,11 @@ _SPACES: Final = dict.fromkeys(
 _INVISIBLE: Final = dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff\ufe0e\ufe0f", "")
 _MAX_MAPPED: Final = 50_000
 _LOOKALIKES: Final = str.maketrans(_QUOTES | _DASHES | _SPACES | _INVISIBLE)
-"""Characters that look the same to a reader; none that means something else to a program (a backtick)."""
+"""Maps characters that look the same to a reader; none that means something else to a program (a backtick)."""
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """`text[start:end]` is to become `new_text`."""
+    """Replaces `text[start:end]` with `new_text`."""
 
     start: int
     end: int
@@ -54,7 +53,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AmbiguousMatch(Exception):
-    """The old text is there more than once."""
+    """The old text occurs more than once."""
 
     def __init__(self, strategy: Strategy, lines: list[int], count: int) -> None:
         super().__init__(f"{count} matches")
@@ -65,7 +64,7 @@ class AmbiguousMatch(Exception):
 
 
 class LinesNotShown(Exception):
-    """The one place where it would be, if indentation did not count, is one that the model has not seen."""
+    """The only match, ignoring indentation, consists of lines that the model has not seen."""
 
     def __init__(self, lines: list[int]) -> None:
         super().__init__("not shown")
@@ -73,7 +72,7 @@ class LinesNotShown(Exception):
 
 
 class Document:
-    """A text and what matching needs to know of it, found out only when asked."""
+    """A text with derived data for matching, computed on demand."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -83,7 +82,7 @@ class Document:
         return self.text.split("\n")
 
     def start_of(self, index: int) -> int:
-        """Where a line (from 0) begins. Summed up when asked, which is seldom, and not kept for every line."""
+        """Returns the start of a line (from 0). Computed on demand, because it is seldom needed."""
         return sum(map(len, self.lines[:index])) + index
 
     @cached_property
@@ -104,14 +103,15 @@ class Document:
         return [line.lstrip() for line in self.normalized_view.lines]
 
     def line_of(self, position: int) -> int:
-        """The line (from 1) that a position is in."""
+        """Returns the line number (from 1) of a position."""
         return self.text.count("\n", 0, position) + 1
 
 
 class NormalizedView:
-    """A document with every line in another spelling, and the way back."""
+    """A document with every line normalized, and a mapping back to the original positions."""
 
     def __init__(self, document: Document, spell: Callable[[str], str], lines: list[str]) -> None:
+        """`lines` are the lines of the document after `spell`."""
         self._document = document
         self.spell = spell
         self.lines = lines
@@ -119,7 +119,7 @@ class NormalizedView:
         self.text = "\n".join(self.lines)
 
     def original_position(self, position: int, *, is_end: bool) -> int | None:
-        """The position in the document's text, or None in the middle of what became one character."""
+        """Returns the position in the original text; None in the middle of a sequence that became one character."""
         line = self.text.count("\n", 0, position)
         column = position - self.text.rfind("\n", 0, position) - 1
         start = self._document.start_of(line)
@@ -136,27 +136,25 @@ class NormalizedView:
 
 
 def find_strict(document: Document, old: str, new: str) -> Span | None:
-    """The one place where `old` is, as it is or with other blanks at the ends of its lines.
+    """Finds the only place of `old`, exactly or with other white space at line ends.
 
-    Raises `AmbiguousMatch` when it is there more than once.
-    """
+    Raises `AmbiguousMatch` if there are several."""
     return _find_exact(document, old, new) or _find_in_view(
         document, document.stripped_view, "trailing-whitespace", old, new
     )
 
 
 def find_normalized(document: Document, old: str, new: str) -> Span | None:
-    """The one place where it is in other quotes, dashes or blanks."""
+    """Finds the only place of the text with other quotes, dashes or spaces."""
     return _find_in_view(document, document.normalized_view, "look-alikes", old, new)
 
 
 def find_indented(
     document: Document, old: str, new: str, is_shown: Callable[[list[str]], bool]
 ) -> Span | None:
-    """The one place where it is with other indentation, the same shift in all of its lines.
+    """Finds the only place of the text with other indentation, shifted equally in all lines.
 
-    Raises `LinesNotShown` where these are lines that the model has not seen.
-    """
+    Raises `LinesNotShown` if the model has not seen these lines."""
     return (
         _find_indented(document, document.unindented_lines, str.strip, "indentation", old, new, is_shown)
         or _find_indented(
@@ -185,7 +183,7 @@ def _find_exact(document: Document, old: str, new: str) -> Span | None:
 
 
 def _starts_inside_indentation(text: str, position: int, old: str) -> bool:
-    """What begins with indentation begins in the middle of a deeper one here: it is another line that is meant."""
+    """Returns whether the match begins within deeper indentation: then another line is meant."""
     if old[0] not in " \t" or position == 0 or text[position - 1] not in " \t":
         return False
     start = text.rfind("\n", 0, position) + 1
@@ -216,7 +214,7 @@ def _count_matches(text: str, wanted: str, looked_at: int) -> int:
 
 
 def _occurrences(text: str, wanted: str) -> list[int]:
-    """Where `wanted` begins, overlapping ones too, up to a number nobody would read."""
+    """Returns the start positions of `wanted`, overlapping ones too, up to a limit."""
     found: list[int] = []
     position = text.find(wanted)
     while position >= 0 and len(found) < _MAX_COUNTED:
@@ -233,7 +231,7 @@ def _find_in_view(
     wanted = "\n".join(spelled)
     if not wanted.strip():
         return None
-    # White space at the end of the old text stood at the end of a line, so the match has to.
+    # Trailing white space of the old text was at a line end, so the match has to end at one.
     needs_line_end = len(old_lines[-1].rstrip()) < len(old_lines[-1])
     spans: list[tuple[int, int]] = []
     for position in _occurrences(view.text, wanted):
@@ -255,7 +253,7 @@ def _find_in_view(
 
 
 def _maps_back(view: NormalizedView, text: str, wanted: str) -> bool:
-    """The way back led to what was looked for, and not beside it."""
+    """Returns whether the mapping back leads to the searched text."""
     return "\n".join(view.spell(line) for line in text.split("\n")).rstrip() == wanted.rstrip()
 
 
@@ -268,7 +266,7 @@ def _find_indented(
     new: str,
     is_shown: Callable[[list[str]], bool],
 ) -> Span | None:
-    """Whole lines that differ from `old` only by the same shift of their indentation."""
+    """Finds whole lines that differ from `old` only by an equal shift of their indentation."""
     old_lines = old.split("\n")
     includes_line_feed = len(old_lines) > 1 and not old_lines[-1]
     if includes_line_feed:
@@ -298,7 +296,8 @@ def _find_indented(
 
 
 def matching_windows(lines: list[str], wanted: list[str]) -> Iterator[int]:
-    """Where all of `wanted` stand in a row; looks for the longest of them first, which is the rarest."""
+    """Yields positions where all of `wanted` follow each other; searches for the longest line first, which is the
+    rarest."""
     anchor = max(range(len(wanted)), key=lambda index: len(wanted[index]))
     if not wanted[anchor]:
         return
@@ -314,7 +313,7 @@ def matching_windows(lines: list[str], wanted: list[str]) -> Iterator[int]:
 
 
 def _indentation_shift(old_lines: list[str], here: list[str]) -> Callable[[str], str] | None:
-    """How a line of the old text becomes one of the file, if one rule does it for all of them."""
+    """Returns a conversion from the old lines to the file's lines, if one rule fits all of them."""
     pairs = [
         (_indentation(mine), _indentation(theirs))
         for mine, theirs in zip(old_lines, here, strict=True)
@@ -359,7 +358,7 @@ def _columns(indentation: str, width: int) -> int:
 def merge_unchanged_lines(
     here: list[str], old: list[str], new: list[str], shift: Callable[[str], str] = lambda line: line
 ) -> list[str]:
-    """The new lines, where those that the edit does not change stay as the file has them."""
+    """Returns the new lines, with the file's version of the lines that the edit does not change."""
     out: list[str] = []
     for tag, first, last, new_first, new_last in _opcodes(old, new):
         if tag == "equal":
@@ -381,14 +380,14 @@ def _opcodes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, in
 
 
 def normalized(line: str) -> str:
-    """The one spelling of a line."""
+    """Returns the normalized form of a line."""
     if line.isascii():
         return escape_controls(line)
     return unicodedata.normalize("NFC", escape_controls(line).translate(_LOOKALIKES))
 
 
 def normalized_lines(text: str) -> list[str]:
-    """Every line of `text` normalized; plain ones, which are most, all at once."""
+    """Normalizes every line of `text`; plain lines, which are most, all at once."""
     lines = escape_controls(text).split("\n")
     if text.isascii():
         return lines
@@ -396,10 +395,9 @@ def normalized_lines(text: str) -> list[str]:
 
 
 def original_column(line: str, column: int) -> int | None:
-    """Where in `line` the character begins that is at `column` of its normalized spelling.
+    """Returns the column in `line` of the character at `column` of its normalized form.
 
-    None if it begins inside one, or if the line is too long to find out.
-    """
+    None if that is inside a character, or if the line is too long."""
     if len(line) > _MAX_MAPPED:
         return None
     position = 0

@@ -1,4 +1,4 @@
-"""How a model is asked to write edits: by old and new texts, by anchors of lines, or as a patch."""
+"""The forms in which a model writes edits: old and new texts, anchors of lines, or a patch."""
 
 from typing import Literal, get_args
 

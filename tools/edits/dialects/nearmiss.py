@@ -1,4 +1,5 @@
-"""Why an old text was not found, so that the next try succeeds: the nearest region of the file, white space shown."""
+"""Explains why an old text was not found, so that the next attempt succeeds: the nearest region of the file, with
+white space made visible."""
 
 import difflib
 from collections import Counter
@@ -14,7 +15,7 @@ _MAX_LINE: Final = 300
 
 
 def show_white_space(line: str) -> str:
-    """Tabs always, spaces where they are easily overlooked: at the ends and in runs."""
+    """Marks all tabs, and spaces where they are easily overlooked: at line ends and in runs."""
     body = line.strip(" \t")
     if not body:
         return line.replace("\t", "→").replace(" ", "·")
@@ -27,7 +28,7 @@ def show_white_space(line: str) -> str:
 
 
 def explain_miss(lines: list[str], old: str, seen: Mapping[int, str]) -> str:
-    """The words after "was not found"."""
+    """Returns the words after "was not found"."""
     wanted = old.split("\n")
     if wanted and not wanted[-1]:
         wanted.pop()
@@ -62,7 +63,7 @@ def _first_difference(lines: list[str], wanted: list[str], start: int, count: in
 
 
 def _stale_lines(lines: list[str], wanted: list[str], seen: Mapping[int, str]) -> tuple[int, int] | None:
-    """Where the model saw this text, if the file is different there now."""
+    """Returns where the model saw this text, if the file differs there now."""
     if not wanted:
         return None
     needle = wanted[0].strip()
@@ -77,7 +78,7 @@ def _stale_lines(lines: list[str], wanted: list[str], seen: Mapping[int, str]) -
 
 
 def _nearest_region(lines: list[str], wanted: list[str]) -> int | None:
-    """Where most of the wanted lines are at their places; else where the longest of them has its best likeness."""
+    """Returns where most wanted lines are in place; otherwise where the longest of them has its best match."""
     rare = {line.strip(): index for index, line in enumerate(wanted) if len(line.strip()) > 2}
     votes: Counter[int] = Counter()
     for number, line in enumerate(lines):

@@ -1,7 +1,6 @@
-"""The dialect of patches: files added, removed, moved, and changed in hunks that are found by their context. Pure.
+"""The patch dialect: files added, removed, moved, and changed in hunks that are found by their context. Pure.
 
-Numbers of lines are never read. A context that fits twice is an error that names the lines, and not the first of them.
-"""
+Line numbers are ignored. A context that fits twice is an error that names the lines."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal
@@ -38,7 +37,7 @@ _HEADERS: Final[Mapping[str, Literal["add", "remove", "update"]]] = {
 
 class Hunk(msgspec.Struct, frozen=True, kw_only=True):
     heads: tuple[str, ...] = ()
-    """Lines behind which it stands, as far as they were given."""
+    """Lines that precede the hunk, as far as given."""
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     is_at_end: bool = False
@@ -50,7 +49,7 @@ class PatchedFile(msgspec.Struct, frozen=True, kw_only=True):
     move_to: str | None = None
     hunks: tuple[Hunk, ...] = ()
     lines: tuple[str, ...] = ()
-    """Of a new file."""
+    """Content of a new file."""
 
 
 def is_patch(text: str) -> bool:
@@ -58,7 +57,7 @@ def is_patch(text: str) -> bool:
 
 
 def parse_patch(text: str) -> tuple[PatchedFile, ...]:
-    """Raises `ToolError` with the line that is not understood."""
+    """Parses a patch. Raises `ToolError` with the line that cannot be parsed."""
     lines = text.replace("\r\n", "\n").strip("\n").split("\n")
     files: list[PatchedFile] = []
     number = 0
@@ -151,11 +150,11 @@ def _parse_hunks(body: Sequence[str], number: int) -> tuple[Hunk, ...]:
     return tuple(hunks)
 
 
-# Where hunks go
+# Placing hunks
 
 
 def place_hunks(target: Editable, hunks: Sequence[Hunk], path: str, shown: ShownLines) -> PlacedEdits:
-    """Raises `ToolError` for a hunk whose context is nowhere, or in more than one place."""
+    """Places hunks. Raises `ToolError` if a context is missing or ambiguous."""
     found: list[tuple[Span, ...]] = []
     strategies: list[Strategy] = []
     notes: list[str] = []
@@ -210,7 +209,7 @@ def _place_hunk(text: str, hunk: Hunk, path: str, which: str, shown: ShownLines,
 
 
 def _find_in_region(text: str, region: int, old: str, new: str, shown: ShownLines) -> Span | None:
-    """From where a line begins."""
+    """Searches from `region`, a line start."""
     part = Document(text[region:])
 
     def indented(document: Document, old: str, new: str) -> Span | None:
@@ -230,7 +229,7 @@ def _shift_ambiguous(problem: AmbiguousMatch, text: str, region: int) -> Ambiguo
 
 
 def _with_final_line_feed(span: Span, length: int, *, is_open: bool) -> Span:
-    """The last line feed is none of the file's."""
+    """Excludes the last line feed, which the file does not have."""
     if not is_open or span.end < length:
         return span
     return msgspec.structs.replace(span, end=length - 1, new_text=span.new_text.removesuffix("\n"))
@@ -264,7 +263,7 @@ def _lines_from(text: str, at: int) -> list[tuple[int, int]]:
 
 
 def _insertion_span(text: str, hunk: Hunk, at: int) -> Span:
-    """New lines without context: behind their head, else at the end."""
+    """Inserts lines without context behind their head, otherwise at the end."""
     new = "".join(f"{line}\n" for line in hunk.after)
     place = at if hunk.heads else len(text)
     if place == len(text) and text and not text.endswith("\n"):

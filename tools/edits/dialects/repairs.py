@@ -1,7 +1,6 @@
-"""Other exact readings of an old text that the file does not hold as it is: with line numbers, escapes, a diff's signs.
+"""Alternative exact readings of an old text that the file does not contain: with line numbers, escapes, diff signs.
 
-Each is one that either fits exactly, in one place, or is none at all; nothing here measures likeness. Pure.
-"""
+Each reading fits exactly, in one place, or not at all; nothing here measures similarity. Pure."""
 
 import html
 import re
@@ -23,7 +22,7 @@ AlternativeReading = Callable[[Document, str, str, ShownLines], "Sequence[Span] 
 
 
 def alternative_readings() -> tuple[AlternativeReading, ...]:
-    """In the order in which they are tried."""
+    """Returns the readings in the order in which they are tried."""
     return (
         without_line_numbers,
         with_escapes_undone,
@@ -34,7 +33,7 @@ def alternative_readings() -> tuple[AlternativeReading, ...]:
 
 
 def without_line_numbers(document: Document, old: str, new: str, shown: ShownLines) -> Sequence[Span] | None:
-    """Every line of it begins with its number, and it does stand there, or did when it was shown."""
+    """Reads a text whose lines all begin with their number, if it stands there now, or did when it was shown."""
     old_lines = old.removesuffix("\n").split("\n")
     first = _first_number(old_lines)
     if first is None:
@@ -57,7 +56,7 @@ def without_line_numbers(document: Document, old: str, new: str, shown: ShownLin
 
 
 def _first_number(lines: Sequence[str]) -> int | None:
-    """What the first line's number is, if the numbers ascend by one."""
+    """Returns the first line's number, if the numbers ascend by one."""
     first: int | None = None
     for offset, line in enumerate(lines):
         if not line.strip():
@@ -73,7 +72,7 @@ def _first_number(lines: Sequence[str]) -> int | None:
 
 
 def _without_number(line: str, blank: str) -> str | None:
-    """The line behind its number and one `blank`; None: there is no such blank."""
+    """Removes the number and one `blank`; None if the blank is missing."""
     if not line.strip():
         return ""
     match = _NUMBERED.match(line)
@@ -86,7 +85,7 @@ def _without_number(line: str, blank: str) -> str | None:
 
 
 def _new_without_numbers(old_lines: Sequence[str], new_lines: list[str], blank: str) -> list[str]:
-    """By the same rule, if all of them have numbers written like those; else of the lines alone that are old ones."""
+    """Removes the numbers of the new lines if all have the same style; otherwise only of lines that are old ones."""
     kept = set(old_lines)
     ways = {_number_style(line) for line in old_lines if line.strip()}
     body = [line for line in new_lines if line.strip()]
@@ -100,7 +99,7 @@ def _new_without_numbers(old_lines: Sequence[str], new_lines: list[str], blank: 
 
 
 def _number_style(line: str) -> tuple[bool, str] | None:
-    """How its number is written: whether blanks are before it, and what is behind it."""
+    """Returns how the number is written: whether spaces precede it, and what follows it."""
     match = _NUMBERED.match(line)
     return None if match is None else (line[:1] in " \t", match[2])
 
@@ -121,7 +120,8 @@ def _whole_lines(
 
 
 def with_escapes_undone(document: Document, old: str, new: str, shown: ShownLines) -> Sequence[Span] | None:
-    """It was escaped once more than it should: line feeds, tabs, quotes; with real line feeds in it, quotes alone."""
+    """Reads a text that was escaped once too often: line feeds, tabs, quotes; if it has real line feeds, only
+    quotes."""
     if "\\" not in old:
         return None
     pattern = _QUOTE_ESCAPE if "\n" in old else _ESCAPE
@@ -137,7 +137,7 @@ def with_escapes_undone(document: Document, old: str, new: str, shown: ShownLine
 
 
 def with_entities_undone(document: Document, old: str, new: str, shown: ShownLines) -> Sequence[Span] | None:
-    """`&lt;` for `<`, one level."""
+    """Reads `&lt;` as `<`, one level."""
     if not _ENTITY.search(old):
         return None
 
@@ -151,7 +151,7 @@ def with_entities_undone(document: Document, old: str, new: str, shown: ShownLin
 def without_final_line_feed(
     document: Document, old: str, new: str, shown: ShownLines
 ) -> Sequence[Span] | None:
-    """One line feed more than the file has at its end."""
+    """Reads a text with one line feed more than the file has at its end."""
     text = document.text
     bare = old[:-1]
     if not old.endswith("\n\n") or not text.endswith(bare) or text.count(bare) != 1:
@@ -164,12 +164,12 @@ def without_final_line_feed(
 
 
 def is_diff(text: str) -> bool:
-    """It has the heads of a unified diff, and reads as one."""
+    """Returns whether the text has the heads of a unified diff and parses as one."""
     return _DIFF_HEADER.search(text) is not None and bool(parse_hunks(text))
 
 
 def read_as_diff(document: Document, old: str, new: str, shown: ShownLines) -> Sequence[Span] | None:
-    """A unified diff in the place of the old text: each hunk where its context stands, whatever its numbers say."""
+    """Reads a unified diff given as the old text: each hunk is placed by its context, ignoring its numbers."""
     hunks = parse_hunks(old) if _DIFF_HEADER.search(old) else None
     if not hunks:
         return None
@@ -186,7 +186,7 @@ def read_as_diff(document: Document, old: str, new: str, shown: ShownLines) -> S
 
 
 def parse_hunks(text: str) -> list[tuple[str, str]] | None:
-    """Old and new lines of each hunk; None if it is no unified diff after all."""
+    """Returns old and new lines of each hunk; None if it is not a unified diff."""
     hunks: list[tuple[list[str], list[str]]] = []
     is_in_head = True
     for line in text.removesuffix("\n").split("\n"):

@@ -1,7 +1,6 @@
-"""The dialect of old and new texts: where each edit goes in a file. Strict readings first; a loose one needs a proof.
+"""The dialect of old and new texts: places each edit in a file. Strict readings first; a loose one needs proof.
 
-Pure. Matching itself is in `tools.edits.dialects.matching`, other readings of a text in `tools.edits.dialects.repairs`.
-"""
+Pure. `tools.edits.dialects.matching` matches texts, `tools.edits.dialects.repairs` has other readings."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -29,42 +28,42 @@ from tools.text import one_line
 
 _SHOWN_LINES: Final = 10
 _MIN_PROOF_CHARS: Final = 20
-"""So many of a line alone are no coincidence."""
+"""A line of this length is no coincidence."""
 ELLIPSIS_LINE: Final = late(
     r"[ \t]*(?:(?:\.\.\.|…)[ \t]*|(?://|#|--|;+|%|/\*|<!--)[ \t]*(?:\.\.\.|…)[^\n]{0,80})"
 )
-"""A line that stands for others."""
+"""Matches a line that stands for omitted lines."""
 
 
 class EditNotFound(ToolError):
-    """What is to be replaced is in no reading of the file."""
+    """The old text matches the file in no reading."""
 
 
 class Edit(msgspec.Struct, frozen=True, kw_only=True):
     old_text: str
     new_text: str
     replaces_all: bool = False
-    """Wherever it is, and not in one place."""
+    """Whether all occurrences are replaced."""
 
 
 class PlacedEdits(msgspec.Struct, frozen=True, kw_only=True):
-    """What a dialect makes of a request for one file."""
+    """The placed edits of one file."""
 
     found: tuple[tuple[Span, ...], ...]
-    """The places of each edit; of one that is done already, none."""
+    """The spans of each edit; none for an edit that is already done."""
     strategies: tuple[Strategy, ...] = ()
-    """How each was found."""
+    """How each edit was found."""
     notes: tuple[str, ...] = ()
-    """What is to be told of it."""
+    """Notes for the model."""
 
 
 def place_replacements(target: Editable, edits: Sequence[Edit], path: str, shown: ShownLines) -> PlacedEdits:
-    """Raises `ToolError` for an edit that has no place, or more than one."""
+    """Places the edits. Raises `ToolError` for an edit without a place, or with several."""
     return _ReplacementPlacement(target, edits, path, shown).place()
 
 
 class _ReplacementPlacement:
-    """The edits of one file while their places are looked for."""
+    """Places the edits of one file."""
 
     def __init__(self, target: Editable, edits: Sequence[Edit], path: str, shown: ShownLines) -> None:
         self._target = target
@@ -143,7 +142,7 @@ class _ReplacementPlacement:
         return True
 
     def _place_loosely(self, number: int, old: str, new: str) -> bool:
-        """The old text is not there as it is."""
+        """Places an edit whose old text does not occur exactly."""
         done = self._already_done_line(old, new)
         if done is not None:
             self._note_already_done(number, done)
@@ -179,14 +178,15 @@ class _ReplacementPlacement:
         self._add_spans(number, [span])
         return True
 
-    # What is done already
+    # Edits that are already done
 
     def _note_already_done(self, number: int, line: int | None) -> None:
         what = f"line {line} already reads like the new text" if line else "the old text is gone already"
         self._notes.append(f"{self._edit_label(number)}Nothing to do: {what}.")
 
     def _already_done_line(self, old: str, new: str) -> int | None:
-        """The line from which the new text stands there, where that is no coincidence; 0: it was taken out before."""
+        """Returns the line where the new text already stands, if that is no coincidence; 0 if the old text was
+        already removed."""
         was_sent = (old, new) in self._shown.sent
         if not new.strip():
             return 0 if was_sent else None
@@ -202,7 +202,7 @@ class _ReplacementPlacement:
         return None
 
     def _already_inserted_line(self, span: Span, old: str, new: str) -> int | None:
-        """The old text still stands, amid the new one: an insertion that was made before."""
+        """Detects an insertion that was already made: the old text still stands within the new one."""
         if len(new) <= len(old) or old not in new:
             return None
         added = new.replace(old, "", 1)
@@ -216,7 +216,7 @@ class _ReplacementPlacement:
             at = new.find(old, at + 1)
         return None
 
-    # In what the edits before it make
+    # In the result of the edits before
 
     def _earlier_spans(self, number: int) -> list[Span]:
         return sorted(
@@ -274,7 +274,8 @@ class _ReplacementPlacement:
 
 
 def _match_without_final_line_feed(document: Document, old: str, new: str) -> Span | None:
-    """The old text ends with a line feed that the file's last line does not have, and does not get either."""
+    """Matches an old text that ends with a line feed which the file's last line lacks; the file does not get one
+    either."""
     text = document.text
     if text.endswith("\n") or not old.endswith("\n"):
         return None
@@ -291,7 +292,8 @@ def _match_without_final_line_feed(document: Document, old: str, new: str) -> Sp
 
 
 def _merge_spans(text: str, before: Sequence[Span], start: int, length: int, new: str) -> Span:
-    """One place of the original for `new` at `start` of what `before` makes of it, and for those that it meets."""
+    """Returns one span of the original for `new` at `start` of the result of `before`, merged with the spans that
+    it meets."""
     end = start + length
     first: int | None = None
     last = 0

@@ -1,4 +1,4 @@
-"""What builds and configures: Dockerfile, Make, CMake, HCL, TOML."""
+"""Languages of build and configuration files: Dockerfile, Make, CMake, HCL, TOML."""
 
 from tree_sitter import Node
 
@@ -32,7 +32,7 @@ def _docker_instruction(node: Node, place: NodeContext) -> list[NamedNode]:
 
 
 def _docker_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """A stage reaches to the next one and owns its instructions."""
+    """Ends each stage before the next one, and attaches its instructions."""
     drafts = in_file_order(drafts)
     last_row = source.rstrip().count(b"\n")
     stage = -1
@@ -78,7 +78,7 @@ def _make_targets(node: Node, place: NodeContext) -> list[NamedNode] | None:
 
 
 def _make_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """A target reaches to the last line of its recipe; what is set after it is not part of it."""
+    """Ends each target at the last line of its recipe; later assignments do not belong to it."""
     for draft in drafts:
         if draft.kind == "target":
             draft.end_row = draft.start_row + _recipe_rows(source, draft.start)
@@ -153,11 +153,11 @@ CMAKE = Language(
 
 
 _HCL_DECLARATION_BLOCKS = word_set("variable output")
-"""Blocks whose attributes say what they are (`type`, `default`), and are nothing to go to."""
+"""Blocks whose attributes describe them (`type`, `default`) and are no symbols."""
 
 
 def _is_in_declaration(node: Node, place: NodeContext) -> bool:
-    """Whether it stands in such a block, or in one that stands there."""
+    """Returns whether the node is inside of such a block."""
     above = node.parent
     while above is not None:
         word = first_child(above) if above.type == "block" else None
@@ -172,7 +172,7 @@ def _hcl_attribute(node: Node, place: NodeContext) -> Node | None:
 
 
 def _hcl_block(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """By its labels, as other blocks refer to it: `resource aws_s3_bucket.files`."""
+    """Names a block by its labels, as other blocks refer to it: `resource aws_s3_bucket.files`."""
     if place.ancestor_type(1) == "block" and _is_in_declaration(node, place):
         return None
     labels = [
@@ -220,7 +220,7 @@ def _toml_pair(node: Node, place: NodeContext) -> list[NamedNode] | None:
 
 
 def _toml_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
-    """The node of a table takes in the blank lines and comments below it: it ends with its last key."""
+    """Ends a table at its last key, because its node includes the blank lines and comments below."""
     last: dict[int, int] = {}
     for draft in drafts:
         if draft.kind == "key" and draft.parent >= 0:

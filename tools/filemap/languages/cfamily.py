@@ -26,7 +26,7 @@ _OPERATOR = re.compile(r"(?:^|::)\s*(?P<said>operator\b.*)$", re.S)
 
 
 def declared_name_node(node: Node | None) -> Node | None:
-    """The name inside a declarator: `int (*f[3])(void)` declares f."""
+    """Returns the name inside a declarator: `int (*f[3])(void)` declares f."""
     for _ in range(16):
         if node is None or node.type in _NAME_NODES:
             return node
@@ -45,7 +45,8 @@ def declared_name_node(node: Node | None) -> Node | None:
 
 
 def _declares_function(node: Node | None) -> bool:
-    """Whether a declarator declares a function, such as `(*f(int))(char)`, and no variable or pointer to one."""
+    """Returns whether a declarator declares a function, such as `(*f(int))(char)`, not a variable or a pointer to
+    one."""
     while node is not None:
         if node.type == "function_declarator":
             inner = node.child_by_field_name("declarator")
@@ -77,7 +78,7 @@ def _function(node: Node, place: NodeContext) -> list[NamedNode] | None:
         node.child_by_field_name("type") is None
         and place.nearest_ancestor_type(*_BODIES) == "compound_statement"
     ):
-        return None  # `for_each(item, list) {` in a body: a call of a macro
+        return None  # `for_each(item, list) {` in a body: a macro call
     return [NamedNode(name)]
 
 
@@ -89,7 +90,7 @@ _NO_PARAMETERS = re.compile(r"\s*\(\s*(?:void)?\s*\)[\s\w&]*$")
 
 
 def _conversion_name(text: str) -> str:
-    """`operator Action<R(A)>() const` without its parameters."""
+    """Returns `operator Action<R(A)>() const` without its parameters."""
     return " ".join(_NO_PARAMETERS.sub("", text).split())
 
 
@@ -131,7 +132,7 @@ def _typedef(node: Node, place: NodeContext) -> list[Node] | None:
 
 
 def c_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """Members of classes are methods; `A::b` belongs to A where A is in the same file."""
+    """Turns members of classes into methods; `A::b` is attached to A if A is in the same file."""
     drafts = add_macro_namespaces(drafts, source)
     for draft in drafts:
         if draft.kind == "function":
@@ -154,7 +155,7 @@ def c_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
 
 
 def _split_scope(name: str) -> tuple[str, str]:
-    """What it belongs to, and its own name; `operator std::string` has a `::` that is no owner."""
+    """Splits owner and name; the `::` in `operator std::string` separates no owner."""
     operator = _OPERATOR.search(name)
     if operator is not None:
         said = operator["said"]
@@ -165,7 +166,7 @@ def _split_scope(name: str) -> tuple[str, str]:
 
 
 def _merge_typedef_bodies(drafts: list[FoundSymbol]) -> list[int]:
-    """`typedef struct x {…} x` is one symbol, called as the type and with the members of the body."""
+    """Merges `typedef struct x {…} x` into one symbol, with the type's name and the body's members."""
     removed: list[int] = []
     for index, draft in enumerate(drafts):
         above = drafts[draft.parent] if draft.parent >= 0 else None

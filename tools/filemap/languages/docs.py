@@ -1,4 +1,4 @@
-"""Documentation that stands where the walk does not look for it: found in the text, once the symbols are known."""
+"""Finds documentation that the tree walk misses, in the text, after the symbols are known."""
 
 import re
 from bisect import bisect_right
@@ -12,7 +12,7 @@ _ELIXIR_KINDS = frozenset({"function", "macro"})
 
 
 def attach_leading_comments(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """The first declaration in a body: its comment belongs, for the grammar, to what is around the body."""
+    """Attaches the comment of the first declaration in a body, which the grammar attaches to the enclosing node."""
     for draft in drafts:
         if draft.doc or draft.parent < 0:
             continue
@@ -31,7 +31,7 @@ def attach_leading_comments(drafts: list[FoundSymbol], source: bytes) -> list[Fo
 
 
 def attach_elixir_docs(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """`@moduledoc` says what its module is, `@doc` what comes next is."""
+    """Attaches `@moduledoc` to its module and `@doc` to the next definition."""
     if b"doc" not in source:
         return drafts
     order = sorted(range(len(drafts)), key=lambda index: drafts[index].start)

@@ -44,7 +44,7 @@ _XML_TAG = re.compile(rb"</?\w[^<>]*>|^[/ \t*]+")
 
 
 def _csharp_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """Of a comment in XML the text counts, not its first tag."""
+    """Takes the text of an XML comment instead of its first tag."""
     for draft in drafts:
         if draft.doc.startswith("<"):
             above = source[max(0, draft.start - 2000) : draft.start].rpartition(b"<summary>")[2]
@@ -118,7 +118,7 @@ def _not_private(_draft: FoundSymbol, before: bytes) -> bool:
 
 
 def _swift_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
-    """`class` in front of a function says that it belongs to the type; in front of a class it says nothing more."""
+    """Keeps the modifier `class` for functions, where it means a type method, and drops it for classes."""
     for draft in drafts:
         if draft.kind == "class":
             draft.modifiers = tuple(word for word in draft.modifiers if word != "class")

@@ -28,7 +28,7 @@ _TEST_CALLS = word_set("describe it test suite context beforeEach afterEach befo
 _TEST_MODES = word_set(
     "concurrent describe each failing fails fixme for only parallel sequential serial shuffle skip step todo"
 )
-"""What may stand behind such a word and a dot; what else is called on something of that name is no test."""
+"""Words allowed after such a word and a dot; other calls are no tests."""
 
 
 _DEFINITION_WORDS = (
@@ -38,7 +38,7 @@ _DEFINITION_WORDS = (
     DefinitionWord(b")\r", re.compile(rb"\)\s*\{")),
     DefinitionWord(b"=>", re.compile(rb"\)\s*=>|=>\s*[{(]|[=:]\s*(?:async\s+)?[\w$]+\s*=>")),
 )
-"""What `items.map(item => item.name)` is not."""
+"""Words of definitions, unlike `items.map(item => item.name)`."""
 _NAMESPACES = word_set("internal_module module ambient_declaration")
 _BODIES = word_set(
     "function_declaration function_expression generator_function generator_function_declaration method_definition "
@@ -50,7 +50,7 @@ _BODIES = word_set(
 
 
 def _definition_filter(here: NodePath) -> tuple[DefinitionWord, ...] | None:
-    """In bodies and expressions only what defines something counts."""
+    """Restricts the search in bodies and expressions to definitions."""
     if here[0] == "statement_block":
         return None if here[1] is not None and here[1][0] in _NAMESPACES else _DEFINITION_WORDS
     return _DEFINITION_WORDS if here[0] in _BODIES else None
@@ -60,7 +60,7 @@ _VALUE_WRAPPERS = word_set("parenthesized_expression as_expression satisfies_exp
 
 
 def _value_kind(value: Node | None) -> str:
-    """Kind of what a value defines, or nothing. Looks through `a = b = function` and casts."""
+    """Returns the kind of what a value defines, or an empty text. Follows `a = b = function` and casts."""
     while value is not None:
         if value.type in _FUNCTION_NODES:
             return "function"
@@ -79,7 +79,7 @@ _MAX_MEMBERS_CHECKED = 400
 
 
 def _has_methods(node: Node | None) -> bool:
-    """Whether it is an object with functions of its own: then what it is called owns them."""
+    """Returns whether the node is an object with functions, which its name then owns."""
     if node is None or node.type != "object":
         return False
     for child in node.named_children[:_MAX_MEMBERS_CHECKED]:
@@ -93,7 +93,7 @@ def _has_methods(node: Node | None) -> bool:
 
 
 def _is_outside_functions(place: NodeContext) -> bool:
-    """Whether this stands at the top of the file or of a namespace."""
+    """Returns whether the node is at the top of the file or of a namespace."""
     link = place.ancestors
     while link is not None:
         if link[0] == "statement_block":
@@ -142,7 +142,7 @@ def _assignment(node: Node, place: NodeContext) -> list[NamedNode] | None:
 
 
 _COMPONENT_SECTIONS = word_set("actions computed emits getters methods mutations props reducers watch")
-"""What the parts of a component or store are called, whose functions are of one sort."""
+"""Parts of a component or store whose functions are of one sort."""
 
 
 _MAX_KEY = 100
@@ -183,7 +183,7 @@ def _field(node: Node, place: NodeContext) -> list[NamedNode] | None:
 
 
 def _named_expression(node: Node, place: NodeContext) -> Node | None:
-    """Function expressions that have a name of their own and no other: callbacks, `export default`."""
+    """Matches function expressions with only their own name: callbacks, `export default`."""
     return None if place.ancestor_type() in _NAMING_NODES else node.child_by_field_name("name")
 
 
@@ -204,7 +204,8 @@ _EXTENDING_CALLS = word_set(
 
 
 def _call(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """`describe("…", () => …)` and its like; `Object.assign(Boat.prototype, {…})`, `export default defineX({…})`."""
+    """Matches `describe("…", () => …)` and similar; `Object.assign(Boat.prototype, {…})`, `export default
+    defineX({…})`."""
     called = node.child_by_field_name("function")
     if called is not None and called.type == "call_expression":  # `test.each([…])("…", …)`
         called = called.child_by_field_name("function")
@@ -230,14 +231,14 @@ def _call(node: Node, place: NodeContext) -> list[NamedNode] | None:
 
 
 def _default_object_export(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """`export default {…}` with methods."""
+    """Matches `export default {…}` with methods."""
     if place.ancestor_type() != "export_statement" or not _has_methods(node):
         return None
     return [NamedNode("default", "constant", "default")]
 
 
 def _type_member(node: Node, place: NodeContext) -> Node | None:
-    """Members of interfaces and of types that are nothing but an object; not of types inside a signature."""
+    """Matches members of interfaces and object types, not of types inside a signature."""
     above, owner = place.ancestor_type(), place.ancestor_type(1)
     is_whole = above == "object_type" and owner in ("type_alias_declaration", "interface_declaration")
     return node.child_by_field_name("name") if is_whole or above in ("interface_body", "class_body") else None
@@ -248,7 +249,7 @@ def _enum_member(node: Node, place: NodeContext) -> Node | None:
 
 
 def _global(node: Node, place: NodeContext) -> str | None:
-    """`declare global { … }`"""
+    """Matches `declare global { … }`."""
     return "global" if child_of_type(node, "statement_block") is not None else None
 
 

@@ -75,7 +75,7 @@ def _haskell_field(node: Node, place: NodeContext) -> list[Node] | None:
 
 
 def _merge_signatures(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
-    """A type signature and the equations or the definition below it are one function."""
+    """Merges a type signature with the equations or the definition below it."""
     joined = merge_clauses(drafts, _is_same_function)
     for draft in joined:
         if draft.kind == "signature":
@@ -130,7 +130,7 @@ def _ocaml_exception(node: Node, place: NodeContext) -> Node | None:
 
 
 def _ocaml_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
-    """`( >>= )` is called >>=."""
+    """Names `( >>= )` as >>=."""
     for draft in drafts:
         if draft.name.startswith("("):
             draft.name = draft.name.strip("() ")
@@ -142,7 +142,8 @@ _NOT_BLANK = re.compile(rb"[^\s]")
 
 
 def _without_attributes(source: bytes, _watch: Deadline) -> bytes:
-    """Those of an expression may stand anywhere, also where the grammar knows none; `[@@…]` ends what it belongs to."""
+    """Blanks out attributes of expressions, which may stand where the grammar allows none; `[@@…]` ends its
+    declaration."""
     if b"[@" not in source:
         return source
     return _OCAML_ATTRIBUTE.sub(lambda match: _NOT_BLANK.sub(b" ", match[0]), source)
@@ -226,7 +227,7 @@ def _elixir_call(node: Node, place: NodeContext) -> list[NamedNode] | None:
 
 
 def _elixir_name(node: Node, place: NodeContext) -> Node | str:
-    """The function's name below guards, defaults and arguments; for an operator the operator."""
+    """Returns the function's name below guards, defaults and arguments; for an operator, the operator."""
     for _ in range(4):
         if node.type == "binary_operator":
             operator = node.child_by_field_name("operator")
@@ -249,7 +250,7 @@ def _elixir_name(node: Node, place: NodeContext) -> Node | str:
 
 
 def _elixir_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """Clauses of one function are one symbol; what `defp` defines is private."""
+    """Merges the clauses of a function; definitions by `defp` are private."""
     for draft in drafts:
         word = source[draft.start : draft.start + 10].split(b" ", 1)[0]
         if draft.kind in ("function", "macro") and not word.endswith(b"p"):
@@ -281,7 +282,7 @@ def _erlang_type(node: Node, place: NodeContext) -> Node | None:
 
 
 def _erlang_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """Clauses of one function, and its spec before them, are one symbol for each arity."""
+    """Merges the clauses of a function and its spec, for each arity."""
     drafts = in_file_order(drafts)
     specs: list[int] = []
     for index, (spec, draft) in enumerate(pairwise(drafts)):
@@ -332,7 +333,7 @@ _LISP_DEFINITIONS = {
     "in-ns": "namespace", "comment": "",
 }  # fmt: skip
 _LISP_METHOD_OWNERS = word_set("defprotocol defrecord deftype definterface extend-type extend-protocol")
-"""Whose lists are methods; in a macro `(let [x 1] …)` looks the same."""
+"""Forms whose lists are methods; in a macro `(let [x 1] …)` looks the same."""
 _LISP_COMMENTS = word_set("comment dis_expr gap")
 
 
@@ -360,7 +361,7 @@ def _lisp(node: Node, place: NodeContext) -> list[NamedNode] | None:
 
 
 def _lisp_method(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """`(name [this] …)` inside a protocol, record or type."""
+    """Matches `(name [this] …)` inside a protocol, record or type."""
     link = place.ancestors
     if link is None or (link[1] is not None and link[1][0] == "list_lit"):
         return None
@@ -425,7 +426,8 @@ LANGUAGES = (
 def _is_clause_of_same(
     source: bytes, tokens: re.Pattern[bytes]
 ) -> Callable[[FoundSymbol, FoundSymbol], bool]:
-    """Whether two neighbours are clauses of one function: asked of the source, for a signature is cut short."""
+    """Returns a check whether two neighbours are clauses of one function; it reads the source, because signatures
+    are truncated."""
 
     def is_same(before: FoundSymbol, after: FoundSymbol) -> bool:
         if before.kind not in ("function", "macro") or before.kind != after.kind or before.name != after.name:

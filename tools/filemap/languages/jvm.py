@@ -134,7 +134,7 @@ _SCALA_COMMENT = re.compile(rb"[ \t]*(?://|/\*|\*)")
 
 
 def _scala_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """A body that only indentation ends is over before the comment of what comes next."""
+    """Ends a body that only indentation ends before the comment of the next declaration."""
     lines: list[bytes] | None = None
     for draft in drafts:
         if draft.node_type not in ("function_definition", "val_definition", "var_definition"):

@@ -1,4 +1,4 @@
-"""Macros of C and C++ that a grammar takes for something else, covered up before parsing. Positions stay the same."""
+"""Blanks out macros of C and C++ that a grammar misinterprets, before parsing. Positions stay the same."""
 
 import re
 
@@ -10,7 +10,7 @@ _MAX_NESTING = 5
 
 
 def _arguments_pattern(plain: bytes) -> bytes:
-    """What stands in parentheses, with some levels of parentheses in it, of such characters."""
+    """Returns a pattern for parentheses with such characters and some nested levels."""
     inner = rb"\(" + plain + rb"*+\)"
     for _ in range(_MAX_NESTING):
         inner = rb"\((?:" + plain + rb"++|" + inner + rb")*+\)"
@@ -23,12 +23,12 @@ _ALONE_ON_LINE = re.compile(
     rb"(?:" + _ARGUMENTS + rb")?|(?:Q_OBJECT|Q_GADGET))[ \t]*\r?$",
     re.M,
 )
-"""A line with nothing but `LIB_BEGIN_NAMESPACE`."""
+"""Matches a line with only `LIB_BEGIN_NAMESPACE`."""
 _WHOLE_LINE = re.compile(rb"(?m:^)[ \t]*(?P<macro>" + _MACRO_NAME + rb")(?=[ \t]*\r?\n)")
 _DECLARATION_BELOW = re.compile(
     rb"[ \t]*\r?\n(?:[ \t]*#[^\n]*\n)*[ \t]*(?!\w+[ \t]*\()[A-Za-z_][\w:]*(?:<[^;{}()]*>)?[ \t\r\n*&]+[A-Za-z_~]"
 )
-"""`LIB_NODISCARD` on the line above a declaration."""
+"""Matches `LIB_NODISCARD` on the line above a declaration."""
 _END_BELOW = re.compile(rb"\s*\}|[ \t]*\r?\n[ \t]*" + _MACRO_NAME + rb"[ \t]*\r?\n")
 _MEMBERS_ABOVE = re.compile(
     rb"(?:;|\b(?:struct|union|class)\b[^;{}()]*\{)(?:\s+" + _MACRO_NAME + rb"(?=\s))*\s*\Z"
@@ -43,7 +43,7 @@ _CALL_LINE = re.compile(
     + _ARGUMENTS
     + rb"(?=[ \t]*(?://[^\n]*)?\r?\n(?!\s*[{:]))))"
 )
-"""A line with nothing but `LIB_COMPARED(eq, ==)`, which no body follows, or with `LIB_ASSERT((a), "b");`."""
+"""Matches a line with only `LIB_COMPARED(eq, ==)`, without a body, or `LIB_ASSERT((a), "b");`."""
 _QUALIFIER = (
     rb"(?:static|inline|virtual|explicit|friend|constexpr|const|typename|extern|class|struct"
     rb"|unsigned|signed)[ \t]"
@@ -59,7 +59,7 @@ _BEFORE_DECLARATION = re.compile(
     rb"|~?(?P<constructed>[A-Za-z_]\w*)[ \t]*\("
     rb"|[A-Za-z_][\w:]*(?:<[^;{}()\n]*>)?(?:[ \t]+|[ \t]*[*&]+[ \t]*)[*&]*(?:operator\b|~?[A-Za-z_][\w:]*[ \t]*[(=;])))"
 )
-"""`LIB_API int f(…)`: in front of a whole declaration; before `Name(` only where a class is called so."""
+"""Matches `LIB_API int f(…)`: before a whole declaration; before `Name(` only if a class has that name."""
 _MAX_BEFORE_DECLARATION = 3
 _CLASS = re.compile(rb"\b(?:class|struct|union)[ \t]+(?:" + _MACRO_NAME + rb"[ \t]+)?([A-Za-z_]\w*)")
 _BETWEEN_TYPE_AND_NAME = re.compile(
@@ -67,7 +67,7 @@ _BETWEEN_TYPE_AND_NAME = re.compile(
     + _MACRO_NAME
     + rb")(?=[ \t]+~?[A-Za-z_][\w:]*[ \t]*\()"
 )
-"""`int LIB_CALL f(…)`."""
+"""Matches `int LIB_CALL f(…)`."""
 _BEFORE_CLASS_NAME = re.compile(
     rb"[cseu](?<![\w.].)(?:lass|truct|nion|num)(?P<macro>[ \t]+"
     + _MACRO_NAME
@@ -75,11 +75,11 @@ _BEFORE_CLASS_NAME = re.compile(
     + _ARGUMENTS
     + rb")?)(?=[ \t]+\w+[ \t\w:<>,]*[{:\r\n])"
 )
-"""`class LIB_EXPORT Name {`."""
+"""Matches `class LIB_EXPORT Name {`."""
 _AS_TYPE = re.compile(
     rb"(?P<macro>[A-Z](?<![\w#].)[A-Z0-9]*_[A-Z0-9_]+" + _ARGUMENTS + rb")(?=[ \t]+[A-Za-z_~][\w:]*[ \t]*\()"
 )
-"""`LIB_ENABLE_IF((…), (int)) f(…)`: in place of a type."""
+"""Matches `LIB_ENABLE_IF((…), (int)) f(…)`: in place of a type."""
 _AFTER_NAME = re.compile(
     rb"[cns](?<!\w.)(?:lass|truct|amespace)[ \t]+[A-Za-z_]\w*[ \t]+(?P<macro>"
     + _MACRO_NAME
@@ -87,7 +87,7 @@ _AFTER_NAME = re.compile(
     + _ARGUMENTS
     + rb")?)(?=\s*[{:])"
 )
-"""`namespace name LIB_VISIBILITY(default) {`."""
+"""Matches `namespace name LIB_VISIBILITY(default) {`."""
 _AFTER_PARAMETERS = re.compile(
     rb"\)(?:\s+(?:const|volatile|noexcept|override|final)\b)*\s+(?P<macro>"
     + _MACRO_NAME
@@ -97,19 +97,19 @@ _AFTER_PARAMETERS = re.compile(
     + _ARGUMENTS
     + rb"\)(?=\s*;))(?=[ \t]*(?:[;{]|:(?!:)|=[ \t]*(?:default|delete|0)|\r?\n))"
 )
-"""`f() LIB_NOEXCEPT {`, `f() lib_format((printf, 1, 2));`."""
+"""Matches `f() LIB_NOEXCEPT {`, `f() lib_format((printf, 1, 2));`."""
 _CALL_PREVENTION = re.compile(rb"\w[ \t]+(?P<macro>[A-Z]\w*(?:_MACRO_SUBSTITUTION|_NOT_A_MACRO))(?=[ \t]*\()")
-"""`int min LIB_PREVENT_MACRO_SUBSTITUTION ()`: keeps a macro of that name from being called."""
+"""Matches `int min LIB_PREVENT_MACRO_SUBSTITUTION ()`, which keeps a macro of that name from being called."""
 _ABOVE_FUNCTION_NAME = re.compile(
     rb"(?m:^)(?P<before>[A-Za-z_][\w \t*]*[\w*][ \t*]+)(?P<macro>[A-Z][A-Z0-9_]+)(?=[ \t]*\r?\n[a-z_]\w*[ \t]*\()"
 )
-"""`static void EXPORTED` above the name of a function; where nothing else is its type, it is the type."""
+"""Matches `static void EXPORTED` above a function name; if nothing else is its type, the macro is."""
 _ACCESS_LABEL = re.compile(
     rb"^[ \t]*(?P<macro>(?:[A-Z][A-Z0-9_]+|signals)[ \t]*:(?=[ \t]*\r?$)"
     rb"|(?:public|private|protected)[ \t]+(?:[A-Z][A-Z0-9_]+|slots)[ \t]*:(?!:))",
     re.M,
 )
-"""`LIB_PRIVATE_UNLESS_TESTED:`, `public Q_SLOTS:`: where members of other access begin."""
+"""Matches `LIB_PRIVATE_UNLESS_TESTED:`, `public Q_SLOTS:`: where members of other access begin."""
 _CANDIDATE = re.compile(rb"[A-Z]{2}")
 _PLAIN_LINES = rb"(?:(?![ \t]*#)[^\n]*\n)*+"
 _BRANCHES = re.compile(
@@ -125,7 +125,7 @@ _NOT_BLANK = re.compile(rb"\S")
 
 
 def without_macros(source: bytes, watch: Deadline) -> bytes:
-    """The source with such macros as spaces."""
+    """Returns the source with such macros replaced by spaces."""
     source = _without_namespace_blocks(
         _expand_brace_macros(_unconditional_wrappers(_first_branches_only(source, watch)))
     )
@@ -144,7 +144,7 @@ _MAX_BRACE_MACROS = 50
 
 
 def _expand_brace_macros(source: bytes) -> bytes:
-    """Macros of this very text that open or close a brace, written out; such as open a namespace are covered up."""
+    """Expands macros of this text that open or close a brace; those that open a namespace are blanked out."""
     if b"define" not in source:
         return source
     braces: dict[bytes, bytes] = {}
@@ -155,7 +155,7 @@ def _expand_brace_macros(source: bytes) -> bytes:
             braces[match["name"]] = b" " if _AROUND.search(body) else b"{" if net > 0 else b"}"
     if not braces:
         return source
-    if b" " in braces.values():  # what such a one opens, its fellow closes
+    if b" " in braces.values():  # its counterpart closes what it opens
         braces = {name: b" " if brace == b"}" else brace for name, brace in braces.items()}
     used = re.compile(
         rb"^(?P<kept>[ \t]*#(?:[^\n\\]|\\\r?\n|\\.)*)|\b(?P<name>"
@@ -176,7 +176,7 @@ _NO_CODE = re.compile(rb"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|
 
 
 def _net_braces(text: bytes) -> int:
-    """How many braces it leaves open; what stands in literals and comments is none."""
+    """Counts the braces left open, ignoring literals and comments."""
     code = _NO_CODE.sub(b"", text)
     return code.count(b"{") - code.count(b"}")
 
@@ -185,11 +185,11 @@ _CONDITIONAL = re.compile(
     rb"#[ \t]*(?P<condition>if[^\n]*)\n(?P<body>" + _PLAIN_LINES + rb")[ \t]*#[ \t]*endif[^\n]*", re.M
 )
 _CLOSED = re.compile(rb"\}[^\n]*\n(?:[ \t\r]*\n)*[ \t]*#[ \t]*endif")
-"""How the second of twins ends: nearly every source that has none is told by that."""
+"""Matches the end of the second `#if` of a pair; most sources without pairs are excluded by it."""
 
 
 def _unconditional_wrappers(source: bytes) -> bytes:
-    """What one `#if … #endif` opens and its twin closes, such as a namespace, as if it were always there."""
+    """Treats what one `#if … #endif` opens and another closes, such as a namespace, as unconditional."""
     if not _CLOSED.search(source):
         return source
     opened: dict[bytes, list[re.Match[bytes]]] = {}
@@ -217,7 +217,7 @@ _OPENED = re.compile(rb"^" + _MACRO_NAME + rb"[ \t]*\{[ \t]*(?://[^\n]*)?\r?$", 
 
 
 def _without_namespace_blocks(source: bytes) -> bytes:
-    """`LIB_NAMESPACE {` at the margin is no function: it and the brace at the margin that ends it are covered up."""
+    """Blanks out `LIB_NAMESPACE {` at the margin, which is no function, and the brace at the margin that ends it."""
     opened = list(_OPENED.finditer(source))
     if not opened:
         return source
@@ -234,7 +234,7 @@ _MARGIN = re.compile(rb"^(?:\}|(?P<open>[^\s#/}][^\n]*\{[ \t]*(?://[^\n]*)?\r?$|
 
 
 def _closing_brace_at_margin(source: bytes, start: int) -> int:
-    """Among what stands at the margin alone: inside of functions macros may do what they like."""
+    """Considers only text at the margin: inside of functions, macros may be arbitrary."""
     depth = 1
     for match in _MARGIN.finditer(source, start):
         depth += 1 if match["open"] is not None else -1
@@ -244,7 +244,7 @@ def _closing_brace_at_margin(source: bytes, start: int) -> int:
 
 
 def _first_branches_only(source: bytes, watch: Deadline) -> bytes:
-    """Of `#if … #else … #endif` around a part of a declaration, such as its head, only the first branch."""
+    """Keeps only the first branch of `#if … #else … #endif` around a part of a declaration, such as its head."""
     if b"else" not in source and b"elif" not in source:
         return source
     return b"".join(_BRANCHES.sub(_first_branch, block) for _row, _start, block in line_chunks(source, watch))
@@ -260,7 +260,7 @@ def _first_branch(match: re.Match[bytes]) -> bytes:
 
 
 def _is_partial_declaration(text: bytes) -> bool:
-    """Whether declarations do not begin and end within it."""
+    """Returns whether declarations do not both begin and end within the text."""
     code = _COMMENT.sub(b"", text).strip()
     if not code:
         return False
@@ -296,7 +296,7 @@ def _blank_macros(block: bytes, source: bytes) -> bytes:
 
 
 def _blank_line(match: re.Match[bytes]) -> bytes:
-    """What belongs to the declaration below, or stands for members of a struct: `LIB_PRIVATE_FIELDS`."""
+    """Blanks out a line that belongs to the declaration below, or stands for struct members: `LIB_PRIVATE_FIELDS`."""
     block, start, end = match.string, match.start(), match.end()
     if _DECLARATION_BELOW.match(block, end):
         return _blank(match)
@@ -320,7 +320,7 @@ _DIRECTIVE = re.compile(rb"#[ \t]*(?:define|if|elif|undef)\b(?:[^\n\\]|\\\r?\n|\
 
 
 def _restore_directives(covered: bytes, block: bytes) -> bytes:
-    """In a directive a macro is no part of a declaration: there everything stays as it is."""
+    """Restores directives, in which a macro is no part of a declaration."""
     pieces: list[bytes] = []
     end = 0
     for match in _DIRECTIVE.finditer(block):

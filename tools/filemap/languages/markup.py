@@ -1,4 +1,4 @@
-"""HTML, Vue, Svelte and CSS. SCSS has a scanner of its own (`scanners.styles`)."""
+"""HTML, Vue, Svelte and CSS. SCSS has a scanner (`scanners.styles`)."""
 
 import re
 
@@ -124,7 +124,7 @@ def _css_variable(node: Node, place: NodeContext) -> Node | None:
 
 
 def _css_rule(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """All before the block: what the grammar does not know of selectors is a part of them too."""
+    """Uses all text before the block, including selectors that the grammar does not know."""
     block = child_of_type(node, "block")
     if block is None:
         return None

@@ -1,4 +1,5 @@
-"""Functions at the left margin that a grammar lost, found again by their text: a slip costs one, not the rest."""
+"""Finds functions at the left margin that a grammar lost, by their text: a syntax error costs one function, not the
+rest."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +13,7 @@ _NOT_CODE = re.compile(rb"^=[a-z]\w*.*?(?:^=cut\b|\Z)|^__(?:END|DATA)__\r?\n.*",
 def missed_function_finder(
     head: re.Pattern[bytes],
 ) -> Callable[[list[FoundSymbol], bytes], list[FoundSymbol]]:
-    """`head` matches the line that begins one, with the groups `name` and `rest`, which holds the brace."""
+    """`head` matches the first line of a function, with the groups `name` and `rest`, which contains the brace."""
 
     def with_missed(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
         known = {draft.start_row for draft in drafts}
@@ -43,7 +44,7 @@ def missed_function_finder(
 
 
 def _function_around(drafts: list[FoundSymbol], row: int) -> FoundSymbol | None:
-    """The function that is said to reach over this row."""
+    """Returns the function whose range includes this row."""
     return next(
         (each for each in drafts if each.kind == "function" and each.start_row <= row <= each.end_row), None
     )

@@ -26,13 +26,13 @@ _METHOD = re.compile(
     rb"(?P<said>\w+(?:[ \t]*:[^{};]*?)?)(?P<close>\)[ \t]*)(?=\s*\{)",
     re.M,
 )
-"""`RCT_EXPORT_METHOD(play:(NSString *)song) {`: what stands in it is a method's head."""
+"""Matches `RCT_EXPORT_METHOD(play:(NSString *)song) {`, whose argument is a method's head."""
 _MACRO_LINE = re.compile(rb"^[A-Z][A-Z0-9_]+(?:\([^(){};]*\))?[ \t]*;?[ \t]*\r?$", re.M)
 _METHOD_HEAD = b"- (void)"
 
 
 def _without_own_macros(source: bytes, watch: Deadline) -> bytes:
-    """Macros between methods: those that are a method's head become one, others are covered up."""
+    """Handles macros between methods: method heads are converted to one, others are blanked out."""
     return without_macros(_CLASS.sub(lambda match: _without_macros(match[0]), source), watch)
 
 
@@ -56,7 +56,7 @@ def _only_classes(source: bytes, watch: Deadline) -> bytes:
 
 
 def split_objective_c(source: bytes) -> tuple[bytes, bytes]:
-    """What is Objective-C's own, and what stands around it; each with the other as blanks."""
+    """Returns the Objective-C parts and the text around them; each with the other as spaces."""
     own, around = bytearray(_NOT_BLANK.sub(b" ", source)), bytearray(source)
     for match in _CLASS.finditer(source):
         first, last = match.span()
@@ -66,7 +66,7 @@ def split_objective_c(source: bytes) -> tuple[bytes, bytes]:
 
 
 def _selector(node: Node, place: NodeContext) -> str | None:
-    """`- (void)setX:(int)x forY:(int)y` is called setX:forY:"""
+    """Names `- (void)setX:(int)x forY:(int)y` as setX:forY:."""
     names = [child for child in node.named_children if child.type == "identifier"]
     parts = [place.text(name) for name in names]
     if not parts:
@@ -119,6 +119,6 @@ def _objc_language(name: str, called: str, *, is_mixed: bool) -> Language:
 
 OBJC = _objc_language("objc", "Objective-C", is_mixed=False)
 OBJCPP = _objc_language("objcpp", "Objective-C++", is_mixed=True)
-"""The grammar knows no C++; that is mapped as what it is, beside it (`embedded`)."""
+"""The grammar does not know C++, which is mapped separately (`embedded`)."""
 
 LANGUAGES = (OBJC, OBJCPP)

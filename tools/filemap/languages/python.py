@@ -23,12 +23,12 @@ _END_OF_STATEMENT = re.compile(rb"[ \t]*(?:[\r\n;#]|\Z)")
 
 
 def _definition_filter(here: NodePath) -> tuple[DefinitionWord, ...] | None:
-    """In functions only what defines something counts."""
+    """Restricts the search in functions to definitions."""
     return _DEFINITION_WORDS if here[0] == "function_definition" else None
 
 
 def _assigned_names(node: Node, place: NodeContext) -> Node | None:
-    """Names assigned in a module or a class; what functions assign is theirs."""
+    """Returns names assigned in a module or a class, not in functions."""
     left = node.child_by_field_name("left")
     if left is None or left.type != "identifier":
         return None
@@ -53,7 +53,7 @@ def _is_exported(draft: FoundSymbol, _before: bytes) -> bool:
 
 
 def _finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
-    """Functions of classes are methods; names in capitals are constants; a name assigned again is the same one."""
+    """Turns functions of classes into methods, names in capitals into constants, and merges repeated assignments."""
     drafts = mark_methods(drafts, ("class",))
     seen: set[tuple[int, str]] = set()
     removed: set[int] = set()

@@ -1,4 +1,4 @@
-"""Classes and namespaces of C++ whose head a syntax error swallowed: found again by their text and their braces."""
+"""Finds classes and namespaces of C++ whose head was lost to a syntax error, by their text and braces."""
 
 import re
 
@@ -26,7 +26,7 @@ _NOT_BLANK = re.compile(rb"[^\s]")
 
 
 def recover_classes(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """The list with what was missing; whatever stands inside it becomes its child."""
+    """Adds the missing symbols; symbols inside of them become their children."""
     known = {(draft.start_row, draft.name.split("<")[0].rsplit("::", 1)[-1]) for draft in drafts}
     rows = RowCounter(source)
     made = 0
@@ -50,10 +50,9 @@ def recover_classes(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbo
 
 
 def blank_wrappers(source: bytes, watch: Deadline) -> bytes:
-    """The source without namespaces, `extern "C"` and conditions around declarations; positions stay the same.
+    """Blanks out namespaces, `extern "C"` and conditions around declarations; positions stay the same.
 
-    For texts in which the grammar lost its way: then one error costs a declaration, not all that follows.
-    """
+    For texts that the grammar cannot parse: then one error costs a declaration, not everything after it."""
     covered = bytearray(source)
     for match in _AROUND.finditer(source):
         watch.check()
@@ -65,7 +64,7 @@ def blank_wrappers(source: bytes, watch: Deadline) -> bytes:
 
 
 def add_macro_namespaces(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """`LIB_NAMESPACE_BEGIN(detail)` … `LIB_NAMESPACE_END(detail)` is a namespace, whatever the macros are."""
+    """Treats `LIB_NAMESPACE_BEGIN(detail)` … `LIB_NAMESPACE_END(detail)` as a namespace."""
     rows = RowCounter(source)
     for match in _NAMESPACE_MACRO.finditer(source):
         end = source.find(match["before"] + b"_END(" + match["name"] + b")", match.end())
@@ -77,7 +76,7 @@ def add_macro_namespaces(drafts: list[FoundSymbol], source: bytes) -> list[Found
 
 
 def _closing_brace(source: bytes, start: int) -> int:
-    """Where the brace that was opened just before `start` is closed. Of `#if … #else …` only the first part counts."""
+    """Returns the brace that closes the one before `start`. Of `#if … #else …` only the first branch counts."""
     depth = 1
     kept: list[int] = []
     is_off = 0

@@ -1,4 +1,4 @@
-"""All described languages by name. Which file is in which language: `detection`."""
+"""All described languages by name. `detection` detects the language of a file."""
 
 from functools import lru_cache
 

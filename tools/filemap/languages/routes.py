@@ -1,8 +1,7 @@
-"""Routes of web programs as symbols: `GET /users/:id`, with what answers it. Prompts speak of addresses, not of names.
+"""Finds routes of web programs as symbols: `GET /users/:id`, with their handler, because prompts mention paths.
 
-They are told by text, in the few forms that the usual frameworks have: decorators (Flask, FastAPI, Nest), annotations
-(Spring), calls with a literal path (Express, Gin, `net/http`, Django's `path`). What is no literal is no route.
-"""
+They are found by text, in the forms of common frameworks: decorators (Flask, FastAPI, Nest), annotations
+(Spring), calls with a literal path (Express, Gin, `net/http`, Django's `path`). Only literal paths count."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ _LITERAL = rb"[rR]?(?P<quote>[\"'`])(?P<path>[^\"'`\n]{0,200})(?P=quote)"
 def _matches_at_sign(
     source: bytes, sign: re.Pattern[bytes], whole: re.Pattern[bytes]
 ) -> Iterator[re.Match[bytes]]:
-    """Lines that have the sign, where all of it is there; the sign alone is looked for fast."""
+    """Yields lines with the quick pattern where the whole pattern matches."""
     until = 0
     for found in sign.finditer(source):
         if found.start() < until:
@@ -31,7 +30,7 @@ def _decode(raw: bytes | None) -> str:
     return " ".join((raw or b"").decode("utf-8", "replace").split())
 
 
-# Python: decorators of Flask, FastAPI and their like; Django's lists
+# Python: decorators of Flask, FastAPI and similar; Django's lists
 
 _DECORATED_SIGN = re.compile(rb"\.(?:route|api_route|websocket|" + _VERBS + rb")\(\s*[rR]?[\"']")
 _DECORATED = re.compile(
@@ -66,7 +65,7 @@ def python_routes(source: bytes) -> Iterator[FoundRoute]:
                 yield FoundRoute(_line_start(match), match.end(), "", path, _decode(match["handler"]))
 
 
-# JavaScript and TypeScript: Express and its like, Nest
+# JavaScript and TypeScript: Express and similar, Nest
 
 _CALL_SIGN = re.compile(rb"\.(?:" + _VERBS + rb"|all)\(\s*[\"'`][/*]")
 _ROUTE_CALL = re.compile(
@@ -114,7 +113,8 @@ def script_routes(source: bytes) -> Iterator[FoundRoute]:
 
 
 def _last_argument(source: bytes, at: int) -> tuple[str, int]:
-    """The name of what is given last, if all of them are names; and where the call's first line ends, at least."""
+    """Returns the name of the last argument, if all arguments are names; and at least the end of the call's first
+    line."""
     handler = ""
     while (argument := _ARGUMENT.match(source, at)) is not None:
         handler, at = _decode(argument["handler"]), argument.end()
@@ -170,7 +170,7 @@ def _after_annotations(source: bytes, at: int, named: re.Pattern[bytes]) -> re.M
 
 
 def _nest_routes(source: bytes) -> Iterator[FoundRoute]:
-    """Members with a path of their own below that of their class."""
+    """Yields members with a path, below the path of their class."""
     owners = [(match.start(), _decode(match["path"])) for match in _CONTROLLER.finditer(source)]
     for match in _NEST.finditer(source):
         prefix = next((path for start, path in reversed(owners) if start < match.start()), None)
@@ -210,6 +210,6 @@ def _join_paths(prefix: str, path: str) -> str:
 
 
 def _line_start(match: re.Match[bytes]) -> int:
-    """Where the line begins to say something."""
+    """Returns the first non-blank position of the line."""
     text = match[0]
     return match.start() + len(text) - len(text.lstrip())

@@ -129,7 +129,7 @@ _MODULE_END = re.compile(rb"^[ \t]*end(?:module|interface)\b", re.M)
 
 
 def _with_missed_modules(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """After a slip in one module the next ones are found by their first and last lines."""
+    """Finds modules after a syntax error in another one by their first and last lines."""
     known = {draft.start_row: draft for draft in drafts if draft.kind in ("module", "interface")}
     rows = RowCounter(source)
     for match in _MODULE.finditer(source):
@@ -177,7 +177,7 @@ VERILOG = Language(
 
 
 def _label(node: Node, place: NodeContext) -> Node | None:
-    """`name :` in front of a statement, without the colon."""
+    """Returns `name :` before a statement, without the colon."""
     found = child_of_type(node, "label")
     return first_child(found) if found is not None else None
 

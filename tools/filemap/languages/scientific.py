@@ -50,7 +50,7 @@ _R_LISTS = word_set("list R6Class setRefClass methods")
 
 
 def _r_member(node: Node, place: NodeContext) -> Node | None:
-    """A function in a list; what a call gets to call, such as `error = function(e)`, is no member."""
+    """Matches a function in a list; a callback argument such as `error = function(e)` is no member."""
     name = name_of_function(node, place)
     if name is None:
         return None
@@ -178,7 +178,7 @@ def _zig_variable(node: Node, place: NodeContext) -> list[NamedNode] | None:
             return [NamedNode(name, word)]
     if (
         place.nearest_ancestor_type("Block", "ContainerDecl") == "Block"
-    ):  # of a function, and of no container in it
+    ):  # of a function, not of a container in it
         return None
     before = place.source[max(0, name.start_byte - 6) : name.start_byte]
     return [NamedNode(name, "constant" if before.endswith(b"const ") else "variable")]
@@ -186,7 +186,7 @@ def _zig_variable(node: Node, place: NodeContext) -> list[NamedNode] | None:
 
 _ZIG_BODIES = word_set("Block Statement AssignExpr IfStatement FieldOrFnCall FnCallArguments BlockExpr")
 _ZIG_CONTAINERS = definition_words(b"struct", b"union", b"enum", b"opaque", b"error{")
-"""All that a body can hold: a container that it names, returns or hands on."""
+"""All that a body can define: a container that it names, returns or passes."""
 
 
 def _zig_test(node: Node, place: NodeContext) -> str:
@@ -199,7 +199,7 @@ def _zig_field(node: Node, place: NodeContext) -> Node | str:
 
 
 def _zig_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """`pub` stands in front of the declaration's node."""
+    """Adds the modifier `pub`, which precedes the declaration's node."""
     for draft in drafts:
         if source.endswith(b"pub ", 0, draft.start):
             draft.modifiers = ("exported", "pub", *draft.modifiers)
@@ -246,7 +246,8 @@ def _dart_name(node: Node, place: NodeContext) -> Node | str | None:
 
 
 def _dart_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """A body stands beside its head: it reaches to the closing brace or the semicolon and owns its functions."""
+    """Extends a declaration over its body, a sibling node, to the closing brace or semicolon, and attaches its
+    functions."""
     drafts = in_file_order(drafts)
     for draft in drafts:
         if draft.node_type.endswith("_signature"):
@@ -289,7 +290,7 @@ _EXTENSION_TYPE = re.compile(
 
 
 def _extension_types_as_classes(source: bytes, _watch: Deadline) -> bytes:
-    """`extension type Name._(Value it) {` as the class that its members make it."""
+    """Rewrites `extension type Name._(Value it) {` as a class, like its members show."""
     if b"extension type" not in source:
         return source
     return _EXTENSION_TYPE.sub(
@@ -355,7 +356,7 @@ def _bash_alias(node: Node, place: NodeContext) -> list[NamedNode] | None:
 
 
 def _bash_finish(drafts: list[FoundSymbol], _source: bytes) -> list[FoundSymbol]:
-    """A variable that is set again and again is listed once."""
+    """Lists a variable that is set repeatedly once."""
     variables = [(index, draft.name) for index, draft in enumerate(drafts) if draft.kind == "variable"]
     first = {name: index for index, name in reversed(variables)}
     return without_symbols(drafts, {index for index, _ in variables}.difference(first.values()))

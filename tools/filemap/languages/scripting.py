@@ -26,7 +26,7 @@ _RUBY_ATTRIBUTE_CALLS = word_set(
 )
 _RUBY_TESTS = word_set("describe context it namespace task feature scenario test")
 _RUBY_LITERALS = word_set("simple_symbol delimited_symbol string")
-"""What calls something by a name; what an expression calls it only a run can tell."""
+"""Literals that name something; other expressions are known only at run time."""
 _RUBY_DEFINERS = {
     "define_method": "method", "delegate": "method", "alias_method": "alias", "has_many": "property",
     "has_one": "property", "belongs_to": "property", "has_and_belongs_to_many": "property", "scope": "property",
@@ -172,7 +172,7 @@ def _lua_assigned(node: Node, place: NodeContext) -> list[NamedNode] | None:
 
 
 def _lua_field(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """A function in a table, or a table with functions; `[KEY]` when a value names it."""
+    """Matches a function in a table, or a table with functions; `[KEY]` if a value is the key."""
     value = node.child_by_field_name("value")
     name = node.child_by_field_name("name")
     if value is None or name is None:
@@ -227,7 +227,7 @@ LUA = Language(
 
 
 def _perl_constants(node: Node, place: NodeContext) -> list[NamedNode] | None:
-    """`use constant NAME => …`"""
+    """Matches `use constant NAME => …`."""
     module = node.child_by_field_name("module")
     if module is None or place.text(module) != "constant" or node.named_child_count < 2:
         return None
@@ -249,16 +249,16 @@ def _perl_pod(node: Node, place: NodeContext) -> list[NamedNode] | None:
 _with_missed_subs = missed_function_finder(
     re.compile(rb"^sub[ \t]+(?P<name>[A-Za-z_][\w:']*)(?P<rest>[^\n{]*\n?\{[^\n]*)$", re.M)
 )
-"""`pi2 / 360 }` may begin a pattern, for all that a grammar knows."""
+"""Needed because `pi2 / 360 }` may begin a pattern, according to the grammar."""
 
 
 _PERL_FORWARD_DECLARATION = re.compile(rb"sub\s+[\w:']+\s*(?:\([^)]*\))?\s*;")
-"""Only says that there will be such a sub; the grammar lets it go on."""
+"""Announces a sub; the grammar lets it continue."""
 
 
 _PACKAGE_STATEMENT = re.compile(rb"package\s+[\w:']+(?:\s+v?[\d._]+)?\s*;")
 _BARE_BLOCK_KIND = "scope"
-"""Kind of a bare block with a package in it: told to `_perl_finish` alone."""
+"""Kind of a bare block with a package in it, used by `_perl_finish` only."""
 
 
 def _perl_block(node: Node, place: NodeContext) -> str | None:
@@ -266,7 +266,7 @@ def _perl_block(node: Node, place: NodeContext) -> str | None:
 
 
 def _perl_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """A package that is a statement reaches to the next one or to the end of the block it stands in, and owns that."""
+    """Extends a package statement to the next one, or to the end of its block, and attaches the symbols in between."""
     drafts = in_file_order(_with_missed_subs(drafts, source))
     inside: dict[int, list[int]] = {-1: []}
     for index, draft in enumerate(drafts):

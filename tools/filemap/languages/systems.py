@@ -49,7 +49,7 @@ def _go_exported(draft: FoundSymbol, _before: bytes) -> bool:
 
 
 def _go_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """Methods belong to the type of their receiver, wherever that stands."""
+    """Attaches methods to the type of their receiver, wherever it is defined."""
     for draft in drafts:
         kind = draft.kind
         if kind == "method":
@@ -60,12 +60,12 @@ def _go_finish(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
                     text = " ".join(receiver["said"].decode("utf-8", "replace").split())
                     draft.signature = f"{text}) {draft.signature}"
         elif kind == "constant" or kind == "variable":
-            # In a group the first one's modifiers are said once; here each name says it.
+            # In a group, modifiers precede the first name only; here each name gets them.
             draft.modifiers = ("exported",) if draft.name[:1].isupper() else ()
     drafts = attach_by_scope(drafts, {"struct", "interface", "type"})
     for draft in drafts:
         if draft.scope and draft.parent < 0:
-            # Its type stands in another file, and says the name that people call it by.
+            # Its type is in another file; the method is named with it.
             draft.name = f"{draft.scope}.{draft.name}"
     return drafts
 

@@ -1,7 +1,6 @@
-"""Tests that are called by a title: in which words each language says it, found in the text.
+"""Finds tests that have a title, by the calls that each language uses, in the text.
 
-What makes a test is a call as any other for a grammar, and often stands where a walk need not go.
-"""
+For a grammar a test is an ordinary call, and often in places that the tree walk skips."""
 
 import re
 from collections.abc import Callable
@@ -20,7 +19,7 @@ _OPENER = re.compile(rb"(?:[({\[]|\bbegin)[ \t]*(?:(?:#|//|--)[^\n]*)?\r?$")
 def find_titled_tests(
     source: bytes, titles: re.Pattern[bytes], is_said: Callable[[int], bool]
 ) -> list[FoundSymbol]:
-    """The tests of a source. `is_said`: whether a place lies within a text or a comment."""
+    """Returns the tests of a source. `is_said` returns whether a position is within a string or a comment."""
     found: list[FoundSymbol] = []
     rows = RowCounter(source)
     for match in titles.finditer(source):
@@ -51,7 +50,7 @@ def _line_end(source: bytes, start: int) -> int:
 
 
 def _test_end(source: bytes, line: int, title_end: int, is_said: Callable[[int], bool]) -> int:
-    """Of the line that closes, at the margin of the first one, what that one opens; else of the last deeper one."""
+    """Returns the end of the line that closes the call at the same margin; otherwise of the last deeper line."""
     first, margin, end = line, source[line : line + _line_indent(source, line)], _line_end(source, title_end)
     while _OPENER.search(source, max(line, end - 400), end) is not None:
         closers = re.compile(rb"\n" + margin + _CLOSING_TOKENS).finditer(source, end)
@@ -67,7 +66,7 @@ def _test_end(source: bytes, line: int, title_end: int, is_said: Callable[[int],
 
 
 def _end_by_indentation(source: bytes, margin: int, end: int, *, has_closer: bool) -> int:
-    """Of the last line that is indented deeper, and of a line behind it that closes."""
+    """Returns the end of the last line that is indented deeper, and of a closing line after it."""
     at = end
     while at < len(source):
         below = at + 1
@@ -81,7 +80,7 @@ def _end_by_indentation(source: bytes, margin: int, end: int, *, has_closer: boo
 
 
 def add_tests(drafts: list[FoundSymbol], tests: list[FoundSymbol]) -> list[FoundSymbol]:
-    """The list with tests: each belongs to what is around it, and what stands in one belongs to it."""
+    """Adds tests: each is attached to the symbol around it, and symbols inside a test to that test."""
     if not tests:
         return drafts
     first_test = len(drafts)
@@ -111,7 +110,7 @@ _TITLE = rb"(?P<title>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
 def _test_call_pattern(
     words: str, title: bytes = _TITLE, *, before: bytes = b"", behind: bytes = b""
 ) -> re.Pattern[bytes]:
-    """A call at the beginning of a line: one of the words, and a title."""
+    """Returns a pattern for a call at the beginning of a line: one of the words, and a title."""
     either = b"|".join(re.escape(word.encode()) for word in sorted(words.split(), reverse=True))
     return re.compile(
         rb"^[ \t]*" + before + rb"(?P<word>" + either + rb")(?![\w.])[ \t]*" + title + behind, re.M
@@ -157,4 +156,4 @@ TEST_TITLES = {
         re.M,
     ),
 }
-"""By language: `word` and `title` of what a test begins with. Others tell theirs by their grammar's rules."""
+"""By language: patterns with `word` and `title` of a test. Other languages use their grammar's rules."""

@@ -1,4 +1,4 @@
-"""What moved between two outlines of one file, so that a map that stands before a reader need not be told again."""
+"""Describes how an outline changed, so that a reader with the old map does not need it again."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -9,11 +9,11 @@ from tools.filemap.rendering.symbol_lines import line_range
 from tools.filemap.symbols import FileMap, Symbol
 
 _MAX_LINES = 24
-"""Where more than this is different, a new map says it better."""
+"""With more changes, a new map is clearer."""
 
 
 class _LineShift(msgspec.Struct, kw_only=True):
-    """Neighbours that moved by the same number of lines."""
+    """Neighbouring symbols that moved by the same number of lines."""
 
     first: int
     last: int
@@ -21,13 +21,13 @@ class _LineShift(msgspec.Struct, kw_only=True):
 
 
 def outline_digest(outline: FileMap) -> str:
-    """Equal for outlines that say the same."""
+    """Returns a digest that is equal for equal outlines."""
     told = msgspec.msgpack.encode((outline.total_lines, outline.symbols, outline.imports, outline.notes))
     return hashlib.blake2b(told, digest_size=12).hexdigest()
 
 
 def changes_between(before: FileMap, after: FileMap) -> list[str] | None:
-    """A line for each change. None: too much is different to be told so."""
+    """Returns a line for each change; None if too much has changed."""
     old, new = _by_key(before.symbols), _by_key(after.symbols)
     lines = [f"- {_symbol_label(old[key])}" for key in old if key not in new]
     lines += [f"+ {_symbol_label(new[key])}" for key in new if key not in old]
@@ -45,7 +45,7 @@ def changes_between(before: FileMap, after: FileMap) -> list[str] | None:
 
 
 def _by_key(symbols: Sequence[Symbol]) -> dict[tuple[str, ...], Symbol]:
-    """By kind, names of the owners and name; equal ones are counted."""
+    """Keys symbols by kind, owner names and name; equal ones are numbered."""
     found: dict[tuple[str, ...], Symbol] = {}
     for symbol in symbols:
         path, at, steps = [symbol.name], symbol.parent, 0
@@ -61,7 +61,7 @@ def _by_key(symbols: Sequence[Symbol]) -> dict[tuple[str, ...], Symbol]:
 
 
 def _differs(was: Symbol, now: Symbol) -> bool:
-    """It grew, shrank, or is declared otherwise."""
+    """Returns whether it grew, shrank, or is declared differently."""
     return was.end_line - was.start_line != now.end_line - now.start_line or was.signature != now.signature
 
 

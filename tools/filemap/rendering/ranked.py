@@ -1,8 +1,7 @@
-"""The symbols of a file that are worth a line when not all of them fit: chosen one by one, the rest told in groups.
+"""Chooses the symbols that get a line when not all fit; the rest is summarised in groups.
 
-Long ones first, since what a reader looks for is most likely in them; then what is declared for others; one-line
-fields and variables last. Whoever has more room sees the same symbols and some more.
-"""
+Long ones come first, because they most likely contain what a reader looks for; then exported ones; one-line
+fields and variables last. With more room the same symbols and some more are shown."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -13,28 +12,28 @@ from tools.filemap.rendering.symbol_lines import MapLine, SymbolTree, byte_size,
 from tools.filemap.symbols import Symbol, is_minor
 
 _GROUP_SHARE = 0.2
-"""Of the room; what is left out is told in it."""
+"""Share of the room for summaries of omitted symbols."""
 _GROUP_BYTES = 110
-"""What a line of a group takes, about."""
+"""Approximate size of a group line."""
 _MAX_NAMED_KINDS = 3
 _MAX_NAME = 32
 _SIGNATURE_SHARE = 0.4
-"""Beside a page, signatures are added as long as the map is not longer than this part of its room."""
+"""Beside a page, signatures are added until the map takes this share of its room."""
 _EXPORTED_WEIGHT = 1.5
 
 
 class ChosenLines(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a file is shown."""
+    """The lines to show."""
 
     lines: tuple[MapLine, ...]
     shown: int
-    """How many symbols have a line of their own."""
+    """Number of symbols with a line."""
     is_whole: bool
-    """Nothing was left out but what is known already."""
+    """Whether only already known symbols were omitted."""
 
 
 def choose_lines(nesting: SymbolTree, room: int, *, without: tuple[int, int] | None = None) -> ChosenLines:
-    """The lines that fit into `room` bytes. Symbols that lie whole in the lines `without` are known already."""
+    """Returns the lines that fit into `room` bytes. Symbols completely within the lines `without` are already known."""
     wanted = [
         index
         for index, symbol in enumerate(nesting.symbols)
@@ -71,7 +70,7 @@ def _with_owners(nesting: SymbolTree, indices: Iterable[int]) -> set[int]:
 
 
 def _unshown_ancestors(nesting: SymbolTree, index: int, chosen: set[int]) -> list[int]:
-    """The symbol and what it belongs to, as far as that has no line yet."""
+    """Returns the symbol and its owners that have no line yet."""
     found: list[int] = []
     at: int | None = index
     while at is not None and at not in chosen:
@@ -90,7 +89,7 @@ def _cost(nesting: SymbolTree, indices: Iterable[int], room: int) -> int:
 
 
 def _best_fitting(nesting: SymbolTree, wanted: Sequence[int], room: int) -> tuple[set[int], int]:
-    """The first of the ranking, up to the first that does not fit: with more room it is these and others."""
+    """Returns the first of the ranking, up to the first that does not fit, so that more room only adds symbols."""
     chosen, cost = set[int](), 0
     for index in sorted(wanted, key=lambda each: _rank(nesting.symbols[each])):
         added = _unshown_ancestors(nesting, index, chosen)
@@ -110,10 +109,9 @@ def _rank(symbol: Symbol) -> tuple[int, float, int]:
 
 
 def _group_lines(nesting: SymbolTree, hidden: set[int], chosen: set[int], room: int) -> dict[int, MapLine]:
-    """For each owner whose children are left out: some lines that tell kinds, the range of their names, and where.
+    """Returns for each owner with omitted children some lines with their kinds, range of names, and lines.
 
-    A group stands before the first of its symbols.
-    """
+    A group stands before the first of its symbols."""
     owners: dict[int | None, list[int]] = {}
     for index in sorted(hidden):
         owner = nesting.symbols[index].parent
@@ -140,7 +138,7 @@ def _weight(nesting: SymbolTree, indices: Sequence[int]) -> int:
 
 
 def _split_evenly(indices: list[int], parts: int) -> list[list[int]]:
-    """Equal pieces, in order."""
+    """Splits a list into equal parts, in order."""
     count = len(indices)
     edges = [count * part // parts for part in range(parts + 1)]
     return [indices[first:last] for first, last in itertools.pairwise(edges)]

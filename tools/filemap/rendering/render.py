@@ -1,4 +1,4 @@
-"""A map as the text that a model gets: as much detail as the budget allows, and a header that says how much that is."""
+"""Renders a map for a model: as much detail as the budget allows, with a header that states the level."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from tools.filemap.symbols import FileMap
 
 LEVELS = ("full", "compact", "minimal", "outline", "ranked")
 MAX_MAP_BYTES = 100 * 1024
-"""No map is larger, whatever is asked for."""
+"""No map is larger, whatever the request."""
 _MIN_MAP_BYTES = 1024
 _WINDOW_SHARE = 0.02
 _BYTES_A_TOKEN = 3.6
@@ -25,14 +25,14 @@ class RenderedMap(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     level: str
     shown: int
-    """How many of the symbols have a line of their own."""
+    """Number of symbols with a line."""
     first_row: int
-    """Where the lines of symbols begin in the text, from 0."""
+    """First row of symbol lines in the text, from 0."""
     lines: tuple[MapLine, ...]
 
 
 def budget_for_window(tokens: int | None, most: int = MAX_MAP_BYTES, *, is_asked: bool = False) -> int:
-    """Bytes that a map may take of a model's window; None: the window is not known. Asked for, it may be larger."""
+    """Returns the bytes that a map may take of a model's window (None: unknown). A requested map may be larger."""
     if tokens is None:
         return most
     share = _WINDOW_SHARE * (_REQUESTED_FACTOR if is_asked else 1)
@@ -46,11 +46,11 @@ def render_map(
     level: str | None = None,
     without: tuple[int, int] | None = None,
 ) -> RenderedMap:
-    """The most detailed level that fits. A `level` asked for is kept when it fits `budget_bytes`; else the next one.
+    """Renders the most detailed level that fits. A requested `level` is used if it fits `budget_bytes`, otherwise
+    the next one.
 
-    The text is never longer than `budget_bytes` of UTF-8, however few.
-    `without`: lines that the reader has before it whole. What lies in them is not told again.
-    """
+    The text never exceeds `budget_bytes` of UTF-8. `without` are lines that the reader already has; symbols in
+    them are omitted."""
     budget = min(MAX_MAP_BYTES, budget_bytes)
     nesting = SymbolTree(file_map.symbols)
     wanted = ("full",) if level is None else LEVELS[LEVELS.index(level) : -1]
@@ -62,7 +62,7 @@ def render_map(
 
 
 def _render_whole(file_map: FileMap, nesting: SymbolTree, level: str, budget: int) -> RenderedMap | None:
-    """Everything of a level, or nothing."""
+    """Renders everything of a level, or returns None."""
     symbols = file_map.symbols
     deepest = {"full": 1 << 30, "compact": 1 << 30, "minimal": 1, "outline": 0}[level]
     is_full = level == "full"
@@ -143,7 +143,7 @@ def _assemble(
         told = ["(no symbols found)"]
     head = _header_lines(file_map, level, shown, total, without)
     text = "\n".join([*head, *told, "", _FOOTER])
-    if byte_size(text) > budget:  # the choice of symbols did not reckon with imports
+    if byte_size(text) > budget:  # the choice of symbols did not include the imports
         head = _header_lines(file_map, level, shown, total, without, has_imports=False)
         text = "\n".join([*head, *told, "", _FOOTER])
     if byte_size(text) > budget:
@@ -154,14 +154,14 @@ def _assemble(
 
 
 def _cut(text: str, budget: int) -> str:
-    """The first lines that fit; of a first line that does not, its beginning."""
+    """Keeps the first lines that fit; if the first does not, its beginning."""
     kept = text.encode("utf-8", "replace")[: max(0, budget) + 1]
     whole = kept.rpartition(b"\n")[0] if b"\n" in kept else kept[: max(0, budget)]
     return whole.decode("utf-8", "ignore")
 
 
 def _shortened_path(path: str) -> str:
-    """Of a very long path the end: two files of one name are told apart by what stands before it."""
+    """Keeps the end of a very long path, because the folders distinguish files of one name."""
     text = path if len(path) <= _MAX_PATH else "…" + path[1 - _MAX_PATH :]
     return "".join(mark if mark.isprintable() else "�" for mark in text)
 

@@ -1,4 +1,4 @@
-"""The line that a symbol has in a map, and what it costs. Which of them are shown: `render`, `ranked`."""
+"""Formats the line of a symbol in a map, and computes its size. `render` and `ranked` choose the lines."""
 
 import re
 from array import array
@@ -12,24 +12,24 @@ from tools.filemap.wording import MAX_SHOWN_NAME
 _MIN_LINE_MARKS = 5
 MIN_LINE_BYTES = _MIN_LINE_MARKS + 3
 MAX_INDENT_DEPTH = 20
-"""Indentation grows no further."""
+"""Deeper levels are not indented further."""
 _LOOKS_LIKE_RANGE = re.compile(r"\[(\d+(?:-\d+)?)\]")
 _OMITTED_MODIFIERS = frozenset({"exported", "default"})
 
 
 class MapLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A line of a map: of one symbol, or of several that are told together."""
+    """A line of a map: of one symbol, or of a group."""
 
     text: str
     index: int = -1
-    """Of the symbol; -1: of none alone."""
+    """Index of the symbol; -1 for a group."""
     indent: int = 0
     label: int = 0
-    """How many characters behind the indentation name it."""
+    """Number of characters after the indentation that form the name."""
 
 
 class SymbolTree:
-    """Who belongs to whom, and what each symbol's line costs: asked only for those that may be shown."""
+    """The hierarchy of symbols, and the size of each symbol's line, computed on demand."""
 
     def __init__(self, symbols: Sequence[Symbol]) -> None:
         self.symbols = symbols
@@ -54,7 +54,7 @@ class SymbolTree:
             self._measure_depth()
 
     def _measure_depth(self) -> None:
-        """Methods may stand before the type that they belong to."""
+        """Computes depths; methods may precede the type that they belong to."""
         pending = list(self.roots)
         while pending:
             index = pending.pop()
@@ -64,7 +64,7 @@ class SymbolTree:
             pending.extend(below)
 
     def count_down_to(self, deepest: int) -> int:
-        """How many stand no deeper."""
+        """Counts the symbols up to a depth."""
         if deepest == 0:
             return len(self.roots)
         if deepest >= MAX_INDENT_DEPTH:
@@ -72,7 +72,7 @@ class SymbolTree:
         return sum(depth <= deepest for depth in self.depth)
 
     def cost(self, index: int) -> int:
-        """Bytes of the symbol's line without detail."""
+        """Returns the bytes of the symbol's line without its signature."""
         cost = self._costs[index]
         if not cost:
             cost = self._costs[index] = _line_cost(self.symbols[index], self.depth[index])
@@ -85,7 +85,7 @@ class SymbolTree:
         return _line(self.symbols[index], index, self.depth[index], is_detailed)
 
     def depth_first(self) -> Iterator[int]:
-        """Each symbol behind the one it belongs to, siblings as in the file."""
+        """Yields each symbol after its owner, siblings in file order."""
         pending = list(reversed(self.roots))
         while pending:
             index = pending.pop()
@@ -93,7 +93,7 @@ class SymbolTree:
             pending.extend(reversed(self.children.get(index, ())))
 
     def choose_signatures(self, chosen: Iterable[int], room: int) -> set[int]:
-        """Those whose signatures fit: the outer levels first, long symbols before short ones."""
+        """Returns the symbols whose signatures fit: outer levels first, long symbols before short ones."""
         symbols, detailed = self.symbols, set[int]()
         for index in sorted(
             chosen, key=lambda each: (self.depth[each], symbols[each].start_line - symbols[each].end_line)
@@ -108,7 +108,7 @@ class SymbolTree:
 
 
 _MIN_DETAIL_BYTES = 16
-"""With less room than this no signature is looked at any more."""
+"""With less room no further signature is tried."""
 
 
 def indent(depth: int) -> int:
@@ -129,7 +129,7 @@ def shown_name(symbol: Symbol) -> str:
 
 
 def _line_cost(symbol: Symbol, depth: int) -> int:
-    # Two brackets, two spaces and the line end; longer by one where a name looks like a range.
+    # Two brackets, two spaces and the line end; longer by one if a name looks like a range.
     first, last, name = symbol.start_line, symbol.end_line, shown_name(symbol)
     length = len(symbol.kind) + byte_size(name) + _MIN_LINE_MARKS
     length += len(f"{first}") if first == last else len(f"{first}-{last}")
@@ -166,7 +166,7 @@ def _symbol_label(symbol: Symbol) -> str:
 
 
 def _without_kind(declared: str, symbol: Symbol) -> str:
-    """Some declarations say it themselves: `class Cart` in no known language, `Cart struct` in Go."""
+    """Removes the kind from declarations that state it: `class Cart` in an unknown language, `Cart struct` in Go."""
     kind, rest = symbol.kind, declared
     if declared.startswith(f"{kind} "):
         rest = declared[len(kind) + 1 :]

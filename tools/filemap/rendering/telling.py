@@ -1,4 +1,4 @@
-"""What a reader is told of a file's outline: the map, what moved since the map it has, or that this one still holds."""
+"""Tells a reader about a file's outline: the map, the changes since the map it has, or that its map is still valid."""
 
 from collections import OrderedDict
 from pathlib import Path
@@ -15,12 +15,12 @@ _MAX_PATH = 60
 
 
 class ReaderState(msgspec.Struct, frozen=True, kw_only=True):
-    """Which outline of the file the reader has before it."""
+    """The outline of the file that the reader already has."""
 
     map: str
-    """The digest of the map itself."""
+    """Digest of the map."""
     latest: str
-    """The digest of what was told last: of the map, or of what moved since."""
+    """Digest of the latest message: the map, or later changes."""
 
 
 class MapMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ class MapMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KnownOutlines:
-    """The outlines that maps were made of lately: what a change is compared with. Bounded; may be shared by threads."""
+    """Recent outlines, to compare changes with. Bounded; may be shared by threads."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, FileMap] = OrderedDict()
@@ -52,7 +52,7 @@ def map_message(
     standing: ReaderState | None,
     known: KnownOutlines,
 ) -> MapMessage:
-    """`outline` carries the path as the reader names it, `path` is where the file lies."""
+    """`outline` has the path as the reader names it, `path` is the file's location."""
     digest = outline_digest(outline)
     if standing is not None and standing.latest == digest:
         which = "as told above" if standing.map != standing.latest else "stands above, unchanged"
@@ -97,7 +97,7 @@ def _details(outline: FileMap, path: Path, digest: str) -> dict[str, Any]:
 
 
 def _symbol_rows(outline: FileMap, rendered: RenderedMap) -> list[list[int]]:
-    """Of each symbol with a line: its row in the text, where its label begins, how long it is, first and last line."""
+    """Returns for each symbol line: its row, start and length of its label, first and last line."""
     return [
         [
             row,

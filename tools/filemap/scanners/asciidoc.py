@@ -1,4 +1,4 @@
-"""AsciiDoc: section titles (both forms), outside of listings, literals and comments."""
+"""Scans AsciiDoc: section titles (both forms), outside of listings, literals and comments."""
 
 import re
 

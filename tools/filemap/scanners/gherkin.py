@@ -1,4 +1,4 @@
-"""Gherkin: features, rules and scenarios, in whatever language their keywords are."""
+"""Scans Gherkin: features, rules and scenarios, in any language of its keywords."""
 
 import re
 

@@ -1,9 +1,8 @@
-"""JSON: keys of the outer levels with the types and counts of what they hold. Comments, trailing commas, and JSON5's
-names and quotes are taken.
+"""Scans JSON: keys of the outer levels with types and counts. Comments, trailing commas, and JSON5 names and quotes
+are accepted.
 
-No tree is made: of large data that would take twenty times its size. What is not shown is skipped by one expression for
-each value, a small window at a time, so that nobody waits for the interpreter.
-"""
+No tree is built: for large data it would take twenty times the memory. Omitted values are skipped by one
+expression each, in small windows, so that the interpreter is never blocked for long."""
 
 import re
 
@@ -19,12 +18,12 @@ _MAX_SYMBOLS = 20_000
 _LARGE_BYTES = 256 * 1024
 _MAX_DEPTH, _MAX_DEPTH_LARGE = 8, 3
 _MAX_LISTED_ITEMS = 40
-"""The objects of longer lists are told by their shape alone."""
+"""Objects of longer lists are described by their shape only."""
 _MAX_NAMING_MEMBERS = 6
-"""An item is called by one of so many first members."""
+"""An item is named by one of its first members, up to this many."""
 _NAME_KEYS = (b'"name"', b'"id"', b'"key"', b'"title"', b'"type"', b'"label"')
 _WINDOW = 64 * 1024
-"""No expression looks farther than this at once."""
+"""Maximum range of one match."""
 _CHECK_EVERY = 256
 
 _STRING = rb"(?:\"[^\"\\\n]*+(?:\\.[^\"\\\n]*+)*+\"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')"
@@ -44,7 +43,7 @@ _SCALARS = rb"[^\[\]{}\"'/]*+(?:(?:" + _STRING + rb"|" + _COMMENT + rb")[^\[\]{}
 
 
 def _balanced(levels: int) -> bytes:
-    """A value in brackets that holds at most so many levels of others."""
+    """Returns a pattern for a bracketed value with at most that many nested levels."""
     inside = _SCALARS
     if levels:
         inside += rb"(?:%b%b)*+" % (_balanced(levels - 1), _SCALARS)
@@ -64,24 +63,24 @@ _NUMBER = re.compile(rb"[-+]?(?:[.\d]|Infinity$|NaN$)")
 
 
 class _OpenContainer(msgspec.Struct, gc=False):
-    """A list or an object whose end is still to come."""
+    """A list or an object that has not ended."""
 
     is_list: bool
     index: int
-    """Of the symbol that it is or that holds it; -1: it is none."""
+    """Index of its symbol, or of the symbol that holds it; -1 for none."""
     depth: int
-    """Of what it holds."""
+    """Depth of its members."""
     is_shown: bool = True
     """Whether its members are symbols."""
     is_nameless: bool = False
-    """Whether it is an item that may still be called by one of its members."""
+    """Whether it is an item that one of its members may still name."""
     count: int = 0
     first_type: str = ""
     """Type of the first element."""
     first_item: int = -1
-    """The symbol of the first element, when that is an object."""
+    """Symbol of the first element, if it is an object."""
     first_symbol_count: int = -1
-    """The number of symbols when that one was closed."""
+    """The number of symbols when that element was closed."""
     is_cut: bool = False
     """Whether it was not read to its end."""
 
@@ -109,7 +108,7 @@ class _JsonScan:
         self._at = self._steps = self._line_end = 0
 
     def run(self) -> None:
-        """Takes one value after the other; there may be several at the outermost level."""
+        """Reads one value after the other; there may be several at the top level."""
         end = len(self.source)
         while self._at < end:
             self._check_deadline()
@@ -128,7 +127,7 @@ class _JsonScan:
                 self._close(end)
 
     def cut_short(self) -> None:
-        """Ends where it is: what is open holds at least what was counted."""
+        """Ends at the current position: open containers have at least the counted members."""
         while self._open:
             self._open[-1].is_cut = True
             self._close(self._at)
@@ -148,7 +147,7 @@ class _JsonScan:
         self._open.append(_OpenContainer(is_list, index, 0))
 
     def _match_next(self, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
-        """What comes next; None: it ends what is open, or does not belong here, and is dealt with."""
+        """Returns the next match; None if it ended a container or was unexpected, and was handled."""
         match = pattern.match(self.source, self._at, self._at + _WINDOW)
         if match is None:
             self._skip_unexpected()
@@ -189,7 +188,7 @@ class _JsonScan:
             frame.is_nameless = False
 
     def _element(self, frame: _OpenContainer) -> None:
-        """The objects in a short list are symbols, called by their own name or number."""
+        """Adds objects of a short list as symbols, named by a member or by their number."""
         match = self._match_next(_ELEMENT)
         if match is None:
             return
@@ -210,7 +209,7 @@ class _JsonScan:
         self._skip_value(match)
 
     def _keep_first_item_only(self, frame: _OpenContainer) -> None:
-        """The list is a long one: only its first object says what is in it."""
+        """Keeps only the first object of a long list, as an example of its items."""
         del self.drafts[frame.first_symbol_count if frame.first_item >= 0 else frame.index + 1 :]
         if frame.first_item >= 0:
             self.drafts[frame.first_item].name = "#0"
@@ -238,7 +237,7 @@ class _JsonScan:
             around.first_symbol_count = len(self.drafts)
 
     def _skip_rest(self, frame: _OpenContainer) -> None:
-        """Goes to the end of what is open, counting only."""
+        """Skips to the end of the container, counting only."""
         source, at = self.source, self._at
         if not frame.count and frame.is_list:
             first = _FIRST.match(source, at, at + _WINDOW)
@@ -250,7 +249,7 @@ class _JsonScan:
             while at < end and not is_closed:
                 self._check_deadline()
                 step = _STEP.match(source, at, at + _WINDOW)
-                assert step is not None  # it matches nothing, too
+                assert step is not None  # the pattern may match nothing
                 at = max(step.end(), at + 1)
                 kind = step.lastgroup
                 if not nest:
@@ -278,7 +277,7 @@ class _JsonScan:
             self._close(at)
 
     def _skip_value(self, match: re.Match[bytes]) -> str:
-        """Goes behind the value; its type."""
+        """Skips the value and returns its type."""
         kind = _type_of(match)
         mark = match["open"]
         self._at = match.end()
@@ -293,7 +292,7 @@ class _JsonScan:
         return kind
 
     def _string_end(self, start: int) -> int:
-        """Where a string ends that is longer than an expression may look, or that does not end: then with its line."""
+        """Returns the end of a string that exceeds a window, or that never ends: then the end of its line."""
         source, quote = self.source, self.source[start : start + 1]
         at = start + 1
         if self._line_end <= start:
@@ -311,7 +310,7 @@ class _JsonScan:
         return self._line_end
 
     def _skip_unexpected(self) -> None:
-        """Over what does not belong here, after what may stand between values."""
+        """Skips unexpected text, after permitted text between values."""
         after = _NEXT.match(self.source, self._at, self._at + _WINDOW)
         if after is not None and after.end() > self._at:
             self._at = after.end()
@@ -340,7 +339,7 @@ class _JsonScan:
 
 
 def _type_of(match: re.Match[bytes]) -> str:
-    """The type of a value in JSON's words; nothing when it is none."""
+    """Returns the JSON type of a value; empty if it is none."""
     mark = match["open"]
     if mark is not None:
         return "array" if _OPENING_BRACKETS[mark] else "object"

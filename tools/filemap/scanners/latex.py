@@ -1,4 +1,4 @@
-"""LaTeX: sections, environments and commands; of literate sources what they document."""
+"""Scans LaTeX: sections, environments and commands; in literate sources, the documented definitions."""
 
 import re
 
@@ -38,7 +38,7 @@ _DOCUMENTATION_BEGIN = re.compile(
     rb"\\begin\s*\{(?P<what>macro|function|variable|environment|option|key)\}(?:\[[^\]]*\])?[\s%]*"
     rb"\{(?P<names>(?:[^{}]|\{[^{}]*\})*)\}"
 )
-"""What documents a definition, and holds it; the names may stand on the lines below."""
+"""Begins the documentation of a definition and contains it; the names may follow on the next lines."""
 _DOCUMENTATION_END = re.compile(rb"\\end\s*\{(?:macro|function|variable|environment|option|key)\}")
 _DOCUMENTED_KINDS = {b"variable": "variable", b"option": "option", b"key": "option"}
 _BETWEEN_NAMES = re.compile(rb"(?:,|\s|^[ \t]*%+)+", re.M)
@@ -46,10 +46,9 @@ _DOCUMENTATION_PREFIX = re.compile(rb"[ \t]*%+(?!<)[ \t]?")
 
 
 def scan_latex(source: bytes, watch: Deadline) -> Scanned:
-    """Sections with what stands in them: floats and theorems by label, new commands.
+    """Scans sections with their contents: floats and theorems by label, new commands.
 
-    In a literate source (`.dtx`) the text stands in comments, and what documents a definition is its symbol.
-    """
+    In a literate source (`.dtx`) the text is in comments, and each documented definition is a symbol."""
     found = Nesting()
     documented = _DocumentedDefinitions(found, source) if _LITERATE_MARK in source else None
     row, is_verbatim = 0, False
@@ -79,7 +78,7 @@ def scan_latex(source: bytes, watch: Deadline) -> Scanned:
 
 
 class _DocumentedDefinitions:
-    """The definitions whose documentation goes on."""
+    """The definitions whose documentation has not ended."""
 
     def __init__(self, found: Nesting, source: bytes) -> None:
         self._found = found
@@ -87,7 +86,7 @@ class _DocumentedDefinitions:
         self._open: list[list[FoundSymbol]] = []
 
     def line(self, row: int, start: int, line: bytes) -> None:
-        """`line` without the mark of a comment."""
+        """`line` has no comment mark."""
         at = line.find(b"\\begin")
         while at >= 0:
             match = _DOCUMENTATION_BEGIN.match(self._source, start + at)
@@ -102,12 +101,12 @@ class _DocumentedDefinitions:
                 draft.end_row = row
 
     def is_documented(self, name: bytes | None) -> bool:
-        """Whether a definition is told already: inside of its own documentation, and in the body of another."""
+        """Returns whether a definition is already listed: within its documentation, or in the body of another."""
         return name is not None and bool(self._open)
 
 
 def _add_symbol(found: Nesting, match: re.Match[bytes], text: bytes, row: int, start: int) -> bool:
-    """False at the end of the document."""
+    """Returns False at the end of the document."""
     if match[1]:
         title = _text_in_braces(text, match.end() - 1)
         found.open(
@@ -132,7 +131,7 @@ def _add_symbol(found: Nesting, match: re.Match[bytes], text: bytes, row: int, s
 
 
 def _text_in_braces(text: bytes, at: int) -> str:
-    """What stands in the braces that open there, without commands."""
+    """Returns the text in the braces that open there, without commands."""
     depth = 0
     end = len(text)
     for position in range(at, len(text)):

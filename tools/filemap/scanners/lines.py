@@ -1,4 +1,4 @@
-"""Going through a text line by line without holding the interpreter for long, and without a list of all lines."""
+"""Iterates over the lines of a text without blocking the interpreter for long, and without a list of all lines."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ _BLOCK = 32 * 1024
 
 
 def line_chunks(source: bytes, watch: Deadline) -> Iterator[tuple[int, int, bytes]]:
-    """Pieces of a source that end with a line, each with its first row and first byte."""
+    """Yields chunks of a source that end with a line, each with its first row and first byte."""
     start = row = 0
     length = len(source)
     while start < length:
@@ -23,7 +23,7 @@ def line_chunks(source: bytes, watch: Deadline) -> Iterator[tuple[int, int, byte
 
 
 def source_lines(source: bytes, watch: Deadline) -> Iterator[tuple[int, int, bytes]]:
-    """Row, first byte and text (without its end) of every line."""
+    """Yields row, first byte and text (without its end) of every line."""
     for row, start, block in line_chunks(source, watch):
         lines = block.split(b"\n")
         if block.endswith(b"\n"):
@@ -35,7 +35,7 @@ def source_lines(source: bytes, watch: Deadline) -> Iterator[tuple[int, int, byt
 
 
 class RowCounter:
-    """Rows of places in a source: asked from top to bottom, so that its lines are counted once."""
+    """Converts positions to rows from top to bottom, so that lines are counted once."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source
@@ -53,5 +53,5 @@ def decode_line(line: bytes, limit: int = 200) -> str:
 
 
 def count_of(count: int, thing: str) -> str:
-    """`1 row`, `3,218 rows`."""
+    """Returns `1 row`, `3,218 rows`."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"

@@ -1,4 +1,4 @@
-"""Markdown: headings (both forms) with the range of their section, code fences, front matter."""
+"""Scans Markdown: headings (both forms) with the range of their section, code fences, front matter."""
 
 import re
 from html import unescape
@@ -36,7 +36,7 @@ class _MarkdownOutline:
         self.said: dict[str, str] = {}
 
     def intern(self, text: str) -> str:
-        """The same headings and languages come over and over: each is kept once."""
+        """Returns one shared copy of repeated headings and languages."""
         if len(self.said) < _MAX_INTERNED:
             return self.said.setdefault(text, text)
         return self.said.get(text, text)
@@ -58,7 +58,7 @@ class _MarkdownOutline:
 
 
 def plain_heading(text: str) -> str:
-    """A heading without the marks of emphasis, links and HTML."""
+    """Removes the marks of emphasis, links and HTML from a heading."""
     text = _LINK.sub(r"\1", text)
     pieces: list[str] = []
     at = 0
@@ -117,7 +117,7 @@ def _scan_line(state: _MarkdownOutline, row: int, start: int, line: bytes) -> No
 
 
 def _front_matter(source: bytes) -> int:
-    """Last row of the YAML between `---` lines at the top; 0 when there is none."""
+    """Returns the last row of the YAML between `---` lines at the top; 0 if there is none."""
     if not source.startswith((b"---\n", b"---\r\n")):
         return 0
     for row, line in enumerate(source[:65536].split(b"\n")):

@@ -1,4 +1,4 @@
-"""Building an outline from top to bottom: a symbol reaches to the next one of its level or above."""
+"""Builds an outline from top to bottom: a symbol ends before the next one of its level or above."""
 
 from tools.filemap.language import FoundSymbol
 
@@ -19,7 +19,7 @@ class Nesting:
         return draft
 
     def leaf(self, name: str, kind: str, row: int, start: int, signature: str = "") -> FoundSymbol:
-        """A symbol on its own, inside whatever is open."""
+        """Adds a symbol without children inside the open one."""
         parent = self._open[-1][1] if self._open else -1
         draft = FoundSymbol(name, kind, start, row, row, parent, signature)
         self.drafts.append(draft)

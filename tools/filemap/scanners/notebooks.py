@@ -1,7 +1,6 @@
-"""Jupyter notebooks: cells in order, with the headings and definitions that stand in them.
+"""Scans Jupyter notebooks: cells in order, with their headings and definitions.
 
-The lines are those of the cells' text, which is what `read` shows of a notebook, and not those of the file.
-"""
+Lines are those of the cells' text, as `read` shows a notebook, not those of the file."""
 
 import re
 
@@ -15,7 +14,7 @@ from tools.files.notebooks import MAX_NOTEBOOK_BYTES, NotebookCell, parse_notebo
 
 _LINES_NOTE = "the lines are those of the cells' text, as read shows it"
 _MAGIC_LINE = re.compile(r"^[ \t]*[%!?]", re.M)
-"""A line for the notebook itself or for the shell. No language knows it; as a comment it does no harm."""
+"""A line for the notebook or the shell, which no language can parse; it is turned into a comment."""
 
 
 def scan_notebook(source: bytes, watch: Deadline) -> Scanned:

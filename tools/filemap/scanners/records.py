@@ -1,4 +1,4 @@
-"""JSON Lines: sessions of an agent as conversations, other records by their keys, types and counts."""
+"""Scans JSON Lines: sessions of an agent as conversations, other records by their keys, types and counts."""
 
 from collections import Counter
 
@@ -13,7 +13,7 @@ from tools.results import Json
 
 _MAX_RECORDS = 2000
 _MAX_KEYS_OF_OBJECT = 60
-"""Of one object; more are rather data than names."""
+"""An object with more keys is a data table."""
 _MAX_KEYS = 300
 _MAX_DEPTH = 3
 _MAX_ITEMS = 20
@@ -23,7 +23,7 @@ _MAX_RECORD_BYTES = 1024 * 1024
 
 
 def scan_jsonl(source: bytes, watch: Deadline) -> Scanned:
-    """A session of an agent as its conversation; other records by their keys, types and counts."""
+    """Scans an agent's session as a conversation; other records by keys, types and counts."""
     if _is_session(source):
         return _scan_conversation(source, watch)
     keys: dict[str, _KeyStatistics] = {}
@@ -59,12 +59,12 @@ def scan_jsonl(source: bytes, watch: Deadline) -> Scanned:
 
 
 class _KeyStatistics(msgspec.Struct):
-    """A key that was met: with which types of values, where first, and the keys of the objects in it."""
+    """Statistics of a key: value types, first row, and the keys of objects in it."""
 
     row: int
     types: Counter[str] = msgspec.field(default_factory=Counter[str])
     objects: int = 0
-    """How many objects stood there, by themselves or in an array."""
+    """Number of objects, single or in an array."""
     below: "dict[str, _KeyStatistics]" = {}
 
 
@@ -86,7 +86,7 @@ def _note_keys(keys: dict[str, _KeyStatistics], record: dict[str, Json], row: in
 
 
 def _list_keys(drafts: list[FoundSymbol], keys: dict[str, _KeyStatistics], objects: int, parent: int) -> None:
-    """`objects`: how many objects there are that could have these keys."""
+    """`objects` is the number of objects that could have these keys."""
     for name, key in keys.items():
         how_many = key.types.total()
         said = " | ".join(kind for kind, _ in key.types.most_common(4))
@@ -133,7 +133,7 @@ class _MessagePart(msgspec.Struct):
 
 
 class _CallArguments(msgspec.Struct):
-    """What of a call's arguments says best what was called for."""
+    """The most descriptive arguments of a call."""
 
     path: str = ""
     command: str = ""
@@ -163,7 +163,7 @@ class _Entry(msgspec.Struct, rename="camel"):
 
 
 def _scan_conversation(source: bytes, watch: Deadline) -> Scanned:
-    """Every request of the person with what followed: replies, tool calls by name, compactions."""
+    """Lists every user prompt with what followed: replies, tool calls by name, compactions."""
     found = Nesting()
     decode = msgspec.json.Decoder(_Entry, strict=False).decode
     row, broken = -1, 0
@@ -206,7 +206,7 @@ def _add_entry(found: Nesting, entry: _Entry, row: int, start: int) -> None:
 
 
 def _call_list(content: str | list[_MessagePart]) -> str:
-    """`calls read a.py, read b.py`: every call with what tells it from the others."""
+    """Returns `calls read a.py, read b.py`: every call with its distinguishing argument."""
     if isinstance(content, str):
         return ""
     calls = [part for part in content if part.name]
@@ -214,7 +214,7 @@ def _call_list(content: str | list[_MessagePart]) -> str:
     for part in calls[:_MAX_NAMED_CALLS]:
         try:
             called = msgspec.json.decode(part.arguments, type=_CallArguments)
-        except (ValueError, RecursionError):  # none, or of other types
+        except (ValueError, RecursionError):  # no arguments, or of other types
             called = _CallArguments()
         shown.append(
             f"{part.name} {_first_line(called.path or called.command or called.pattern)[:60]}".strip()

@@ -1,4 +1,4 @@
-"""An outline as its scanner or its grammar makes it, and how a line scanner is listed."""
+"""The outline returned by a scanner or a grammar, and the registration of a scanner."""
 
 from collections.abc import Callable
 
@@ -13,12 +13,12 @@ CUT_SHORT = "the time limit was reached: what comes after the last symbol is not
 class Scanned(msgspec.Struct, frozen=True):
     drafts: list[FoundSymbol]
     title: str = ""
-    """Of the language; a scanner says it when it is more exact than its own."""
+    """Name of the language, if the scanner knows it more exactly."""
     notes: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
     parser: str = "line scanner"
     total_lines: int = 0
-    """Where they are counted otherwise than in the file."""
+    """Number of lines, if they are not those of the file."""
 
 
 class Scanner(msgspec.Struct, frozen=True):

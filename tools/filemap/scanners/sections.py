@@ -1,4 +1,4 @@
-"""Formats that are sections of lines: ini, properties, reStructuredText, assembly."""
+"""Scans formats with sections of lines: ini, properties, reStructuredText, assembly."""
 
 import re
 
@@ -14,7 +14,7 @@ _INI_BARE = re.compile(rb"[\w.-]+\s*$")
 
 
 def scan_ini(source: bytes, watch: Deadline) -> Scanned:
-    """Sections and their keys. Indented lines under a key continue it."""
+    """Scans sections and keys. Indented lines under a key continue it."""
     found = Nesting()
     row, has_key, was_continued = -1, False, False
     for row, start, line in source_lines(source, watch):
@@ -52,7 +52,7 @@ _SHOWN_DIRECTIVES = frozenset(
 
 
 def scan_rst(source: bytes, watch: Deadline) -> Scanned:
-    """Sections by their underlines (levels in order of first use), API directives, targets are left out."""
+    """Scans sections by their underlines (levels in order of first use) and API directives, without targets."""
     found = Nesting()
     levels: dict[bytes, int] = {}
     two: tuple[int, int, bytes] | None = None
@@ -89,7 +89,7 @@ _RST_MARKUP = re.compile(
 
 
 def _rst_plain(title: str) -> str:
-    """A title without the marks of literals, roles, links and emphasis."""
+    """Removes the marks of literals, roles, links and emphasis from a title."""
     return _RST_MARKUP.sub(lambda match: match[match.lastgroup or 0], title)
 
 
@@ -108,7 +108,7 @@ _ASM_SECTION = re.compile(rb"\s*(?:\.?(?:section|segment)\s+([^\s,]+)|\.(text|da
 
 
 def scan_asm(source: bytes, watch: Deadline) -> Scanned:
-    """Sections, labels and macros. Local labels (`.L1`, `1:`) are left out."""
+    """Scans sections, labels and macros, without local labels (`.L1`, `1:`)."""
     found = Nesting()
     row = 0
     for row, start, line in source_lines(source, watch):

@@ -1,4 +1,4 @@
-"""SQL: what statements create, with the columns of tables; rows of data are counted, not listed."""
+"""Scans SQL: created objects, with the columns of tables; rows of data are counted, not listed."""
 
 import re
 from collections.abc import Iterator
@@ -99,7 +99,7 @@ def scan_sql(source: bytes, watch: Deadline) -> Scanned:
 
 
 def _tokens(state: _SqlOutline, watch: Deadline) -> Iterator[re.Match[bytes]]:
-    """What matters to statements, outside comments, strings and bodies between dollars."""
+    """Yields the tokens of statements, outside of comments, strings and dollar-quoted bodies."""
     source = state.source
     at, length = 0, len(source)
     while at < length:
@@ -118,7 +118,7 @@ def _tokens(state: _SqlOutline, watch: Deadline) -> Iterator[re.Match[bytes]]:
 
 
 def _position_after(source: bytes, match: re.Match[bytes], at: int) -> int:
-    """Where to go on: behind what the token begins."""
+    """Returns the position after what the token begins."""
     if match.lastgroup == "end":
         return at
     if match["comment"]:
@@ -134,7 +134,7 @@ def _position_after(source: bytes, match: re.Match[bytes], at: int) -> int:
 
 
 def _end_of_copy(source: bytes, at: int) -> int:
-    r"""`COPY … FROM stdin;` is followed by rows up to a line `\.`"""
+    r"""Returns the end of the rows after `COPY … FROM stdin;`, a line `\.`."""
     line_end = source.find(b"\n", at)
     if line_end < 0 or b"stdin" not in source[at:line_end].lower():
         return at
@@ -186,7 +186,7 @@ def _add_created(state: _SqlOutline, match: re.Match[bytes]) -> None:
 
 
 def _add_data(state: _SqlOutline, match: re.Match[bytes]) -> None:
-    """The rows that a dump puts into a table are one symbol."""
+    """Adds the rows that a dump inserts into a table as one symbol."""
     name = _unquoted_name(match["into"])
     row = state.rows.row_of(match.start())
     known = state.data.get(name)
@@ -218,7 +218,7 @@ def _add_columns(state: _SqlOutline, draft: FoundSymbol, end: int) -> None:
     parent, drafts, known = state.current, state.drafts, state.columns
     at = counted = 0
     for part in _split_columns(body):
-        # Tables have the same columns over and over: each is made out once, and each word is kept once.
+        # Tables repeat the same columns: each is parsed once, and each word is stored once.
         column = known.get(part)
         if column is None:
             column = _parse_column(part)
@@ -234,7 +234,7 @@ def _add_columns(state: _SqlOutline, draft: FoundSymbol, end: int) -> None:
 
 
 def _parse_column(part: bytes) -> tuple[str, str, int]:
-    """Name and type of a column and where the name stands; without a name: it is none."""
+    """Returns name, type and name position of a column; without a name it is not a column."""
     column = _COLUMN.match(part)
     if column is None or _NOT_A_COLUMN.match(column[1]):
         return "", "", 0
@@ -246,7 +246,7 @@ _COLUMN_SEPARATOR = re.compile(rb"[(),]|'(?:[^']|'')*'|--[^\n]*|/\*[^/]{0,4000}\
 
 
 def _split_columns(body: bytes) -> list[bytes]:
-    """Between the commas that stand in no brackets, up to the bracket that ends the list."""
+    """Splits at commas outside of brackets, up to the bracket that ends the list."""
     parts: list[bytes] = []
     depth = at = 0
     for match in _COLUMN_SEPARATOR.finditer(body):

@@ -1,4 +1,4 @@
-"""SCSS by its braces: interpolation and newer syntax that no grammar follows do not matter here."""
+"""Scans SCSS by its braces, so that interpolation and newer syntax, which no grammar supports, do not matter."""
 
 import re
 
@@ -58,7 +58,7 @@ class _ScssOutline:
         self.row += token.count(b"\n")
 
     def _current_statement(self, at: int) -> tuple[bytes, int, int]:
-        """The text since the last statement, its first byte and its row."""
+        """Returns the text since the last statement, its first byte and its row."""
         self.start = max(self.start, at - _MAX_SELECTOR)
         raw = self.source[self.start : at]
         begin = self.start + len(raw) - len(raw.lstrip())

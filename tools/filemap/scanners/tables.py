@@ -1,4 +1,4 @@
-"""CSV and TSV: how many rows, and what the columns hold."""
+"""Scans CSV and TSV: the number of rows, and the columns with their types."""
 
 import csv
 import re
@@ -11,7 +11,7 @@ from tools.filemap.watch import Deadline
 _SAMPLED_ROWS = 200
 _MAX_TITLE = 64
 _MAX_CELL_LINES = 40
-"""A cell with more lines was opened by a quote that is only a mark, such as for inches."""
+"""In a longer cell, the opening quote was only a character, such as for inches."""
 _MAX_COLUMNS = 500
 _INTEGER = re.compile(r"[-+]?\d{1,18}$")
 _DECIMAL = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?$")
@@ -21,7 +21,7 @@ _TYPES = {"integer": _INTEGER, "number": _DECIMAL, "date": _DATE, "boolean": _BO
 
 
 def _column_type(values: list[str]) -> str:
-    """One word for what a column holds, from a sample."""
+    """Returns one word for the type of a column, from a sample."""
     present = [value.strip() for value in values if value.strip()]
     if not present:
         return "empty"
@@ -60,7 +60,7 @@ def _scan_table(source: bytes, watch: Deadline, delimiter: str) -> Scanned:
 
 
 def _parse_quoted_rows(text: str, delimiter: str) -> list[list[str]] | None:
-    """The first rows, in which a cell may stand in quotes; nothing when the quotes are no such quotes."""
+    """Parses the first rows with quoted cells; None if the quotes are only characters."""
     rows: list[list[str]] = []
     try:
         for record in csv.reader(text.splitlines(keepends=True), delimiter=delimiter):
@@ -76,7 +76,7 @@ def _parse_quoted_rows(text: str, delimiter: str) -> list[list[str]] | None:
 
 
 def _has_header(rows: list[list[str]]) -> bool:
-    """A first row of different short words without numbers."""
+    """Returns whether the first row has distinct short words without numbers."""
     first = rows[0]
     if any(_DECIMAL.match(cell.strip()) or len(cell) > _MAX_TITLE for cell in first):
         return False
@@ -84,7 +84,7 @@ def _has_header(rows: list[list[str]]) -> bool:
 
 
 def _count_records(source: bytes, watch: Deadline, delimiter: str | None) -> int:
-    """Lines that are not inside quotes; a quote opens only at the beginning of a cell."""
+    """Counts lines outside of quotes; a quote opens only at the beginning of a cell."""
     if delimiter is None or b'"' not in source:
         return sum(1 for _, _, line in source_lines(source, watch) if line.strip())
     count, is_open, inner = 0, False, delimiter.encode() + b'"'

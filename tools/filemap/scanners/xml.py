@@ -1,4 +1,4 @@
-"""XML: elements of the outer levels with what identifies them; many of one kind in a row are counted."""
+"""Scans XML: elements of the outer levels with identifying attributes; many of one kind in a row are counted."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _CHECK_EVERY = 1024
 _MAX_DEPTH, _MAX_DEPTH_LARGE = 12, 4
 _LARGE_BYTES = 128 * 1024
 _MAX_UNNAMED_SIBLINGS = 3
-"""So many neighbours without a name of their own are listed; the others only counted."""
+"""Number of unnamed siblings that are listed; further ones are only counted."""
 _MAX_SYMBOLS = 20_000
 
 
@@ -44,7 +44,7 @@ class _XmlOutline:
             self.open.append((tag, index))
 
     def _add_element(self, tag: bytes, attributes: bytes, start: int, row: int) -> int:
-        """Index of the new symbol; -1 when it is too deep or only counted."""
+        """Returns the index of the new symbol; -1 if it is too deep or only counted."""
         parent = self.open[-1][1] if self.open else -1
         if len(self.open) >= self.depth or (self.open and parent < 0) or len(self.drafts) >= _MAX_SYMBOLS:
             return -1
@@ -62,7 +62,7 @@ class _XmlOutline:
         return seen[1]
 
     def end(self, tag: bytes, at: int) -> None:
-        """Closes the nearest element of that tag; what was left open inside ends with it."""
+        """Closes the nearest element of that tag, with all open elements inside."""
         if not any(name == tag for name, _ in self.open[-50:]):
             return
         row = self.rows.row_of(at)
@@ -85,7 +85,7 @@ def scan_xml(source: bytes, watch: Deadline) -> Scanned:
 
 
 def _tags(source: bytes, watch: Deadline) -> Iterator[re.Match[bytes]]:
-    """Tags outside comments, CDATA and instructions; one that never ends hides the rest."""
+    """Yields tags outside of comments, CDATA and instructions; one that never ends hides the rest."""
     at = number = 0
     while match := _TAG.search(source, at):
         if number % _CHECK_EVERY == 0:

@@ -1,4 +1,4 @@
-"""YAML: keys by indentation, lists with the number of their items. (The grammar loses its way after 32,768 lines.)"""
+"""Scans YAML: keys by indentation, lists with their number of items. (The grammar fails after 32,768 lines.)"""
 
 import re
 from collections import Counter
@@ -17,7 +17,7 @@ _KEY = (
 _LARGE_BYTES = 1024 * 1024
 _MAX_INDENT = 64
 _MAX_KEYS = 12_000
-"""In large files only the outer keys are symbols: as many levels as have no more than about this many."""
+"""In large files only outer keys are symbols: as many levels as have at most about this many."""
 
 
 @lru_cache(maxsize=16)
@@ -68,7 +68,7 @@ class _YamlOutline:
         self.names: dict[bytes, str] = {}
 
     def close(self, column: int, row: int, at: int) -> None:
-        """Ends what is not left of `column`; blank lines and comments before `at` belong to nobody."""
+        """Ends the keys at `column` and deeper; blank lines and comments before `at` belong to none."""
         if not self.open or self.open[-1].column < column:
             return
         end = row - 1
@@ -108,7 +108,7 @@ _KEY_VALUE = re.compile(rb"[ \t]*(?:- +)*[\w\"'-]+[ \t]*:[ \t]*[\"']?(?P<said>[^
 
 
 def _name_resources(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbol]:
-    """Documents of a cluster are called by their kind and name: `Deployment web`."""
+    """Names Kubernetes documents by kind and name: `Deployment web`."""
     made: list[FoundSymbol] = []
     place = [0] * len(drafts)
     at = 0
@@ -132,7 +132,7 @@ def _name_resources(drafts: list[FoundSymbol], source: bytes) -> list[FoundSymbo
 
 
 def _begins_document(source: bytes, draft: FoundSymbol) -> bool:
-    """Whether a line of dashes stands between it and what is above."""
+    """Returns whether a line of dashes separates the symbol from the one above."""
     at = source.rfind(b"\n", 0, draft.start) + 1
     while at > 0:
         begin = source.rfind(b"\n", 0, at - 1) + 1
@@ -199,7 +199,7 @@ def _handle_key(state: _YamlOutline, match: re.Match[bytes], row: int, at: int) 
 
 
 def _handle_item(state: _YamlOutline, indent: int, row: int, at: int) -> None:
-    """A dash: keys of the item before end; the key that holds the list may stand in the same column."""
+    """Handles a dash: keys of the previous item end; the key that holds the list may be in the same column."""
     state.close(indent + 1, row, at)
     if state.open:
         state.open[-1].items += 1

@@ -1,4 +1,4 @@
-"""Running cells: one namespace, one event loop that lives between them, output by the system's own descriptors."""
+"""Runs cells: one namespace, an event loop that persists between cells, output through the system's descriptors."""
 # pyright: basic
 
 import ast
@@ -28,12 +28,12 @@ _CHILD_STARTING_EVENTS = frozenset(
     )
 )
 _LOOP_CALLS = ("create_task", "ensure_future", "get_running_loop")
-"""Words of code that begins something on the loop without awaiting it."""
+"""Calls that start work on the loop without awaiting it."""
 _NO_INPUT = "Kernel requested stdin; interactive input is not supported."
 
 
 class RefusedStdin(io.TextIOBase):
-    """stdin: nobody is there to be asked."""
+    """A stdin that raises an error, because no user can answer."""
 
     name = "<stdin>"
     encoding = "utf-8"
@@ -46,7 +46,7 @@ class RefusedStdin(io.TextIOBase):
         return 0
 
     def close(self):
-        """`exit()` closes it, and another cell comes behind."""
+        """Does nothing: `exit()` calls it, and another cell follows."""
 
     def read(self, size=-1):
         raise RuntimeError(_NO_INPUT)
@@ -87,7 +87,7 @@ class CellRunner:
             self._link.send({"op": "told", "id": order["id"], "names": names})
 
     def run(self, order):
-        """A cell, and what came of it."""
+        """Runs a cell and reports its outcome."""
         self._count += 1
         self._reset_environment(order)
         file = f"<cell {self._count}>"
@@ -126,7 +126,7 @@ class CellRunner:
         }
 
     def _execute(self, code, file):
-        """The text of the last expression's value, if there is one to be shown."""
+        """Returns the text of the last expression's value, if it has one to show."""
         tree = compile(code, file, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True)
         last = None
         if tree.body and isinstance(tree.body[-1], ast.Expr):
@@ -169,7 +169,7 @@ class CellRunner:
             raise
 
     def _cancel_unheld_tasks(self):
-        """Tasks that nothing holds by a name end with their cell."""
+        """Cancels tasks at the end of their cell, unless a name refers to them."""
         if self._loop is None or self._loop.is_closed():
             return []
         asyncio = sys.modules["asyncio"]
@@ -193,7 +193,7 @@ class CellRunner:
             )
         return told
 
-    # What a cell may have left behind
+    # State that a cell may have left behind
 
     def _reset_environment(self, order):
         for number, kept in zip((1, 2), self._descriptors):
@@ -221,14 +221,14 @@ class CellRunner:
         try:
             self._output.flush()
         except (OSError, ValueError):
-            pass  # Somebody closed it; the next cell gets another.
+            pass  # The cell closed it; the next cell gets a new one.
 
     def _audit_hook(self, event, arguments):
         if event in _CHILD_STARTING_EVENTS:
-            self._flush()  # What was printed before stands before what a child prints.
+            self._flush()  # Earlier output of the cell must precede the output of the child.
 
     def _enter_folder(self, folder):
-        """Where the kernel stood before it went there for one cell."""
+        """Changes the folder for one cell, and returns the previous one."""
         if not folder:
             return None
         before = os.getcwd()
@@ -236,15 +236,15 @@ class CellRunner:
         return before, os.getcwd()
 
     def _leave_folder(self, folders):
-        """Back, unless the cell itself went elsewhere."""
+        """Returns to the previous folder, unless the cell itself changed it."""
         try:
             if folders is not None and os.getcwd() == folders[1]:
                 os.chdir(folders[0])
         except OSError:
-            pass  # It is gone.
+            pass  # The folder is gone.
 
     def _exit_child(self, problem):
-        """A forked child that came to the end of the cell."""
+        """Ends a forked child that reached the end of the cell."""
         self._flush()
         os._exit(0 if problem is None else 1)
 

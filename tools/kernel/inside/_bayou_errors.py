@@ -1,4 +1,4 @@
-"""What went wrong in a cell, as its person would have read it: from the cell's own first frame on."""
+"""Formats errors of a cell as its author would see them: from the cell's first own frame on."""
 # pyright: basic
 
 import linecache
@@ -15,7 +15,7 @@ class CellErrors:
         self._kept = []
 
     def remember(self, file, code):
-        """So that tracebacks, `inspect` and debuggers find the lines of a cell."""
+        """Registers the code, so that tracebacks, `inspect` and debuggers find the lines of a cell."""
         if len(code) > _MAX_KEPT_CHARACTERS:
             return
         linecache.cache[file] = (len(code), None, code.splitlines(True), file)
@@ -50,7 +50,7 @@ class CellErrors:
         return "".join(whole.format()).rstrip("\n")
 
     def _without_kernel_frames(self, one, is_outer):
-        """Without frames of the kernel, and of what ran the cell."""
+        """Removes the frames of the kernel."""
         if one.stack is None:
             return
         frames = [frame for frame in one.stack if not frame.filename.startswith(self._own)]

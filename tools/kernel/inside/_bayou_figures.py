@@ -1,4 +1,4 @@
-"""A back-end of matplotlib that needs no display: figures are pictures under their cell."""
+"""A matplotlib backend without a display: figures appear as pictures under their cell."""
 # pyright: basic
 
 import _bayou_shown

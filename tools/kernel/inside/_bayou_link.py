@@ -1,7 +1,7 @@
-"""The words between the kernel and bayou: frames of JSON behind their length, on a descriptor that no child inherits.
+"""The link between the kernel and bayou: length-prefixed JSON messages on a descriptor that no child inherits.
 
-A thread of its own takes in what comes, so that the cell's thread can be interrupted anywhere and no word is lost.
-"""
+A separate thread receives the messages, so that the cell's thread can be interrupted anywhere without losing
+one."""
 # pyright: basic
 
 import _thread
@@ -12,7 +12,7 @@ from _queue import SimpleQueue
 
 
 class Interrupts:
-    """SIGINT means the cell: whatever else runs in the cell's thread is finished first."""
+    """Delivers SIGINT to the cell only: other work in the cell's thread is finished first."""
 
     def __init__(self):
         self.is_open = False
@@ -21,7 +21,7 @@ class Interrupts:
         self._is_pending = False
 
     def listen(self):
-        """Before each cell, for the one before may have taken the signal for itself."""
+        """Installs the handler before each cell, because the cell before may have replaced it."""
         signal.signal(signal.SIGINT, self._on_signal)
 
     def _on_signal(self, number, frame):
@@ -51,11 +51,11 @@ def _is_main_thread():
 
 
 class LinkClosed(Exception):
-    """Nobody is at the other end."""
+    """The other end of the link is closed."""
 
 
 class PendingAnswer:
-    """For the answer to one word."""
+    """Waits for the answer to one message."""
 
     def __init__(self, on_answer=None):
         self.answer = None
@@ -94,13 +94,13 @@ class BayouLink:
         os.register_at_fork(after_in_child=self._mark_forked)
 
     def start(self):
-        """The thread that listens; signals are not its business."""
+        """Starts the receiving thread, which handles no signals."""
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         _thread.start_new_thread(self._listen, ())
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     def next_order(self):
-        """What is to be done next; None when bayou has gone."""
+        """Returns the next order; None when bayou has closed the link."""
         return self._orders.get()
 
     def send(self, word):
@@ -116,7 +116,7 @@ class BayouLink:
                 raise LinkClosed("bayou has gone.") from None
 
     def ask(self, word, on_answer=None):
-        """Sends a word that gets an answer, and returns what can be waited for."""
+        """Sends a message that gets an answer, and returns the pending answer."""
         waiting = PendingAnswer(on_answer)
         with self.interrupts:
             with self._sending:
@@ -128,7 +128,7 @@ class BayouLink:
         return waiting
 
     def cancel_request(self, waiting):
-        """Nobody waits for this any longer."""
+        """Stops waiting for this answer."""
         with self.interrupts:
             if self._waiting.pop(waiting.number, None) is not None:
                 self.send({"op": "cancel", "id": waiting.number})

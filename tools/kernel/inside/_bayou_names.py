@@ -1,4 +1,4 @@
-"""What the cells have defined: listed with types, completed, and whether something is held by a name."""
+"""Lists the names that cells defined, with types, completes them, and finds the tasks that a name refers to."""
 # pyright: basic
 
 import builtins
@@ -31,7 +31,7 @@ def _type_of(value):
 
 
 def _describe_value(value):
-    """Only what can be told without running anything of the cells."""
+    """Describes a value without running code of the cells."""
     kind = type(value)
     if kind in _BUILTIN_TYPES:
         size = f"{len(value)} items" if kind in (list, tuple, dict, set, frozenset) and len(value) > 8 else ""
@@ -48,7 +48,7 @@ def _describe_value(value):
 
 
 def complete_name(space, text):
-    """Names that go on from `text`: plain ones, or attributes behind the last dot."""
+    """Returns completions of `text`: plain names, or attributes behind the last dot."""
     path, dot, beginning = text.rpartition(".")
     if not dot:
         names = {*space, *vars(builtins), *keyword.kwlist}
@@ -73,7 +73,7 @@ def complete_name(space, text):
 
 
 def named_tasks(values, tasks):
-    """Those of the tasks that a name stands for, by itself or in a list, a tuple, a set or a dict."""
+    """Returns the tasks that a name refers to, directly or in a list, tuple, set or dict."""
     wanted = set(map(id, tasks))
     found = set()
     for value in list(values):

@@ -1,4 +1,4 @@
-"""How values are shown: as text that is cut before it grows, as Markdown, HTML, JSON, or as a picture."""
+"""Displays values: as text that is limited while it grows, as Markdown, HTML, JSON, or as a picture."""
 # pyright: basic
 
 import os
@@ -14,7 +14,7 @@ _MAX_DEPTH = 40
 
 
 class ValueDisplay:
-    """What the cell that runs shows besides what it prints."""
+    """Displays values of the running cell."""
 
     def __init__(self, link, flush):
         self._link = link
@@ -34,17 +34,17 @@ class ValueDisplay:
         return notes
 
     def display(self, *values):
-        """Shows values as the last one of a cell is shown."""
+        """Displays values like the last value of a cell."""
         for value in values:
             if not self._as_rich(value):
                 sys.stdout.write(bounded_repr(value) + "\n")
 
     def value(self, value):
-        """The text of a cell's value; None if it was shown as something else."""
+        """Returns the text of a cell's value; None if it was displayed in another form."""
         return None if self._as_rich(value) else bounded_repr(value)
 
     def figures(self):
-        """What pyplot has drawn and nobody has shown."""
+        """Displays the figures of pyplot that have not been shown."""
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot is None:
             return
@@ -99,7 +99,7 @@ class ValueDisplay:
             if len(data) > _MAX_RICH_TEXT:
                 data = data[:_MAX_RICH_TEXT] + "\n… (cut)"
         self._flush()
-        # What is printed from here on stands behind it: so it waits until bayou has taken it in.
+        # Later output must follow it: so this waits until bayou has received it.
         self._link.ask(
             {"op": "show", "kind": kind, "data": data.encode("utf-8", "backslashreplace").decode()}
         ).wait()
@@ -120,7 +120,7 @@ _REPR_METHODS = {
 
 
 def _mime_bundle(value):
-    """What the value can be shown as, by the names that notebooks have made usual."""
+    """Returns the representations of a value by MIME type, as notebooks use them."""
     kind = type(value)
     found = {}
     if getattr(kind, "_repr_mimebundle_", None) is not None:
@@ -159,7 +159,7 @@ def _json_text(value):
 
 
 def bounded_repr(value, limit=MAX_REPR_CHARS):
-    """`repr`, cut at `limit` characters; of containers no more is walked through than is shown."""
+    """Returns `repr`, cut at `limit` characters; containers are traversed only as far as shown."""
     walk = _BoundedRepr(limit)
     walk.add(value, 0)
     return walk.text()
@@ -242,11 +242,11 @@ def _repr(value):
 
 
 current_displays = []
-"""What the back-end of matplotlib shows with."""
+"""The displays that the matplotlib backend draws with."""
 
 
 class FiguresBackendFinder:
-    """Lets matplotlib draw into pictures here, and only here: what a cell starts has a back-end of its own."""
+    """Lets matplotlib find the kernel's backend in this process only; child processes use another one."""
 
     def __init__(self, shown):
         self._shown = shown

@@ -1,13 +1,13 @@
-"""`tool.read(path=…)`, `await tool.aio.bash(…)`: calls of the agent's tools, carried out by bayou and not here."""
+"""Calls of the agent's tools from cells: `tool.read(path=…)`, `await tool.aio.bash(…)`. bayou executes them."""
 # pyright: basic
 
 
 class ToolFailed(Exception):
-    """A tool gave back an error; its text says which."""
+    """An error result of a tool."""
 
 
 class ToolText(str):
-    """What a tool gave back, with what else it told in `details`."""
+    """The text of a tool result, with its `details`."""
 
     details = None
 
@@ -21,7 +21,7 @@ class CallableTools:
         self.ToolFailed = ToolFailed
 
     def begin(self, parameters):
-        """The tools that are active, with the names of what they take."""
+        """Sets the active tools, with the names of their parameters."""
         self._parameters = parameters
 
     def __dir__(self):
@@ -55,7 +55,7 @@ class CallableTools:
         return {"op": "call", "name": name, "arguments": {**dict(zip(known, values)), **named}}
 
     def artifact(self, number):
-        """The whole text of a result that was too long to be shown: `artifact(3)`."""
+        """Returns the whole text of a truncated result: `artifact(3)`."""
         answer = self._link.ask({"op": "artifact", "number": str(number)}).wait()
         if answer.get("error"):
             raise ToolFailed(answer["error"])
@@ -63,7 +63,7 @@ class CallableTools:
 
 
 class AsyncTools:
-    """The same, to be awaited: several at once."""
+    """The awaitable variant, for several calls at once."""
 
     def __init__(self, tools):
         self._tools = tools
@@ -89,7 +89,7 @@ class AsyncTools:
                 try:
                     loop.call_soon_threadsafe(settle, answer)
                 except RuntimeError:
-                    pass  # The loop is closed: nobody waits.
+                    pass  # The loop is closed: no task waits for the answer.
 
             waiting = tools._link.ask(tools._call_order(name, values, named), heard)
             try:

@@ -1,10 +1,9 @@
-"""A Python that stays: runs cells one after the other in one namespace. Started by `tools.kernel.process`, never
-imported.
+"""The Python kernel process: runs cells one after the other in one namespace. Started by `tools.kernel.process`,
+never imported.
 
-It runs in the interpreter of the project, from 3.8 on, needs nothing installed there and installs nothing. Its words go
-over a socket of their own (descriptor 0 at the start, then hidden), so that whatever a cell, a library or a child
-writes to stdout is output and nothing else. What stands beside it (`_bayou_…`) is its own; cells see none of it.
-"""
+It runs in the project's interpreter, from 3.8 on, needs no packages there and installs none. Its messages use a
+separate socket (descriptor 0 at the start, then hidden), so that stdout contains only output of cells, libraries
+and children. Cells cannot see the modules beside it (`_bayou_…`)."""
 # pyright: basic
 
 import sys
@@ -15,7 +14,7 @@ if sys.version_info < (3, 8):
 
 _path = list(sys.path)
 _library = __import__("os").__file__.rsplit("/", 1)[0]
-# Not even PYTHONPATH may put a file of the project in the place of the modules that are needed here.
+# Not even PYTHONPATH may replace the modules that are needed here with files of the project.
 sys.path[:] = [_path[0], *(one for one in _path if one.startswith(_library) and "site-packages" not in one)]
 if not any(one.endswith("lib-dynload") for one in sys.path):
     sys.path += [one for one in _path if one.endswith(("lib-dynload", ".zip"))]

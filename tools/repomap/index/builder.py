@@ -1,8 +1,7 @@
-"""The process that brings an index up to date beside a session: at low priority, until it is done or its input ends.
+"""The background process that updates an index: at low priority, until it is done or its input ends.
 
-It is started with a path to bayou's modules and none of its own, in `/`, so that nothing of the folder that it works
-for is ever imported. Frames between it and the session are a length of four bytes and msgpack.
-"""
+It is started with a path to bayou's modules only, in `/`, so that it never imports code of the folder it
+indexes. Messages between it and the session are msgpack with a length of four bytes."""
 
 import os
 import selectors
@@ -32,9 +31,9 @@ _BUILDER_PROGRAM = (
     "from tools.repomap.index.builder import main; main()"
 )
 _NICENESS = 15
-"""Of this process and its pool: a key of the person is painted first, on two processors too."""
+"""Niceness of this process and its pool: key presses are painted first, even on two processors."""
 _REPORT_INTERVAL = 0.25
-"""So often progress is reported: the session paints each report."""
+"""Seconds between progress reports: the session paints each of them."""
 BUSY_MESSAGE = "another bayou builds the index"
 
 
@@ -42,14 +41,14 @@ class _BuildOrder(msgspec.Struct, frozen=True, array_like=True):
     root: bytes
     index: bytes
     home: bytes | None
-    """The person's home, if git may be asked for the history."""
+    """The user's home, if git may be asked for the history."""
     hidden: HiddenFiles = HiddenFiles()
     begins_at: bytes = b""
     workers: int | None = None
 
 
 class BuildReport(msgspec.Struct, frozen=True, array_like=True):
-    """How far the builder is, and at last how it ended."""
+    """The builder's progress, and its end."""
 
     done: int = 0
     total: int = 0
@@ -62,7 +61,7 @@ _REPORT_DECODER = msgspec.msgpack.Decoder(BuildReport)
 
 
 class IndexBuilder:
-    """A session's end of it."""
+    """The session's side of the builder process."""
 
     def __init__(
         self,
@@ -72,7 +71,7 @@ class IndexBuilder:
         heard: Callable[[], None] = lambda: None,
         workers: int | None = None,
     ) -> None:
-        """`heard`: there is another report; called from a thread. `workers`: of its pool."""
+        """`heard` is called from a thread for each report. `workers` is the size of its pool."""
         self.report = BuildReport()
         self.began = time.monotonic()
         self._heard = heard
@@ -95,11 +94,11 @@ class IndexBuilder:
         return not self._done.is_set()
 
     def wait(self, seconds: float) -> bool:
-        """Whether it has ended by then."""
+        """Returns whether the builder has ended by then."""
         return self._done.wait(seconds)
 
     def close(self) -> None:
-        """Ends it by the end of its input, else by a kill; what it has committed stays."""
+        """Ends the builder by closing its input, otherwise by a kill; committed work stays."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.close()

@@ -1,8 +1,7 @@
-"""Bringing an index up to date: what is new or changed is mapped, what is gone is removed. Resumable at any moment.
+"""Updates an index: maps new and changed files, removes missing ones. Resumable at any moment.
 
-Only one process builds an index, by a lock on a file beside it. Files are committed in batches, so one that is killed
-is gone on with by the next.
-"""
+A lock file beside the index allows one builder process. Files are committed in batches, so that the next process
+continues after a killed one."""
 
 import contextlib
 import fcntl
@@ -35,9 +34,9 @@ from tools.repomap.index.store import (
 )
 
 _COMMIT_BATCH = 200
-"""Files of one commit."""
+"""Files per commit."""
 _TASK_BATCH = 25
-"""Files of one task of the pool."""
+"""Files per task of the pool."""
 _MAX_DEATHS = 100
 _INDEXED_DECODER = msgspec.msgpack.Decoder(list[FileRecord])
 _MAX_WORKERS = 4
@@ -55,12 +54,12 @@ class IndexBusy(Exception):
 
 
 class CannotIndex(Exception):
-    """In words for the person: no room on the disk, no right to write."""
+    """The reason in words for the user: disk full, no write permission."""
 
 
 @contextlib.contextmanager
 def open_for_writing(path: Path) -> Generator[IndexStore]:
-    """The index, with the right to change it. Raises `IndexBusy` or `CannotIndex`. One that is damaged is made anew."""
+    """Opens the index for writing, and recreates a damaged one. Raises `IndexBusy` or `CannotIndex`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(path.with_name(path.name + ".lock"), os.O_CREAT | os.O_RDWR, 0o600)
@@ -96,28 +95,28 @@ def _open_or_recreate(path: Path) -> IndexStore:
 
 
 class IndexedFolder(msgspec.Struct, frozen=True):
-    """What of which folder is indexed, and in which order."""
+    """The folder to index, its hidden files, and the order."""
 
     root: Path
     hidden: HiddenFiles = HiddenFiles()
     begins_at: str = ""
-    """Where the session works, as the index names it: that is done first."""
+    """The session's folder, relative to the root; its files are indexed first."""
     max_files_at_once: int = 50_000
-    """Of more files the paths come before anything else, so that there is an answer soon."""
+    """For more files, all paths are indexed before any content, so that questions can be answered soon."""
     max_bytes_at_once: int = 500_000_000
 
 
 class FolderSurvey(msgspec.Struct, frozen=True):
-    """What there is beside what the index knows."""
+    """The differences between a folder and its index."""
 
     listed: int
     is_cut: bool
-    """There are more files than are listed."""
+    """Whether there are more files than are listed."""
     gone: tuple[str, ...]
     waiting: tuple[str, ...]
-    """New or changed, in the order in which they are to be done."""
+    """New or changed files, in the order of indexing."""
     unknown: tuple[str, ...] = ()
-    """Of a large folder: those of which not even the path is known."""
+    """In a large folder: files whose paths are not indexed either."""
     unreadable: tuple[str, ...] = ()
     """Folders that could not be listed."""
 
@@ -125,7 +124,7 @@ class FolderSurvey(msgspec.Struct, frozen=True):
 def survey_folder(
     store: IndexStore, folder: IndexedFolder, is_stopped: Callable[[], bool] = lambda: False
 ) -> FolderSurvey:
-    """Lists the folder anew. Raises `SurveyStopped` when it is stopped."""
+    """Lists the folder again. Raises `SurveyStopped` when it is stopped."""
     unreadable: list[str] = []
     hides = folder.hidden.matcher_for(folder.root)
     listed = list_files(folder.root, is_stopped=is_stopped, hides=hides, unreadable=unreadable)
@@ -144,13 +143,13 @@ def survey_folder(
 
 
 class SurveyStopped(Exception):
-    """A folder on a drive that answers slowly: there is no time to look at all of its files."""
+    """The folder is on a slow drive, so that there was no time to check all files."""
 
 
 def survey_known_files(
     store: IndexStore, folder: IndexedFolder, is_stopped: Callable[[], bool] = lambda: False
 ) -> FolderSurvey:
-    """Looks at the files that are known, and at nothing else. Raises `SurveyStopped` when it is stopped."""
+    """Checks only the indexed files for changes. Raises `SurveyStopped` when it is stopped."""
     root, hides = folder.root, folder.hidden.matcher_for(folder.root)
     known = store.stamps()
     waiting = _changed_files(root, known.items(), is_stopped)
@@ -165,7 +164,8 @@ def survey_known_files(
 def recall_known_contents(
     store: IndexStore, root: Path, found: FolderSurvey, is_stopped: Callable[[], bool] = lambda: False
 ) -> FolderSurvey:
-    """Files that have contents again which they had before, as on a branch that is gone back to, need no mapping."""
+    """Restores the outlines of files that have an earlier content again, as after switching branches, without
+    mapping them."""
     known = store.versions_of(found.waiting)
     states: list[tuple[str, bytes, FileStamp]] = []
     for path in (path for path in found.waiting if path in known):
@@ -193,7 +193,7 @@ def _changed_files(
 
 
 def _sizes_and_folder_times(root: Path, paths: Sequence[str]) -> tuple[int, dict[str, int]]:
-    """Their size together, and when something in each of their folders was changed last."""
+    """Returns the total size, and the latest modification time in each of their folders."""
     size, changed = 0, dict[str, int]()
     for path in paths:
         try:
@@ -207,7 +207,7 @@ def _sizes_and_folder_times(root: Path, paths: Sequence[str]) -> tuple[int, dict
 
 
 def _build_order(paths: Sequence[str], changed: Mapping[str, int], begins_at: str) -> tuple[str, ...]:
-    """Where the session works first, then the folders in which something was changed lately."""
+    """Sorts files of the session's folder first, then folders with recent changes."""
 
     def order(path: str) -> tuple[object, ...]:
         above = path.rpartition("/")[0]
@@ -225,10 +225,10 @@ def build_index(
     progress: Callable[[IndexProgress], None] = lambda progress: None,
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """False: it was stopped before its end. `workers=0` maps in this process, and a folder of a few files always does.
+    """Indexes the files; returns False if stopped. `workers=0` maps in this process, as does a folder with few
+    files.
 
-    A pool imports modules by this process's own path: only the builder, which has nothing else in it, starts one.
-    """
+    A pool imports modules by this process's path: only the builder process starts one."""
     root = folder.root
     try:
         if found is None:
@@ -269,7 +269,7 @@ def build_index(
 
 
 def is_up_to_date(root: Path, known: IndexedFile) -> bool:
-    """Whether the file is as the index has it, by its time and size."""
+    """Returns whether the file's time and size are those in the index."""
     return _matches_stamp(root, known.path, (known.mtime, known.size, known.inode))
 
 
@@ -290,12 +290,13 @@ def _map_in_process(root: Path, paths: Sequence[str]) -> Generator[tuple[list[Fi
 
 
 def index_batch(root: Path, paths: Sequence[str]) -> bytes:
-    """What a process of the pool does. Pickled, so many small values take seven times as long."""
+    """Indexes a batch in a pool process; the result is packed, because pickling many small values takes seven times
+    as long."""
     return msgspec.msgpack.encode([made for path in paths if (made := index_file(root, path)) is not None])
 
 
 def _map_in_pool(root: Path, paths: Sequence[str], count: int) -> Generator[tuple[list[FileRecord], int]]:
-    """By a pool of processes. A file at which one of them dies is known by its path alone."""
+    """Maps files in a pool of processes. A file that kills a process is indexed by its path only."""
     batches = deque(paths[at : at + _TASK_BATCH] for at in range(0, len(paths), _TASK_BATCH))
     deaths = 0
     while batches:
@@ -319,7 +320,8 @@ def _map_in_pool(root: Path, paths: Sequence[str], count: int) -> Generator[tupl
 def _map_until_worker_dies(
     root: Path, batches: deque[Sequence[str]], count: int, ahead: int
 ) -> Generator[tuple[list[FileRecord], int], None, list[Sequence[str]]]:
-    """Takes batches, `ahead` at once, until all are done or a process dies: gives what it may have died of."""
+    """Processes batches, `ahead` at once, until all are done or a process dies; returns the batches that may have
+    killed it."""
     context = multiprocessing.get_context("spawn")  # the store is open here, and no other process may have it
     pool = ProcessPoolExecutor(count, mp_context=context, initializer=_exit_with_parent)
     waiting: deque[tuple[Sequence[str], Future[bytes]]] = deque()
@@ -350,7 +352,7 @@ def _has_result(future: "Future[bytes]") -> bool:
 
 
 def _exit_with_parent() -> None:
-    """A process of a pool waits for work for ever, also when the one that gives it was killed."""
+    """Ends a pool process when its parent is killed; otherwise it would wait for work for ever."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 

@@ -1,4 +1,4 @@
-"""Files that their person keeps from being read: they are neither indexed nor shown."""
+"""Files that the user's rules hide: they are neither indexed nor shown."""
 
 import os
 import re
@@ -10,10 +10,10 @@ import msgspec
 
 class HiddenFiles(msgspec.Struct, frozen=True, array_like=True):
     forms: tuple[str, ...] = ()
-    """Regular expressions of whole paths, links followed."""
+    """Regular expressions for whole paths, with links resolved."""
 
     def matcher_for(self, root: Path) -> Callable[[str], bool]:
-        """Whether a file of that folder is one of them; for paths as the index names them."""
+        """Returns a check whether a file below `root` is hidden; it takes paths relative to the root."""
         if not self.forms:
             return lambda path: False
         whole = re.compile("|".join(f"(?:{form})" for form in self.forms), re.DOTALL)

@@ -1,4 +1,4 @@
-"""The files of a folder as ripgrep lists them: without ignored ones, without `.git`, nothing followed."""
+"""Lists the files of a folder with ripgrep: without ignored files and `.git`; links are not followed."""
 
 import contextlib
 import os
@@ -21,11 +21,11 @@ _UNREADABLE = re.compile(rb"^rg: (.+): [^:\n]+ \(os error \d+\)$", re.MULTILINE)
 _POLL_INTERVAL = 0.05
 _LISTING_LIFETIME = 30.0
 _RETRY_INTERVAL = 1.0
-"""So long nobody lists again what could not be listed in the same time."""
+"""A listing that failed is not repeated within the same time."""
 
 
 def is_below(path: str, folder: str) -> bool:
-    """Both as the index names them; the root is the empty name."""
+    """Both paths are relative to the root; the root is the empty name."""
     return not folder or path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
@@ -36,8 +36,8 @@ def list_files(
     hides: Callable[[str], bool] = lambda path: False,
     unreadable: list[str] | None = None,
 ) -> list[str]:
-    """Paths below the root, sorted. At most so many; more are not listed. `hides`: files that nobody is to know.
-    `unreadable` gets the folders that cannot be listed."""
+    """Returns paths relative to the root, sorted, up to `most`. `hides` filters hidden files; `unreadable` collects
+    folders that cannot be listed."""
     with tempfile.TemporaryFile() as errors:
         found = [path for path in _list_with_ripgrep(root, most, is_stopped, errors) if not hides(path)]
         errors.seek(0)
@@ -52,7 +52,7 @@ def list_files(
 def ripgrep_process(
     root: Path, *words: str, errors: IO[bytes] | int = subprocess.DEVNULL
 ) -> Generator["subprocess.Popen[bytes] | None"]:
-    """A ripgrep at work there, which is ended with the block; None: there is none to start."""
+    """Yields a running ripgrep, which is ended with the block; None if it is not installed."""
     program = bundled_ripgrep() or find_own_program("rg", outside=root)
     if program is None:
         yield None
@@ -95,7 +95,7 @@ def _list_with_ripgrep(root: Path, most: int, is_stopped: Callable[[], bool], er
 
 
 def _list_by_walking(root: Path, most: int) -> list[str]:
-    """Where there is no ripgrep: everything but hidden folders."""
+    """Lists everything but hidden folders, where ripgrep is missing."""
     found: list[str] = []
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "node_modules")
@@ -107,7 +107,7 @@ def _list_by_walking(root: Path, most: int) -> list[str]:
 
 
 class FolderListing:
-    """The names of a folder's files, believed for a while; as many as could be listed in time."""
+    """Caches the names of a folder's files for a while; as many as could be listed in time."""
 
     def __init__(self, root: Path) -> None:
         self._root = root

@@ -1,7 +1,6 @@
-"""What a repository's history tells: which files earlier changes touched, and in which words they were described.
+"""Learns from a repository's history: which files earlier changes touched, and how their messages described them.
 
-Git is asked only after trust, each commit once: what is known of it stays in the index, by its id.
-"""
+Git is asked only in trusted folders, about each commit once; the index stores the answer by commit id."""
 
 import os
 import re
@@ -15,14 +14,14 @@ from tools.repomap.index.store import IndexStore, Revision
 _MAX_COMMITS = 12_000
 _COMMIT_BATCH = 1000
 MAX_FILES = 15
-"""A commit that touches more says nothing of any of them."""
+"""A commit that touches more files is ignored."""
 _MAX_MESSAGE = 4000
 _GIT_TIMEOUT = 30.0
 _COMMIT_HASH = re.compile(rb"[0-9a-f]{40,64}")
 
 
 def learn_history(store: IndexStore, root: Path, home: Path) -> None:
-    """Brings what is known up to the present head. Without git, or without a history, nothing is known."""
+    """Updates the stored history to the current head. Does nothing without git or a history."""
     repository = find_repository(root)
     if repository is None or repository.is_bare:
         return
@@ -54,7 +53,7 @@ def learn_history(store: IndexStore, root: Path, home: Path) -> None:
 
 
 def git_state(root: Path) -> tuple[int, ...]:
-    """Another one when another commit is checked out, or something is added to the next."""
+    """Returns a value that changes with the checked-out commit and the index of git."""
     repository = find_repository(root)
     if repository is None:
         return ()
@@ -80,7 +79,7 @@ def _git_output(top: Path, words: tuple[str, ...], configuration: Configuration,
 
 
 def _parse_revision(entry: bytes, prefix: bytes) -> Revision | None:
-    """Of more files than count, or of none below, only that it is known."""
+    """Parses a commit; one with too many files, or none below the folder, keeps no files."""
     head, separator, names = entry.partition(b"\x02")
     hash, _, message = head.partition(b"\n")
     if not separator or not _COMMIT_HASH.fullmatch(hash):

@@ -1,4 +1,4 @@
-"""One file as the index takes it: its symbols by the mapper, its words split into parts."""
+"""Prepares a file for the index: its symbols from the mapper, its text split into words."""
 
 import errno
 import hashlib
@@ -18,12 +18,12 @@ from tools.repomap.index.kinds import FileKind, kind_of
 from tools.repomap.index.store import PATH_ONLY_MTIME, FileRecord, file_words
 
 MAX_BYTES = 1_000_000
-"""Of larger files only path and size are known."""
+"""Of larger files only path and size are indexed."""
 _MAP_TIMEOUT = 2.0
 _HEAD_BYTES = 16 * 1024
 _MAX_KEY_DEPTH = 1
 _MAX_DOC = 80
-"""Doc lines are a place for instructions to whoever reads them; this much of one is enough to find it."""
+"""Doc lines could contain instructions to the model; this length is enough to find them."""
 _MAX_SIGNATURE = 160
 _MAX_SYMBOLS = 20_000
 _SECRET_NAMES = (
@@ -35,7 +35,7 @@ _RECENT_WRITE_NS = 2_000_000_000
 
 
 def index_file(root: Path, path: str) -> FileRecord | None:
-    """None: it is not there any more, or no regular file."""
+    """Returns the record of a file; None if it is missing or not a regular file."""
     place, nothing = root / path, stat_file(root, path)
     if nothing is None or nothing.reason:
         return nothing
@@ -69,7 +69,7 @@ def index_file(root: Path, path: str) -> FileRecord | None:
 
 
 def blob_id(root: Path, path: str) -> bytes:
-    """The id that git gives a file with these contents; empty: it cannot be read."""
+    """Returns git's blob id for the file's content; empty if it is unreadable."""
     try:
         data = (root / path).read_bytes()
     except (OSError, ValueError):
@@ -78,7 +78,7 @@ def blob_id(root: Path, path: str) -> bytes:
 
 
 def stat_file(root: Path, path: str) -> FileRecord | None:
-    """Its path, its state, and why it may have no more than these. None: as `index_file`."""
+    """Returns path and state, and why nothing else may be indexed. None like `index_file`."""
     try:
         state = os.lstat(f"{root}/{path}")
     except (OSError, ValueError):
@@ -94,7 +94,7 @@ def stat_file(root: Path, path: str) -> FileRecord | None:
 
 
 def path_only(path: str) -> FileRecord:
-    """A file of which no more is known yet: it counts as changed."""
+    """Returns a record of a file with nothing but its path; it counts as changed."""
     return FileRecord(
         path=os.fsencode(path),
         mtime=PATH_ONLY_MTIME,
@@ -110,13 +110,13 @@ def path_only(path: str) -> FileRecord:
 
 
 def is_secret(path: str) -> bool:
-    """Named as what holds secrets: nothing of its text is kept or shown."""
+    """Returns whether the file name suggests secrets: its text is neither stored nor shown."""
     name = path.rpartition("/")[2].lower()
     return name.startswith(_SECRET_NAMES) or name.endswith(_SECRET_ENDINGS)
 
 
 def _kept_symbols(symbols: tuple[Symbol, ...], kind: FileKind) -> tuple[Symbol, ...]:
-    """Of data the outer keys. Without what a list of places does not need."""
+    """Keeps only the outer keys of data files, and drops what a list of places does not need."""
     depth: dict[int, int] = {}
     places: dict[int, int] = {}
     kept: list[Symbol] = []

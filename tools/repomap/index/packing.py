@@ -1,8 +1,7 @@
-"""The outline that the index keeps of each file, in as few bytes as are quickly made and read.
+"""Compresses the outlines in the index, quickly and small.
 
-Small files are most of a large folder, and of those a plain compression saves little: it has seen nothing yet. So it
-begins with what nearly every source has. What is changed here makes every index anew (`store.VERSION`).
-"""
+Most files are small and compress badly by themselves, so a dictionary of common source text comes first. A
+change here invalidates every index (`store.VERSION`)."""
 
 import zlib
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ _COMPRESSION_LEVEL = 6
 
 
 class StoredOutline(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What is kept of a map."""
+    """The stored part of a map."""
 
     lines: int
     symbols: tuple[Symbol, ...]
@@ -36,7 +35,7 @@ def pack_outline(lines: int, symbols: Sequence[Symbol]) -> bytes:
 
 
 def unpack_outline(packed: bytes) -> StoredOutline:
-    """Raises `zlib.error`, also where the end is missing."""
+    """Decompresses an outline. Raises `zlib.error`, also for truncated data."""
     unpacking = zlib.decompressobj(zdict=_COMPRESSION_DICTIONARY)
     made = unpacking.decompress(packed)
     if not unpacking.eof:

@@ -1,8 +1,7 @@
-"""Words and names as the parts that a search compares: `smoothSeries` is smooth, series, and itself.
+"""Splits words and names into parts for search: `smoothSeries` becomes smooth, series, and itself.
 
-The same functions split sources, names, questions and commit messages; a change here makes every index anew
-(`store.VERSION`).
-"""
+The same functions split sources, names, questions and commit messages; a change here invalidates every index
+(`store.VERSION`)."""
 
 import re
 from collections import Counter
@@ -12,15 +11,15 @@ from functools import lru_cache
 _WORD_RUN = re.compile(r"\w+")
 _WORD_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _UNSPACED_SCRIPTS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-"""Scripts that set no blanks between words: two signs say as much as a word."""
+"""Scripts without spaces between words: two characters are as meaningful as a word."""
 _UNSPACED_PART = re.compile(
     rf"[{_UNSPACED_SCRIPTS}]+|[^\W\d_{_UNSPACED_SCRIPTS}]*[^\W\d_a-zA-Z{_UNSPACED_SCRIPTS}][^\W\d_{_UNSPACED_SCRIPTS}]*|{_WORD_PART.pattern}"
 )
 _MIN_PART = 2
 _MAX_PART = 32
-"""Longer parts are data; a name that is kept whole may have twice that length."""
+"""Longer parts are data; a whole name may have twice that length."""
 MAX_COUNT = 6
-"""A word that stands more often in a file counts no more."""
+"""A word is counted at most this many times per file."""
 
 _STOP_WORD_TEXT = """
 about add added after all also and any are as at be been before being but by bug can cannot change changed changes
@@ -31,12 +30,12 @@ their them then there these they this through to too up update updated use used 
 were what when where which while who why will with within without work works would wrong you your
 """
 _STOP_WORDS = frozenset(_STOP_WORD_TEXT.split())
-"""Words of questions and commits that stand for no place."""
+"""Common words of questions and commits that identify no place."""
 
 
 @lru_cache(maxsize=65_536)
 def _split_run(run: str) -> tuple[str, ...]:
-    """The parts of a run of letters, digits and `_`, stemmed; of several also the whole, however it is written."""
+    """Returns the stemmed parts of a run of letters, digits and `_`; if there are several, also the whole."""
     parts = (_WORD_PART if run.isascii() else _UNSPACED_PART).findall(run)
     found: list[str] = []
     for part in parts:
@@ -50,12 +49,12 @@ def _split_run(run: str) -> tuple[str, ...]:
 
 
 def split_words(text: str) -> list[str]:
-    """Each part as often as it stands there."""
+    """Returns each part as often as it occurs."""
     return [part for run in _WORD_RUN.findall(text) for part in _split_run(run)]
 
 
 def count_words(text: str) -> dict[str, int]:
-    """Parts with how often they stand there, up to the limit. Each different run is taken apart once."""
+    """Counts the parts, up to the limit. Each distinct run is split once."""
     found: dict[str, int] = {}
     for run, count in Counter(_WORD_RUN.findall(text)).items():
         for part in _split_run(run):
@@ -64,7 +63,7 @@ def count_words(text: str) -> dict[str, int]:
 
 
 def question_words(text: str) -> dict[str, str]:
-    """Parts that say something, each once, in the order of the question; with the word as it stands there."""
+    """Returns meaningful parts, each once, in the order of the question; with the original word."""
     found: dict[str, str] = {}
     for run in _WORD_RUN.findall(text):
         if run.lower() not in _STOP_WORDS:
@@ -75,8 +74,8 @@ def question_words(text: str) -> dict[str, str]:
 
 
 def word_emphasis(text: str) -> Counter[str]:
-    """How often each part of a question is asked for: as often as it is said, but no more than three times, and once
-    more where it stands in the first of several lines, which says what the rest is about."""
+    """Counts each part of a question, at most three times, and once more if it is in the first of several lines,
+    which states the subject."""
     first, feed, _ = text.strip().partition("\n")
     said = Counter({part: min(count, 3) for part, count in count_words(text).items()})
     if feed:
@@ -86,7 +85,7 @@ def word_emphasis(text: str) -> Counter[str]:
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """Without the ending that makes a plural or a form of a verb. Words of other scripts stay as they are."""
+    """Removes the ending of a plural or a verb form. Words of other scripts stay unchanged."""
     if len(word) < 5 or not word.isascii():
         return word[:-1] if len(word) == 4 and word.endswith("s") and not word.endswith("ss") else word
     for ending, instead, shortest in _SUFFIXES:
@@ -117,7 +116,7 @@ _SUFFIXES = (
 
 
 def _undouble(word: str) -> str:
-    """`runn` of `running`, `cache` of `caching` and `cached`: one way to end."""
+    """Normalises the stem: `runn` of `running`, `cache` of `caching` and `cached`."""
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
         return word[:-1]
     return word.removesuffix("e") if len(word) > 4 else word
@@ -131,7 +130,8 @@ _INNER_CAPITAL = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]")
 
 
 def code_names_in(text: str) -> list[str]:
-    """What looks like a name of code: quoted, with `_` or inner capitals, or dotted; the whole and its last part."""
+    """Returns text that looks like a code name: quoted, with `_` or inner capitals, or dotted; the whole and its
+    last part."""
     found: dict[str, None] = {}
     quoted = (name for part in _QUOTED.findall(text) for name in _NAME.findall(part))
     for name in (*quoted, *filter(_looks_like_identifier, _NAME.findall(text))):
@@ -143,7 +143,7 @@ def code_names_in(text: str) -> list[str]:
 
 
 def capitalised_words(text: str) -> Iterator[str]:
-    """Words that may be names of types, if there are such: not the first of a sentence only."""
+    """Yields words that may be type names: not only the first word of a sentence."""
     return (match[0] for match in re.finditer(r"\b[A-Z][a-zA-Z0-9]{2,}\b", text))
 
 
@@ -153,5 +153,5 @@ def _looks_like_identifier(name: str) -> bool:
 
 
 def repeat_words(counts: Iterable[tuple[str, int]]) -> str:
-    """A text with each part so often: what a full-text index counts."""
+    """Returns a text that repeats each part as often as counted, for the full-text index."""
     return " ".join(part if count == 1 else " ".join([part] * count) for part, count in counts)

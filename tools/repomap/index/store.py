@@ -1,10 +1,9 @@
-"""The index of a repository on disk: one SQLite file of files, names, words, history. What is asked of it: `ranking`.
+"""The index of a repository on disk: one SQLite file of files, names, words and history. `ranking` queries it.
 
-A *version* is what a path held once, by the id that git gives such contents: it is mapped once and stays when the file
-changes, so that going back to a branch only says again which version each file has. Everything is made of sources and
-can be made anew: an index that is damaged, or of another format, is. Several processes read it at once; one writes, by
-the lock of `building`.
-"""
+A *version* is a content that a path once had, by git's blob id: it is mapped once and stays when the file
+changes, so that switching branches back only updates which version each file has. Everything is derived from
+sources: an index that is damaged or of another format is rebuilt. Several processes may read; one writes, under
+the lock of `building`."""
 
 import contextlib
 import hashlib
@@ -26,14 +25,14 @@ from tools.repomap.index.packing import StoredOutline, pack_outline, unpack_outl
 from tools.repomap.index.parts import count_words, repeat_words
 
 VERSION = f"5.{MAPPER_VERSION}"
-"""Raised whenever an index would come out differently."""
+"""Changed whenever an index would have other content."""
 COLUMN_WEIGHTS = (1.0, 6.0, 5.0)
-"""Of a word in the text, in the path, in names of symbols. The text, which has most words, is the first column: there
-each takes two bytes less."""
+"""Weights of a word in the text, in the path, in symbol names. The text comes first, because the first column saves
+two bytes per word."""
 PATH_ONLY_MTIME = -2
-"""Instead of a time: of that file the path alone is known."""
+"""Stored instead of a time for a file of which only the path is indexed."""
 MAX_RETIRED = 2.0
-"""Versions that no file has now, for each that one has, and `_MIN_RETIRED` more: beyond that the index is made anew."""
+"""Unused versions per used one, plus `_MIN_RETIRED`: beyond that the index is rebuilt."""
 _MIN_RETIRED = 5000
 _SCHEMA = f"""
 create table meta (key text primary key, value text) without rowid;
@@ -61,8 +60,8 @@ create table touch (place integer not null, revision integer not null,
 create index touch_revision on touch (revision);
 create virtual table message using fts5 (words, content='', tokenize="unicode61 remove_diacritics 0");
 """
-"""What is large of a file lies apart: a look at all of them reads the rest alone. `age` counts revisions from the head;
-null: the head does not come from that revision."""
+"""Large columns are in separate tables, so that a scan of all files reads little. `age` counts revisions from the
+head; null if the revision is not in the head's history."""
 _TABLES = ("meta", "file", "version", "outline", "sym", "text", "revision", "touch", "message")
 
 FileStamp = tuple[int, int, int]
@@ -70,7 +69,7 @@ FileStamp = tuple[int, int, int]
 
 
 class FileWords(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What of a file can be found by words, split into parts."""
+    """The searchable words of a file, split into parts."""
 
     body: str
     path: str
@@ -86,26 +85,26 @@ def file_words(path: str, symbols: Sequence[Symbol], body: str) -> FileWords:
 
 
 class FileRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A file as the index takes it."""
+    """A file as the index stores it."""
 
     path: bytes
     mtime: int
     size: int
     inode: int
     blob: bytes
-    """The id that git gives such contents; empty: they are not in the index."""
+    """Git's blob id of the content; empty if the content is not indexed."""
     language: str
     kind: str
     lines: int
     symbols: tuple[Symbol, ...]
     words: FileWords
     reason: str = ""
-    """Why there is no more than the path."""
+    """Why only the path is indexed."""
 
 
 class IndexedFile(msgspec.Struct, frozen=True, gc=False):
     id: int
-    """Of its version."""
+    """Id of the version."""
     path: str
     mtime: int
     size: int
@@ -113,11 +112,11 @@ class IndexedFile(msgspec.Struct, frozen=True, gc=False):
     language: str
     kind: FileKind
     reason: str
-    """Why only its path is in the index; empty mostly."""
+    """Why only the path is indexed; usually empty."""
 
 
 class Revision(msgspec.Struct, frozen=True):
-    """A commit as it is remembered."""
+    """A stored commit."""
 
     hash: bytes
     message: str
@@ -125,18 +124,18 @@ class Revision(msgspec.Struct, frozen=True):
 
 
 class IndexDamaged(Exception):
-    """The file is no index, or not one of this version."""
+    """The file is not an index, or of another version."""
 
 
 class IndexInconsistent(Exception):
-    """What can be read of it contradicts itself."""
+    """The index contradicts itself."""
 
 
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 def is_damage(problem: Exception) -> bool:
-    """Whether what is in the file is no index any more, though it could be opened."""
+    """Returns whether the error means that the file is damaged, although it could be opened."""
     if isinstance(problem, sqlite3.Error):
         code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
         return code in _DAMAGED or "Could not decode" in str(problem)
@@ -157,7 +156,7 @@ class IndexStore:
             self._db = sqlite3.connect(address, uri=True, timeout=5.0, check_same_thread=False)
             self._db.execute("pragma cache_size=-4096")
             if is_writing:
-                # Of what is packed, less is left over at the ends of larger pages.
+                # Larger pages waste less space with compressed rows.
                 self._db.execute("pragma page_size=8192")
                 self._db.execute("pragma journal_mode=wal")
                 self._db.execute("pragma synchronous=normal")
@@ -187,10 +186,10 @@ class IndexStore:
         with self._db:
             self._db.execute("insert or replace into meta values (?, ?)", (key, value))
 
-    # What changes
+    # Changes
 
     def put(self, files: Iterable[FileRecord]) -> None:
-        """All of them or none."""
+        """Stores all files or none."""
         with self._db:
             for file in files:
                 row = self._db.execute(
@@ -201,12 +200,12 @@ class IndexStore:
                 self._set(file.path, version, stamp, file.language, file.kind, file.reason)
 
     def versions_of(self, paths: Sequence[str]) -> set[str]:
-        """Those paths of which any version is known."""
+        """Returns the paths for which any version is stored."""
         asked = "select 1 from version where path=? and blob<>x'' limit 1"
         return {path for path in paths if self._db.execute(asked, (os.fsencode(path),)).fetchone()}
 
     def restore_versions(self, found: Iterable[tuple[str, bytes, FileStamp]]) -> set[str]:
-        """Files with the ids of their contents: those that had them before have them again, and are given back."""
+        """Takes files with their blob ids: assigns a stored version to those that have one, and returns them."""
         recalled: set[str] = set()
         with self._db:
             for path, blob, stamp in found:
@@ -229,7 +228,8 @@ class IndexStore:
             self._db.executemany("delete from file where path=?", ((path,) for path in paths))
 
     def tidy(self, least: int = _MIN_RETIRED) -> bool:
-        """False: far more versions are retired than in use, so everything was dropped and is to be made anew."""
+        """Returns False if there were far too many unused versions, so that everything was dropped and must be
+        rebuilt."""
         kept = int(self._db.execute("select count(*) from version").fetchone()[0])
         used = self.count()
         if kept - used <= MAX_RETIRED * used + least:
@@ -244,7 +244,7 @@ class IndexStore:
         return False
 
     def remember(self, revisions: Iterable[Revision]) -> None:
-        """Each once: a commit does not change."""
+        """Stores each commit once: it does not change."""
         with self._db:
             for one in revisions:
                 added = self._db.execute("insert or ignore into revision (hash) values (?)", (one.hash,))
@@ -265,15 +265,15 @@ class IndexStore:
         return {row[0] for row in self._db.execute("select hash from revision")}
 
     def set_ages(self, hashes: Sequence[bytes]) -> None:
-        """The history of the present head, the newest first: no other is remembered by."""
+        """Sets the history of the current head, newest first; other commits are ignored in searches."""
         with self._db:
             self._db.execute("update revision set age=null where age is not null")
             self._db.executemany("update revision set age=? where hash=?", enumerate(hashes))
 
-    # What is asked
+    # Queries
 
     def files(self, *, called: str = "") -> Iterator[IndexedFile]:
-        """All, or those of that name, in whichever folder."""
+        """Returns all files, or those of that name in any folder."""
         if not called:
             return _select_files(self._db, "")
         plain, below = os.fsencode(called), os.fsencode(f"/{called}")
@@ -290,12 +290,12 @@ class IndexStore:
         return next(_select_files(self._db, " where path=?", os.fsencode(path)), None)
 
     def stamps(self) -> dict[str, FileStamp]:
-        """Of all files what tells whether they have changed."""
+        """Returns the stamps of all files, which show whether they have changed."""
         rows = self._db.execute("select path, mtime, size, inode from file")
         return {os.fsdecode(path): (mtime, size, inode) for path, mtime, size, inode in rows}
 
     def count(self, *, below: str = "", is_unseen: bool = False) -> int:
-        """All files, or those of a folder, or those of which the path alone is known."""
+        """Counts all files, those of a folder, or those of which only the path is indexed."""
         where, asked = "", ()
         if below:
             where, asked = (
@@ -307,7 +307,7 @@ class IndexStore:
         return int(self._db.execute(f"select count(*) from file{where}", asked).fetchone()[0])
 
     def reasons(self) -> list[tuple[str, int]]:
-        """Why files are in the index by their path alone, and how many."""
+        """Returns why files are indexed by path only, with counts."""
         asked = "select reason, count(*) as n from file where reason<>'' group by reason order by n desc"
         return self._db.execute(asked).fetchall()
 
@@ -318,14 +318,14 @@ class IndexStore:
         return unpack_outline(row[0])
 
     def named(self, name: str, most: int = 400) -> list[tuple[int, int]]:
-        """Files and places of the symbols with that name, in any case."""
+        """Returns files and positions of symbols with that name, in any case."""
         return self._db.execute(
             "select version, place from sym join file using (version) where name=? limit ?",
             (_without_surrogates(name).lower(), most),
         ).fetchall()
 
     def symbols_matching(self, text: str, most: int) -> list[tuple[str, int, int]]:
-        """Names that begin with the text, then those that have it inside: (name, file, place)."""
+        """Returns names that begin with the text, then those that contain it: (name, file, position)."""
         wanted = _without_surrogates(text).lower()
         asked = "select name, version, place from sym join file using (version) where"
         found: list[tuple[str, int, int]] = self._db.execute(
@@ -340,7 +340,7 @@ class IndexStore:
         return list(dict.fromkeys(found))
 
     def search(self, expression: str, most: int) -> list[tuple[int, float]]:
-        """Files that the full-text index finds, the best first, with their scores by BM25 (higher is better)."""
+        """Returns the best full-text matches with their BM25 scores (higher is better)."""
         if not expression:
             return []
         rows = self._db.execute(
@@ -351,17 +351,17 @@ class IndexStore:
         return rows.fetchall()
 
     def has(self, id: int, part: str) -> bool:
-        """Whether a file has the word."""
+        """Returns whether a file contains the word."""
         asked = "select 1 from text where text match ? and rowid=?"
         return self._db.execute(asked, (f'"{part}"', id)).fetchone() is not None
 
     def version_count(self, part: str) -> int:
-        """How many versions of files have the word."""
+        """Returns how many versions of files contain the word."""
         row = self._db.execute("select doc from seen where term=?", (part,)).fetchone()
         return int(row[0]) if row else 0
 
     def remembered(self, expression: str, most: int) -> list[tuple[list[int], float]]:
-        """Files of the earlier changes whose messages match best, with the scores of those by BM25."""
+        """Returns the files of earlier changes whose messages match best, with BM25 scores."""
         if not expression:
             return []
         rows = self._db.execute(
@@ -372,7 +372,7 @@ class IndexStore:
         return [(self._current_files_of(id), score) for id, score in rows.fetchall()]
 
     def changed_with(self, path: str, most: int) -> list[tuple[int, list[int]]]:
-        """Of the newest changes of a file how old each is, and the files that it touched."""
+        """Returns the newest changes of a file: the age of each, and the files that it touched."""
         changes = self._db.execute(
             "select revision.id, age from place join touch on place=place.id "
             "join revision on revision.id=revision where path=? and age is not null order by age limit ?",
@@ -381,7 +381,7 @@ class IndexStore:
         return [(age, self._current_files_of(id)) for id, age in changes.fetchall()]
 
     def _current_files_of(self, revision: int) -> list[int]:
-        """Those of its files that there are now."""
+        """Returns the touched files that still exist."""
         asked = (
             "select version from touch join place on place=place.id join file using (path) where revision=?"
         )
@@ -396,13 +396,13 @@ _SEPARATOR = re.compile(r"::|[.#]")
 
 
 def last_part(name: str) -> str:
-    """`Start` of `Server.Start` and `Server::Start`: what a name is that says itself what it belongs to."""
+    """Returns `Start` for `Server.Start` and `Server::Start`: the name without its owner."""
     parts = _SEPARATOR.split(name)
     return parts[-1] if len(parts) > 1 and all(part.isidentifier() for part in parts) else name
 
 
 def owner_names(name: str) -> list[str]:
-    """`Server` of `Server.Start`."""
+    """Returns `Server` for `Server.Start`."""
     return _SEPARATOR.split(name)[:-1] if last_part(name) != name else []
 
 
@@ -435,7 +435,7 @@ def _insert(db: sqlite3.Connection, file: FileRecord) -> int:
 
 
 def _symbol_rows(id: int, symbols: Sequence[Symbol]) -> list[tuple[str, int, int]]:
-    """The rows of `sym`, in its order."""
+    """Returns the rows of the table `sym`."""
     return sorted(
         {
             (_without_surrogates(name).lower(), id, place)
@@ -446,13 +446,13 @@ def _symbol_rows(id: int, symbols: Sequence[Symbol]) -> list[tuple[str, int, int
 
 
 def index_path(cache: Path, root: Path) -> Path:
-    """Where the index of that folder lies."""
+    """Returns the path of the index of a folder."""
     name = hashlib.blake2b(os.fsencode(os.path.realpath(root)), digest_size=16).hexdigest()
     return cache / "repositories" / f"{name}.sqlite"
 
 
 def limit_index_folder(folder: Path, *, most_bytes: int = 500_000_000, days: float = 30.0) -> None:
-    """Indexes that nobody asked for so long go, and the oldest while all together are too large."""
+    """Deletes indexes that were not used for `days`, and the oldest while the total size exceeds the limit."""
     found = sorted((path.stat().st_mtime, path) for path in folder.glob("*.sqlite"))
     sizes = {path: sum(part.stat().st_size for part in folder.glob(f"{path.name}*")) for _, path in found}
     total = sum(sizes.values())
@@ -468,5 +468,5 @@ def delete_index(path: Path) -> None:
 
 
 def _without_surrogates(text: str) -> str:
-    """SQLite takes no halves of characters."""
+    """Removes lone surrogates, which SQLite rejects."""
     return text.encode("utf-8", "replace").decode("utf-8")

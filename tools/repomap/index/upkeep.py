@@ -1,7 +1,7 @@
-"""How an index follows its folder: what can be done at once is done by whoever asks, the rest by a builder beside it.
+"""Keeps an index up to date: small changes are indexed by the caller at once, the rest by a builder in the
+background.
 
-Everything here blocks, but for a short and named while: for a thread.
-"""
+Everything here blocks, except for short times stated below: use a thread."""
 
 import os
 import sqlite3
@@ -28,27 +28,27 @@ from tools.repomap.index.nearness import git_state
 from tools.repomap.index.store import IndexDamaged, IndexStore
 
 PATIENCE = 0.2
-"""Seconds that an answer waits for what is nearly done."""
+"""Seconds that an answer waits for work that is nearly done."""
 LISTING_SECONDS = PATIENCE
 _MAX_INLINE_FILES = 60
-"""So many changed files are brought up to date before an answer; more by the builder, behind it."""
+"""Number of changed files indexed before an answer; more are left to the builder."""
 _MAX_INLINE_BYTES = 1_000_000
 _SHORT_BUILD_FILES = 100
-"""So many files a builder may make within that patience: for more nobody waits."""
+"""Number of files that a builder can index within the patience; an answer does not wait for more."""
 _LONG_BUILD = sys.maxsize
 _LOOK_LIFETIME = 5.0
-"""So long what was seen of the folder is believed."""
+"""Seconds for which the state of the folder is cached."""
 _MAX_SWEPT_FILES = 50_000
-"""Of more files an answer waits for no look at each of them: that takes a quarter of a second."""
+"""With more files, an answer does not wait for a check of each: that takes a quarter of a second."""
 _SWEEP_TIMEOUT = 1.0
 _SLOW_DRIVE_INTERVAL = 20.0
-"""What cannot be looked at in that time, as on a drive of the network, is looked at by the builder, and seldom."""
+"""A folder that cannot be checked in time, as on a network drive, is checked by the builder, at this interval."""
 _LISTING_INTERVAL = 30.0
-"""So long no new files are looked for, unless git has done something meanwhile."""
+"""Seconds between searches for new files, unless git changed something meanwhile."""
 
 
 class IndexUpkeep:
-    """Of one index, by one session."""
+    """Keeps one index up to date for one session."""
 
     def __init__(
         self,
@@ -59,7 +59,8 @@ class IndexUpkeep:
         hides: Callable[[str], bool],
         heard: Callable[[], None],
     ) -> None:
-        """`home`: where git may be asked for the history; `heard` is called, from a thread, when there is progress."""
+        """`home` returns the user's home if git may be asked for the history; `heard` is called from a thread on
+        progress."""
         self._index = index
         self._folder = folder
         self._home = home
@@ -80,7 +81,7 @@ class IndexUpkeep:
 
     @property
     def trouble(self) -> str:
-        """Why answers may be worse than they could be; empty mostly."""
+        """Why answers may be incomplete; usually empty."""
         is_slow = time.monotonic() - self._was_slow < _SLOW_DRIVE_INTERVAL
         slowness = "its files take long to look at, so what others change is seen late." if is_slow else ""
         return self._problem or slowness
@@ -116,7 +117,7 @@ class IndexUpkeep:
         return self._builder is not None and self._builder.is_running
 
     def progress(self, after: float = 0.0) -> tuple[int, int] | None:
-        """While the builder has been running for so many seconds: how many files of how many."""
+        """Returns done and total files, once the builder has been running for `after` seconds."""
         builder = self._builder
         if builder is None or not builder.is_running or not builder.report.total:
             return None
@@ -129,12 +130,12 @@ class IndexUpkeep:
             return
         report = builder.report
         left = report.total - report.done if report.total else self._left
-        # Behind the last file come histories, which no answer needs.
+        # Histories follow the last file, and no answer needs them.
         if 0 < left <= _SHORT_BUILD_FILES or (patience > PATIENCE and left):
             builder.wait(patience)
 
     def _files_left(self, patience: float) -> int | None:
-        """How many files are left to a builder; None: it has nothing to do."""
+        """Returns how many files are left to a builder; None if there are none."""
         if self._index.exists() and not self._is_unlocked():
             return None
         missing = self._files_missing()
@@ -143,7 +144,7 @@ class IndexUpkeep:
         return missing or self._left_of_known_files()
 
     def _is_unlocked(self) -> bool:
-        """Whether nobody else writes the index at this moment."""
+        """Returns whether no other process writes the index now."""
         try:
             with open_for_writing(self._index):
                 return True
@@ -154,7 +155,7 @@ class IndexUpkeep:
             return True
 
     def _files_missing(self) -> int | None:
-        """Of an index that was never done: how many files it lacks; None: there is no index yet."""
+        """Returns how many files an incomplete index lacks; None without an index."""
         try:
             with IndexStore(self._index) as store:
                 if store.meta("finished"):
@@ -165,7 +166,7 @@ class IndexUpkeep:
             return None
 
     def _left_of_full_survey(self, patience: float) -> int | None:
-        """What is small is indexed in less time than a builder takes to start."""
+        """Indexes a small folder at once, which is quicker than starting a builder."""
         if patience <= 0:
             return _LONG_BUILD
         began = time.monotonic()
@@ -191,7 +192,7 @@ class IndexUpkeep:
         return None if self._home() is None else _LONG_BUILD
 
     def _left_of_known_files(self) -> int | None:
-        """What is known is looked at each time, what is new seldom."""
+        """Checks known files each time, and searches for new ones seldom."""
         folder = self._folder()
         git, now = git_state(folder.root), time.monotonic()
         is_listing = now - self._listed >= _LISTING_INTERVAL or git != self._git_stood
@@ -208,12 +209,12 @@ class IndexUpkeep:
                 if not _is_quick_to_map(folder.root, found.waiting):
                     return len(found.waiting)
                 is_done = build_index(store, folder, found=found, workers=0)
-        except SurveyStopped:  # behind the answers, and seldom
+        except SurveyStopped:  # after the answers, and seldom
             self._was_slow = now
             return _LONG_BUILD
         except (IndexBusy, CannotIndex):
             return None
-        # Who changes with whom is told by a history, which another head has.
+        # Another head has another history of files that change together.
         is_other = bool(self._git_stood) and git != self._git_stood and self._home() is not None
         if is_listing:
             self._listed, self._git_stood = now, git

@@ -1,4 +1,4 @@
-"""How a command gets a terminal that a person sees: what the screen must offer, and what it gets to hold."""
+"""Interfaces for showing an interactive command in a terminal overlay."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -7,37 +7,37 @@ import msgspec
 
 
 class PtyProgram(msgspec.Struct, frozen=True, kw_only=True):
-    """A running interactive command, as its view controls it. All may be called from the event loop."""
+    """A running interactive command, as its view controls it. Everything may be called from the event loop."""
 
     title: str
     send: Callable[[bytes], None]
-    """Keys that the person pressed, as a terminal would send them."""
+    """Sends keys that the user pressed, encoded as a terminal would."""
     resize: Callable[[int, int], None]
-    """Columns and rows."""
+    """Sets columns and rows."""
     kill: Callable[[], None]
     is_own: bool = False
-    """The person started it, and not the model."""
+    """Whether the user started it, and not the model."""
 
 
 class PtyView(Protocol):
-    """Where the command's screen is drawn."""
+    """The view that draws the command's screen."""
 
     @property
     def size(self) -> tuple[int, int]:
-        """Columns and rows to start with."""
+        """Returns the initial columns and rows."""
         ...
 
     def feed(self, data: bytes) -> None:
-        """Raw output for a terminal emulator, in order. Called in the thread that reads it: while this works, the
-        program waits."""
+        """Receives raw output for a terminal emulator, in order. Called in the reading thread: the program waits
+        meanwhile."""
         ...
 
     def close(self) -> str:
-        """The command has ended. Answers the text that is on the terminal now, with what scrolled away."""
+        """Called when the command has ended. Returns the text on the terminal, with its scrollback."""
         ...
 
 
 class PtyHost(Protocol):
-    """Offered by a face that can show an overlay; absent in print, JSON and RPC modes."""
+    """Provided by a face that can show an overlay; absent in print, JSON and RPC modes."""
 
     def open(self, program: PtyProgram) -> PtyView: ...

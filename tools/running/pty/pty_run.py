@@ -1,4 +1,4 @@
-"""Running a command in a pseudo-terminal that a person sees and types into. Drawing it is the host's business."""
+"""Runs a command in a pseudo-terminal that the user sees and types into. The host draws it."""
 
 import asyncio
 import fcntl
@@ -43,10 +43,9 @@ async def run_in_terminal(
     call_id: str | None = None,
     is_own: bool = False,
 ) -> CommandOutcome:
-    """Shows the command in an overlay until it ends; what is on the terminal then is its output.
+    """Shows the command in an overlay until it ends; the final screen is its output.
 
-    Whoever calls this has `workspace.terminal_turn`: there is one place to show a terminal in.
-    """
+    The caller holds `workspace.terminal_turn`, because there is only one overlay."""
     command = await apply_shell_settings(workspace, plan)
     command = msgspec.structs.replace(command, environment={**command.environment, "TERM": _TERMINAL_TYPE})
     command = await with_box(workspace, command, call_id)
@@ -101,7 +100,7 @@ async def _finish(running: RunningCommand, timeout: float | None) -> CommandOutc
 
 
 def _final_screen(written: OutputSnapshot, text: str) -> OutputSnapshot:
-    """The output as it is to be read on the terminal at the end, rather than all that was written to get there."""
+    """Returns the output as it stands on the terminal at the end, instead of everything that was written."""
     shown = truncate_tail(escape_controls(text))
     if shown.truncated:
         lines = max(shown.total_lines, written.truncation.total_lines)
@@ -110,7 +109,7 @@ def _final_screen(written: OutputSnapshot, text: str) -> OutputSnapshot:
 
 
 class _TerminalInput:
-    """What a person does to a terminal, done in a thread: a program that takes no keys must not hold anybody up."""
+    """Sends keys and sizes to a terminal from a thread, so that a program that reads no keys blocks nothing."""
 
     def __init__(self, terminal: int) -> None:
         self._terminal = terminal
@@ -133,7 +132,7 @@ class _TerminalInput:
                 try:
                     action()
                 except OSError:
-                    continue  # The program ended while the key was on its way.
+                    continue  # The program ended before it read the key.
         finally:
             os.close(self._terminal)
 

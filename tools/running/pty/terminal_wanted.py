@@ -1,7 +1,6 @@
-"""Whether a command that a person runs wants a terminal: it asks for something, or draws over the screen.
+"""Decides whether a user's command needs a terminal, because it is interactive or draws on the screen.
 
-Known by name, as far as a glance at the words goes; what is not known gets the pipe that all commands get.
-"""
+Known programs are recognised by name; all others get a pipe."""
 
 import shlex
 from collections.abc import Sequence
@@ -80,7 +79,7 @@ _INTERACTIVE_WITHOUT_ARGUMENTS = frozenset(
         ),
     )
 )
-"""Without a script or something to carry out they talk with a person."""
+"""Programs that are interactive unless they get a script or code."""
 _NON_INTERACTIVE_FLAGS = frozenset(
     ("-c", "-e", "-m", "-f", "-V", "--version", "--help", "-h", "-l", "--list")
 )
@@ -90,7 +89,7 @@ _COMMAND_SEPARATORS = frozenset((";", "&&", "||", "|", "&", "(", ")", "\n", ";;"
 
 
 def wants_terminal(command: str) -> bool:
-    """False too where the words cannot be told apart, and where what it says is led elsewhere."""
+    """Returns False also if the command cannot be parsed, or its output is redirected."""
     if "<<" in command or "`" in command:
         return False
     lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
@@ -112,7 +111,7 @@ def wants_terminal(command: str) -> bool:
 
 
 def _is_interactive(words: Sequence[str], *, is_fed: bool, leads_on: bool) -> bool:
-    """One command. `is_fed`: it reads what another wrote; `leads_on`: another reads what it writes."""
+    """Checks one command. `is_fed`: its input is piped; `leads_on`: its output is piped."""
     while words and (words[0] in _WRAPPERS or _ASSIGNMENT.fullmatch(words[0])):
         words = words[1:]
     if not words or any(word in (">", ">>", "<") for word in words):
@@ -142,7 +141,7 @@ _MESSAGE_FLAGS = frozenset(
 
 
 def _is_interactive_git(rest: Sequence[str]) -> bool:
-    """Opens an editor, or asks piece by piece."""
+    """Returns whether git opens an editor, or asks about each hunk."""
     words = list(rest)
     while words and words[0].startswith("-"):
         takes_value = words[0] in ("-C", "-c", "--git-dir", "--work-tree")

@@ -1,8 +1,7 @@
-"""The person's own shell: aliases, functions and options of its start-up files, written down once for commands.
+"""Takes a snapshot of the user's own shell for commands: aliases, functions and options of its start-up files.
 
-A shell with a person reads its start-up files, and writes down what it has then; nothing of its environment is kept.
-What holds a secret is left out. How it is made to say that is `start_up`'s business.
-"""
+An interactive shell reads its start-up files and writes down what it has; its environment is not stored.
+Definitions with secrets are omitted. `start_up` has the scripts."""
 
 import asyncio
 import hashlib
@@ -38,7 +37,7 @@ from tools.workspace import Workspace
 MAX_SECONDS: Final = 5.0
 MAX_BYTES: Final = 512 * 1024
 _INTERRUPT_GRACE: Final = 1.0
-"""For saying what there is when patience is lost."""
+"""Seconds to write down what there is after the timeout."""
 _MAX_AGE_DAYS: Final = 30
 _ANSWER_FILE: Final = "said"
 _ASSIGNMENT: Final = late(r"\b([A-Za-z_]\w*)=((?:'[^']*'|\"[^\"]*\"|[^\s;&|'\"])+)")
@@ -49,23 +48,24 @@ _OPTION: Final = late(r"^(?:shopt -s|set -o|setopt) (\w+)$", re.MULTILINE)
 class ShellSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     shell: str = ""
     file: str = ""
-    """What commands read first; empty: nothing."""
+    """The file that commands read first; empty if there is none."""
     aliases: Mapping[str, str] = {}
     functions: Mapping[str, str] = {}
-    """With their definitions."""
+    """Functions with their definitions."""
     options: tuple[str, ...] = ()
-    """Those that are on."""
+    """Enabled options."""
     taken: float = 0.0
-    """When, in seconds since the epoch."""
+    """Time of the snapshot, in seconds since the epoch."""
     problem: str = ""
-    """Why there is nothing, or not all."""
+    """Why the snapshot is empty or incomplete."""
 
 
 class UserShell:
-    """Made at the first command that wants it; then known as long as the session lives, or until it is taken anew."""
+    """Takes the snapshot at the first command that needs it; it lasts as long as the session, or until it is taken
+    again."""
 
     def __init__(self, folder: Path, home: Path) -> None:
-        """`folder`: where it is kept, by what is in it; sessions with the same share a file."""
+        """`folder` stores snapshots by their content, so that sessions with the same one share a file."""
         self._folder = folder
         self._home = home
         self._making: dict[str, asyncio.Task[ShellSnapshot]] = {}
@@ -80,7 +80,7 @@ class UserShell:
         return known
 
     async def retake(self, shell: str, workspace: Workspace) -> ShellSnapshot:
-        """Taken anew; commands that start meanwhile wait for it."""
+        """Takes a new snapshot; commands that start meanwhile wait for it."""
         making = self._making.get(shell)
         if making is None or making.done():
             self._making.pop(shell, None)
@@ -103,7 +103,7 @@ class UserShell:
         return msgspec.structs.replace(snapshot, shell=shell, taken=time.time())
 
     def _store(self, name: str, private: str, late: str) -> ShellSnapshot:
-        """`late`: said where patience was lost."""
+        """`late` is the problem after a timeout."""
         with Path(private, _ANSWER_FILE).open("rb") as file:
             data = file.read(MAX_BYTES + 1)
         if not data:
@@ -155,7 +155,7 @@ class UserShell:
 
 
 def _startup_folder(private_folder: Callable[[str], Path], name: str) -> str:
-    """A folder with what stands in the place of that shell's start-up files."""
+    """Creates a folder with the replacements of that shell's start-up files."""
     folder = str(private_folder("shell"))
     for file, text in STARTUP_FILES[name].items():
         Path(folder, file).write_text(text, encoding="utf-8")
@@ -172,11 +172,11 @@ async def _wait_for_end(running: RunningProcess, seconds: float) -> bool:
 
 
 def _parse_answer(text: str, shell: str) -> tuple[str, ShellSnapshot]:
-    """What commands will read, and what is known of it."""
+    """Returns the text that commands will read, and the snapshot's data."""
     is_whole = text.endswith(END_MARK)
     options, *pieces = text.removesuffix(END_MARK).split(SECTION_MARK)
     if not is_whole and pieces:
-        pieces.pop()  # it may be half of one
+        pieces.pop()  # it may be incomplete
     bodies: dict[str, str] = {}
     lines: list[str] = []
     aliases: dict[str, str] = {}
@@ -192,7 +192,7 @@ def _parse_answer(text: str, shell: str) -> tuple[str, ShellSnapshot]:
         elif matched:
             lines.append(body)
             aliases[matched[1]] = _unquoted(matched[2])
-    # An alias would be read for the name of a function that is defined after it.
+    # An alias would be expanded in the name of a function that is defined after it.
     beginning = "shopt -s expand_aliases\n" if shell == "bash" else ""
     whole = "".join((beginning, "unalias -a\n", options, *bodies.values(), *lines))
     problems = [] if is_whole else ["it did not come to the end of what it has"]
@@ -211,14 +211,14 @@ def _parse_answer(text: str, shell: str) -> tuple[str, ShellSnapshot]:
 
 
 def _holds_secret(text: str) -> bool:
-    """By its look, or by the name that it is given."""
+    """Judges by the value's shape, or by its name."""
     if next(find_shapes(text, LongWords(text)), None) is not None:
         return True
     return any(looks_secret(found[1], found[2].strip("'\"")) for found in _ASSIGNMENT.finditer(text))
 
 
 def _unquoted(text: str) -> str:
-    """As bash and zsh write it: in single quotes, a quote in it as `'\\''`."""
+    r"""Reverses the quoting of bash and zsh: single quotes, a quote within as `'\''`."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] == "'":
         return text[1:-1].replace("'\\''", "'")
@@ -228,7 +228,7 @@ def _unquoted(text: str) -> str:
 async def user_shell_snapshot(
     workspace: Workspace, settings: ShellSettings, *, is_anew: bool = False
 ) -> ShellSnapshot | None:
-    """What the shell of these settings has, where commands are to have it."""
+    """Returns the snapshot for these settings, if commands use the user's shell."""
     if settings.own is None or not workspace.has_local_processes:
         return None
     shell = shell_argv(settings, workspace.processes.find_program)[0]
@@ -237,11 +237,11 @@ async def user_shell_snapshot(
 
 
 def with_shell_snapshot(snapshot: ShellSnapshot, shell: str, command: str) -> str:
-    """The command behind what the person's shell has."""
+    """Prepends the user's shell definitions to the command."""
     if not snapshot.file:
         return command
     reads = f". '{_quoted(snapshot.file)}' 2>/dev/null"
-    if Path(shell).name == "zsh":  # it reads the whole text before it runs any of it
+    if Path(shell).name == "zsh":  # it parses the whole text before it runs any of it
         return f"setopt aliases; {reads}; eval '{_quoted(command)}'"
     return f"{reads}\n{command}"
 

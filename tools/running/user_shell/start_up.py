@@ -1,9 +1,8 @@
-"""How a person's bash or zsh is made to say what its start-up files gave it, whatever else they do.
+"""Scripts that make the user's bash or zsh report what its start-up files defined, whatever else they do.
 
-Each script takes the place of the start-up files, makes provisions, and reads them then. What it says goes to the file
-`$BAYOU_OWN_SHELL`: when they are done; when they end the shell, by `exit`, by `exec` of another program or by a failure
-under `set -e`; and when bayou loses patience and sends USR1. `END_MARK` stands behind all of it.
-"""
+Each script replaces the start-up files, prepares itself, and then reads them. It writes its report to
+`$BAYOU_OWN_SHELL`: when they are done; when they end the shell by `exit`, `exec` of another program or a failure
+under `set -e`; and when bayou sends USR1 after a timeout. `END_MARK` marks a complete report."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -89,16 +88,16 @@ STARTUP_FILES: Final[Mapping[str, Mapping[str, str]]] = {
     "bash": {"start-up": _BASH},
     "zsh": {".zshenv": _ZSH_ENVIRONMENT, ".zshrc": _ZSH},
 }
-"""What is written into a folder of their own, for each shell that can say what it has."""
+"""Files to write into a separate folder, for each supported shell."""
 
 
 def shell_argv_reading(shell: str, name: str, folder: str) -> tuple[str, ...]:
-    """A shell with a person, that reads the files in `folder` first."""
+    """Returns arguments of an interactive shell that reads the files in `folder` first."""
     return (shell, *(("--rcfile", f"{folder}/start-up") if name == "bash" else ()), "-i", "-c", ":")
 
 
 def shell_variables_reading(folder: str, said: str, home: str, zdotdir: str) -> dict[str, str]:
-    """`said`: where it is to be said."""
+    """`said` is the file for the report."""
     return {
         "BAYOU_OWN_SHELL": said,
         "BAYOU_START_UP": folder,

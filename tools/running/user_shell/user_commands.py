@@ -1,4 +1,4 @@
-"""Commands that the person runs with `!`: the same executor as the model's, no tool around it."""
+"""Runs the user's `!` commands with the same executor as the model's, without a tool."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class UserCommandResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a bash message of the session records."""
+    """The data that a bash message of the session records."""
 
     output: str
     exit_code: int | None = None
@@ -30,11 +30,10 @@ class UserCommandResult(msgspec.Struct, frozen=True, kw_only=True):
 async def run_user_command(
     command: str, workspace: Workspace, on_output: Callable[[str], Awaitable[None] | None] = lambda text: None
 ) -> UserCommandResult:
-    """Runs `command` where the session works. Cancelling ends it and answers what it printed until then.
+    """Runs `command` in the working directory. Cancelling ends it and returns the output so far.
 
-    `on_output` gets what was printed since the last time, at most ten times a second, and may take its time.
-    """
-    # With the first command.
+    `on_output` gets new output at most ten times a second, and may take its time."""
+    # Loaded with the first command.
     from tools.running.commands import start_command  # noqa: PLC0415
     from tools.running.pty.terminal_wanted import wants_terminal  # noqa: PLC0415
     from tools.running.rolling import NewOutput  # noqa: PLC0415
@@ -63,7 +62,7 @@ async def run_user_command(
 
 
 async def _in_terminal(command: str, workspace: Workspace) -> UserCommandResult:
-    """On a screen of its own, with the person's keys; what is on it at the end is the output."""
+    """Runs the command in a terminal overlay with the user's keys; the final screen is its output."""
     from tools.running.pty.pty_run import run_in_terminal  # noqa: PLC0415  (exists on POSIX only)
 
     assert workspace.pty_host is not None, "looked at above"

@@ -156,7 +156,7 @@ from app.values.messages import ToolResultMessage
 (project / ".env").write_text("KEY=1\\n")
 
 async def main():
-    assembled = assemble(Options(no_session=True), paths, {})
+    assembled = assemble(Options(no_session=True), paths, {}, ends_with_answer=True)  # nobody can be asked
     calls = call("count", path="log.txt") + call("count", path=".env")
     assembled.choice.set(Scripted([calls, say("done")]).register(assembled.registry))
     session = assembled.session

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def print_text(text: str) -> None:
     """Writes to standard output, without a line end behind the text."""
-    sys.stdout.write(_safe(text))
+    sys.stdout.write(safe_text(text))
 
 
 def print_line(text: str, *, flush: bool = False) -> None:
@@ -25,7 +25,7 @@ def print_line(text: str, *, flush: bool = False) -> None:
 
 def print_note(text: str) -> None:
     """Writes a line to standard error."""
-    sys.stderr.write(_safe(f"{text}\n"))
+    sys.stderr.write(safe_text(f"{text}\n"))
 
 
 def print_problem(text: str) -> None:
@@ -40,7 +40,7 @@ def print_json(data: "Any", *, indent: int | None = None, flush: bool = False) -
 
     line = json.dumps(data, ensure_ascii=False, indent=indent).encode("utf-8", "replace").decode()
     if not line.isascii() or "\x7f" in line:
-        from tools.text import json_for_terminal  # noqa: PLC0415  (as in _safe)
+        from tools.text import json_for_terminal  # noqa: PLC0415  (as in safe_text)
 
         line = json_for_terminal(line)
     sys.stdout.write(f"{line}\n")
@@ -64,7 +64,8 @@ def print_data(pieces: "Iterable[bytes]") -> None:
         sys.stdout.buffer.flush()
 
 
-def _safe(text: str) -> str:
+def safe_text(text: str) -> str:
+    """The text without control characters and direction marks, which are shown by symbols and numbers."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     # The version and most errors are plain and need not wait for it.

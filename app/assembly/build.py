@@ -11,7 +11,7 @@ from app.assembly.assembled import Assembled
 from app.assembly.extensions.extension_choice import chosen_for, extensions_for
 from app.assembly.ground import Ground
 from app.assembly.model_wishes import ModelWishes
-from app.assembly.opened import Opened, opened
+from app.assembly.opened import Opened, budget_of, opened
 from app.assembly.options import Options
 from app.assembly.prompt_and_themes import prompt_source, themes_of, with_theme
 from app.assembly.servers import server_places
@@ -76,6 +76,7 @@ def assemble(
             ),
             servers=server_places(paths, project, in_force, options),
             standing=standing_of(paths, project, can_ask, ends_with_answer),
+            budget=budget_of(options),
             options=_session_options(options, begun, can_ask, ends_with_answer),
         )
     )

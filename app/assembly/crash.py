@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from app.exit_codes import CRASHED
 from app.printing import print_problem
 from app.version import VERSION
 from tools.files.private import last_resort_folder
-
-EXIT_CRASHED = 70
 
 
 class Crash(NamedTuple):
@@ -48,4 +47,4 @@ def tell_of_crash(crash: Crash) -> int:
     what = " ".join(f"{type(crash.error).__name__}: {crash.error}".split())[:200]
     where = f"Report: {crash.report}" if crash.report else "No report could be written."
     print_problem(f"an internal error ended the program ({what}); the session is safe. {where}")
-    return EXIT_CRASHED
+    return CRASHED

@@ -11,6 +11,7 @@ import msgspec
 
 from app.assembly.options import Options, UsageError
 from app.assembly.trusting import TrustInProject
+from app.engine.core.request_budget import Budget, Limits
 from app.engine.tree.session_paths import SessionPaths
 from app.resources.paths import Paths
 from app.resources.settings.in_force import InForce
@@ -126,3 +127,15 @@ def _first(places: SessionPaths) -> SessionLog:
         if header_of(Path(entry.path)) is None:
             places.open(Path(entry.path)).close()  # raises, in words
     return places.new()
+
+
+def budget_of(options: Options) -> Budget:
+    """The limits of the command line, of which nothing is used yet."""
+    return Budget(
+        Limits(
+            turns=options.max_turns,
+            cost=options.max_cost,
+            tokens=options.max_tokens,
+            seconds=options.time_limit,
+        )
+    )

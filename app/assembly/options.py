@@ -43,6 +43,7 @@ def said_in(options: "Options", folder: Path) -> "Options":
         mcp_config=placed(options.mcp_config) if options.mcp_config else options.mcp_config,
         session_dir=placed(options.session_dir) if options.session_dir else options.session_dir,
         system_prompt=text_or_file(options.system_prompt) if options.system_prompt else options.system_prompt,
+        output_schema=placed(options.output_schema) if options.output_schema else options.output_schema,
         append_system_prompt=tuple(map(text_or_file, options.append_system_prompt)),
     )
 
@@ -102,6 +103,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     messages: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     """Both of them, in order."""
+    max_turns: int | None = None
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    time_limit: float | None = None
+    output_schema: str | None = None
     extension_flags: dict[str, str | bool] = {}
     follows: dict[str, int] = {}
     """By flag of an extension: which of the words stands right behind it, and may be its value."""

@@ -79,9 +79,27 @@ GROUPS: tuple[FlagGroup, ...] = (
                 help="text, json (events, one a line) or rpc",
                 choices=("text", "json", "rpc"),
             ),
+            Flag(
+                name="output-schema",
+                value="FILE",
+                help="the answer is JSON that fits the JSON Schema in this file (print and json)",
+            ),
             Flag(name="no-merge-deltas", help="json and rpc: do not join deltas of the provider"),
             Flag(name="rpc-ready", help="rpc: print a line when ready for commands"),
             Flag(name="verbose", help="show model, tools, skills and extensions at the start"),
+        ),
+    ),
+    FlagGroup(
+        title="Limits",
+        flags=(
+            Flag(name="max-turns", value="N", help="send at most N requests of the agent"),
+            Flag(name="max-cost", value="USD", help="send no further request once so much is spent"),
+            Flag(
+                name="max-tokens",
+                value="N",
+                help="send no further request once so many tokens are sent and received",
+            ),
+            Flag(name="time-limit", value="SECONDS", help="send no further request after so many seconds"),
         ),
     ),
     FlagGroup(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from app.cli.flags import GROUPS, Flag
 from app.cli.subcommands import HELP
+from app.exit_codes import MEANINGS
 from app.resources.files import write_text
 
 PAGE = Path("docs/command-line.md")
@@ -25,8 +26,7 @@ In print, JSON and RPC mode everything except dangerous commands runs without as
 auto-edit` runs commands in the [sandbox](sandbox.md), as on the full screen. Without a person, a question counts as
 denied.
 
-Exit codes: 0 success, 1 failure or (as in pi) invalid arguments, 70 internal error, 128 plus the signal's number if
-stopped by a signal. `--cwd`, `--safe`, `--no-merge-deltas` and `--rpc-ready` do not exist in pi; pi's `--tui-mode`
+`--cwd`, `--safe`, `--no-merge-deltas` and `--rpc-ready` do not exist in pi; pi's `--tui-mode`
 does not exist here.
 
 bayou does not open a session that another process is writing, or whose folder is gone: it names the process or the
@@ -35,10 +35,21 @@ folder, and `--fork` continues in a copy.
 Generated from `app/cli/flags.py` by `python -m app.cli.flags_docs`; a test compares the two.
 """
 
+_LIMITS = """The limits are checked before each request: the running request ends, and no further one is sent. Turns are
+requests of the agent, retries included; summaries count towards cost and tokens only. The cost of a model without
+prices is zero, so limit its tokens or turns. With `--output-schema` standard output is JSON that fits the schema; bayou
+asks up to two more times if an answer does not fit. It does not fetch a `$ref` to an address.
+
+    bayou -p --max-turns 20 --max-cost 0.50 --output-schema review.json "review the last commit"
+"""
+
 
 def page() -> str:
     parts = [_BEGINNING, "## Commands\n", "| Command | Meaning |\n| --- | --- |"]
     parts += [f"| `bayou {name}` | {_cell(text)} |" for name, text in HELP.items()]
+    parts += ["\n## Exit codes\n", "| Code | Meaning |\n| --- | --- |"]
+    parts += [f"| {code} | {meaning} |" for code, meaning in MEANINGS.items()]
+    parts += [f"\n{_LIMITS}"]
     for group in GROUPS:
         parts += [f"\n## {group.title}\n", "| Option | Meaning |\n| --- | --- |"]
         parts += [_row(flag) for flag in group.flags]

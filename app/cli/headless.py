@@ -5,6 +5,7 @@ import gc
 import os
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from app.assembly.asking import TrustAsked
 from app.assembly.assembled import Assembled
@@ -17,12 +18,14 @@ from app.assembly.options import Options
 from app.assembly.signals import ENDING, hear_signals
 from app.assembly.trusting import unasked
 from app.engine.session import Session
+from app.exit_codes import FAILED, USAGE
 from app.extensions.ports import Mode
 from app.extensions.ui import EventUi, SilentUi
+from app.modes.answer_schema import read_schema
 from app.modes.endings import NO_PROMPT, EndAsked, Prepare, fail
 from app.printing import print_note, print_problem
 from app.resources.paths import Paths
-from app.sessions.errors import SessionError
+from app.sessions.errors import SessionError, SessionWriteError
 from app.values.events import Event, ToolExecutionEnd
 from app.values.messages import AssistantMessage
 
@@ -40,7 +43,7 @@ async def run_headless(options: Options, paths: Paths, face: Mode) -> int:
         assembled = assemble(options, paths, ends_with_answer=face != "rpc")
         piped = "" if face == "rpc" else read_piped()
     except SessionError as problem:
-        return fail(str(problem))
+        return fail(str(problem), FAILED if isinstance(problem, SessionWriteError) else USAGE)
     for problem in assembled.problems:
         print_problem(problem)
     if assembled.left is not None:
@@ -125,7 +128,7 @@ async def _work(
     if not options.extension_flags:
         given = read(options)  # once: a pipe does not say it again
         if not given.prompts:
-            return fail(NO_PROMPT)
+            return fail(NO_PROMPT, USAGE)
     before = session.last_answer
     code = await _run(options, assembled, face, prepare, ending)
     if session.last_answer is not before and _is_guide_by_default(options, assembled):
@@ -136,6 +139,7 @@ async def _work(
 async def _run(options: Options, assembled: Assembled, face: Mode, prepare: Prepare, ending: EndAsked) -> int:
     """What has an end."""
     session = assembled.session
+    schema = read_schema(Path(options.output_schema)) if options.output_schema is not None else None
     if face == "json":
         from app.modes.json_lines import run_json  # noqa: PLC0415  (this face only)
 
@@ -145,10 +149,11 @@ async def _run(options: Options, assembled: Assembled, face: Mode, prepare: Prep
             merge=not options.no_merge_deltas,
             next_step=partial(_next_step, assembled),
             ending=ending,
+            schema=schema,
         )
     from app.modes.printing import run_print  # noqa: PLC0415  (this face only)
 
-    return await run_print(session, prepare, partial(_next_step, assembled), ending=ending)
+    return await run_print(session, prepare, partial(_next_step, assembled), ending=ending, schema=schema)
 
 
 def _is_guide_by_default(options: Options, assembled: Assembled) -> bool:

@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 
+from app.exit_codes import FAILED, USAGE
 from app.printing import print_line, print_problem
 from app.version import VERSION
 
@@ -12,15 +13,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from widgets.terminal.early_terminal import EarlyTerminal
 
-EXIT_FAILED = 1
-"""Also for words that are not understood, as in pi: a script asks whether it went well."""
-
 
 def main(arguments: list[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     if not _has_streams():
         print_problem("standard output is closed: there is nowhere to write an answer to.")
-        return EXIT_FAILED
+        return FAILED
     if words in (["--version"], ["-v"]):
         print_line(f"bayou {VERSION}")
         return _written_out(0)
@@ -71,7 +69,7 @@ def _run(words: list[str]) -> int:
         if not isinstance(problem, UsageError):
             return _crashed(problem)
         print_problem(str(problem))
-        return EXIT_FAILED
+        return USAGE
 
 
 def _started(words: list[str], held: "EarlyTerminal | None") -> int:
@@ -80,12 +78,13 @@ def _started(words: list[str], held: "EarlyTerminal | None") -> int:
     _keep_to_itself(words)
     # Help and usage errors need the flags' table only.
     from app.cli.flags import help_text  # noqa: PLC0415
-    from app.cli.options import options_from  # noqa: PLC0415
+    from app.cli.options import options_from, refuse_near_command  # noqa: PLC0415
 
     subcommand = _subcommand(words)
     if subcommand is not None:
         gc.enable()
         return subcommand(words[1:])
+    refuse_near_command(words)
     options = options_from(words)
     if options.version:
         print_line(f"bayou {VERSION}")
@@ -130,7 +129,7 @@ def _written_out(code: int) -> int:
             os.close(nothing)
             if stream is sys.stdout and not isinstance(problem, BrokenPipeError):
                 _print_problem_if_possible(f"the output could not be written: {problem.strerror}")
-            code = code or EXIT_FAILED
+            code = code or FAILED
     return code
 
 

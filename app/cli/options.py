@@ -3,9 +3,13 @@
 import msgspec
 
 from app.assembly.options import Options, UsageError, said
-from app.cli.flags import Parsed, parse
+from app.cli.flags import FLAGS, Parsed, parse
+from app.cli.subcommands import HELP
 from tools.patterns import late
 
+_COUNT = late(r"^[1-9][0-9]{0,8}\Z")
+_AMOUNT = late(r"^[0-9]{1,9}(?:\.[0-9]{1,9})?\Z")
+_WORD = late(r"^[a-z][a-z-]{2,}\Z")
 _SESSION_ID = late(r"^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$")
 
 
@@ -21,11 +25,32 @@ def _fields(parsed: Parsed) -> dict[str, object]:
     fields: dict[str, object] = dict(parsed.values)
     if "continue" in fields:
         fields["continue_"] = fields.pop("continue")
+    for name, read in (
+        ("max-turns", _count),
+        ("max-tokens", _count),
+        ("max-cost", _amount),
+        ("time-limit", _amount),
+    ):
+        field = name.replace("-", "_")
+        if field in fields:
+            fields[field] = read(name, str(fields[field]))
     fields["files"], fields["messages"] = said(parsed.words)
     fields["words"] = parsed.words
     fields["extension_flags"] = dict(parsed.unknown)
     fields["follows"] = dict(parsed.follows)
     return fields
+
+
+def _count(flag: str, text: str) -> int:
+    if not _COUNT.match(text):
+        raise UsageError(f"--{flag} {text}: use a whole number from 1 to 999999999.")
+    return int(text)
+
+
+def _amount(flag: str, text: str) -> float:
+    if not _AMOUNT.match(text) or not float(text):
+        raise UsageError(f"--{flag} {text}: use a number above 0, such as 0.5 or 60.")
+    return float(text)
 
 
 def _refuse_contradictions(options: Options) -> None:
@@ -56,6 +81,10 @@ def _refuse_contradictions(options: Options) -> None:
         raise UsageError("--approve and --no-approve exclude each other.")
     if options.mode == "rpc" and options.files:
         raise UsageError("@file arguments are not read in RPC mode; send them with a prompt command.")
+    if options.mode == "rpc" and options.output_schema is not None:
+        raise UsageError(
+            "--output-schema is for print and JSON mode: a client of RPC compares answers itself."
+        )
     if options.no_tools and options.tools:
         raise UsageError("--tools and --no-tools exclude each other.")
 
@@ -64,3 +93,22 @@ def _refuse(flag: str, places: dict[str, object]) -> None:
     for other, value in places.items():
         if value:
             raise UsageError(f"{flag} and {other} exclude each other.")
+
+
+def refuse_near_command(words: list[str]) -> None:
+    """A single word that is nearly a command or an option is a slip, and no prompt. Raises `UsageError`."""
+    if len(words) != 1 or not _WORD.match(words[0]):
+        return
+    # Only a slip needs it.
+    from difflib import get_close_matches  # noqa: PLC0415
+
+    near = {
+        **{flag.name: f"bayou --{flag.name}" for flag in FLAGS},
+        **{name: f"bayou {name}" for name in HELP},
+    }
+    close = get_close_matches(words[0], near, n=1, cutoff=0.85)
+    if close:
+        raise UsageError(
+            f"There is no command {words[0]}. Did you mean {near[close[0]]}? To send the word as a prompt: "
+            f"bayou -- {words[0]}"
+        )

@@ -269,7 +269,7 @@ class Runner:
         """Whether the run continues after this failure."""
         if self.interruption.is_wished and not self._abort.is_set:
             return True
-        if message.stop_reason != "error" or self._abort.is_set:
+        if message.stop_reason != "error" or self._abort.is_set or self._requests.budget.has_refused:
             return False
         failure = self._core.failure_of(message)
         policy = self._core.options.retry
@@ -329,6 +329,8 @@ class Runner:
         await self._telling.publish(EntryAppended(entry=self._conversation.omit(message.id)))
 
     async def _should_continue(self) -> bool:
+        if self._requests.budget.has_refused:
+            return False
         last = self._conversation.last_assistant
         wanted = await self._core.hooks.before_settle(last)
         if wanted and not isinstance(self._conversation.messages[-1], AssistantMessage):

@@ -39,6 +39,8 @@ class Session:
         self.queues = made.core.queues
         self.models = made.models.selection
         self.requests = made.models.requests
+        self.budget = made.core.budget
+        """Limits of what its requests use."""
         self.record = made.record
         """Names, notes and changes of the context, as entries of the session."""
         self.settings = made.following

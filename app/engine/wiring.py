@@ -45,6 +45,7 @@ class Wiring:
             options=given.options,
             hooks=given.hooks,
             classify=given.classify,
+            budget=given.budget,
         )
         self.masking = masking = masking_of(core.workspace, given.secrets, core.options)
         self.models = ModelParts(core, given.registry, given.sections, masking)

@@ -4,17 +4,28 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import assert_never
 
+import msgspec
+
 from app.assembly.inputs import FirstInput
 from app.engine.core.prompt_intake import MissingApiKey, Refused
+from app.engine.permissions.past_verdicts import PastVerdict
 from app.engine.prompts import Disposition
 from app.engine.session import Session
+from app.exit_codes import BLOCKED, FAILED, LIMIT, MISFIT, PROVIDER, REFUSED, USAGE
+from app.modes.answer_schema import REPAIRS, AnswerSchema
 from app.printing import print_problem
 from app.sessions.errors import SessionWriteError
 from app.values.content import Image
-from app.values.messages import AssistantMessage
+from app.values.entries import MessageEntry
+from app.values.messages import AssistantMessage, ToolResultMessage
 
 Prepare = Callable[[], Awaitable[FirstInput]]
 """Completes the session once the face listens (extensions), and gives what is to be said in it."""
+_UNATTENDED = (
+    "Nobody can answer questions during this run. If you cannot do what was asked without something that only the user "
+    "can give, say so in your last message and end it with a line that begins with BLOCKED: and names it."
+)
+_BLOCKED = "BLOCKED:"
 NO_PROMPT = "There is no prompt. Give one as an argument or on standard input."
 
 
@@ -62,11 +73,12 @@ async def wait_for_jobs(session: Session) -> None:
         await session.wait_until_idle()
 
 
-def refusal(problem: Refused) -> str:
-    """Why nothing was asked, with what helps on a command line."""
+def refuse(problem: Refused) -> int:
+    """Says why nothing was asked, with what helps on a command line; returns the exit code."""
     if isinstance(problem, MissingApiKey):
-        return f"No API key found for {problem.provider}. Add one with: bayou auth login {problem.provider}"
-    return str(problem)
+        provider = problem.provider
+        return fail(f"No API key found for {provider}. Add one with: bayou auth login {provider}", PROVIDER)
+    return fail(str(problem), USAGE)
 
 
 NextStep = Callable[[AssistantMessage], str]
@@ -74,21 +86,96 @@ NextStep = Callable[[AssistantMessage], str]
 NO_STEP: NextStep = lambda _: ""  # noqa: E731  (as much a constant as a function)
 
 
-def problem_of(message: AssistantMessage | None, next_step: NextStep = NO_STEP) -> str | None:
-    """Why an answer does not count as one."""
+class Ending(msgspec.Struct, frozen=True):
+    """What is wrong with the end of a run, for scripts and in words."""
+
+    code: int
+    problem: str
+    has_answer: bool = False
+    """There is an answer that counts, all the same."""
+
+
+async def end_of(
+    session: Session, schema: AnswerSchema | None = None, next_step: NextStep = NO_STEP
+) -> Ending | None:
+    """None: the last answer counts, and nothing is open. One that does not fit `schema` is asked for again."""
+    misfit = ""
+    for repair in range(REPAIRS + 1):
+        if (failed := _failure_of(session, next_step)) is not None:
+            return failed
+        if (left_open := _left_open(session)) is not None:
+            return left_open
+        misfit = schema.misfit(session.last_answer.text) if schema and session.last_answer else ""
+        if not misfit:
+            return None
+        if repair < REPAIRS:
+            await say(session, AnswerSchema.repair(misfit), ())
+    return Ending(MISFIT, f"The answer does not fit the schema: {misfit}.")
+
+
+def _failure_of(session: Session, next_step: NextStep) -> Ending | None:
+    """Why the last answer does not count as one."""
+    message = session.last_answer
     if message is None:
-        return "The model gave no answer."
+        return Ending(FAILED, "The model gave no answer.")
     match message.stop_reason:
+        case "error" if session.budget.has_refused:
+            return Ending(LIMIT, message.error_message or "A limit is reached.")
         case "error":
-            return _sentence(message.error_message or "The request failed.", next_step(message))
+            problem = message.error_message or "The request failed."
+            return Ending(PROVIDER, _sentence(problem, next_step(message)))
         case "aborted":
-            return message.error_message or "The request was aborted."
+            return Ending(FAILED, message.error_message or "The request was aborted.")
         case "length":
-            return "The answer was cut off: it reached the model's output limit."
+            return Ending(FAILED, "The answer was cut off: it reached the model's output limit.")
         case "stop" | "toolUse" | "pending" | "deferred":
             return None
         case _:
             assert_never(message.stop_reason)
+
+
+def _left_open(session: Session) -> Ending | None:
+    """The agent is blocked, or stopped behind a call that was refused."""
+    answer = session.last_answer
+    if answer is not None and (needed := needed_by(answer.text)):
+        return Ending(BLOCKED, f"The agent is blocked: {needed}", has_answer=True)
+    if (refused := _refused_call(session)) is not None:
+        problem = (
+            f"The agent stopped after a call of {refused.tool} was refused: {refused.decision.decisive.part.text}. "
+            "Allow it with a rule or another mode (--permissions)."
+        )
+        return Ending(REFUSED, problem, has_answer=True)
+    return None
+
+
+def needed_by(answer: str) -> str:
+    """What a blocked agent needs, by the last line of its answer; empty: it is not blocked."""
+    last = answer.rstrip().rsplit("\n", 1)[-1].strip(" *`")
+    return last.removeprefix(_BLOCKED).strip(" *`") or "no reason given" if last.startswith(_BLOCKED) else ""
+
+
+def tell_headless(session: Session, schema: AnswerSchema | None) -> None:
+    """Adds to the system prompt what a model has to know of a run that no person follows."""
+    session.requests.add_section("unattended", _UNATTENDED)
+    if schema is not None:
+        session.requests.add_section("answer_schema", schema.section)
+
+
+def _refused_call(session: Session) -> PastVerdict | None:
+    """Of the calls that the last answer follows, one that was refused."""
+    calls: set[str] = set()
+    for entry in reversed(session.entries):
+        match entry:
+            case MessageEntry(message=ToolResultMessage() as result):
+                calls.add(result.tool_call_id)
+            case MessageEntry(message=AssistantMessage()) if not calls:
+                pass  # the answer
+            case MessageEntry():
+                break
+            case _:
+                pass
+    past = session.permissions.view().past
+    return next((one for one in past if one.call_id in calls and one.outcome == "refused"), None)
 
 
 def _sentence(problem: str, step: str) -> str:
@@ -106,7 +193,7 @@ def unwritten(session: Session) -> int:
     return 0
 
 
-def fail(text: str) -> int:
+def fail(text: str, code: int = FAILED) -> int:
     """Says so on standard error; returns the exit code."""
     print_problem(text)
-    return 1
+    return code

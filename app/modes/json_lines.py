@@ -6,6 +6,8 @@ import asyncio
 
 from app.engine.core.prompt_intake import Refused
 from app.engine.session import Session
+from app.exit_codes import USAGE
+from app.modes.answer_schema import AnswerSchema
 from app.modes.endings import (
     LAST_WORDS,
     NO_PROMPT,
@@ -14,10 +16,11 @@ from app.modes.endings import (
     EndAsked,
     NextStep,
     Prepare,
+    end_of,
     fail,
-    problem_of,
-    refusal,
+    refuse,
     say,
+    tell_headless,
     unwritten,
     wait_for_jobs,
 )
@@ -35,15 +38,16 @@ async def run_json(
     merge: bool = True,
     next_step: NextStep = NO_STEP,
     ending: EndAsked | None = None,
+    schema: AnswerSchema | None = None,
 ) -> int:
-    """Exits 1 when the last answer failed, with the reason on standard error too."""
+    """The reason of a failure is on standard error, too."""
     writer = LineWriter(claim_stdout())
     lines = EventLines(writer.put_pieces, merge=merge, shape=without_repeats)
     log = session.log
     writer.put(encode(log.header))
     leave = session.subscribe(lines.tell, pace=writer.room)  # who reads slowly slows the session
     try:
-        code = await writer.while_read(_converse(session, prepare, next_step, ending or EndAsked()))
+        code = await writer.while_read(_converse(session, prepare, next_step, ending or EndAsked(), schema))
     except asyncio.CancelledError:
         # The session is being closed beside us; how it settled is still told.
         stalled = asyncio.ensure_future(writer.give_up_when_stalled(LAST_WORDS))
@@ -60,11 +64,18 @@ async def run_json(
     return fail(writer.failure) if writer.failure else 1
 
 
-async def _converse(session: Session, prepare: Prepare, next_step: NextStep, ending: EndAsked) -> int:
+async def _converse(
+    session: Session,
+    prepare: Prepare,
+    next_step: NextStep,
+    ending: EndAsked,
+    schema: AnswerSchema | None,
+) -> int:
     given = await prepare()
     if not given.prompts:
-        return fail(NO_PROMPT)
-    how, answered = "", session.last_answer
+        return fail(NO_PROMPT, USAGE)
+    tell_headless(session, schema)
+    how, answered, end = "", session.last_answer, None
     try:
         for index, prompt in enumerate(given.prompts):
             if index and ending.skips(given.prompts[index:]):
@@ -73,13 +84,12 @@ async def _converse(session: Session, prepare: Prepare, next_step: NextStep, end
             await session.events.drain()
         if not ending.skips(()):
             await wait_for_jobs(session)
+        if how != "handled" or session.last_answer is not answered:  # else a command that asked no model
+            end = await end_of(session, schema, next_step)
         await session.events.drain()
     except Refused as problem:
-        return fail(refusal(problem))
-    if how == "handled" and session.last_answer is answered:
-        return 0  # a command that asked no model
-    problem = problem_of(session.last_answer, next_step)
-    return fail(problem) if problem else unwritten(session)
+        return refuse(problem)
+    return fail(end.problem, end.code) if end is not None else unwritten(session)
 
 
 def _end(lines: EventLines) -> None:

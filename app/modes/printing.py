@@ -1,22 +1,25 @@
 """Print mode: the prompts one after the other, the last answer's text on standard output.
 
-Fails (exit 1) with the reason on standard error when an answer ended in an error, was aborted or was cut off.
+Fails with the reason on standard error when an answer ended in an error, was aborted or was cut off.
 """
 
 import os
 
 from app.engine.core.prompt_intake import Refused
 from app.engine.session import Session
+from app.exit_codes import FAILED, USAGE
+from app.modes.answer_schema import AnswerSchema, answer_json
 from app.modes.endings import (
     NO_PROMPT,
     NO_STEP,
     EndAsked,
     NextStep,
     Prepare,
+    end_of,
     fail,
-    problem_of,
-    refusal,
+    refuse,
     say,
+    tell_headless,
     unwritten,
     wait_for_jobs,
 )
@@ -33,14 +36,20 @@ _AT_ONCE = 65536
 
 
 async def run_print(
-    session: Session, prepare: Prepare, next_step: NextStep = NO_STEP, *, ending: EndAsked | None = None
+    session: Session,
+    prepare: Prepare,
+    next_step: NextStep = NO_STEP,
+    *,
+    ending: EndAsked | None = None,
+    schema: AnswerSchema | None = None,
 ) -> int:
     own, ending = claim_stdout(), ending or EndAsked()
     session.subscribe(_tell_stderr)
     given = await prepare()
     if not given.prompts:
-        return fail(NO_PROMPT)
-    before, answered = len(session.entries), session.last_answer
+        return fail(NO_PROMPT, USAGE)
+    tell_headless(session, schema)
+    before, answered, end = len(session.entries), session.last_answer, None
     try:
         for index, prompt in enumerate(given.prompts):
             if index and ending.skips(given.prompts[index:]):
@@ -52,19 +61,22 @@ async def run_print(
                 if how == "handled":
                     continue  # a command that asked no model
                 return fail("The run ended without an answer.")
+            is_last = index == len(given.prompts) - 1
+            end = await end_of(session, schema if is_last else None, next_step)
+            if end is not None and not end.has_answer:
+                return fail(end.problem, end.code)
             answered = session.last_answer
-            problem = problem_of(answered, next_step)
-            if problem is not None:
-                return fail(problem)
     except Refused as problem:
-        return fail(refusal(problem))
+        return refuse(problem)
     said = _with_plan(_last_said(session, before), session.plan.unanswered)
+    if schema is not None and end is None and said is not None:
+        said = answer_json(said)
     failure = None
     if said is not None:
         failure = _write(own, said.rstrip("\n")) or _write(own, "\n")
     if failure is not None:
-        return fail(failure) if failure else 1
-    return unwritten(session)
+        return fail(failure) if failure else FAILED
+    return fail(end.problem, end.code) if end is not None else unwritten(session)
 
 
 def _last_said(session: Session, before: int) -> str | None:

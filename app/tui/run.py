@@ -20,20 +20,20 @@ from textual.driver import Driver
 
 from app.assembly.assembled import Assembled
 from app.assembly.build import assemble
-from app.assembly.crash import EXIT_CRASHED, Crash, report_crash, tell_of_crash
+from app.assembly.crash import Crash, report_crash, tell_of_crash
 from app.assembly.ending import close_quietly, end_in_time
 from app.assembly.inputs import FirstInput, read_input
 from app.assembly.options import Options, UsageError
 from app.assembly.signals import ENDING, hear_signals
 from app.engine.session import Session
-from app.printing import print_problem
+from app.exit_codes import CRASHED, USAGE
+from app.printing import print_problem, safe_text
 from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionError
 from app.tui import current_theme
 from app.tui.app import BayouApp
 from app.tui.startup import StartOptions, extensions_for
 from tools.files.presence import exists
-from tools.text import for_terminal
 from widgets.terminal.appearance import appearance_of
 from widgets.terminal.early_terminal import EarlyTerminal
 from widgets.terminal.terminal_control import restore_terminal
@@ -58,7 +58,7 @@ def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
     except SessionError as problem:
         held.end()
         print_problem(str(problem))
-        return 1
+        return USAGE
     if assembled.theme == "system":
         assembled.theme = current_theme.system_theme(appearance_of(held))
     read = partial(read_input, cwd=stood_in, permissions=assembled.session.permissions)
@@ -153,7 +153,7 @@ class Shutdown:
             return
         if not self._held.is_given_back:
             restore_terminal(self._held.attributes)
-        problems = "".join(f"bayou: {for_terminal(problem)}\n" for problem in self._problems)
+        problems = "".join(f"bayou: {safe_text(problem)}\n" for problem in self._problems)
         os.write(1, f"{resume_hint(self._assembled)}{problems}".encode())
 
 
@@ -197,10 +197,10 @@ class FaultReports:
     def take(self, error: Exception) -> None:
         if isinstance(error, UsageError):
             self.refused = error
-            self._app.exit(1)
+            self._app.exit(USAGE)
         elif self.crash is None:
             self.crash = report_crash(self._crash_dir, error)
-            self._app.exit(EXIT_CRASHED)
+            self._app.exit(CRASHED)
 
 
 _WIDEST = 100

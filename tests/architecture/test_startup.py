@@ -72,6 +72,8 @@ DEFERRED = {
     "certifi": "the first encrypted connection",
     "jwt": "the first request by a Google service account",
     "jiter": "the first tool call that streams in",
+    "jsonschema": "an answer that has to fit a schema",
+    "referencing": "an answer that has to fit a schema",
     "yaml": "the first file with front matter",
     "regex": "the first rule with a condition",
     "markdown_it": "the first answer that is drawn",
@@ -134,6 +136,7 @@ def test_the_version_needs_nothing_but_itself(tmp_path: Path):
     assert sorted(found for found in loaded if found.startswith(("app.", "tools.", "widgets."))) == [
         "app.cli",
         "app.cli.main",
+        "app.exit_codes",
         "app.printing",
         "app.version",
     ]

@@ -55,7 +55,7 @@ def obey_modes() -> None:
 def test_what_is_asked_for_cannot_be_had(words: list[str], told: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = bayou(*words, cwd=tmp_path)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith("bayou: ") and told in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -64,7 +64,7 @@ def test_what_is_asked_for_cannot_be_had(words: list[str], told: str, tmp_path: 
 def test_an_unknown_flag_in_a_terminal(tmp_path: Path) -> None:
     """It may have been an extension's, so it is known only when the page is there."""
     with terminal(tmp_path, "--frobnicate") as shown:
-        assert shown.ended() == 1
+        assert shown.ended() == 2
         assert shown.left_behind() == []
         assert "bayou: Unknown option: --frobnicate. See bayou --help." in shown.screen
 
@@ -74,7 +74,7 @@ def test_the_folder_one_stands_in_is_gone(words: list[str], tmp_path: Path) -> N
     folder = tmp_path / "gone"
     folder.mkdir()
     done = bayou(*words, cwd=folder, before=folder.rmdir)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert (
         "The current folder does not exist any more. Change to one that does, or use --cwd DIR."
         in done.stderr
@@ -85,7 +85,7 @@ def test_it_is_gone_in_a_terminal(tmp_path: Path) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
     with terminal(folder, before=folder.rmdir) as shown:
-        assert shown.ended() == 1
+        assert shown.ended() == 2
         assert "The current folder does not exist any more." in shown.screen
 
 
@@ -155,7 +155,7 @@ def test_a_folder_that_may_not_be_entered(tmp_path: Path) -> None:
         done = bayou("--cwd", "closed", "-p", "list", cwd=tmp_path, before=obey_modes)
     finally:
         closed.chmod(0o700)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr == "bayou: --cwd closed: it cannot be entered: Permission denied.\n"
 
 

@@ -105,5 +105,5 @@ def test_without_a_file_it_is_a_page_in_this_folder(session: Path, tmp_path: Pat
 
 def test_there_is_no_notebook(session: Path, tmp_path: Path) -> None:
     done = bayou(str(session), "--notebook", cwd=tmp_path)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "there is no --notebook. usage: bayou export SESSION [FILE]" in done.stderr

@@ -176,7 +176,7 @@ def test_another_folder(tmp_path: Path) -> None:
 
 def test_a_list_to_choose_from_needs_a_terminal(tmp_path: Path) -> None:
     done = bayou("--resume", cwd=tmp_path)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "--continue" in done.stderr and "--session" in done.stderr
 
 
@@ -196,7 +196,7 @@ def test_one_that_another_process_writes_is_not_opened(face: list[str], kept: Pa
         done = bayou(*face, "--continue", *(["x"] if "rpc" not in face else []), cwd=tmp_path)
     finally:
         log.close()
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (2, "")
     assert "is writing this session" in done.stderr and "--fork" in done.stderr
     if sys.platform == "linux":
         assert f"process {os.getpid()}" in done.stderr
@@ -210,7 +210,7 @@ def test_one_whose_folder_is_gone_names_both_remedies(tmp_path: Path) -> None:
     (kept,) = files()
     gone.rmdir()
     done = bayou("--session", str(kept), "-p", "help", cwd=tmp_path)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "Make that folder again" in done.stderr and "--fork" in done.stderr
     assert bayou("--fork", str(kept), "-p", "help", cwd=tmp_path).returncode == 0
 
@@ -218,7 +218,7 @@ def test_one_whose_folder_is_gone_names_both_remedies(tmp_path: Path) -> None:
 def test_a_damaged_one_is_not_replaced_by_an_empty_one(kept: Path, tmp_path: Path) -> None:
     kept.write_text("no session at all\n")
     done = bayou("--continue", "-p", "help", cwd=tmp_path)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert str(kept) in done.stderr
     assert files() == [kept] and kept.read_text() == "no session at all\n"
 
@@ -276,12 +276,12 @@ def test_thinking_goes_before_a_models_suffix_and_is_clamped(tmp_path: Path) -> 
 def test_a_key_for_one_run_is_not_kept(tmp_path: Path) -> None:
     words = ["--model", "anthropic/claude-sonnet-4-5"]
     bare = bayou("-p", "x", *words, cwd=tmp_path)
-    assert bare.returncode == 1 and "No API key found for anthropic" in bare.stderr
+    assert bare.returncode == 6 and "No API key found for anthropic" in bare.stderr
     assert state(*words, "--api-key", "sk-secret-1", cwd=tmp_path)["model"]["provider"] == "anthropic"
     kept = [path for path in Path(os.environ["HOME"]).rglob("*") if path.is_file()]
     assert not [path for path in kept if b"sk-secret-1" in path.read_bytes()]
     alone = bayou("-p", "x", "--api-key", "k", cwd=tmp_path)
-    assert alone.returncode == 1 and "--api-key needs --model" in alone.stderr
+    assert alone.returncode == 2 and "--api-key needs --model" in alone.stderr
 
 
 def test_no_session_keeps_nothing(tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ async def test_an_answer_of_401_makes_the_next_request_ask_for_a_fresh_token(tmp
         (folder / "auth.json").chmod(0o600)
         server.reply(Reply(status=401, headers={}))
         code, _, _ = await run(sys.executable, "-P", "-m", "app", *MODEL, "-p", "hi", cwd=tmp_path)
-        assert code == 1 and server.requests[0].headers["authorization"] == "Bearer old"
+        assert code == 6 and server.requests[0].headers["authorization"] == "Bearer old"
         assert json.loads((folder / "auth.json").read_text())["mine"]["expires"] == 0
 
 

@@ -72,7 +72,7 @@ async def test_an_echo_of_the_key_in_an_error_stays_masked(echo: str, tmp_path: 
         model_at(server, apiKey=ECHOED, headers={"X-Api-Key": HEADER})
         server.reply(ECHOES[echo])
         code, out, err = await run(*BAYOU, *MODEL, "--mode", "json", "-p", "Say it", cwd=tmp_path)
-    assert code == 1 and "Wrong:" in out + err
+    assert code == 6 and "Wrong:" in out + err
     written = "".join(
         file.read_text() for file in Path(os.environ["BAYOU_AGENT_DIR"]).glob("sessions/**/*.jsonl")
     )

@@ -51,14 +51,14 @@ async def test_a_number_of_thousands_of_digits_in_settings_and_models_is_named_w
     agent_file("settings.json").write_text("{}")
     agent_file("models.json").write_text('{"providers": {"mine": {"x": ' + DIGITS + "}}}")
     code, _, err = await say(tmp_path)
-    assert code == 1 and "models.json, line 1, column 30: a number of more than 4,300 digits" in err
+    assert code == 2 and "models.json, line 1, column 30: a number of more than 4,300 digits" in err
 
 
 async def test_such_a_number_in_a_stream_a_command_and_a_session(server: Loopback, tmp_path: Path):
     usage = b'data: {"id":"c","choices":[],"usage":{"prompt_tokens":' + DIGITS.encode() + b"}}\n\n"
     server.reply(Reply(body=sse(piece("so far")) + usage))
     code, _, err = await say(tmp_path)
-    assert code == 1 and "The server sent an event that is not JSON" in err and len(err) < 1000
+    assert code == 6 and "The server sent an event that is not JSON" in err and len(err) < 1000
     process = await start(tmp_path, "--no-session", command=RPC)
     put(process, type="get_state", id="1")
     assert process.stdin is not None and process.stdout is not None
@@ -124,14 +124,14 @@ def test_an_answer_about_a_folder_does_not_overwrite_what_cannot_be_read(tmp_pat
 async def test_models_that_are_a_pipe_are_named(server: Loopback, tmp_path: Path):
     os.mkfifo(agent_file("models.json"))
     code, _, err = await say(tmp_path)
-    assert code == 1 and "models.json cannot be read: It is not a regular file" in err
+    assert code == 2 and "models.json cannot be read: It is not a regular file" in err
 
 
 async def test_pipes_in_place_of_sessions_and_what_lies_beside_them(server: Loopback, tmp_path: Path):
     folder = tmp_path / "s"
     os.mkfifo(tmp_path / "pipe.jsonl")
     code, _, err = await say(tmp_path, "--session", str(tmp_path / "pipe.jsonl"))
-    assert code == 1 and "is not a regular file" in err
+    assert code == 2 and "is not a regular file" in err
     await say(tmp_path, "--session-dir", str(folder))
     (session,) = folder.glob("*.jsonl")
     for ending in ("partial", "draft", "quarantine"):
@@ -144,7 +144,7 @@ async def test_pipes_in_place_of_sessions_and_what_lies_beside_them(server: Loop
 async def test_a_named_pipe_is_read_if_somebody_writes_into_it(server: Loopback, tmp_path: Path):
     os.mkfifo(tmp_path / "pipe")
     code, _, err = await say(tmp_path, "@pipe")
-    assert code == 1 and "@pipe: It is a pipe into which nobody writes." in err
+    assert code == 2 and "@pipe: It is a pipe into which nobody writes." in err
     words = " ".join([*BAYOU, *MODEL, "-p", "@<(sleep 0.3; echo substituted)", "look"])
     code, out, _ = await run("bash", "-c", words, cwd=tmp_path)
     assert (code, out) == (0, "an answer\n")
@@ -175,7 +175,7 @@ async def test_closed_input_and_errors_keep_no_answer_back(server: Loopback, tmp
 async def test_of_an_error_of_300_megabytes_a_few_kilobytes_are_read(server: Loopback, tmp_path: Path):
     server.reply(Reply(status=500, headers=JSON, body=(b'{"error":{"message":"', *[b"x" * 1_000_000] * 300)))
     code, _, err = await say(tmp_path)
-    assert code == 1 and len(err) < 20_000 and not server.body_sent.is_set()
+    assert code == 6 and len(err) < 20_000 and not server.body_sent.is_set()
 
 
 @pytest.mark.parametrize(
@@ -193,4 +193,4 @@ async def test_what_is_no_stream_is_told_at_once_though_the_connection_stays_ope
 ):
     server.reply(Reply(headers={"Content-Type": "text/html"}, body=(body,), then_hang=True))
     code, _, err = await say(tmp_path)
-    assert code == 1 and "did not answer with an event stream" in err and told in err
+    assert code == 6 and "did not answer with an event stream" in err and told in err

@@ -233,4 +233,4 @@ async def test_the_real_program_says_so_and_leaves_the_session_whole(authority: 
         (folder / "models.json").write_text(json.dumps({"providers": {"mine": entry}}))
         env = {**os.environ, "NODE_EXTRA_CA_CERTS": str(authority.file)}
         code, out, err = await run(*BAYOU, *MODEL, "-p", "hi", cwd=tmp_path, env=env)
-    assert (code, out) == (1, "") and "certificate has expired" in err and "Retrying" not in err
+    assert (code, out) == (6, "") and "certificate has expired" in err and "Retrying" not in err

@@ -140,7 +140,7 @@ async def test_a_stream_of_only_its_end_is_an_error(tmp_path: Path) -> None:
         settings(retry={"enabled": False})
         server.reply(Reply(body=b"data: [DONE]\n\n"))
         code, out, err = await run(*BAYOU, *MODEL, "-p", "go", cwd=tmp_path)
-    assert (code, out) == (1, "") and err
+    assert (code, out) == (6, "") and err
 
 
 async def test_calls_with_one_id_and_different_indexes_all_run(tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ async def test_a_request_whose_change_cannot_be_read_is_not_sent(tmp_path: Path,
         model_at(server)
         server.reply(Reply(body=spoken("never said")))
         code, out, said = await ran(tmp_path, "-p", "a secret", *flags)
-    assert (code, out) == (1, "") and "gave an answer that cannot be read" in said
+    assert (code, out) == (6, "") and "gave an answer that cannot be read" in said
     assert "Nothing was sent." in said
     assert not server.requests
 

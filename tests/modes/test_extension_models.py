@@ -96,7 +96,7 @@ async def test_where_it_is_missing_nothing_is_sent_elsewhere(tmp_path: Path, ins
     installed.unlink()
     for key in ("", "sk-of-a-test"):
         done = await bayou("-p", "-c", "a secret", cwd=tmp_path, ANTHROPIC_API_KEY=key)
-        assert (done.code, done.out) == (1, "")
+        assert (done.code, done.out) == (2, "")
         assert MISSING in done.err and "nothing is sent to another model" in done.err
     async with RpcClient(cwd=tmp_path, arguments=["-c"]) as client:
         state = await client.get_state()
@@ -127,7 +127,7 @@ async def test_a_session_that_is_switched_to_says_so_too(tmp_path: Path, install
 
 async def test_a_name_that_nobody_has_is_refused(tmp_path: Path) -> None:
     done = await bayou("-p", "--model", "guild/carpenter", "hello", cwd=tmp_path)
-    assert (done.code, done.out) == (1, "")
+    assert (done.code, done.out) == (2, "")
     assert "No model is called 'guild/carpenter'" in done.err
 
 
@@ -155,7 +155,7 @@ async def test_a_flag_with_a_value_takes_it_in_both_spellings(tmp_path: Path, sp
 )
 async def test_a_flag_without_its_value_runs_nothing(tmp_path: Path, words: list[str], problem: str) -> None:
     done: Done = await bayou("-p", "--model", "smith", *words, cwd=tmp_path)
-    assert (done.code, done.out) == (1, "")
+    assert (done.code, done.out) == (2, "")
     assert problem in done.err
 
 

@@ -56,14 +56,14 @@ async def test_without_a_key_it_is_told_how_one_is_given(tmp_path: Path) -> None
     done = await bayou("-p", "help", cwd=tmp_path)
     assert done.out and "bayou auth login" in done.err
     done = await bayou("--model", "anthropic/claude-opus-5-5", "-p", "help", cwd=tmp_path)
-    assert (done.code, done.out) == (1, "")
+    assert (done.code, done.out) == (6, "")
     assert done.err.endswith("bayou auth login anthropic\n")
     own = {"far": {"baseUrl": "http://127.0.0.1:9", "api": "openai-completions", "models": [{"id": "m"}]}}
     (write_settings({"retry": {"enabled": False}}).parent / "models.json").write_text(
         json.dumps({"providers": own})
     )
     done = await bayou("--model", "far/m", "-p", "help", cwd=tmp_path)
-    assert done.code == 1
+    assert done.code == 6
     assert "Is the server at 127.0.0.1:9 running? --model chooses another model." in done.err
 
 
@@ -105,7 +105,7 @@ async def test_files_are_put_before_the_message(tmp_path: Path) -> None:
 
 async def test_a_missing_file_is_named(tmp_path: Path) -> None:
     done = await bayou("-p", "@nope.txt", "help", cwd=tmp_path)
-    assert done.code == 1
+    assert done.code == 2
     assert done.err == "bayou: @nope.txt: No such file or directory.\n"
 
 
@@ -207,7 +207,7 @@ async def test_bad_command_lines_say_what_and_what_to_do(
     arguments: list[str], message: str, tmp_path: Path
 ) -> None:
     done = await bayou(*arguments, cwd=tmp_path)
-    assert done.code == 1
+    assert done.code == 2
     assert message in done.err
     assert "Traceback" not in done.err
     assert done.out == ""
@@ -221,7 +221,7 @@ async def test_a_folder_that_is_gone_is_an_error_in_words(tmp_path: Path) -> Non
         "sh", "-c", script, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
     _, err = await process.communicate()
-    assert process.returncode == 1
+    assert process.returncode == 2
     assert b"does not exist any more" in err
 
 

@@ -67,7 +67,7 @@ async def test_a_folder_that_is_asked_for_besides_is_an_error_with_both_names(
     path = await session_of(proj)
     before = path.read_bytes()
     done = await bayou("-p", "--cwd", str(other), "--session", str(path), "hello", cwd=proj)
-    assert done.code == 1
+    assert done.code == 2
     assert str(proj) in done.err and str(other) in done.err and "--fork" in done.err
     assert path.read_bytes() == before
     assert (await bayou("-p", "--cwd", str(proj), "--session", str(path), "hello", cwd=other)).code == 0
@@ -77,7 +77,7 @@ async def test_a_folder_that_is_gone_is_an_error_with_both_names(proj: Path, oth
     path = await session_of(proj)
     proj.rename(proj.with_name("moved"))
     done = await bayou("-p", "--session", str(path), "hello", cwd=other)
-    assert done.code == 1
+    assert done.code == 2
     assert str(proj) in done.err and str(other) in done.err
     async with RpcClient(cwd=other, env={**os.environ, **FAST}) as client:
         with pytest.raises(RpcError, match=f"{proj}.*{other}"):

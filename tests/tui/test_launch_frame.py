@@ -224,7 +224,7 @@ def test_a_start_that_fails_tells_it_on_the_shell_s_screen(
 def test_a_session_that_is_not_there_is_told_on_the_shell_s_screen(tmp_path: Path, env: dict[str, str]):
     with on_the_frame(tmp_path, env, "--session", "00000000") as (shown, go_on):
         go_on()
-        assert shown.ended() == 1
+        assert shown.ended() == 2
         assert shown.left_behind() == []
         assert b"no session has the id" in shown.sent.rpartition(b"\x1b[?1049l")[2]
 

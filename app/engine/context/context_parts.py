@@ -31,6 +31,7 @@ class ContextParts:
             classify=core.failure_of,
             publish=core.telling.publish,
             options=core.options,
+            budget=core.budget,
         )
         self.compactor = Compactor(
             conversation=core.conversation,

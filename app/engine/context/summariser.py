@@ -10,6 +10,7 @@ from app.agent.abort import Abort, Aborted
 from app.compaction.summary import SYSTEM_PROMPT, Written
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.options import SessionOptions
+from app.engine.core.request_budget import Budget, LimitReached
 from app.engine.secrets.session_mask import SessionMask
 from app.providers.classify import Failure
 from app.providers.contract import Context, Credential
@@ -60,6 +61,7 @@ class Summariser(msgspec.Struct, frozen=True):
     classify: Callable[[AssistantMessage], Failure]
     publish: Callable[[Event], Awaitable[None]]
     options: SessionOptions
+    budget: Budget
 
     async def write(self, request: str, abort: Abort, source: Source, *, budget: int) -> Written:
         """Returns the model's answer to `request`, at most `budget` tokens long (0: no limit). Raises
@@ -90,7 +92,8 @@ class Summariser(msgspec.Struct, frozen=True):
         model = await self.model_for(request, budget)
         try:
             credential = await self.choice.credentials.resolve(model.provider) or Credential()
-        except CredentialError as problem:
+            self.budget.admit()
+        except (CredentialError, LimitReached) as problem:
             raise SummaryFailed(str(problem)) from None
         thinking = self.choice.thinking if model is self.choice.model else "off"
         options = msgspec.structs.replace(
@@ -101,7 +104,7 @@ class Summariser(msgspec.Struct, frozen=True):
             most = {level: min(tokens, budget // 2) for level, tokens in thoughts.items()}
             options = msgspec.structs.replace(options, max_tokens=budget, thinking_budgets=most)
         context = Context(system_prompt=SYSTEM_PROMPT, messages=(user_message(request),))
-        stream = self.registry.stream(model, context, options)
+        stream = self.budget.watch(self.registry.stream(model, context, options))
         forget = abort.on_set(stream.cancel)
         try:
             async for event in stream:

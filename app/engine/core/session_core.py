@@ -9,6 +9,7 @@ from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.options import SessionOptions
+from app.engine.core.request_budget import Budget
 from app.engine.core.runs import RunStartCallbacks
 from app.engine.core.toolbox import Toolbox
 from app.engine.core.usage_totals import UsageTotals
@@ -36,12 +37,14 @@ class SessionCore:
         options: SessionOptions,
         hooks: Hooks,
         classify: Classify,
+        budget: Budget,
     ) -> None:
         self.choice = choice
         self.toolbox = toolbox
         self.workspace = toolbox.workspace
         self.options = options
         self.hooks = hooks
+        self.budget = budget
         self._classify = classify
         self.conversation = Conversation(log, toolbox.files_of)
         self.account = UsageTotals(self.conversation)

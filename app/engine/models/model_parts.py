@@ -29,5 +29,6 @@ class ModelParts:
             deliveries=core.deliveries,
             telling=core.telling,
             cache=self.cache,
+            budget=core.budget,
         )
         self.beside = SideQuestions(self.requests, core.conversation, masking, core.telling)

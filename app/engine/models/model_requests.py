@@ -17,6 +17,7 @@ from app.engine.core.hook_results import RequestIds
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.options import SessionOptions
+from app.engine.core.request_budget import Budget, LimitReached
 from app.engine.core.toolbox import Toolbox
 from app.engine.models.prompt_cache import PromptCache
 from app.engine.models.request_head import RequestHead, RequestHeads
@@ -70,6 +71,7 @@ class ModelRequests:
         deliveries: Deliveries,
         telling: EventBus,
         cache: PromptCache,
+        budget: Budget,
     ) -> None:
         self.stream: AssistantStream | None = None
         """The answer that is arriving, or arrived last."""
@@ -85,6 +87,7 @@ class ModelRequests:
         self._deliveries = deliveries
         self._telling = telling
         self._cache = cache
+        self.budget = budget
         self._request_of_message: dict[str, str] = {}
         self._kept = Kept(conversation.stretch)
         self._image_blocker = ImageBlocker()
@@ -134,8 +137,11 @@ class ModelRequests:
         """Sends the conversation to the chosen model. A failure is an answer, too."""
         model = self._choice.required()
         try:
+            self.budget.admit(is_turn=True)
             with abort.interrupting():
-                self.stream = await self._send(model)
+                self.stream = self.budget.watch(await self._send(model))
+        except LimitReached as problem:
+            self.stream = failed_stream(model, str(problem))
         except Aborted:
             self.stream = failed_stream(model, "Request was aborted", reason="aborted")
         except Exception as problem:  # noqa: BLE001  (hooks and credentials are foreign code)
@@ -211,6 +217,10 @@ class ModelRequests:
         published."""
         model = self._choice.required()
         credential, failure = await self._credential(model.provider)
+        try:
+            self.budget.admit()
+        except LimitReached as problem:
+            failure = str(problem)
         if failure is not None:
             return failed_stream(model, failure)
         context = self._sendable(await self._apply_hooks(messages))
@@ -220,7 +230,7 @@ class ModelRequests:
             thinking=self._choice.thinking,
             session_id=self._conversation.log.session_id,
         )
-        return self._registry.stream(model, context, options)
+        return self.budget.watch(self._registry.stream(model, context, options))
 
     async def _credential(self, provider: str) -> tuple[Credential, str | None]:
         """Returns the credential, or why there is none (a failing command, for example), which becomes the

@@ -30,7 +30,7 @@ def run(name: str, words: list[str], paths: Paths, *, ask: Ask | None, say: Say,
     wanted = {"install": (1, 1), "remove": (1, 1), "list": (0, 0), "update": (0, 1)}[name]
     if unknown or not wanted[0] <= len(rest) <= wanted[1]:
         complain(f"{'Unknown option: ' + unknown[0] + '. ' if unknown else ''}Usage: {USAGE[name]}")
-        return 1
+        return 2
     agreed = (lambda text: True) if "--yes" in options else ask
     try:
         return _COMMANDS[name](rest, paths, agreed, say, complain)

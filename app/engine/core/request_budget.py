@@ -1,0 +1,81 @@
+"""Limits of what a session uses: requests, cost, tokens and time. They are checked before each request, so that at most
+the request that is under way goes beyond them.
+"""
+
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from app.providers.contract import AssistantStream
+from app.values.unable import Unable
+from app.values.usage import Usage, dollars, total
+from tools.amounts import pluralized
+
+
+class LimitReached(Unable):
+    """A request was not sent, for a limit is reached; the text says which."""
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """None: no limit."""
+
+    turns: int | None = None
+    """Requests of the agent, those that are sent again after a failure included. Summaries and side questions count for
+    cost and tokens alone."""
+    cost: float | None = None
+    """US dollars."""
+    tokens: int | None = None
+    """All that were sent and received, cached ones included."""
+    seconds: float | None = None
+    """Since the session began in this process."""
+
+
+class Budget:
+    """What a session has used of its limits. Sessions that share a budget share its limits."""
+
+    def __init__(self, limits: Limits = Limits(), *, clock: Callable[[], float] = time.monotonic) -> None:  # noqa: B008  (frozen)
+        self.limits = limits
+        self.has_refused = False
+        """Whether a request was not sent; none is sent any more from then on."""
+        self.turns = 0
+        self._clock = clock
+        self._began = clock()
+        self._ended = Usage()
+        self._running: list[AssistantStream] = []
+
+    @property
+    def used(self) -> Usage:
+        """By all requests, those under way included as far as they have told."""
+        over = [stream for stream in self._running if stream.is_over]
+        self._running = [stream for stream in self._running if not stream.is_over]
+        self._ended = total((self._ended, *(stream.draft.usage for stream in over)))
+        return total((self._ended, *(stream.draft.usage for stream in self._running)))
+
+    def admit(self, *, is_turn: bool = False) -> None:
+        """Called before each request. Raises `LimitReached`."""
+        reached = self._reached(is_turn=is_turn)
+        if reached:
+            self.has_refused = True
+            raise LimitReached(f"The limit of {reached} is reached. No further request was sent.")
+        self.turns += is_turn
+
+    def watch(self, stream: AssistantStream) -> AssistantStream:
+        """Counts what a request uses; returns its stream."""
+        self._running.append(stream)
+        return stream
+
+    def _reached(self, *, is_turn: bool) -> str:
+        limits = self.limits
+        if is_turn and limits.turns is not None and self.turns >= limits.turns:
+            return pluralized(limits.turns, "turn")
+        if limits.seconds is not None and self._clock() - self._began >= limits.seconds:
+            return f"{limits.seconds:g} seconds"
+        if limits.cost is None and limits.tokens is None:
+            return ""
+        used = self.used
+        if limits.cost is not None and used.cost.total >= limits.cost:
+            return f"{dollars(limits.cost)} ({dollars(used.cost.total)} used)"
+        if limits.tokens is not None and used.total_tokens >= limits.tokens:
+            return f"{pluralized(limits.tokens, 'token')} ({used.total_tokens:,} used)"
+        return ""

@@ -1,0 +1,24 @@
+"""What the exit code says of a run; the table of docs/command-line.md is made of it."""
+
+DONE = 0
+FAILED = 1
+USAGE = 2
+LIMIT = 3
+REFUSED = 4
+MISFIT = 5
+PROVIDER = 6
+BLOCKED = 7
+CRASHED = 70
+
+MEANINGS = {
+    DONE: "done",
+    FAILED: "failed: the answer was stopped or cut off, or something could not be read or written",
+    USAGE: "bad input or usage: an option, a file or a session that is not there, no prompt",
+    LIMIT: "a limit was reached: `--max-turns`, `--max-cost`, `--max-tokens` or `--time-limit`",
+    REFUSED: "the agent stopped behind a call that no permission was given for",
+    MISFIT: "the answer does not fit `--output-schema`, after two more requests for one that does",
+    PROVIDER: "the request failed: the provider's error, or no key for it",
+    BLOCKED: "the agent says that it is blocked: its answer ends with a line that begins with `BLOCKED:`",
+    CRASHED: "an internal error",
+    130: "interrupted (Ctrl+C); 128 and the signal's number when another signal ended it",
+}

@@ -1,0 +1,120 @@
+"""`--output-schema FILE`: the answer is one JSON value that fits a JSON Schema."""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from app.assembly.options import UsageError
+from app.values.codec import decode_json
+from app.values.unable import Unable
+
+REPAIRS: Final = 2
+"""How often an answer that does not fit is asked for again."""
+_MAX_SCHEMA_BYTES: Final = 256 * 1024
+_MAX_ERRORS: Final = 5
+_PROBES: Final = (None, True, 0, "", [None], {"": None})
+"""Values of each type, by which a schema that refers to itself without an end is found."""
+
+
+class SchemaFault(Unable):
+    """The schema itself cannot be used; found while a value is compared with it."""
+
+
+class AnswerSchema:
+    """One schema, as its file says it."""
+
+    def __init__(self, schema: Any, validator: Any) -> None:
+        self._schema = schema
+        self._validator = validator
+
+    @property
+    def section(self) -> str:
+        """What the system prompt says of it."""
+        return (
+            "Your last message of this run is read by a program. It must be one JSON value that fits this JSON "
+            f"Schema, with no other text and no code fence around it:\n\n{json.dumps(self._schema)}"
+        )
+
+    def misfit(self, answer: str) -> str:
+        """What does not fit; empty: the answer does. Raises `SchemaFault`."""
+        try:
+            value = decode_json(answer_json(answer))
+        except msgspec.DecodeError as problem:
+            return f"it is not one JSON value: {problem}"
+        return "; ".join(self.misfits(value))
+
+    @staticmethod
+    def repair(misfit: str) -> str:
+        """The prompt that asks for the answer again."""
+        return (
+            f"Your answer does not fit the JSON Schema: {misfit}. Answer again, with one JSON value that fits it and "
+            "nothing else."
+        )
+
+    def misfits(self, value: Any) -> list[str]:
+        """Raises `SchemaFault`."""
+        # With the schema, which few runs have.
+        from referencing.exceptions import Unresolvable  # noqa: PLC0415
+
+        misfits: list[str] = []
+        try:
+            for error in self._validator.iter_errors(value):
+                misfits.append(f"{error.json_path}: {error.message[:300]}")
+                if len(misfits) == _MAX_ERRORS:
+                    break
+        except Unresolvable as problem:
+            raise SchemaFault(f"it refers to what is not in it: {problem}") from None
+        except RecursionError:
+            raise SchemaFault(
+                "it refers to itself without an end, or the value is nested too deeply"
+            ) from None
+        return misfits
+
+
+def read_schema(path: Path) -> AnswerSchema:
+    """Raises `UsageError`, which names the file."""
+    # As above; together they take as long as the rest of a start.
+    from jsonschema import Draft202012Validator  # noqa: PLC0415
+    from jsonschema.exceptions import SchemaError  # noqa: PLC0415
+    from jsonschema.validators import validator_for  # noqa: PLC0415
+    from referencing import Registry  # noqa: PLC0415
+
+    def unusable(why: str) -> UsageError:
+        return UsageError(f"--output-schema {path}: {why}.")
+
+    try:
+        if path.stat().st_size > _MAX_SCHEMA_BYTES:
+            raise unusable(f"it is larger than {_MAX_SCHEMA_BYTES >> 10} KB")
+        schema = decode_json(path.read_bytes())
+    except OSError as problem:
+        raise unusable(problem.strerror or str(problem)) from None
+    except msgspec.DecodeError as problem:
+        raise unusable(f"it is no JSON: {problem}") from None
+    if schema is False:
+        raise unusable("no answer can fit the schema `false`")
+    if not isinstance(schema, dict | bool):
+        raise unusable("a schema is an object")
+    kind: Any = validator_for(schema, default=Draft202012Validator)
+    try:
+        kind.check_schema(schema)
+        # Without the registry a `$ref` to an address would be fetched.
+        found = AnswerSchema(schema, kind(schema, registry=Registry()))
+        for probe in _PROBES:
+            found.misfits(probe)
+    except SchemaError as problem:
+        raise unusable(f"it is no valid schema: {problem.json_path}: {problem.message[:300]}") from None
+    except SchemaFault as problem:
+        raise unusable(str(problem)) from None
+    except RecursionError:
+        raise unusable("it is nested too deeply") from None
+    return found
+
+
+def answer_json(text: str) -> str:
+    """An answer without the code fence that models like to put around JSON."""
+    text = text.strip()
+    if text.startswith("```") and text.endswith("```") and "\n" in text:
+        return text.split("\n", 1)[1][:-3]
+    return text

@@ -1,0 +1,136 @@
+"""Limits of a session's requests: however a run goes on, at most the request that is under way goes beyond them."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.engine.core.request_budget import Budget, Limits
+from app.providers.contract import Context
+from app.providers.scripted import Scripted, ScriptedAnswer, call, fail, say
+from app.values.messages import user_message
+from app.values.unable import Unable
+from app.values.usage import Cost, Usage
+from tests.engine.stage import Play
+
+RUNS = 1_000
+
+
+class Spender:
+    """A model that never has enough: it calls tools, fails, and each request costs, and takes its time."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self.now = 0.0
+        self.began: list[float] = []
+        """When each request was sent."""
+        self.used: list[Usage] = []
+        """What each request used."""
+
+    def respond(self, context: Context, count: int) -> ScriptedAnswer:
+        self.began.append(self.now)
+        self.now += self._random.uniform(0.1, 20)
+        return self._random.choice(
+            (call("nothing"), call("nothing") + call("nothing"), fail("overloaded", status=529), say("go on"))
+        )
+
+    def usage(self, context: Context) -> Usage:
+        tokens, dollars = self._random.randint(1, 400), self._random.uniform(0.001, 0.1)
+        self.used.append(Usage(input=tokens, total_tokens=tokens, cost=Cost(total=dollars)))
+        return self.used[-1]
+
+    def limits(self) -> Limits:
+        """One of them, or several."""
+        choose = self._random
+        wanted = choose.sample(("turns", "cost", "tokens", "seconds"), choose.randint(1, 2))
+        return Limits(
+            turns=choose.randint(1, 12) if "turns" in wanted else None,
+            cost=choose.uniform(0.001, 0.4) if "cost" in wanted else None,
+            tokens=choose.randint(1, 1500) if "tokens" in wanted else None,
+            seconds=choose.uniform(0.1, 90) if "seconds" in wanted else None,
+        )
+
+
+async def _tries_to_exceed(folder: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    spender = Spender(seed)
+    monkeypatch.setattr(Scripted, "usage", lambda self, context: spender.usage(context))
+    limits = spender.limits()
+    budget = Budget(limits, clock=lambda: spender.now)
+    play = Play(folder, *[spender.respond] * 400, budget=budget)
+    for round in range(40):
+        await play.session.queue("follow_up", "and then?")
+        await play.prompt("go on")
+        if round % 3 == 0:
+            await (await play.session.requests.beside((user_message("what is this?"),))).result()
+        if budget.has_refused and round > 3:
+            break
+    assert budget.has_refused
+    sent = play.script.call_count
+    before_last = spender.used[:-1]
+    assert limits.turns is None or budget.turns <= limits.turns
+    assert limits.seconds is None or all(began < limits.seconds for began in spender.began)
+    assert limits.cost is None or sum(one.cost.total for one in before_last) < limits.cost
+    assert limits.tokens is None or sum(one.total_tokens for one in before_last) < limits.tokens
+    answer = play.session.last_answer
+    assert answer is not None and "No further request was sent" in (answer.error_message or "")
+    await play.prompt("once more")
+    assert play.script.call_count == sent
+    await play.session.close()
+
+
+@pytest.mark.parametrize(
+    "first", [0, *(pytest.param(at, marks=pytest.mark.long) for at in range(20, RUNS, 20))]
+)
+async def test_no_run_goes_beyond_its_limits_by_more_than_one_request(
+    tmp_path: Path, first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in range(first, first + 20):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        await _tries_to_exceed(folder, seed, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        (Limits(turns=1), "The limit of 1 turn is reached."),
+        (Limits(cost=0.001), "The limit of $0.0010 ($0.50 used) is reached."),
+        (Limits(tokens=3), "The limit of 3 tokens ("),
+        (Limits(seconds=2), "The limit of 2 seconds is reached."),
+    ],
+)
+async def test_the_answer_that_is_not_asked_for_says_which_limit_is_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: Limits, told: str
+) -> None:
+    used = Usage(input=5, total_tokens=5, cost=Cost(total=0.5))
+    monkeypatch.setattr(Scripted, "usage", lambda self, context: used)
+    times: Callable[[], float] = iter(range(100)).__next__
+    play = Play(tmp_path, call("nothing"), say("done"), budget=Budget(limits, clock=times))
+    await play.prompt("go")
+    answer = play.session.last_answer
+    assert answer is not None and answer.stop_reason == "error"
+    assert (answer.error_message or "").startswith(told)
+    assert play.script.call_count == 1
+
+
+async def test_sessions_that_share_a_budget_share_its_limits(tmp_path: Path) -> None:
+    budget = Budget(Limits(turns=3))
+    plays = [Play(tmp_path / name, *[say("ok")] * 9, budget=budget) for name in ("one", "two")]
+    for _ in range(3):
+        for play in plays:
+            await play.prompt("go")
+    assert sum(play.script.call_count for play in plays) == 3
+
+
+async def test_a_summary_is_not_asked_for_once_a_limit_is_reached(tmp_path: Path) -> None:
+    now = [0.0]
+    budget = Budget(Limits(seconds=5), clock=lambda: now[0])
+    play = Play(tmp_path, *[say("a long answer " * 400)] * 2, say("summary"), budget=budget)
+    play.in_force.set("compaction.keepRecentTokens", 100)
+    await play.prompt("go")
+    await play.prompt("go on")
+    now[0] = 5.0
+    with pytest.raises(Unable, match="The limit of 5 seconds is reached"):
+        await play.session.compaction.run()
+    assert play.script.call_count == 2

@@ -1,0 +1,137 @@
+"""How a run ended, as scripts see it: limits, permissions, schemas and a blocked agent, in the real program."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from app.assembly.options import UsageError
+from app.cli.options import options_from, refuse_near_command
+from app.exit_codes import BLOCKED, DONE, LIMIT, MISFIT, REFUSED, USAGE
+from app.modes.answer_schema import answer_json, read_schema
+from app.modes.client import RpcClient
+from tests.modes.processes import STAGE
+from tests.modes.test_print_and_json import bayou
+
+NUMBER, OBJECT = '{"type": "number"}', '{"type": "object"}'
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "out", "err"),
+    [
+        (["--max-turns", "1", "call read"], LIMIT, "", "The limit of 1 turn is reached."),
+        (["--mode", "json", "--max-tokens", "1", "call read"], LIMIT, None, "The limit of 1 token ("),
+        (["--permissions", "read-only", "outside touch x"], REFUSED, "Done.\n", "bash was refused: touch x."),
+        (["BLOCKED: a key"], BLOCKED, "BLOCKED: a key\n", "The agent is blocked: a key"),
+        (["--output-schema", "number", "hello"], DONE, "42\n", ""),
+        (["--output-schema", "object", "hello"], MISFIT, "", "does not fit the schema: $: 42 is not of type"),
+        (["--output-schema", "nowhere", "hello"], USAGE, "", "nowhere: No such file or directory."),
+    ],
+)
+async def test_the_exit_code_says_how_a_run_ended(
+    words: list[str], code: int, out: str | None, err: str, tmp_path: Path
+) -> None:
+    (tmp_path / "number").write_text(NUMBER)
+    (tmp_path / "object").write_text(OBJECT)
+    done = await bayou("-e", STAGE, "-p", *words, cwd=tmp_path)
+    assert done.code == code, done.err
+    assert err in done.err and (out is None or done.out == out)
+
+
+async def test_rpc_tells_of_a_limit_as_an_answer_that_failed(tmp_path: Path) -> None:
+    arguments = ["-e", STAGE, "--max-turns", "2", "--no-session"]
+    async with RpcClient(cwd=tmp_path, arguments=arguments) as client:
+        settled = asyncio.Event()
+        client.on_event(lambda data: settled.set() if data["type"] == "agent_settled" else None)
+        for prompt in ("one", "two", "three"):
+            settled.clear()
+            await client.prompt(prompt)
+            await asyncio.wait_for(settled.wait(), 30)
+        said = [getattr(one, "error_message", None) for one in await client.get_messages()]
+    assert [one for one in said if one] == ["The limit of 2 turns is reached. No further request was sent."]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--max-turns", "0"], "--max-turns 0: use a whole number from 1"),
+        (["--max-turns", "-1"], "--max-turns -1: use a whole number"),
+        (["--max-tokens", "1.5"], "--max-tokens 1.5: use a whole number"),
+        (["--max-tokens", "1_000"], "--max-tokens 1_000: use"),
+        (["--max-cost", "0"], "--max-cost 0: use a number above 0"),
+        (["--max-cost", "-0.1"], "--max-cost -0.1: use a number above 0"),
+        (["--max-cost=nan"], "--max-cost nan: use"),
+        (["--time-limit", "inf"], "--time-limit inf: use"),
+        (["--time-limit", "0.0"], "--time-limit 0.0: use"),
+        (["--mode", "rpc", "--output-schema", "x"], "--output-schema is for print and JSON mode"),
+    ],
+)
+def test_limits_that_are_none(words: list[str], told: str) -> None:
+    with pytest.raises(UsageError, match="^" + told.replace("(", r"\(")):
+        options_from(words)
+
+
+NOWHERE = '{"properties": {"a": {"$ref": "#/nowhere"}}}'
+WITHOUT_END = '{"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"$ref": "#/$defs/a"}}}'
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ("{", "it is no JSON"),
+        ("[]", "a schema is an object"),
+        ("false", "no answer can fit"),
+        ('{"type": "nope"}', "it is no valid schema: $.type"),
+        ('{"$ref": "#"}', "it refers to itself without an end"),
+        ('{"$ref": "http://127.0.0.1:9/schema"}', "it refers to what is not in it"),
+        ('{"x": "' + "y" * 300_000 + '"}', "it is larger than 256 KB"),
+        ('{"not": ' * 5_000 + "{}" + "}" * 5_000, ""),
+    ],
+    ids=range(8),
+)
+def test_schemas_that_cannot_be_used(schema: str, told: str, tmp_path: Path) -> None:
+    file = tmp_path / "schema.json"
+    file.write_text(schema)
+    with pytest.raises(UsageError) as refused:
+        read_schema(file)
+    assert str(refused.value).startswith(f"--output-schema {file}: ") and told in str(refused.value)
+
+
+def test_a_recursive_schema_and_one_that_nothing_fits_are_compared(tmp_path: Path) -> None:
+    file = tmp_path / "schema.json"
+    tree = {"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#"}}}}
+    file.write_text(json.dumps({**tree, "additionalProperties": False}))
+    schema = read_schema(file)
+    assert schema.misfit('{"kids": [{"kids": []}]}') == ""
+    assert "$.kids[0]" in schema.misfit('{"kids": [{"boat": 1}]}')
+    assert schema.misfit('{"kids": ' * 3_000 + "[]" + "}" * 3_000) != ""
+    assert schema.misfit("no JSON").startswith("it is not one JSON value")
+    assert schema.misfit(answer_json('```json\n{"kids": []}\n```')) == ""
+    file.write_text('{"allOf": [{"type": "string"}, {"type": "number"}]}')
+    assert read_schema(file).misfit("1") != "" != read_schema(file).misfit('"x"')
+    file.write_text(NOWHERE)
+    assert read_schema(file).misfit("{}") == ""
+    file.write_text(WITHOUT_END)
+    assert read_schema(file).misfit("{}") == ""
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("sesions", "bayou --session"), ("udate", "bayou update"), ("permision", "bayou permissions")],
+)
+def test_a_word_that_is_nearly_a_command_is_no_prompt(word: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=f"There is no command {word}. Did you mean {meant}[?]"):
+        refuse_near_command([word])
+
+
+@pytest.mark.parametrize(
+    "words", [["hello"], ["--", "sesions"], ["sesions", "now"], ["why?"], ["tour"], ["-p"], []]
+)
+def test_other_words_are_prompts(words: list[str]) -> None:
+    refuse_near_command(words)
+
+
+async def test_a_slip_is_refused_by_the_program(tmp_path: Path) -> None:
+    done = await bayou("sesions", cwd=tmp_path)
+    assert (done.code, done.out) == (USAGE, "") and "bayou -- sesions" in done.err

@@ -24,7 +24,7 @@ from app.assembly.build import assemble
 from app.assembly.extensions.extending import extend
 from app.assembly.options import Options
 from app.extensions.ui import SilentUi
-from app.providers.scripted import Made, Scripted, call, say
+from app.providers.scripted import Scripted, ScriptedResponse, call, say
 from app.resources.paths import Paths, styles_dir
 from app.values.messages import ToolResultMessage
 from bench.table import Row
@@ -115,7 +115,9 @@ class Walk:
 
 
 @asynccontextmanager
-async def assembled_for(*answers: Made, mode: str) -> AsyncIterator[tuple[Assembled, Options, Paths]]:
+async def assembled_for(
+    *answers: ScriptedResponse, mode: str
+) -> AsyncIterator[tuple[Assembled, Options, Paths]]:
     """A session in a project of two files, in this mode of permissions."""
     with tempfile.TemporaryDirectory() as name:
         project = Path(name) / "project"
@@ -132,7 +134,7 @@ async def assembled_for(*answers: Made, mode: str) -> AsyncIterator[tuple[Assemb
         yield assembled, options, paths
 
 
-async def walked(walk: Walk, *answers: Made) -> Walk:
+async def walked(walk: Walk, *answers: ScriptedResponse) -> Walk:
     """Without a face."""
     async with assembled_for(*answers, mode="auto-edit") as (assembled, options, paths):
         session = assembled.session
@@ -149,14 +151,14 @@ async def walked(walk: Walk, *answers: Made) -> Walk:
     return walk
 
 
-async def walked_on_screen(walk: Walk, *answers: Made) -> Walk:
+async def walked_on_screen(walk: Walk, *answers: ScriptedResponse) -> Walk:
     """On the full screen, where each question is answered with yes."""
     with walk:
         await _on_screen(*answers)
     return walk
 
 
-async def _on_screen(*answers: Made) -> None:
+async def _on_screen(*answers: ScriptedResponse) -> None:
     from app.tui.app import BayouApp
     from app.tui.startup import StartOptions, extensions_for
 
@@ -175,7 +177,7 @@ async def _on_screen(*answers: Made) -> None:
                     await pilot.press("alt+a")
 
 
-def edit(number: int) -> Made:
+def edit(number: int) -> ScriptedResponse:
     change = {"oldText": f"line_{number} = {number}", "newText": f"line_{number} = {number + 10}"}
     return call("edit", path="short.py", edits=[change])
 

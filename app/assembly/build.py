@@ -147,7 +147,7 @@ def _session_options(
     return SessionOptions(
         begun.in_force,
         merges_deltas=not options.no_merge_deltas,
-        is_read_along=can_ask,
+        is_person_reading=can_ask,
         ends_with_answer=ends_with_answer,
     )
 

@@ -42,7 +42,7 @@ async def _complete(
 ) -> tuple[str, ...]:
     from app.assembly.extensions.providers import bring_providers  # noqa: PLC0415  (with what extensions stand on)
 
-    if catalogue.untold:
+    if catalogue.unlisted_providers:
         await _ask(paths, catalogue, credentials, {"offline": True} if is_offline else {})
     return await bring_providers(options, paths, catalogue, credentials)
 
@@ -62,7 +62,7 @@ async def _ask(
         if told := hint(found):
             print_problem(f"{provider}: {told}")
 
-    await asyncio.gather(*map(ask, catalogue.untold))
+    await asyncio.gather(*map(ask, catalogue.unlisted_providers))
     await Registry().close()
 
 

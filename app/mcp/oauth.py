@@ -31,7 +31,7 @@ from app.mcp.entries import ServerConfig
 from app.mcp.faults import ServerFault, SignInNeeded
 from app.mcp.sign_ins import SignIns, StoredSignIn
 from app.providers.signin.interface import SignInUi
-from app.providers.signin.pkce import Callback, first_answer
+from app.providers.signin.pkce import RedirectServer, first_redirect
 from app.values.unable import FileFault, Unable
 from app.version import VERSION
 from tools.text import one_line
@@ -157,7 +157,7 @@ async def sign_in(server: ServerConfig, sign_ins: SignIns, clients: Clients, ui:
     url = server.url or ""
     before = await asyncio.to_thread(sign_ins.of, server.name, url)
     wanted = before.wanted_scope if before is not None else ""
-    async with Callback(port, _PATH, "") as callback:
+    async with RedirectServer(port, _PATH, "") as callback:
         flow = _Flow(server, callback, ui, wanted)
         try:
             async with clients(flow.provider) as client:
@@ -204,7 +204,9 @@ async def answered(client: httpx2.AsyncClient, provider: OAuthClientProvider, ur
 class _Flow:
     """One sign-in: what the SDK asks of a person goes through their browser."""
 
-    def __init__(self, server: ServerConfig, callback: Callback, ui: SignInUi, wanted_scope: str) -> None:
+    def __init__(
+        self, server: ServerConfig, callback: RedirectServer, ui: SignInUi, wanted_scope: str
+    ) -> None:
         self._server = server
         self._wanted_scope = wanted_scope
         self._callback = callback
@@ -248,7 +250,7 @@ class _Flow:
             client.token_endpoint_auth_method = "client_secret_post" if is_posted else "client_secret_basic"
 
     async def _answered(self) -> AuthorizationCodeResult:
-        answer = await first_answer(self._callback, self._ui)
+        answer = await first_redirect(self._callback, self._ui)
         query = urlsplit(answer.strip()).query or answer.strip()
         fields = {name: values[0] for name, values in parse_qs(query).items()}
         if "error" in fields:

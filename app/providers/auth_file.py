@@ -60,7 +60,7 @@ class AuthFile:
             raise FileFault(self.path, f"cannot be written: {problem.strerror or problem}") from None
         self.entries.forget()
 
-    def _tighten(self) -> None:
+    def _restrict_permissions(self) -> None:
         """Copied from elsewhere, or made by hand: keys are nobody else's business."""
         try:
             mode = self.path.stat().st_mode & 0o777
@@ -81,7 +81,7 @@ class AuthFile:
         )
 
     def _read(self) -> dict[str, Entry]:
-        self._tighten()
+        self._restrict_permissions()
         try:
             data, text = read_object(self.path)
         except FileFault as problem:

@@ -41,7 +41,7 @@ def has_vertex(env: Mapping[str, str]) -> bool:
     return bool(project and env.get("GOOGLE_CLOUD_LOCATION") and adc_file(env))
 
 
-AMBIENT: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
+CLOUD_CREDENTIALS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
     "amazon-bedrock": has_aws,
     "google-vertex": has_vertex,
 }

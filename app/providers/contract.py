@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from app.providers.errors import ProviderError
-from app.providers.request_cache import Kept
+from app.providers.request_cache import RequestCache
 from app.providers.stream.merge import INTERVAL, DeltaKind, EventQueue
 from app.providers.stream.watchdog import OnState, Watchdog
 from app.values.content import AssistantContent
@@ -86,10 +86,10 @@ class StreamOptions(msgspec.Struct, frozen=True, kw_only=True):
     idle_seconds: float = 300.0
     merge_seconds: float = INTERVAL
     """Deltas of one block that come within this time are one event; 0: each as it came."""
-    is_read_along: bool = False
+    is_person_reading: bool = False
     """A person reads while it comes: a model without a network keeps to a pace that can be followed."""
     hooks: RequestHooks = RequestHooks()
-    kept: Kept | None = None
+    kept: RequestCache | None = None
     """What earlier requests of the same session have spelled out."""
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from app.providers.auth_file import AuthFile, Entry
-from app.providers.cloud_credentials import AMBIENT
+from app.providers.cloud_credentials import CLOUD_CREDENTIALS
 from app.providers.contract import Credential
 from app.providers.key_values import CredentialError, KeyValues, can_be_had, masked
 from app.providers.models.known_providers import PROVIDERS, KnownProvider
@@ -28,7 +28,7 @@ Source = Literal["run", "stored", "sign-in", "extension", "models.json", "enviro
 _OAUTH_BETA = {"Anthropic-Beta": "oauth-2025-04-20"}
 
 
-class _Provided(msgspec.Struct, frozen=True, kw_only=True):
+class _ExtensionKey(msgspec.Struct, frozen=True, kw_only=True):
     """What an extension said of a provider's key."""
 
     owner: str
@@ -39,13 +39,15 @@ class _Provided(msgspec.Struct, frozen=True, kw_only=True):
     """It was given together with an address."""
 
 
-def _paired(provider: str, provided: _Provided | None, own: Access) -> tuple[str, Source, bool] | None:
+def _key_for_address(
+    provider: str, extension_key: _ExtensionKey | None, own: Access
+) -> tuple[str, Source, bool] | None:
     """The key that came with another address for one of bayou's own providers, its source, and whether it is a bearer
     token. What is stored, and what the environment has, is for the provider's usual address."""
     if provider not in PROVIDERS:
         return None
-    if provided is not None and provided.is_for_address and provided.key:
-        return provided.key, "extension", provided.is_bearer
+    if extension_key is not None and extension_key.is_for_address and extension_key.key:
+        return extension_key.key, "extension", extension_key.is_bearer
     if own.is_for_address and own.key:
         return own.key, "models.json", own.is_bearer
     return None
@@ -61,7 +63,7 @@ class Credentials:
         self._auth = AuthFile(agent_dir)
         self._values = KeyValues(env)
         self._for_this_run: dict[str, str] = {}
-        self._provided: dict[str, list[_Provided]] = {}
+        self._provided: dict[str, list[_ExtensionKey]] = {}
         self._offered: dict[str, list[tuple[str, SignIn]]] = {}
         self._models_file: ModelsFile | None = None
         self._in_models_file: dict[str, Access] = {}
@@ -88,7 +90,7 @@ class Credentials:
     ) -> None:
         """An extension's key for a provider: a value, `$NAME` or `!command`. `is_for_address`: for the address that the
         extension gives that provider."""
-        entry = _Provided(
+        entry = _ExtensionKey(
             owner=owner,
             key=key,
             headers=headers or {},
@@ -110,7 +112,7 @@ class Credentials:
     def prepare(self, provider: str) -> None:
         """Reads what files say of it, so that the first request need not; for a thread."""
         self._auth.entries.now()
-        self._own_file(provider)
+        self._models_file_access(provider)
 
     def has(self, provider: str) -> bool:
         """Whether a request could be made. Runs nothing and reads no secret."""
@@ -120,21 +122,25 @@ class Credentials:
         """Where the credential would come from."""
         if provider in self._for_this_run:
             return "run"
-        if (paired := _paired(provider, self._last_provided(provider), self._own_file(provider))) is not None:
+        if (
+            paired := _key_for_address(
+                provider, self._latest_extension_key(provider), self._models_file_access(provider)
+            )
+        ) is not None:
             return paired[1]
         entry = self._auth.entries.now().get(provider)
         if entry is not None:
             return "stored" if entry["type"] == "api_key" else "sign-in"
-        provided = self._last_provided(provider)
-        if provided is not None and provided.key and can_be_had(provided.key, self._env):
+        extension_key = self._latest_extension_key(provider)
+        if extension_key is not None and extension_key.key and can_be_had(extension_key.key, self._env):
             return "extension"
-        own = self._own_file(provider).key
+        own = self._models_file_access(provider).key
         if own and can_be_had(own, self._env):
             return "models.json"
         known = PROVIDERS.get(provider)
         if known is not None and self._has_variables(known):
             return "environment"
-        if provider in AMBIENT and AMBIENT[provider](self._env):
+        if provider in CLOUD_CREDENTIALS and CLOUD_CREDENTIALS[provider](self._env):
             return "surroundings"
         return "models.json" if self._needs_no_key(provider) else None
 
@@ -159,27 +165,31 @@ class Credentials:
         }
         return Credential(
             key=secret,
-            is_bearer=self._own_file(provider).is_bearer,
+            is_bearer=self._models_file_access(provider).is_bearer,
             headers=await self._headers(provider),
             env=settings,
         )
 
     async def _find(self, provider: str, known: KnownProvider | None) -> Credential | None:
-        is_bearer = self._own_file(provider).is_bearer
+        is_bearer = self._models_file_access(provider).is_bearer
         if provider in self._for_this_run:
             return Credential(key=self._for_this_run[provider], is_bearer=is_bearer)
-        if (paired := _paired(provider, self._last_provided(provider), self._own_file(provider))) is not None:
+        if (
+            paired := _key_for_address(
+                provider, self._latest_extension_key(provider), self._models_file_access(provider)
+            )
+        ) is not None:
             key = await self._values.resolve(paired[0], what=f"The key for {provider}")
             return Credential(key=key, is_bearer=paired[2])
         entry = self._auth.entries.now().get(provider)
         if entry is not None:
-            return await self._of_entry(provider, entry, is_bearer)
+            return await self._from_entry(provider, entry, is_bearer)
         what = f"The key for {provider}"
-        provided = self._last_provided(provider)
-        if provided is not None and provided.key:
-            key = await self._values.resolve(provided.key, what=what)
-            return Credential(key=key, is_bearer=provided.is_bearer)
-        own = self._own_file(provider).key
+        extension_key = self._latest_extension_key(provider)
+        if extension_key is not None and extension_key.key:
+            key = await self._values.resolve(extension_key.key, what=what)
+            return Credential(key=key, is_bearer=extension_key.is_bearer)
+        own = self._models_file_access(provider).key
         if own:
             return Credential(key=await self._values.resolve(own, what=what), is_bearer=is_bearer)
         if known is not None:
@@ -190,11 +200,13 @@ class Credentials:
             for name in known.env:
                 if self._env.get(name):
                     return Credential(key=self._env[name], is_bearer=is_bearer)
-        if (provider in AMBIENT and AMBIENT[provider](self._env)) or self._needs_no_key(provider):
+        if (provider in CLOUD_CREDENTIALS and CLOUD_CREDENTIALS[provider](self._env)) or self._needs_no_key(
+            provider
+        ):
             return Credential()
         return None
 
-    async def _of_entry(self, provider: str, entry: Entry, is_bearer: bool) -> Credential:
+    async def _from_entry(self, provider: str, entry: Entry, is_bearer: bool) -> Credential:
         env = {name: str(value) for name, value in (entry.get("env") or {}).items()}
         if entry["type"] == "api_key":
             key = await self._values.resolve(entry["key"], what=f"The stored key for {provider}")
@@ -265,18 +277,21 @@ class Credentials:
 
     async def _headers(self, provider: str) -> dict[str, str]:
         """Headers that models.json or an extension wants with every request of this provider."""
-        provided = self._last_provided(provider)
-        wanted = {**self._own_file(provider).headers, **(provided.headers if provided else {})}
+        extension_key = self._latest_extension_key(provider)
+        wanted = {
+            **self._models_file_access(provider).headers,
+            **(extension_key.headers if extension_key else {}),
+        }
         return {
             name: await self._values.resolve(value, what=f"The header {name} for {provider}")
             for name, value in wanted.items()
         }
 
-    def _last_provided(self, provider: str) -> _Provided | None:
+    def _latest_extension_key(self, provider: str) -> _ExtensionKey | None:
         entries = self._provided.get(provider)
         return entries[-1] if entries else None
 
-    def _own_file(self, provider: str) -> Access:
+    def _models_file_access(self, provider: str) -> Access:
         """models.json, which is read once."""
         access = self._in_models_file.get(provider)
         if access is None:
@@ -291,5 +306,5 @@ class Credentials:
 
     def _needs_no_key(self, provider: str) -> bool:
         """A provider of one's own without a key is taken to need none (a server on this machine)."""
-        own = self._own_file(provider)
-        return provider not in PROVIDERS and own.is_named and own.key is None
+        own = self._models_file_access(provider)
+        return provider not in PROVIDERS and own.is_listed and own.key is None

@@ -6,17 +6,17 @@ from typing import Any
 
 import msgspec
 
-from app.providers.projection import Sent
+from app.providers.projection import ProviderMessage
 from app.values.content import Image, Text
 from app.values.messages import AssistantMessage
 from app.values.models import Model
 
 TOO_MANY = "(An image was here; the model does not take more of them in one request.)"
-_SHARE = 0.75
+_IMAGE_SHARE = 0.75
 """Of the bytes of a request, for images; the rest is for words."""
 
 
-def within_limits(messages: Sequence[Sent], model: Model) -> list[Sent]:
+def within_limits(messages: Sequence[ProviderMessage], model: Model) -> list[ProviderMessage]:
     """The messages with at most as many images as `inputLimits` allows."""
     images = (model.input_limits or {}).get("images")
     per_request, per_message = _number(images, "maxPerRequest"), _number(images, "maxPerMessage")
@@ -26,8 +26,8 @@ def within_limits(messages: Sequence[Sent], model: Model) -> list[Sent]:
     sizes = [[len(image.data) for image in _images(message)] for message in messages]
     surplus = [max(len(own) - per_message, 0) if per_message else 0 for own in sizes]
     kept = [size for own, extra in zip(sizes, surplus, strict=True) for size in own[extra:]]
-    drop = _oldest_to_drop(kept, per_request, int(bytes_allowed * _SHARE))
-    out: list[Sent] = []
+    drop = _oldest_to_drop(kept, per_request, int(bytes_allowed * _IMAGE_SHARE))
+    out: list[ProviderMessage] = []
     for message, own, extra in zip(messages, sizes, surplus, strict=True):
         more = min(drop, len(own) - extra)
         drop -= more
@@ -48,17 +48,17 @@ def _oldest_to_drop(sizes: Sequence[int], most: int, most_bytes: int) -> int:
     return drop
 
 
-def has_image(message: Sent) -> bool:
+def has_image(message: ProviderMessage) -> bool:
     return bool(_images(message))
 
 
-def _images(message: Sent) -> list[Image]:
+def _images(message: ProviderMessage) -> list[Image]:
     if isinstance(message, AssistantMessage) or isinstance(message.content, str):
         return []
     return [block for block in message.content if isinstance(block, Image)]
 
 
-def _without(message: Sent, count: int) -> Sent:
+def _without(message: ProviderMessage, count: int) -> ProviderMessage:
     """The first `count` images as words."""
     if not count or isinstance(message, AssistantMessage) or isinstance(message.content, str):
         return message

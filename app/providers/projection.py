@@ -17,13 +17,13 @@ from app.values.messages import (
     UserMessage,
 )
 
-Sent = UserMessage | AssistantMessage | ToolResultMessage
+ProviderMessage = UserMessage | AssistantMessage | ToolResultMessage
 """What providers have words for."""
 
 
-def to_provider_messages(messages: Sequence[Message]) -> list[Sent]:
+def to_provider_messages(messages: Sequence[Message]) -> list[ProviderMessage]:
     """System messages are left out: what they say is in the context's prompt and tools."""
-    sent: list[Sent] = []
+    sent: list[ProviderMessage] = []
     for message in messages:
         match message:
             case UserMessage() | AssistantMessage() | ToolResultMessage():

@@ -45,8 +45,8 @@ class ScriptedAnswer(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(other, blocks=self.blocks + other.blocks)
 
 
-Made = ScriptedAnswer | AssistantMessage
-Response = Made | Callable[[Context, int], Made | Awaitable[Made]]
+ScriptedResponse = ScriptedAnswer | AssistantMessage
+Response = ScriptedResponse | Callable[[Context, int], ScriptedResponse | Awaitable[ScriptedResponse]]
 
 
 def say(text: str, **ending: Any) -> ScriptedAnswer:

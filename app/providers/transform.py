@@ -11,8 +11,8 @@ import msgspec
 
 from app.providers.contract import Context
 from app.providers.image_limits import has_image, within_limits
-from app.providers.projection import Sent, to_provider_messages
-from app.providers.request_cache import Kept, Measure, Pieces, Settled, Spell
+from app.providers.projection import ProviderMessage, to_provider_messages
+from app.providers.request_cache import CachedPrefix, MessageStats, PayloadParts, RequestCache, Spell
 from app.values.content import AssistantContent, Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, Message, ToolDeclaration, ToolResultMessage, UserMessage
 from app.values.models import Model
@@ -21,7 +21,7 @@ from tools.patterns import late
 IdRule = Callable[[str], str]
 """A tool-call id as the target's format wants it."""
 
-NO_RESULT = "No result provided"
+MISSING_RESULT = "No result provided"
 NO_OUTPUT = "(no output)"
 NO_IMAGE = "(An image was here; this model reads text only.)"
 
@@ -30,16 +30,16 @@ class PreparedRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What an adapter spells out. Assistant messages hold only what may be replayed to this model."""
 
     system: str
-    messages: tuple[Sent, ...]
+    messages: tuple[ProviderMessage, ...]
     """All of them; with `settled`, those behind it."""
     tools: tuple[ToolDeclaration, ...]
-    measure: Measure
+    measure: MessageStats
     """Of all messages."""
-    settled: Settled | None = None
+    settled: CachedPrefix | None = None
     """What need not be spelled again."""
-    just_settled: tuple[Sent, ...] = ()
+    newly_cached: tuple[ProviderMessage, ...] = ()
     """What has come to be settled since the last request."""
-    kept: Kept | None = None
+    kept: RequestCache | None = None
 
     @property
     def has_images(self) -> bool:
@@ -55,46 +55,46 @@ class PreparedRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def prepare(
-    context: Context, model: Model, rule: IdRule = str, *, kept: Kept | None = None
+    context: Context, model: Model, rule: IdRule = str, *, kept: RequestCache | None = None
 ) -> PreparedRequest:
     """The context for `model`: see docs/providers.md. With `kept`, only what came since the request before is read."""
-    settled = kept.begin(context.messages, model) if kept is not None else Settled(model)
+    settled = kept.begin(context.messages, model) if kept is not None else CachedPrefix(model)
     usable, places = _usable(context.messages, len(settled.sources))
     if kept is None or (model.input_limits and (settled.measure.images or any(map(has_image, usable)))):
         # Images beyond the limits are taken from the beginning: then nothing of it is settled.
         usable, _ = _usable(context.messages, 0)
-        messages = _readable(within_limits(usable, model), model, _Ids(rule))
-        return _prepared(context, messages=tuple(messages), measure=Measure(messages))
+        messages = _readable_by(within_limits(usable, model), model, _Ids(rule))
+        return _prepared(context, messages=tuple(messages), measure=MessageStats(messages))
     names = settled.names or _Ids(rule)
     end = _last_answer(usable)
-    just_settled = _readable(usable[:end], model, names)
+    newly_cached = _readable_by(usable[:end], model, names)
     settled.names = names
     settled.sources += context.messages[len(settled.sources) : places[end] if end else len(settled.sources)]
-    settled.measure.add(just_settled)
-    messages = _readable(usable[end:], model, names.beginning_of_more())
-    measure = Measure(messages)
+    settled.measure.add(newly_cached)
+    messages = _readable_by(usable[end:], model, names.copy_for_append())
+    measure = MessageStats(messages)
     measure.include(settled.measure)
     return _prepared(
         context,
         messages=tuple(messages),
         measure=measure,
         settled=settled,
-        just_settled=tuple(just_settled),
+        newly_cached=tuple(newly_cached),
         kept=kept,
     )
 
 
 def spelled(
     prepared: PreparedRequest, head: list[dict[str, Any]], spell: Spell
-) -> "list[dict[str, Any]] | Pieces":
+) -> "list[dict[str, Any]] | PayloadParts":
     """The messages in an adapter's JSON behind `head`; what is settled as it was."""
     settled, kept = prepared.settled, prepared.kept
     if settled is None or kept is None:
         return [*head, *spell(prepared.messages, 0)]
-    settled.take(spell(prepared.just_settled, settled.count))
-    settled.count += len(prepared.just_settled)
-    kept.bring_back(settled)
-    return Pieces(head, settled.pieces(), spell(prepared.messages, settled.count))
+    settled.take(spell(prepared.newly_cached, settled.count))
+    settled.count += len(prepared.newly_cached)
+    kept.give_back(settled)
+    return PayloadParts(head, settled.pieces(), spell(prepared.messages, settled.count))
 
 
 def _prepared(context: Context, **fields: Any) -> PreparedRequest:
@@ -105,9 +105,9 @@ def _prepared(context: Context, **fields: Any) -> PreparedRequest:
     )
 
 
-def _usable(messages: Sequence[Message], start: int) -> tuple[list[Sent], list[int]]:
+def _usable(messages: Sequence[Message], start: int) -> tuple[list[ProviderMessage], list[int]]:
     """Messages from `start` on in the words of providers, without broken answers; and where each of them came from."""
-    usable: list[Sent] = []
+    usable: list[ProviderMessage] = []
     places: list[int] = []
     for place in range(start, len(messages)):
         for message in to_provider_messages((messages[place],)):
@@ -117,14 +117,14 @@ def _usable(messages: Sequence[Message], start: int) -> tuple[list[Sent], list[i
     return usable, places
 
 
-def _last_answer(messages: Sequence[Sent]) -> int:
+def _last_answer(messages: Sequence[ProviderMessage]) -> int:
     """Where the last answer stands that does not follow right behind another one: some formats join neighbours of
     one side. What comes before it changes no more.
     """
     found = 0
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
-        if isinstance(message, ToolResultMessage) or not _says_something(message):
+        if isinstance(message, ToolResultMessage) or not _has_content(message):
             continue
         if isinstance(message, AssistantMessage) and not (found and message.tool_calls):
             found = index
@@ -133,7 +133,7 @@ def _last_answer(messages: Sequence[Sent]) -> int:
     return 0
 
 
-def _says_something(message: Sent) -> bool:
+def _has_content(message: ProviderMessage) -> bool:
     """What is blank is not sent."""
     if isinstance(message.content, str):
         return bool(message.content.strip())
@@ -143,8 +143,8 @@ def _says_something(message: Sent) -> bool:
     )
 
 
-def _readable(usable: Sequence[Sent], model: Model, names: "_Ids") -> list[Sent]:
-    messages: list[Sent] = []
+def _readable_by(usable: Sequence[ProviderMessage], model: Model, names: "_Ids") -> list[ProviderMessage]:
+    messages: list[ProviderMessage] = []
     for message in _with_results_in_place(usable):
         match message:
             case UserMessage():
@@ -207,7 +207,7 @@ class _Ids:
         """How often an id had to be changed: from there on it is tried again."""
         self._before = before
 
-    def beginning_of_more(self) -> "_Ids":
+    def copy_for_append(self) -> "_Ids":
         """For what stands behind, without changing these."""
         return _Ids(self._rule, self)
 
@@ -232,13 +232,13 @@ class _Ids:
         return self._given.get(call_id) or before or self.assign(call_id)
 
 
-def _is_broken(message: Sent) -> bool:
+def _is_broken(message: ProviderMessage) -> bool:
     return isinstance(message, AssistantMessage) and message.stop_reason in ("error", "aborted", "pending")
 
 
-def _with_results_in_place(messages: Sequence[Sent]) -> list[Sent]:
+def _with_results_in_place(messages: Sequence[ProviderMessage]) -> list[ProviderMessage]:
     """Every call is answered right behind its message, in call order; results without a call are left out."""
-    out: list[Sent] = []
+    out: list[ProviderMessage] = []
     for index, message in enumerate(messages):
         if isinstance(message, ToolResultMessage):
             continue
@@ -249,7 +249,7 @@ def _with_results_in_place(messages: Sequence[Sent]) -> list[Sent]:
     return out
 
 
-def _results_behind(messages: Sequence[Sent], index: int) -> dict[str, ToolResultMessage]:
+def _results_behind(messages: Sequence[ProviderMessage], index: int) -> dict[str, ToolResultMessage]:
     found: dict[str, ToolResultMessage] = {}
     for message in messages[index + 1 :]:
         if isinstance(message, AssistantMessage):
@@ -264,7 +264,7 @@ def _no_result(call: ToolCall, message: AssistantMessage) -> ToolResultMessage:
         timestamp=message.timestamp,
         tool_call_id=call.id,
         tool_name=call.name,
-        content=(Text(text=NO_RESULT),),
+        content=(Text(text=MISSING_RESULT),),
         is_error=True,
     )
 
@@ -306,7 +306,7 @@ def _replayed(message: AssistantMessage, model: Model, names: _Ids) -> Assistant
                     ToolCall(
                         id=names.assign(block.id),
                         name=block.name,
-                        arguments=_clean_data(block.arguments),
+                        arguments=_without_surrogates(block.arguments),
                         thought_signature=block.thought_signature if is_own else None,
                         namespace=block.namespace if is_own else None,
                     )
@@ -320,16 +320,17 @@ def _replayed(message: AssistantMessage, model: Model, names: _Ids) -> Assistant
     return msgspec.structs.replace(message, content=tuple(blocks))
 
 
-def _clean_data(data: Any) -> Any:
+def _without_surrogates(data: Any) -> Any:
     match data:
         case str():
             return clean(data)
         case dict():
             return {
-                clean(key) if isinstance(key, str) else key: _clean_data(item) for key, item in data.items()
+                clean(key) if isinstance(key, str) else key: _without_surrogates(item)
+                for key, item in data.items()
             }
         case list():
-            return [_clean_data(item) for item in data]
+            return [_without_surrogates(item) for item in data]
         case _:
             return data
 

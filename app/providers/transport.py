@@ -15,13 +15,13 @@ import msgspec
 
 from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.errors import ProviderError, plain_sentence, read_error_body
-from app.providers.request_cache import Pieces
+from app.providers.request_cache import PayloadParts
 from app.providers.stream.sse import SseDecoder
 from app.values.codec import decode_json, encode_json
 from app.values.models import Model
 from app.version import VERSION
 
-_LARGE = 128 * 1024
+_LARGE_BYTES = 128 * 1024
 """Smaller ones are joined: each piece is a write of its own."""
 
 
@@ -46,7 +46,7 @@ class RequestBody:
 def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
     small: list[bytes] = []
     for part in parts:
-        if len(part) < _LARGE:
+        if len(part) < _LARGE_BYTES:
             small.append(part)
             continue
         if small:
@@ -58,8 +58,8 @@ def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 USER_AGENT = f"bayou/{VERSION} ({sys.platform}; python/{platform.python_version()}; {platform.machine()})"
-_KEPT_FOR_DIAGNOSIS = 8_192
-_BLANK = b"\xef\xbb\xbf \t\r\n\v\f"
+_DIAGNOSIS_BYTES = 8_192
+_LEADING_BYTES = b"\xef\xbb\xbf \t\r\n\v\f"
 """What may stand before a page and says nothing of what comes."""
 _SSE_MARKS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
@@ -82,7 +82,7 @@ class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
         return f"{url}?{urlencode(self.query)}" if self.query else url
 
 
-class ServerAnswer(Protocol):
+class ServerResponse(Protocol):
     """A response whose headers have arrived."""
 
     status: int
@@ -93,7 +93,7 @@ class ServerAnswer(Protocol):
         ...
 
 
-Send = Callable[[HttpRequest, StreamOptions], AbstractAsyncContextManager[ServerAnswer]]
+Send = Callable[[HttpRequest, StreamOptions], AbstractAsyncContextManager[ServerResponse]]
 """Opens the request; raises `ProviderError` for an error status or when nothing could be reached. Leaving the
 context closes the connection, if its response was not read to the end."""
 
@@ -127,7 +127,7 @@ def encode_payload(payload: Mapping[str, Any], last: str = "messages") -> bytes 
     """
     names = sorted(name for name in payload if name != last)
     growing = payload.get(last)
-    if isinstance(growing, Pieces):
+    if isinstance(growing, PayloadParts):
         before = encode_json({name: payload[name] for name in names})[:-1]
         separator = b"," if names else b""
         return RequestBody([before, separator, encode_json(last), b":", *growing.encoded(), b"}"])
@@ -142,7 +142,8 @@ async def final_payload(payload: dict[str, Any], model: Model, options: StreamOp
     payload = {**payload, **(model.sampling_params or {}), **of_level, **options.sampling}
     if options.hooks.on_payload is not None:
         payload = {
-            name: value.items() if isinstance(value, Pieces) else value for name, value in payload.items()
+            name: value.items() if isinstance(value, PayloadParts) else value
+            for name, value in payload.items()
         }
         payload = await options.hooks.on_payload(payload) or payload
     return payload
@@ -171,9 +172,9 @@ async def converse(
         seen = 0
         head = bytearray()
         async for chunk in answer.chunks():
-            if not seen and len(head) < _KEPT_FOR_DIAGNOSIS:
-                head += (chunk if head else chunk.lstrip(_BLANK))[:_KEPT_FOR_DIAGNOSIS]
-            if not seen and _is_other_answer(bytes(head)):
+            if not seen and len(head) < _DIAGNOSIS_BYTES:
+                head += (chunk if head else chunk.lstrip(_LEADING_BYTES))[:_DIAGNOSIS_BYTES]
+            if not seen and _is_not_event_stream(bytes(head)):
                 raise _no_event_stream(bytes(head))
             for event, data in decoder.feed(chunk):
                 seen += 1
@@ -196,7 +197,7 @@ async def converse(
         reader.finish()
 
 
-def _is_other_answer(head: bytes) -> bool:
+def _is_not_event_stream(head: bytes) -> bool:
     """A page, or one whole JSON value: told at once, though the server may leave the connection open."""
     start = head[:1]
     if start != b"{":
@@ -249,20 +250,20 @@ def decode_event(data: bytes) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:
-        return _sound(decode_json(data.decode("utf-8", "replace")))
+        return _without_lone_surrogates(decode_json(data.decode("utf-8", "replace")))
     except (msgspec.DecodeError, RecursionError) as problem:
         raise ProviderError(
             f"The server sent an event that is not JSON ({problem}): {_beginning(data)}", kind="malformed"
         ) from None
 
 
-def _sound(data: Any) -> Any:
+def _without_lone_surrogates(data: Any) -> Any:
     """Without halves of letters, which a server that cuts texts where it likes leaves."""
     if isinstance(data, str):
         return data.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(data, dict):
-        return {name: _sound(value) for name, value in data.items()}
-    return [_sound(value) for value in data] if isinstance(data, list) else data
+        return {name: _without_lone_surrogates(value) for name, value in data.items()}
+    return [_without_lone_surrogates(value) for value in data] if isinstance(data, list) else data
 
 
 _decoder = msgspec.json.Decoder()

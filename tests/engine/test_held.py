@@ -12,7 +12,7 @@ from app.engine.core.hooks import Hooks
 from app.engine.core.runs import RunStartCallbacks
 from app.engine.core.toolbox import Toolbox
 from app.providers.contract import AssistantStream, Context, StreamOptions
-from app.providers.request_cache import Kept
+from app.providers.request_cache import RequestCache
 from app.providers.scripted import say
 from app.values.messages import Message, SystemMessage, ToolDeclaration, ToolName
 from app.values.models import Model
@@ -91,7 +91,7 @@ class _Changing(Hooks):
 async def test_what_is_kept_between_requests_is_of_the_stretch_that_each_belongs_to(tmp_path: Path) -> None:
     hooks = _Changing()
     play = Play(tmp_path, *[say("ok")] * 5, hooks=hooks)
-    kept: list[tuple[Kept | None, object]] = []
+    kept: list[tuple[RequestCache | None, object]] = []
     conversation, really = parts_of(play.session).core.conversation, play.registry.stream
 
     def noting(model: Model, context: Context, options: StreamOptions, **more: Any) -> AssistantStream:

@@ -13,7 +13,7 @@ import pytest
 
 from app.assembly.crash import report_crash
 from app.providers.key_values import CredentialError
-from app.providers.signin.pkce import Callback, code_of
+from app.providers.signin.pkce import RedirectServer, code_of
 from tests.hostile.staging import BAYOU, MODEL, called, model_at, run, settings, spoken
 from tests.masking.examples import SHAPED, random_text
 from tests.providers.loopback import Reply, loopback
@@ -147,7 +147,7 @@ async def visit(port: int, target: str) -> bytes:
 
 
 async def test_a_sign_in_waits_on_when_another_page_sends_the_browser_to_it():
-    async with Callback(0, "/callback", "our-state") as callback:
+    async with RedirectServer(0, "/callback", "our-state") as callback:
         for target in (
             "/callback?code=theirs",
             "/callback?code=theirs&state=guess",

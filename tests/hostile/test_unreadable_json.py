@@ -19,7 +19,7 @@ from app.providers.adapters.responses_request import payload as responses_payloa
 from app.providers.credentials import CredentialError
 from app.providers.errors import ProviderError
 from app.providers.models.discovery_store import load_discovered, store_path
-from app.providers.signin.interface import post_soon
+from app.providers.signin.interface import post_async
 from app.providers.transform import prepare
 from app.resources.paths import Paths
 from app.sessions.ids import folder_name
@@ -117,7 +117,7 @@ async def sign_in(folder: Path, data: bytes) -> None:
     async with loopback() as server:
         server.reply(Reply(body=data))
         with pytest.raises(CredentialError, match="answered with 200"):
-            await post_soon(f"{server.url}/token", {"code": "x"})
+            await post_async(f"{server.url}/token", {"code": "x"})
 
 
 async def account(folder: Path, data: bytes) -> None:

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from app.engine.models.side_question import _QUESTION_TEMPLATE  # pyright: ignore[reportPrivateUsage]
 from app.providers.contract import Context, StreamOptions
-from app.providers.offline.answers import CARD, answer_to
+from app.providers.offline.answers import GUIDE_HELP, answer_to
 from app.providers.offline.guide import TOKENS_PER_SECOND, pace_of, prompt_usage
 from app.providers.offline.model import offline_model
-from app.providers.offline.tour import GOES_ON, TOUR
-from app.providers.offline.verbs import FORMS, Form, Planned, understood
+from app.providers.offline.tour import TOUR, TOUR_CONTINUES
+from app.providers.offline.verbs import HELP_ROWS, HelpRow, PlannedCall, parse_requests
 from app.providers.registry import Registry
 from app.values.content import Image, Text, ToolCall
 from app.values.messages import (
@@ -146,7 +146,7 @@ async def test_it_can_be_stopped_while_it_writes():
 def test_who_reads_along_gets_a_pace_to_read_at_and_a_program_gets_it_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    read_along, at_once = StreamOptions(is_read_along=True), StreamOptions()
+    read_along, at_once = StreamOptions(is_person_reading=True), StreamOptions()
     monkeypatch.delenv("BAYOU_OFFLINE_PACE")
     assert pace_of(offline_model(), read_along) == TOKENS_PER_SECOND
     assert pace_of(offline_model(), at_once) == 0
@@ -213,20 +213,20 @@ async def test_a_missing_file_is_told(chat: Chat):
     ],
 )
 async def test_anything_else_gets_the_card_and_calls_nothing(chat: Chat, words: str):
-    assert await chat.say(words) == CARD
+    assert await chat.say(words) == GUIDE_HELP
     assert chat.calls == [[]]
-    assert "/login" in CARD
+    assert "/login" in GUIDE_HELP
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.syntax)
-def test_the_card_names_every_request_and_its_example_is_understood(form: Form):
-    assert f"| `{form.syntax}` |" in CARD
-    assert len(understood(form.example)) == 1
+@pytest.mark.parametrize("form", HELP_ROWS, ids=lambda form: form.syntax)
+def test_the_card_names_every_request_and_its_example_is_understood(form: HelpRow):
+    assert f"| `{form.syntax}` |" in GUIDE_HELP
+    assert len(parse_requests(form.example)) == 1
 
 
 @given(text=st.text())
 def test_any_text_is_understood_or_not(text: str):
-    assert all(isinstance(one, Planned) or one in ("help", "tour") for one in understood(text))
+    assert all(isinstance(one, PlannedCall) or one in ("help", "tour") for one in parse_requests(text))
 
 
 async def test_the_tour_shows_bayou_step_by_step_and_begins_again(chat: Chat):
@@ -235,20 +235,20 @@ async def test_the_tour_shows_bayou_step_by_step_and_begins_again(chat: Chat):
     assert [text.partition(":")[0] for text in told] == [f"**{n} of 5" for n in (1, 2, 3, 4, 5, 1)]
     assert [names for names in chat.calls if names] == [["ls"], ["grep"], ["ls"]]
     assert "- `fleet.py`" in told[0] and "| `fleet.py` | 1 |" in told[1]
-    assert [GOES_ON in text for text in told] == [True, True, True, True, False, True]
+    assert [TOUR_CONTINUES in text for text in told] == [True, True, True, True, False, True]
     assert "/undo" in told[3] and "tree" in told[4] and "/login" in told[4]
 
 
 async def test_a_request_during_the_tour_does_not_end_it(chat: Chat):
     assert "1 of 5" in await chat.say("tour")
-    assert GOES_ON not in await chat.say("list")
+    assert TOUR_CONTINUES not in await chat.say("list")
     assert "2 of 5" in await chat.say("tour")
 
 
 async def test_a_tour_without_tools_tells_all_the_same(tmp_path: Path):
     chat = Chat(tmp_path, tools="read")
     told = await chat.say("tour")
-    assert "1 of 5" in told and GOES_ON in told and chat.calls == [[]]
+    assert "1 of 5" in told and TOUR_CONTINUES in told and chat.calls == [[]]
 
 
 async def test_what_was_stopped_is_not_begun_again(chat: Chat):
@@ -271,4 +271,4 @@ async def test_results_are_told_before_a_message_that_came_meanwhile(chat: Chat)
     chat.put("a.txt", "hello\n")
     await chat.say("read a.txt")
     told = text_of_answer(Context(messages=(*chat.messages[:-1], user_message("help"))))
-    assert told.startswith("`a.txt` has 1 line.") and told.endswith(CARD)
+    assert told.startswith("`a.txt` has 1 line.") and told.endswith(GUIDE_HELP)

@@ -132,7 +132,7 @@ def test_a_server_of_ones_own_needs_no_list_of_its_models(tmp_path: Path):
     mine = {"baseUrl": "http://localhost:11434/v1", "api": "openai-completions", "compat": {"a": 1}}
     write(tmp_path, {"providers": {"mine": mine, "openai": {}}})
     catalogue = load(tmp_path)
-    assert catalogue.untold == ("mine",)
+    assert catalogue.unlisted_providers == ("mine",)
     picked = select_model("mine/llama3.2:3b:high", catalogue, Credentials(tmp_path, {}))
     model = picked.model
     assert (model.key, model.api, model.base_url) == ("mine/llama3.2:3b", mine["api"], mine["baseUrl"])

@@ -7,7 +7,7 @@ import pytest
 from app.providers.contract import AssistantStream, Context, RequestHooks, StreamOptions, speaks
 from app.providers.errors import ProviderError
 from app.providers.registry import Registry
-from app.providers.stream.merge import ROOM
+from app.providers.stream.merge import MAX_WAITING_EVENTS
 from app.values.content import Text
 from app.values.models import Model
 from app.values.stream import (
@@ -263,7 +263,7 @@ async def test_a_listener_that_is_far_behind_slows_the_adapter_and_loses_nothing
     events = stream.__aiter__()
     assert isinstance(await anext(events), StreamStart)
     await asyncio.sleep(0.8)  # longer than a server may be silent: it is the listener that is
-    assert sent <= ROOM
+    assert sent <= MAX_WAITING_EVENTS
     rest = [event async for event in events]
     assert sum(isinstance(event, TextDelta) for event in rest) == 5000
     assert isinstance(rest[-1], StreamDone)

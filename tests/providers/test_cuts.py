@@ -21,7 +21,7 @@ from app.providers.classify import classify
 from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.registry import Registry
 from app.providers.stream.sse import SseDecoder
-from app.providers.transport import HttpRequest, Reader, ServerAnswer, converse
+from app.providers.transport import HttpRequest, Reader, ServerResponse, converse
 from app.values.content import ToolCall
 from app.values.messages import AssistantMessage
 from app.values.models import Model
@@ -79,7 +79,7 @@ async def read(api: str, *pieces: bytes) -> list[object]:
     model = model_for(api)
 
     @asynccontextmanager
-    async def send(request: HttpRequest, options: StreamOptions) -> AsyncIterator[ServerAnswer]:
+    async def send(request: HttpRequest, options: StreamOptions) -> AsyncIterator[ServerResponse]:
         yield Bytes(*pieces)
 
     async def produce(stream: AssistantStream) -> None:

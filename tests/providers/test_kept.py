@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.providers.contract import RequestHooks
 from app.providers.registry import Registry
-from app.providers.request_cache import Kept
+from app.providers.request_cache import RequestCache
 from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.messages import (
     AssistantMessage,
@@ -110,7 +110,7 @@ def conversation(api: str, seed: int, length: int) -> list[Message]:
 
 
 async def body(
-    model: Model, messages: list[Message], server: Loopback, kept: Kept | None, **changes: Any
+    model: Model, messages: list[Message], server: Loopback, kept: RequestCache | None, **changes: Any
 ) -> bytes:
     how = options(kept=kept, session_id="s", **changes)
     await Registry().stream(model, context(*messages), how).result()
@@ -121,7 +121,10 @@ async def body(
 @pytest.mark.parametrize("seed", range(4))
 async def test_a_growing_conversation_is_sent_as_if_it_were_made_anew(api: str, seed: int, server: Loopback):
     server.sse(ANSWERS[api]())
-    model, kept = model_for(api, server.url, input=("text", "image") if seed % 2 else ("text",)), Kept()
+    model, kept = (
+        model_for(api, server.url, input=("text", "image") if seed % 2 else ("text",)),
+        RequestCache(),
+    )
     messages = [user_message("Begin"), *conversation(api, seed, 40)]
     for end in range(1, len(messages) + 1, random.Random(seed).choice([1, 2, 3])):
         assert await body(model, messages[:end], server, kept) == await body(
@@ -132,7 +135,7 @@ async def test_a_growing_conversation_is_sent_as_if_it_were_made_anew(api: str, 
 @every_api
 async def test_whatever_is_changed_is_sent_changed(api: str, server: Loopback):
     server.sse(ANSWERS[api]())
-    model, kept = model_for(api, server.url), Kept()
+    model, kept = model_for(api, server.url), RequestCache()
     messages = [user_message("Begin"), *conversation(api, 11, 30), user_message("End")]
     await body(model, messages, server, kept)
     for changed in (
@@ -150,7 +153,7 @@ async def test_what_was_sent_is_sent_again_in_the_same_bytes(server: Loopback):
     """All but the mark that tells the cache how far it may keep."""
     api = "openai-completions"
     server.sse(ANSWERS[api]())
-    model, kept = model_for(api, server.url), Kept()
+    model, kept = model_for(api, server.url), RequestCache()
     messages: list[Message] = [user_message("Begin")]
     before = b""
     for turn in range(12):
@@ -171,7 +174,7 @@ async def test_what_was_sent_is_sent_again_in_the_same_bytes(server: Loopback):
 async def test_who_changes_the_payload_is_given_all_of_it(server: Loopback):
     api = "openai-completions"
     server.sse(ANSWERS[api]())
-    model, kept, seen = model_for(api, server.url), Kept(), []
+    model, kept, seen = model_for(api, server.url), RequestCache(), []
     messages = [user_message("Begin"), *conversation(api, 3, 30)]
 
     async def on_payload(payload: dict[str, Any]) -> dict[str, Any]:
@@ -188,7 +191,7 @@ async def test_images_beyond_the_limits_become_words_all_the_same(server: Loopba
     api = "anthropic-messages"
     server.sse(ANSWERS[api]())
     model = model_for(api, server.url, input_limits={"images": {"maxPerRequest": 4}})
-    kept = Kept()
+    kept = RequestCache()
     messages: list[Message] = [user_message("Begin")]
     for number in range(9):
         messages.append(msgspec.structs.replace(user_message("x"), content=(Text(text=f"{number}"), _PIXEL)))
@@ -213,7 +216,7 @@ def test_any_conversation_in_any_steps(seed: int, steps: list[int]):
         ("anthropic-messages", anthropic_wire.payload, "messages"),
         ("google-generative-ai", google_wire.payload, "contents"),
     ):
-        model, kept, how = model_for(api), Kept(), options()
+        model, kept, how = model_for(api), RequestCache(), options()
         messages, end = conversation(api, seed, sum(steps)), 0
         for step in steps:
             end += step
@@ -229,7 +232,7 @@ async def test_a_long_conversation_is_handed_on_in_the_pieces_that_were_kept():
     from app.providers.transform import prepare
     from app.providers.transport import RequestBody, encode_payload
 
-    api, how, kept = "anthropic-messages", options(), Kept()
+    api, how, kept = "anthropic-messages", options(), RequestCache()
     model, messages, before = model_for(api), [user_message("Begin")], ()
     for turn in range(12):
         answer = AssistantMessage(
@@ -255,16 +258,16 @@ async def test_a_long_conversation_is_handed_on_in_the_pieces_that_were_kept():
 
 async def test_within_a_stretch_nothing_is_compared_and_outside_of_it_everything():
     api = "anthropic-messages"
-    model, kept, stretch = model_for(api), Kept(), object()
+    model, kept, stretch = model_for(api), RequestCache(), object()
     messages = [user_message("a"), *conversation(api, 5, 20)]
     settled = kept.within(stretch).begin(messages, model)
     settled.sources += messages[:10]
-    kept.bring_back(settled)
+    kept.give_back(settled)
     other = [user_message("b"), *messages[1:]]
     assert kept.within(stretch).begin(other, model) is settled
-    kept.bring_back(settled)
+    kept.give_back(settled)
     assert kept.within(None).begin(other, model) is not settled
-    kept.bring_back(settled)
+    kept.give_back(settled)
     assert kept.within(object()).begin(other, model) is not settled
-    kept.bring_back(settled)
+    kept.give_back(settled)
     assert kept.within(object()).begin(messages, model) is settled

@@ -16,9 +16,15 @@ from app.assembly.options import UsageError
 from app.cli.commands.auth_command import check, run_auth
 from app.providers.contract import Credential
 from app.providers.credentials import CredentialError, Credentials
-from app.providers.signin.definitions import Copilot, MetaKey, OpenRouterKey, sign_ins, variable_of
-from app.providers.signin.device import DeviceCode
-from app.providers.signin.pkce import Pkce, code_of, new_verifier
+from app.providers.signin.definitions import (
+    CopilotSignIn,
+    MetaSignIn,
+    OpenRouterSignIn,
+    sign_ins,
+    variable_of,
+)
+from app.providers.signin.device import DeviceCodeSignIn
+from app.providers.signin.pkce import PkceSignIn, code_of, new_verifier
 from tests.providers.loopback import Loopback, Received, Reply
 
 
@@ -61,7 +67,7 @@ def query(url: str) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
 
 
-def pkce(server: Loopback, **changes: Any) -> Pkce:
+def pkce(server: Loopback, **changes: Any) -> PkceSignIn:
     fields: dict[str, Any] = {
         "id": "test",
         "name": "Test",
@@ -71,7 +77,7 @@ def pkce(server: Loopback, **changes: Any) -> Pkce:
         "scope": "read write",
         "redirect_host": "127.0.0.1",
     }
-    return Pkce(**{**fields, **changes})
+    return PkceSignIn(**{**fields, **changes})
 
 
 async def visit(url: str) -> bytes:
@@ -159,7 +165,7 @@ async def test_an_unregistered_application_says_what_to_do():
         with pytest.raises(CredentialError, match=r"Use an API key, or put .* BAYOU_\w+_CLIENT_ID"):
             await definitions[provider].login(Person())
     own = sign_ins({"BAYOU_ANTHROPIC_CLIENT_ID": "mine"})["anthropic"]
-    assert isinstance(own, Pkce) and own.client_id == "mine" and not own.missing
+    assert isinstance(own, PkceSignIn) and own.client_id == "mine" and not own.missing
 
 
 async def test_chatgpt_gives_each_sign_in_a_client_of_its_own(server: Loopback, tmp_path: Path):
@@ -172,7 +178,7 @@ async def test_chatgpt_gives_each_sign_in_a_client_of_its_own(server: Loopback, 
         return f"{asked['redirect_uri']}?{urlencode({'code': 'c', 'state': asked['state'], 'client_id': 'mine'})}"
 
     definition = sign_ins({})["openai"]
-    assert isinstance(definition, Pkce)
+    assert isinstance(definition, PkceSignIn)
     own = msgspec.structs.replace(definition, token_url=f"{server.url}/token", redirect_port=0)
     credentials = Credentials(tmp_path, {}, sign_ins={"openai": own})
     await credentials.store("openai", await own.login(Person(in_the_browser)))
@@ -199,8 +205,8 @@ async def test_meta_turns_who_one_is_into_a_key_for_a_day(server: Loopback):
         json_reply({"api_key": "key-2"}),
         json_reply({"error": {"message": "session over"}}, 401),
     )
-    device = DeviceCode(id="m", name="M", device_url=server.url, token_url=server.url, client_id="c")
-    meta = MetaKey(device=device, key_url=f"{server.url}/key")
+    device = DeviceCodeSignIn(id="m", name="M", device_url=server.url, token_url=server.url, client_id="c")
+    meta = MetaSignIn(device=device, key_url=f"{server.url}/key")
     entry = await meta.login(Person())
     assert (entry["access"], entry["refresh"]) == ("key-1", "identity")
     assert entry["expires"] > (time.time() + 80_000) * 1000
@@ -220,7 +226,7 @@ async def test_a_device_code_waits_until_the_person_has_agreed(server: Loopback)
         json_reply(TOKENS),
     )
     person = Person()
-    device = DeviceCode(
+    device = DeviceCodeSignIn(
         id="t", name="T", device_url=f"{server.url}/d", token_url=f"{server.url}/t", client_id="c"
     )
     entry = await device.login(person)
@@ -235,7 +241,7 @@ async def test_a_device_code_that_is_refused(error: str, server: Loopback):
     server.reply(
         json_reply({"device_code": "d", "user_code": "u", "interval": 0.01}), json_reply({"error": error})
     )
-    device = DeviceCode(id="t", name="T", device_url=server.url, token_url=server.url, client_id="c")
+    device = DeviceCodeSignIn(id="t", name="T", device_url=server.url, token_url=server.url, client_id="c")
     with pytest.raises(CredentialError, match=error):
         await device.login(Person())
 
@@ -248,8 +254,8 @@ async def test_copilot_fetches_its_own_short_token(server: Loopback):
         json_reply(github),
         json_reply(copilot),
     )
-    device = DeviceCode(id="g", name="G", device_url=server.url, token_url=server.url, client_id="c")
-    entry = await Copilot(device=device, token_url=f"{server.url}/copilot").login(Person())
+    device = DeviceCodeSignIn(id="g", name="G", device_url=server.url, token_url=server.url, client_id="c")
+    entry = await CopilotSignIn(device=device, token_url=f"{server.url}/copilot").login(Person())
     assert (entry["access"], entry["refresh"]) == ("cp-token", "gh-token")
     assert server.requests[-1].headers["authorization"] == "Bearer gh-token"
 
@@ -261,7 +267,7 @@ async def test_openrouter_hands_out_a_key(server: Loopback, tmp_path: Path):
         await visit(query(url)["callback_url"].replace("localhost", "127.0.0.1") + "?code=c")
         return None
 
-    entry = await OpenRouterKey(base_url=server.url).login(Person(in_the_browser))
+    entry = await OpenRouterSignIn(base_url=server.url).login(Person(in_the_browser))
     assert entry == {"type": "api_key", "key": "or-key"}
     assert server.requests[0].json["code"] == "c"
 

@@ -8,7 +8,7 @@ import pytest
 
 from app.providers.contract import Context
 from app.providers.projection import to_provider_messages
-from app.providers.transform import NO_IMAGE, NO_OUTPUT, NO_RESULT, clean, fitting_id, plain_id, prepare
+from app.providers.transform import MISSING_RESULT, NO_IMAGE, NO_OUTPUT, clean, fitting_id, plain_id, prepare
 from app.values.content import Image, Text, Thinking, ToolCall
 from app.values.messages import (
     AssistantMessage,
@@ -154,7 +154,7 @@ def test_every_call_is_answered_right_behind_it_in_its_order():
     )
     assert [(m.tool_call_id, texts(m), m.is_error) for m in messages[1:4]] == [
         ("a", ["first"], False),
-        ("b", [NO_RESULT], True),
+        ("b", [MISSING_RESULT], True),
         ("c", ["third"], False),
     ]
     assert [type(message).__name__ for message in messages[4:]] == ["UserMessage", "AssistantMessage"]

@@ -143,7 +143,9 @@ def run(words: list[str]) -> int:
         os.environ,
         options=None if network.offline else StreamOptions(proxy=network.http_proxy),
         page=f"{docs_dir() / 'providers.md'}",
-        bring=lambda catalogue, credentials: bring_providers(Options(), paths, catalogue, credentials),
+        load_extension_models=lambda catalogue, credentials: bring_providers(
+            Options(), paths, catalogue, credentials
+        ),
     )
 
 
@@ -153,11 +155,14 @@ def run_auth(
     env: Mapping[str, str],
     *,
     options: StreamOptions | None = None,
-    bring: Callable[[ModelCatalogue, Credentials], Awaitable[object]] | None = None,
+    load_extension_models: Callable[[ModelCatalogue, Credentials], Awaitable[object]] | None = None,
     page: str = "",
 ) -> int:
-    """The exit code of `bayou auth …`. `options`: how requests are sent; None: none is made. `bring`: adds what
-    extensions have. `page`: says how an application is registered."""
+    """Runs `bayou auth …` and returns its exit code.
+
+    `options`: how requests are sent; None sends none. `load_extension_models` adds the models of extensions.
+    `page` is the help page about registering an application.
+    """
     parser = _parser()
     try:
         given = parser.parse_args(words)
@@ -167,7 +172,7 @@ def run_auth(
     for problem in credentials.problems:
         print_note(problem)
     try:
-        return asyncio.run(_run(given, agent_dir, env, credentials, options, bring, page))
+        return asyncio.run(_run(given, agent_dir, env, credentials, options, load_extension_models, page))
     except (CredentialError, ModelNotFound) as problem:
         print_note(str(problem))
         return 1
@@ -181,14 +186,14 @@ async def _run(
     env: Mapping[str, str],
     credentials: Credentials,
     options: StreamOptions | None,
-    bring: Callable[[ModelCatalogue, Credentials], Awaitable[object]] | None,
+    load_extension_models: Callable[[ModelCatalogue, Credentials], Awaitable[object]] | None,
     page: str,
 ) -> int:
     match given.action:
         case "login":
             catalogue, registry = ModelCatalogue.load(agent_dir, env=env), Registry()
-            if bring is not None:
-                await bring(catalogue, credentials)
+            if load_extension_models is not None:
+                await load_extension_models(catalogue, credentials)
             ask = KeyChecker(catalogue, registry, lambda: options)
             ui = TerminalUi(opens_browser=not given.no_browser)
             # Whoever pipes something in pipes a key.

@@ -36,14 +36,14 @@ class SessionOptions:
         in_force: InForce | None = None,
         *,
         merges_deltas: bool = True,
-        is_read_along: bool = False,
+        is_person_reading: bool = False,
         ends_with_answer: bool = False,
     ) -> None:
         self.in_force = in_force or InForce()
         self.ends_with_answer = ends_with_answer
         """The program is over when everything that was asked is answered."""
         self._merge_seconds = INTERVAL if merges_deltas else 0
-        self._is_read_along = is_read_along
+        self._is_read_along = is_person_reading
 
     def interrupt_mode(self) -> InterruptMode:
         return self.in_force.settings.interaction.interrupt_mode
@@ -75,7 +75,7 @@ class SessionOptions:
             is_long_cache=settings.model.cache_retention == "long",
             thinking_budgets=msgspec.to_builtins(settings.model.thinking_budgets),
             merge_seconds=self._merge_seconds,
-            is_read_along=self._is_read_along,
+            is_person_reading=self._is_read_along,
         )
 
     @property

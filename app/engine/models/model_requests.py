@@ -25,7 +25,7 @@ from app.engine.secrets.session_mask import SessionMask
 from app.providers.contract import AssistantStream, Context, Credential, RequestHooks
 from app.providers.credentials import CredentialError
 from app.providers.registry import Registry
-from app.providers.request_cache import Kept
+from app.providers.request_cache import RequestCache
 from app.values.beginning import Beginning
 from app.values.content import Image, Text
 from app.values.events import (
@@ -89,7 +89,7 @@ class ModelRequests:
         self._cache = cache
         self.budget = budget
         self._request_of_message: dict[str, str] = {}
-        self._kept = Kept(conversation.stretch)
+        self._kept = RequestCache(conversation.stretch)
         self._image_blocker = ImageBlocker()
         self._heads = RequestHeads()
         self._current: str | None = None

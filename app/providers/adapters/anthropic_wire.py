@@ -5,13 +5,13 @@ from typing import Any, assert_never
 
 import msgspec
 
-from app.providers.adapters.common import answer_limit, compat, count, cut_off, user_parts
+from app.providers.adapters.common import answer_limit, compat, count, incomplete_error, user_parts
 from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.errors import error_in_stream
 from app.providers.models.pricing import with_cost
 from app.providers.models.thinking import budget_for, clamp_level, provider_word, room_for_thinking
-from app.providers.projection import Sent
-from app.providers.request_cache import Pieces
+from app.providers.projection import ProviderMessage
+from app.providers.request_cache import PayloadParts
 from app.providers.stream.blocks import Blocks, OpenCall, OpenText
 from app.providers.transform import PreparedRequest, spelled
 from app.providers.transport import decode_event
@@ -67,15 +67,15 @@ def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> 
 
 def messages(
     prepared: PreparedRequest, model: Model, cache: dict[str, Any] | None
-) -> list[dict[str, Any]] | Pieces:
+) -> list[dict[str, Any]] | PayloadParts:
     out = spelled(prepared, [], lambda messages, _: _spelled(messages, model))
-    tail = out.tail if isinstance(out, Pieces) else out
+    tail = out.tail if isinstance(out, PayloadParts) else out
     if cache and tail and tail[-1]["role"] == "user":
         tail[-1]["content"][-1] = _cached(tail[-1]["content"][-1], cache)
     return out
 
 
-def _spelled(messages: Sequence[Sent], model: Model) -> list[dict[str, Any]]:
+def _spelled(messages: Sequence[ProviderMessage], model: Model) -> list[dict[str, Any]]:
     """Neighbours of the user's side become one message, as the format has only two sides."""
     out: list[dict[str, Any]] = []
     for message in messages:
@@ -228,7 +228,7 @@ class MessagesReader:
     def finish(self) -> None:
         self._blocks.end_all()
         if not self.is_over and self._stream.draft.stop_reason == "pending":
-            raise cut_off("no message_stop")
+            raise incomplete_error("no message_stop")
 
     def _message_start(self, message: dict[str, Any]) -> None:
         draft = self._stream.draft

@@ -4,13 +4,20 @@ import base64
 from typing import Any, assert_never
 
 from app.providers.adapters.anthropic_wire import is_adaptive
-from app.providers.adapters.common import alternating, answer_limit, compat, count, cut_off, user_parts
+from app.providers.adapters.common import (
+    alternating,
+    answer_limit,
+    compat,
+    count,
+    incomplete_error,
+    user_parts,
+)
 from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.errors import ProviderError
 from app.providers.models.pricing import with_cost
 from app.providers.models.thinking import budget_for, clamp_level, provider_word, room_for_thinking
-from app.providers.projection import Sent
-from app.providers.request_cache import Pieces
+from app.providers.projection import ProviderMessage
+from app.providers.request_cache import PayloadParts
 from app.providers.stream.blocks import Blocks, OpenCall, OpenText
 from app.providers.transform import PreparedRequest, spelled
 from app.providers.transport import decode_event
@@ -60,15 +67,15 @@ def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> 
     return body
 
 
-def messages(prepared: PreparedRequest, is_cached: bool) -> list[dict[str, Any]] | Pieces:
+def messages(prepared: PreparedRequest, is_cached: bool) -> list[dict[str, Any]] | PayloadParts:
     out = spelled(prepared, [], lambda messages, _: alternating(map(_side, messages), "content"))
-    tail = out.tail if isinstance(out, Pieces) else out
+    tail = out.tail if isinstance(out, PayloadParts) else out
     if is_cached and tail and tail[-1]["role"] == "user":
         tail[-1]["content"].append(_CACHE_POINT)
     return out
 
 
-def _side(message: Sent) -> tuple[str, list[dict[str, Any]]]:
+def _side(message: ProviderMessage) -> tuple[str, list[dict[str, Any]]]:
     match message:
         case UserMessage():
             return "user", _user_blocks(message.content)
@@ -191,7 +198,7 @@ class ConverseReader:
     def finish(self) -> None:
         self._blocks.end_all()
         if not self._has_stopped:
-            raise cut_off("no messageStop")
+            raise incomplete_error("no messageStop")
 
     def _delta(self, index: int, delta: dict[str, Any]) -> None:
         if delta.get("text") is not None:

@@ -16,9 +16,9 @@ from tools.patterns import late
 
 _SETTING = late(r"\{([A-Z_]+)\}")
 _CHARS_PER_TOKEN = 4
-_SPARE_TOKENS = 1_024
-_LEAST_ANSWER = 1_024
-CUT = "The connection closed before the answer was complete"
+_SAFETY_MARGIN_TOKENS = 1_024
+_MIN_ANSWER_TOKENS = 1_024
+INCOMPLETE_ANSWER = "The connection closed before the answer was complete"
 
 
 def compat(model: Model) -> Mapping[str, Any]:
@@ -28,8 +28,8 @@ def compat(model: Model) -> Mapping[str, Any]:
 def answer_limit(model: Model, options: StreamOptions, prepared: PreparedRequest) -> int:
     """The most tokens to ask for: what is wanted, what the model can, and what the context window leaves."""
     wanted = min(options.max_tokens or model.max_tokens, model.max_tokens)
-    room = model.context_window - _estimated_tokens(prepared) - _SPARE_TOKENS
-    return max(min(wanted, room), min(wanted, _LEAST_ANSWER))
+    room = model.context_window - _estimated_tokens(prepared) - _SAFETY_MARGIN_TOKENS
+    return max(min(wanted, room), min(wanted, _MIN_ANSWER_TOKENS))
 
 
 def _estimated_tokens(prepared: PreparedRequest) -> int:
@@ -138,8 +138,8 @@ def alternating(sides: Iterable[tuple[str, list[dict[str, Any]]]], field: str) -
     return out
 
 
-def cut_off(detail: str) -> ProviderError:
-    return ProviderError(f"{CUT} ({detail}).", kind="connection")
+def incomplete_error(detail: str) -> ProviderError:
+    return ProviderError(f"{INCOMPLETE_ANSWER} ({detail}).", kind="connection")
 
 
 def count(data: Mapping[str, Any] | None, *path: str) -> int:

@@ -40,7 +40,7 @@ class Switches(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     vllm_priority: int | None = None
 
 
-_PLACES: tuple[tuple[str, tuple[str, ...]], ...] = (
+_HOSTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("nvidia", ("integrate.api.nvidia.com",)),
     ("cerebras", ("cerebras.ai",)),
     ("xai", ("api.x.ai",)),
@@ -72,9 +72,9 @@ _NO_EFFORT = frozenset(("xai", "zai", "moonshot", "together", "cloudflare-ai-gat
 _FORMATS = {name: name for name in ("deepseek", "zai", "together", "ant-ling", "openrouter")}
 
 
-def family(model: Model) -> str:
+def known_server(model: Model) -> str:
     """Which known server this is; the provider's own id when it is none."""
-    for name, hosts in _PLACES:
+    for name, hosts in _HOSTS:
         if any(host in model.base_url for host in hosts):
             return name
     return _IDS.get(model.provider, model.provider)
@@ -105,7 +105,7 @@ def _with(base: Switches, changes: Mapping[str, Any]) -> Switches:
 
 
 def _detected(model: Model) -> Switches:
-    server = family(model)
+    server = known_server(model)
     vendor = model.id.split("/", 1)[0]
     has_developer = server not in _NO_STORE
     if server == "openrouter":

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from app.providers.adapters.common import count, cut_off
+from app.providers.adapters.common import count, incomplete_error
 from app.providers.adapters.completions_compat import Switches
 from app.providers.adapters.completions_request import REASONING_FIELDS
 from app.providers.contract import AssistantStream
@@ -78,9 +78,9 @@ class CompletionsReader:
         if self._has_finished:
             return
         if not len(self._blocks):
-            raise cut_off("no answer and no finish reason" if self.is_over else "no finish reason")
+            raise incomplete_error("no answer and no finish reason" if self.is_over else "no finish reason")
         if self._switches.supports_finish_reason and not self.is_over:
-            raise cut_off("no finish reason")
+            raise incomplete_error("no finish reason")
 
     def _choice(self, choice: dict[str, Any]) -> None:
         delta = choice.get("delta") or choice.get("message") or {}

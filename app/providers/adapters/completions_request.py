@@ -6,11 +6,11 @@ from typing import Any, assert_never
 import msgspec
 
 from app.providers.adapters.common import answer_limit, clamped_cache_key, user_parts
-from app.providers.adapters.completions_compat import Switches, family
+from app.providers.adapters.completions_compat import Switches, known_server
 from app.providers.contract import StreamOptions
 from app.providers.models.thinking import budget_for, clamp_level, provider_word
-from app.providers.projection import Sent
-from app.providers.request_cache import Pieces
+from app.providers.projection import ProviderMessage
+from app.providers.request_cache import PayloadParts
 from app.providers.transform import PreparedRequest, spelled
 from app.values.content import Image, Text, Thinking, ToolCall, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
@@ -52,11 +52,11 @@ def payload(
 
 def messages(
     prepared: PreparedRequest, model: Model, switches: Switches, options: StreamOptions
-) -> list[dict[str, Any]] | Pieces:
+) -> list[dict[str, Any]] | PayloadParts:
     head = prompt(prepared, model, switches)
     out = spelled(prepared, head, lambda messages, _: spell(messages, model, switches))
     if switches.cache_control_format == "anthropic" and options.use_cache:
-        tail = out.tail if isinstance(out, Pieces) else out
+        tail = out.tail if isinstance(out, PayloadParts) else out
         _mark_for_cache([*head, *tail[-1:]])
     return out
 
@@ -68,7 +68,7 @@ def prompt(prepared: PreparedRequest, model: Model, switches: Switches) -> list[
     return [{"role": role, "content": prepared.system}]
 
 
-def spell(messages: Sequence[Sent], model: Model, switches: Switches) -> list[dict[str, Any]]:
+def spell(messages: Sequence[ProviderMessage], model: Model, switches: Switches) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     images: list[dict[str, Any]] = []
     for message in messages:
@@ -186,7 +186,7 @@ def _tools(prepared: PreparedRequest, options: StreamOptions, switches: Switches
 
 def _cache(model: Model, options: StreamOptions, switches: Switches) -> dict[str, Any]:
     mode = switches.prompt_cache_key_mode
-    is_openai = family(model) == "openai"
+    is_openai = known_server(model) == "openai"
     if not options.use_cache or mode == "disabled" or not (is_openai or mode == "enabled"):
         return {}
     out: dict[str, Any] = {}

@@ -6,13 +6,13 @@ from typing import Any, assert_never
 
 import msgspec
 
-from app.providers.adapters.common import alternating, answer_limit, count, cut_off, user_parts
+from app.providers.adapters.common import alternating, answer_limit, count, incomplete_error, user_parts
 from app.providers.contract import AssistantStream, StreamOptions
 from app.providers.errors import error_in_stream
 from app.providers.models.pricing import with_cost
 from app.providers.models.thinking import budget_for, clamp_level, provider_word
-from app.providers.projection import Sent
-from app.providers.request_cache import Pieces
+from app.providers.projection import ProviderMessage
+from app.providers.request_cache import PayloadParts
 from app.providers.stream.blocks import Blocks, OpenText
 from app.providers.transform import PreparedRequest, spelled
 from app.providers.transport import decode_event
@@ -48,15 +48,15 @@ def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> 
     return body
 
 
-def contents(prepared: PreparedRequest, model: Model) -> list[dict[str, Any]] | Pieces:
+def contents(prepared: PreparedRequest, model: Model) -> list[dict[str, Any]] | PayloadParts:
     return spelled(prepared, [], lambda messages, _: _spelled(messages, model))
 
 
-def _spelled(messages: Sequence[Sent], model: Model) -> list[dict[str, Any]]:
+def _spelled(messages: Sequence[ProviderMessage], model: Model) -> list[dict[str, Any]]:
     return alternating((_side(message, model) for message in messages), "parts")
 
 
-def _side(message: Sent, model: Model) -> tuple[str, list[dict[str, Any]]]:
+def _side(message: ProviderMessage, model: Model) -> tuple[str, list[dict[str, Any]]]:
     match message:
         case UserMessage():
             return "user", _user_parts(message.content)
@@ -170,7 +170,7 @@ class GoogleReader:
     def finish(self) -> None:
         self._blocks.end_all()
         if not self._has_finished:
-            raise cut_off("no finish reason")
+            raise incomplete_error("no finish reason")
 
     def _part(self, part: dict[str, Any]) -> None:
         signature = part.get("thoughtSignature")

@@ -9,8 +9,8 @@ from app.providers.adapters.completions_reader import CompletionsReader
 from app.providers.adapters.completions_request import prompt, spell
 from app.providers.contract import AssistantStream, Context, StreamOptions, speaks
 from app.providers.models.thinking import clamp_level, provider_word
-from app.providers.projection import Sent
-from app.providers.request_cache import Pieces
+from app.providers.projection import ProviderMessage
+from app.providers.request_cache import PayloadParts
 from app.providers.senders.choice import sender_for
 from app.providers.transform import PreparedRequest, plain_id, prepare, spelled
 from app.providers.transport import HttpRequest, converse, encode_payload, final_payload, request_headers
@@ -82,12 +82,12 @@ def _thinking(model: Model, options: StreamOptions) -> dict[str, Any]:
     return {"reasoning_effort": word} if word else {}
 
 
-def _messages(prepared: PreparedRequest, model: Model) -> list[dict[str, Any]] | Pieces:
+def _messages(prepared: PreparedRequest, model: Model) -> list[dict[str, Any]] | PayloadParts:
     head = prompt(prepared, model, _SWITCHES)
     return spelled(prepared, head, lambda messages, _: _spelled(messages, model))
 
 
-def _spelled(messages: Sequence[Sent], model: Model) -> list[dict[str, Any]]:
+def _spelled(messages: Sequence[ProviderMessage], model: Model) -> list[dict[str, Any]]:
     out = spell(messages, model, _SWITCHES)
     assistants = [message for message in messages if isinstance(message, AssistantMessage)]
     spelled = (item for item in out if item["role"] == "assistant")

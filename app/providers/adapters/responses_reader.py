@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from app.providers.adapters.common import count, cut_off
+from app.providers.adapters.common import count, incomplete_error
 from app.providers.contract import AssistantStream
 from app.providers.errors import ProviderError, error_from_json, error_in_stream, with_kind
 from app.providers.models.pricing import with_cost
@@ -67,7 +67,7 @@ class ResponsesReader:
     def finish(self) -> None:
         self._blocks.end_all()
         if not self.is_over:
-            raise cut_off("no terminal response event")
+            raise incomplete_error("no terminal response event")
 
     def _key(self, message: dict[str, Any]) -> Hashable:
         index = message.get("output_index")

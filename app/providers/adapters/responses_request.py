@@ -8,14 +8,14 @@ import msgspec
 from app.providers.adapters.common import answer_limit, clamped_cache_key, compat, user_parts
 from app.providers.contract import StreamOptions
 from app.providers.models.thinking import clamp_level, provider_word
-from app.providers.projection import Sent
-from app.providers.request_cache import Pieces
+from app.providers.projection import ProviderMessage
+from app.providers.request_cache import PayloadParts
 from app.providers.transform import PreparedRequest, fitting_id, spelled
 from app.values.content import Image, Text, Thinking, ToolCall, UnknownContent, UserContent
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from app.values.models import Model
 
-IS_OPENAI_HOST = "api.openai.com"
+OPENAI_HOST = "api.openai.com"
 
 
 def joined_id(call_id: str) -> str:
@@ -64,7 +64,9 @@ def _is_account(model: Model, options: StreamOptions) -> bool:
     return model.provider == "openai" and options.credential.is_bearer
 
 
-def items(prepared: PreparedRequest, model: Model, *, with_prompt: bool) -> list[dict[str, Any]] | Pieces:
+def items(
+    prepared: PreparedRequest, model: Model, *, with_prompt: bool
+) -> list[dict[str, Any]] | PayloadParts:
     head: list[dict[str, Any]] = []
     if prepared.system and with_prompt:
         is_developer = model.reasoning and compat(model).get("supportsDeveloperRole", True)
@@ -72,7 +74,7 @@ def items(prepared: PreparedRequest, model: Model, *, with_prompt: bool) -> list
     return spelled(prepared, head, lambda messages, start: _spelled(messages, start, model))
 
 
-def _spelled(messages: Sequence[Sent], start: int, model: Model) -> list[dict[str, Any]]:
+def _spelled(messages: Sequence[ProviderMessage], start: int, model: Model) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     for index, message in enumerate(messages, start):
         match message:
@@ -161,7 +163,7 @@ def _cache(model: Model, options: StreamOptions) -> dict[str, Any]:
     key = clamped_cache_key(options.session_id)
     if key:
         out["prompt_cache_key"] = key
-    has_long = compat(model).get("supportsLongCacheRetention", IS_OPENAI_HOST in model.base_url)
+    has_long = compat(model).get("supportsLongCacheRetention", OPENAI_HOST in model.base_url)
     if options.is_long_cache and has_long and not _is_account(model, options):
         if compat(model).get("supportsExplicitPromptCacheMode"):
             out["prompt_cache_options"] = {"ttl": "30m"}

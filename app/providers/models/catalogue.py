@@ -62,7 +62,7 @@ class ModelCatalogue:
         return chosen or next(iter(models.values()), None)
 
     @property
-    def untold(self) -> tuple[str, ...]:
+    def unlisted_providers(self) -> tuple[str, ...]:
         """Providers of one's own whose models nobody has written down: their servers can be asked."""
         return tuple(
             provider
@@ -70,7 +70,7 @@ class ModelCatalogue:
             if provider not in PROVIDERS and not entry.get("models")
         )
 
-    def unlisted(self, provider: str, model_id: str) -> Model | None:
+    def unlisted_model(self, provider: str, model_id: str) -> Model | None:
         """A model of a known place that no list names, with the usual limits and no prices."""
         template = self._template(provider)
         return self._made(provider, {model_id: template}).get(model_id) if template.get("api") else None

@@ -38,22 +38,22 @@ def select_model(
     pattern: str, catalogue: ModelCatalogue, credentials: Credentials, provider: str | None = None
 ) -> Selection:
     """The model that `pattern` means. Raises `ModelNotFound`."""
-    readings = _readings(pattern)
+    readings = _level_splits(pattern)
     for name, level in readings if provider is None else ():
         # First: reading the lists of all providers costs a start some time and memory.
-        model = _of_its_provider(name, catalogue)
+        model = _with_provider_prefix(name, catalogue)
         if model is not None:
             return Selection(model=model, thinking=level)
     for name, level in readings:
         model = _pick(name, catalogue, credentials, provider)
         if model is not None:
             return Selection(model=model, thinking=level)
-    custom = _custom(pattern, catalogue, provider)
+    custom = _unlisted_selection(pattern, catalogue, provider)
     if custom is not None:
         return custom
     pool = catalogue.models_of(provider) if provider else catalogue.models()
     where = f" of {provider}" if provider else ""
-    near = _near(pattern, pool)
+    near = _similar_models(pattern, pool)
     hint = "Near it:" if near else "`bayou --list-models` lists all."
     raise ModelNotFound(f"No model{where} is called '{pattern}'. {hint}", near)
 
@@ -80,7 +80,7 @@ def _scope_of(pattern: str, catalogue: ModelCatalogue, credentials: Credentials)
             return [select_model(pattern, catalogue, credentials).model]
         except ModelNotFound:
             return []
-    for name, _ in _readings(pattern):
+    for name, _ in _level_splits(pattern):
         wanted = name.lower()
         found = [
             model
@@ -88,11 +88,11 @@ def _scope_of(pattern: str, catalogue: ModelCatalogue, credentials: Credentials)
             if fnmatch.fnmatchcase(model.key.lower(), wanted) or fnmatch.fnmatchcase(model.id.lower(), wanted)
         ]
         if found:
-            return [model for model in found if _is_paid(model, credentials)]
+            return [model for model in found if _has_key(model, credentials)]
     return []
 
 
-def _readings(pattern: str) -> list[tuple[str, ThinkingLevel | None]]:
+def _level_splits(pattern: str) -> list[tuple[str, ThinkingLevel | None]]:
     """As a whole, and with what follows the last colon as a level: model ids may contain colons themselves."""
     pattern = pattern.strip()
     readings: list[tuple[str, ThinkingLevel | None]] = [(pattern, None)]
@@ -103,7 +103,7 @@ def _readings(pattern: str) -> list[tuple[str, ThinkingLevel | None]]:
     return readings
 
 
-def _of_its_provider(name: str, catalogue: ModelCatalogue) -> Model | None:
+def _with_provider_prefix(name: str, catalogue: ModelCatalogue) -> Model | None:
     """Of a name as `provider/model`."""
     prefix, slash, rest = name.partition("/")
     own = catalogue.models_of(prefix) or catalogue.models_of(prefix.lower()) if slash else ()
@@ -123,7 +123,7 @@ def _pick(
     makers = list(dict.fromkeys(model.provider for model in best))
     if len(makers) == 1:
         return best[0]
-    paid = [model for model in best if _is_paid(model, credentials)]
+    paid = [model for model in best if _has_key(model, credentials)]
     if paid:
         return min(paid, key=is_resold)  # the first of those that are alike
     raise ModelNotFound(
@@ -133,7 +133,7 @@ def _pick(
     )
 
 
-def _is_paid(model: Model, credentials: Credentials) -> bool:
+def _has_key(model: Model, credentials: Credentials) -> bool:
     return model.api in _KEYLESS or credentials.has(model.provider)
 
 
@@ -172,9 +172,9 @@ def _is_dated(model: Model) -> bool:
     return tail.isdigit() and tail.startswith("20")
 
 
-def _custom(pattern: str, catalogue: ModelCatalogue, provider: str | None) -> Selection | None:
+def _unlisted_selection(pattern: str, catalogue: ModelCatalogue, provider: str | None) -> Selection | None:
     """An id that is newer than this version, named with its provider: taken as it is."""
-    name, level = _readings(pattern)[-1]
+    name, level = _level_splits(pattern)[-1]
     if provider is None:
         provider, slash, name = name.partition("/")
         if not slash:
@@ -185,17 +185,17 @@ def _custom(pattern: str, catalogue: ModelCatalogue, provider: str | None) -> Se
     if like is not None:
         model = msgspec.structs.replace(like, id=name, name=name, cost=Prices())
     else:
-        model = catalogue.unlisted(provider, name)
+        model = catalogue.unlisted_model(provider, name)
     if not name or model is None:
         return None
     warning = f"'{provider}/{name}' is not in the list of models; it is asked for as it is, without prices."
     return Selection(model=model, thinking=level, warning=warning)
 
 
-def _near(pattern: str, pool: Sequence[Model]) -> list[Model]:
+def _similar_models(pattern: str, pool: Sequence[Model]) -> list[Model]:
     import difflib  # noqa: PLC0415  (only when a name was wrong)
 
-    name = _readings(pattern)[-1][0].lower()
+    name = _level_splits(pattern)[-1][0].lower()
     by_id = {model.id.lower(): model for model in reversed(pool)}
     keys = difflib.get_close_matches(name.rpartition("/")[2], by_id, n=5, cutoff=0.5)
     return [by_id[key] for key in keys]

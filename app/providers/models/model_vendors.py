@@ -7,7 +7,7 @@ from app.providers.models.known_providers import PROVIDERS, RESELLERS
 from app.values.models import Model
 from tools.patterns import late
 
-_MAKERS: Final = (
+_VENDOR_PREFIXES: Final = (
     (late(r"claude"), ("anthropic",)),
     (late(r"(gpt|codex|chatgpt|o\d)(?![a-z])"), ("openai", "openai-codex")),
     (late(r"gem(ini|ma)"), ("google",)),
@@ -34,5 +34,5 @@ def is_resold(model: Model) -> bool:
 @lru_cache(4096)
 def _is_resold(provider: str, model_id: str) -> bool:
     name = model_id.rpartition("/")[2].lower()
-    made_by = next((makers for names, makers in _MAKERS if names.match(name)), None)
+    made_by = next((makers for names, makers in _VENDOR_PREFIXES if names.match(name)), None)
     return provider in RESELLERS if made_by is None else provider not in made_by

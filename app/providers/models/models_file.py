@@ -39,7 +39,7 @@ class ModelsFile(msgspec.Struct, frozen=True, kw_only=True):
             key=said.get("apiKey") or None,
             headers=said.get("headers") or {},
             is_bearer=bool(said.get("authHeader")),
-            is_named=provider in self.providers,
+            is_listed=provider in self.providers,
             is_for_address=bool(said.get("baseUrl")),
         )
 
@@ -50,7 +50,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None
     headers: Mapping[str, str]
     is_bearer: bool
-    is_named: bool
+    is_listed: bool
     """The file has the provider, be it without a key."""
     is_for_address: bool
     """The key stands beside an address."""

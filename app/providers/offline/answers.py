@@ -4,16 +4,16 @@ import re
 from collections.abc import Sequence
 
 from app.providers.contract import Context
-from app.providers.offline.telling import Exchange, first_line, tell
-from app.providers.offline.tour import GOES_ON, TOUR
-from app.providers.offline.verbs import FORMS, Planned, understood
+from app.providers.offline.telling import CallWithResult, first_line, tell
+from app.providers.offline.tour import TOUR, TOUR_CONTINUES
+from app.providers.offline.verbs import HELP_ROWS, PlannedCall, parse_requests
 from app.providers.scripted import ScriptedAnswer, say
 from app.values.content import Image, Text, ToolCall, text_of
 from app.values.messages import AssistantMessage, CustomMessage, Message, ToolResultMessage, UserMessage
 
-_ROWS = "\n".join(f"| `{form.syntax}` | {form.does} |" for form in FORMS)
-CARD = f"""I am bayou's offline guide: a small program, **not a language model**. I understand these requests, one a \
-line:
+_ROWS = "\n".join(f"| `{form.syntax}` | {form.does} |" for form in HELP_ROWS)
+GUIDE_HELP = f"""I am bayou's offline guide: a small program, **not a language model**. I understand these requests, \
+one a line:
 
 | Say | and I |
 |---|---|
@@ -26,25 +26,25 @@ the environment; then choose one with `/model`."""
 def answer_to(context: Context) -> ScriptedAnswer:
     if is_summary_request(context):
         return say(summary(context))
-    begin = _behind_last_answer(context.messages)
+    begin = _index_after_last_answer(context.messages)
     new = context.messages[begin:]
     asked = [message for message in new if isinstance(message, UserMessage)]
-    told = _told(context.messages, begin)
+    told = _results_text(context.messages, begin)
     if asked:
         return _first(context, asked, told)
     notes = [first_line(text_of(message.content)) for message in new if isinstance(message, CustomMessage)]
     if told:
         step = _tour_step(context.messages)
-        goes_on = GOES_ON if step and step < len(TOUR) else ""
+        goes_on = TOUR_CONTINUES if step and step < len(TOUR) else ""
         return say(_joined(told, *notes, goes_on))
     if notes:
         return say(_joined(*notes, "I am no language model and do nothing by myself. What shall I do?"))
-    return say(CARD)
+    return say(GUIDE_HELP)
 
 
 def _first(context: Context, asked: list[UserMessage], told: str) -> ScriptedAnswer:
     """The answer that begins with a request."""
-    wanted = understood("\n".join(text_of(message.content) for message in asked))
+    wanted = parse_requests("\n".join(text_of(message.content) for message in asked))
     is_active = {tool.name for tool in context.tools}
     texts = [told]
     if any(isinstance(part, Image) for message in asked for part in message.content):
@@ -53,27 +53,27 @@ def _first(context: Context, asked: list[UserMessage], told: str) -> ScriptedAns
     purposes: list[str] = []
     for one in wanted:
         if one == "help":
-            texts.append(CARD)
+            texts.append(GUIDE_HELP)
         elif one == "tour":
             step = _tour_step(context.messages)
             shown = TOUR[step - 1]
             texts += [block.text for block in shown.blocks if isinstance(block, Text)]
             wishes = [b for b in shown.blocks if isinstance(b, ToolCall) and b.name in is_active]
             calls += wishes
-            texts.append(GOES_ON if step < len(TOUR) and not wishes else "")
+            texts.append(TOUR_CONTINUES if step < len(TOUR) and not wishes else "")
         elif one.tool in is_active:
             purposes.append(one.purpose)
             calls.append(one.call)
         else:
             texts.append(_refusal(one, is_active))
     if not wanted:
-        texts.append(CARD)
+        texts.append(GUIDE_HELP)
     if purposes:
         texts.append(f"I will {', '.join(purposes)}.")
     return say(_joined(*texts)) + ScriptedAnswer(blocks=tuple(calls))
 
 
-def _refusal(planned: Planned, active: set[str]) -> str:
+def _refusal(planned: PlannedCall, active: set[str]) -> str:
     there_are = ", ".join(f"`{name}`" for name in sorted(active)) or "none"
     return f"I cannot {planned.purpose}: the tool `{planned.tool}` is not active here. Active: {there_are}."
 
@@ -81,23 +81,23 @@ def _refusal(planned: Planned, active: set[str]) -> str:
 def _tour_step(messages: Sequence[Message]) -> int:
     """Which step of the tour the last request is, from 1; 0 if it asked for something else."""
     asked = [text_of(message.content) for message in messages if isinstance(message, UserMessage)]
-    steps = [text for text in asked if "tour" in understood(text)]
+    steps = [text for text in asked if "tour" in parse_requests(text)]
     return (len(steps) - 1) % len(TOUR) + 1 if steps and steps[-1] == asked[-1] else 0
 
 
-def _behind_last_answer(messages: Sequence[Message]) -> int:
+def _index_after_last_answer(messages: Sequence[Message]) -> int:
     answers = [number for number, message in enumerate(messages) if isinstance(message, AssistantMessage)]
     return answers[-1] + 1 if answers else 0
 
 
-def _told(messages: Sequence[Message], begin: int) -> str:
+def _results_text(messages: Sequence[Message], begin: int) -> str:
     """What the calls of the last answer brought back."""
     answer = messages[begin - 1] if begin else None
     if not isinstance(answer, AssistantMessage):
         return ""
     results = {m.tool_call_id: m for m in messages[begin:] if isinstance(m, ToolResultMessage)}
     found = tuple(
-        Exchange(call=one, result=results[one.id]) for one in answer.tool_calls if one.id in results
+        CallWithResult(call=one, result=results[one.id]) for one in answer.tool_calls if one.id in results
     )
     return tell(found) if found else ""
 
@@ -106,11 +106,11 @@ def _joined(*texts: str) -> str:
     return "\n\n".join(text for text in texts if text)
 
 
-_ASKED = re.compile(r"^\[User\]:\s*(.+)$", re.MULTILINE)
+_USER_LINE = re.compile(r"^\[User\]:\s*(.+)$", re.MULTILINE)
 _PATH = re.compile(
     r"[\w~.-]*(?:/[\w.-]+)+|\b[\w-]+\.(?:py|md|toml|json|js|ts|rs|go|c|h|txt|yaml|yml|sh|css|html)\b"
 )
-_MOST = 30
+_MAX_SUMMARY_LINES = 30
 
 
 def is_summary_request(context: Context) -> bool:
@@ -122,7 +122,7 @@ def is_summary_request(context: Context) -> bool:
 
 def summary(context: Context) -> str:
     text = _request(context)
-    asked = list(dict.fromkeys(line.strip()[:200] for line in _ASKED.findall(text)))
+    asked = list(dict.fromkeys(line.strip()[:200] for line in _USER_LINE.findall(text)))
     files = list(dict.fromkeys(_PATH.findall(text)))
     return "\n".join(
         [
@@ -130,10 +130,10 @@ def summary(context: Context) -> str:
             asked[0] if asked else "(nothing was asked)",
             "",
             "## Requests so far",
-            *(f"- {line}" for line in asked[-_MOST:]),
+            *(f"- {line}" for line in asked[-_MAX_SUMMARY_LINES:]),
             "",
             "## Files named",
-            *(f"- {path}" for path in files[:_MOST]),
+            *(f"- {path}" for path in files[:_MAX_SUMMARY_LINES]),
             "",
             "## Note",
             "Put together by the offline guide from the words of the conversation; it understands nothing of them.",

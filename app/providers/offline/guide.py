@@ -20,7 +20,7 @@ from app.values.models import Model
 from app.values.usage import Usage
 
 TOKENS_PER_SECOND: Final = 150.0
-"""A pace at which one can read along; for those who do (`StreamOptions.is_read_along`), programs get it at once."""
+"""A pace at which one can read along; for those who do (`StreamOptions.is_person_reading`), programs get it at once."""
 PACE_VARIABLE: Final = "BAYOU_OFFLINE_PACE"
 """Environment: tokens per second, 0 for as fast as possible."""
 
@@ -40,7 +40,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
 
 def pace_of(model: Model, options: StreamOptions) -> float:
     """Tokens per second, 0 for no limit: the model's own, the environment's, or what the face needs."""
-    usual = TOKENS_PER_SECOND if options.is_read_along else 0.0
+    usual = TOKENS_PER_SECOND if options.is_person_reading else 0.0
     chosen = (model.compat or {}).get("tokensPerSecond", os.environ.get(PACE_VARIABLE))
     try:
         return usual if chosen is None else max(0.0, float(chosen))

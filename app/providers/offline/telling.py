@@ -11,7 +11,7 @@ from app.values.content import Image, ToolCall, text_of
 from app.values.messages import ToolResultMessage
 
 
-class Exchange(msgspec.Struct, frozen=True, kw_only=True):
+class CallWithResult(msgspec.Struct, frozen=True, kw_only=True):
     """A call and what came back."""
 
     call: ToolCall
@@ -40,7 +40,7 @@ _SHOWN_OUTPUT = 12
 _SHOWN_NAMES = 10
 
 
-def tell(results: tuple[Exchange, ...]) -> str:
+def tell(results: tuple[CallWithResult, ...]) -> str:
     """One result in some detail; several as a list."""
     if len(results) == 1:
         return _in_detail(results[0])
@@ -61,34 +61,34 @@ def _fenced(text: str, language: str = "text") -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-def _in_short(exchange: Exchange) -> str:
+def _in_short(exchange: CallWithResult) -> str:
     if _could_not_begin(exchange):
         return f"{_subject(exchange)} failed: {first_line(exchange.text)}"
     tell_of = _SHORT.get(exchange.call.name)
     return tell_of(exchange) if tell_of else f"{_subject(exchange)}: {first_line(exchange.text)}"
 
 
-def _in_detail(exchange: Exchange) -> str:
+def _in_detail(exchange: CallWithResult) -> str:
     short, tell_more = _in_short(exchange), _DETAIL.get(exchange.call.name)
     more = tell_more(exchange) if tell_more and not _could_not_begin(exchange) else ""
     return f"{short}\n\n{more}" if more else short
 
 
-def _could_not_begin(exchange: Exchange) -> bool:
+def _could_not_begin(exchange: CallWithResult) -> bool:
     """A command that fails has run all the same it said is told."""
     return exchange.result.is_error and exchange.call.name != "bash"
 
 
-def _subject(exchange: Exchange) -> str:
+def _subject(exchange: CallWithResult) -> str:
     subject = exchange.argument("path") or exchange.argument("command") or exchange.argument("pattern")
     return f"{exchange.call.name} `{first_line(subject, 80)}`" if subject else exchange.call.name
 
 
-def _body(exchange: Exchange) -> str:
+def _body(exchange: CallWithResult) -> str:
     return _NOTICE.sub("", exchange.text)
 
 
-def _read_short(exchange: Exchange) -> str:
+def _read_short(exchange: CallWithResult) -> str:
     name = f"`{exchange.argument('path')}`"
     if any(isinstance(part, Image) for part in exchange.result.content):
         return f"{name} is an image. I cannot see it; you can, in its card above."
@@ -105,7 +105,7 @@ def _read_short(exchange: Exchange) -> str:
     return f"{name}: lines {first:,} to {last:,} of {total:,}."
 
 
-def _read_detail(exchange: Exchange) -> str:
+def _read_detail(exchange: CallWithResult) -> str:
     if any(isinstance(part, Image) for part in exchange.result.content):
         return ""
     lines = _body(exchange).splitlines()
@@ -116,14 +116,14 @@ def _read_detail(exchange: Exchange) -> str:
     return f"{'It reads' if len(lines) <= _SHOWN_LINES else 'It begins'}:\n\n{sample}"
 
 
-def _bash_output(exchange: Exchange) -> tuple[str, str]:
+def _bash_output(exchange: CallWithResult) -> tuple[str, str]:
     """Output and how the command ended."""
     ending = _EXIT.search(exchange.text)
     output = exchange.text[: ending.start()] if ending else exchange.text
     return output.strip("\n"), ending["end"] if ending else ""
 
 
-def _bash_short(exchange: Exchange) -> str:
+def _bash_short(exchange: CallWithResult) -> str:
     output, ending = _bash_output(exchange)
     command = f"`{first_line(exchange.argument('command'), 80)}`"
     if (started := _JOB.match(output)) is not None:
@@ -136,7 +136,7 @@ def _bash_short(exchange: Exchange) -> str:
     return f"{command} failed ({how}) and {wrote}."
 
 
-def _bash_detail(exchange: Exchange) -> str:
+def _bash_detail(exchange: CallWithResult) -> str:
     output, _ = _bash_output(exchange)
     if output in ("", "(no output)") or _JOB.match(output):
         return ""
@@ -150,11 +150,11 @@ def _fenced_end(output: str) -> str:
     return head + _fenced("\n".join(line[:160] for line in lines[-_SHOWN_OUTPUT:]))
 
 
-def _files_with_matches(exchange: Exchange) -> Counter[str]:
+def _files_with_matches(exchange: CallWithResult) -> Counter[str]:
     return Counter(_MATCH.findall(exchange.text))
 
 
-def _grep_short(exchange: Exchange) -> str:
+def _grep_short(exchange: CallWithResult) -> str:
     files = _files_with_matches(exchange)
     pattern = f"`{first_line(exchange.argument('pattern'), 80)}`"
     if not files:
@@ -162,7 +162,7 @@ def _grep_short(exchange: Exchange) -> str:
     return f"{pattern} is on {_count(files.total(), 'line')} in {_count(len(files), 'file')}."
 
 
-def _grep_detail(exchange: Exchange) -> str:
+def _grep_detail(exchange: CallWithResult) -> str:
     files = _files_with_matches(exchange)
     if not files:
         return ""
@@ -171,7 +171,7 @@ def _grep_detail(exchange: Exchange) -> str:
     return f"| File | Lines |\n|---|---:|\n{rows}{rest}"
 
 
-def _names_in(exchange: Exchange) -> list[str]:
+def _names_in(exchange: CallWithResult) -> list[str]:
     """The paths or entries that `find` or `ls` listed."""
     text = _body(exchange)
     if text.startswith(("No files", "(empty", "No matches")):
@@ -179,13 +179,13 @@ def _names_in(exchange: Exchange) -> list[str]:
     return [line for line in text.splitlines() if line.strip() and not line.startswith("[")]
 
 
-def _find_short(exchange: Exchange) -> str:
+def _find_short(exchange: CallWithResult) -> str:
     names = _names_in(exchange)
     pattern = f"`{exchange.argument('pattern')}`"
     return f"{_count(len(names), 'path')} for {pattern}." if names else f"No file is named {pattern}."
 
 
-def _ls_short(exchange: Exchange) -> str:
+def _ls_short(exchange: CallWithResult) -> str:
     names = _names_in(exchange)
     folders = sum(name.endswith("/") for name in names)
     where = f"`{exchange.argument('path') or '.'}`"
@@ -193,7 +193,7 @@ def _ls_short(exchange: Exchange) -> str:
     return f"{where} holds {_count(folders, 'folder')} and {files}." if names else f"{where} is empty."
 
 
-def _list_detail(exchange: Exchange) -> str:
+def _list_detail(exchange: CallWithResult) -> str:
     names = _names_in(exchange)
     if not names:
         return ""
@@ -202,7 +202,7 @@ def _list_detail(exchange: Exchange) -> str:
     return shown + rest
 
 
-def _edit_short(exchange: Exchange) -> str:
+def _edit_short(exchange: CallWithResult) -> str:
     edits = exchange.call.arguments.get("edits")
     places = _count(len(edits), "place") if isinstance(edits, list) else "1 place"
     return f"`{exchange.argument('path')}` is changed in {places}."
@@ -212,7 +212,7 @@ def _count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-_SHORT: dict[str, Callable[[Exchange], str]] = {
+_SHORT: dict[str, Callable[[CallWithResult], str]] = {
     "read": _read_short,
     "bash": _bash_short,
     "grep": _grep_short,
@@ -220,7 +220,7 @@ _SHORT: dict[str, Callable[[Exchange], str]] = {
     "ls": _ls_short,
     "edit": _edit_short,
 }
-_DETAIL: dict[str, Callable[[Exchange], str]] = {
+_DETAIL: dict[str, Callable[[CallWithResult], str]] = {
     "read": _read_detail,
     "bash": _bash_detail,
     "grep": _grep_detail,

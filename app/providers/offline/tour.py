@@ -33,4 +33,4 @@ What may run without being asked is chosen with `/permissions`. The tour changes
         "That was the tour. `/login` connects a language model."
     ),
 )
-GOES_ON: Final = "`tour` goes on (↑ and Enter)."
+TOUR_CONTINUES: Final = "`tour` goes on (↑ and Enter)."

@@ -9,7 +9,7 @@ import msgspec
 from app.values.content import ToolCall
 
 
-class Form(msgspec.Struct, frozen=True, kw_only=True):
+class HelpRow(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the help."""
 
     syntax: str
@@ -17,23 +17,23 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     does: str
 
 
-FORMS = (
-    Form(syntax="list", example="list src", does="lists this folder, or the one named"),
-    Form(syntax="read FILE", example="read README.md", does="reads a file"),
-    Form(syntax="grep TEXT", example="grep main", does="searches the files (regular expressions)"),
-    Form(syntax="find PATTERN", example="find *.toml", does="finds files by name"),
-    Form(
+HELP_ROWS = (
+    HelpRow(syntax="list", example="list src", does="lists this folder, or the one named"),
+    HelpRow(syntax="read FILE", example="read README.md", does="reads a file"),
+    HelpRow(syntax="grep TEXT", example="grep main", does="searches the files (regular expressions)"),
+    HelpRow(syntax="find PATTERN", example="find *.toml", does="finds files by name"),
+    HelpRow(
         syntax="change A to B in FILE",
         example='change "one" to "two" in notes.txt',
         does="changes a file; texts may stand in quotation marks",
     ),
-    Form(syntax="run COMMAND", example="run git status", does="runs a command in the shell"),
-    Form(syntax="help", example="help", does="shows this"),
-    Form(syntax="tour", example="tour", does="shows bayou, one step each time"),
+    HelpRow(syntax="run COMMAND", example="run git status", does="runs a command in the shell"),
+    HelpRow(syntax="help", example="help", does="shows this"),
+    HelpRow(syntax="tour", example="tour", does="shows bayou, one step each time"),
 )
 
 
-class Planned(msgspec.Struct, frozen=True):
+class PlannedCall(msgspec.Struct, frozen=True):
     """A tool call to make."""
 
     tool: str
@@ -46,7 +46,7 @@ class Planned(msgspec.Struct, frozen=True):
         return ToolCall(id="", name=self.tool, arguments=dict(self.arguments))
 
 
-Understood = Planned | Literal["help", "tour"]
+GuideRequest = PlannedCall | Literal["help", "tour"]
 
 _REQUEST = re.compile(r"(?P<verb>[a-z]+)(?:\s+(?P<rest>.+))?", re.IGNORECASE | re.DOTALL)
 _RUN = re.compile(r"run\s+\S", re.IGNORECASE)
@@ -54,9 +54,9 @@ _CHANGE = re.compile(r"""(?P<old>"[^"]+"|.+?) to (?P<new>"[^"]*"|.+) in (?P<file
 _QUOTED = re.compile(r"""(["'`])(.*)\1""", re.DOTALL)
 
 
-def understood(request: str) -> tuple[Understood, ...]:
+def parse_requests(request: str) -> tuple[GuideRequest, ...]:
     """One request a line; a command goes on to the end. Nothing, if a line is not understood."""
-    rest, found = request.strip(), list[Understood]()
+    rest, found = request.strip(), list[GuideRequest]()
     while rest:
         line, _, rest = (rest, "", "") if _RUN.match(rest) else rest.partition("\n")
         if not line.strip():
@@ -68,7 +68,7 @@ def understood(request: str) -> tuple[Understood, ...]:
     return tuple(found)
 
 
-def _one(line: str) -> Understood | None:
+def _one(line: str) -> GuideRequest | None:
     said = _REQUEST.fullmatch(line)
     if said is None:
         return None
@@ -79,33 +79,33 @@ def _one(line: str) -> Understood | None:
         case "tour", "":
             return "tour"
         case "list", "":
-            return Planned("ls", {}, "list `.`")
+            return PlannedCall("ls", {}, "list `.`")
         case "list", folder:
-            return Planned("ls", {"path": folder}, f"list `{folder}`")
+            return PlannedCall("ls", {"path": folder}, f"list `{folder}`")
         case _, "":
             return None
         case "read", file:
-            return Planned("read", {"path": file.removeprefix("@")}, f"read `{file}`")
+            return PlannedCall("read", {"path": file.removeprefix("@")}, f"read `{file}`")
         case "grep", text:
-            return Planned("grep", {"pattern": text}, f"search for `{text}`")
+            return PlannedCall("grep", {"pattern": text}, f"search for `{text}`")
         case "find", pattern:
             glob = pattern if set(pattern) & set("*?[{/.") else f"*{pattern}*"
-            return Planned("find", {"pattern": glob}, f"find `{glob}`")
+            return PlannedCall("find", {"pattern": glob}, f"find `{glob}`")
         case "run", command:
-            return Planned("bash", {"command": command}, f"run `{command}`")
+            return PlannedCall("bash", {"command": command}, f"run `{command}`")
         case "change", _:
             return _change(said["rest"])
         case _:
             return None
 
 
-def _change(text: str) -> Planned | None:
+def _change(text: str) -> PlannedCall | None:
     said = _CHANGE.fullmatch(text)
     if said is None:
         return None
     file = _plain(said["file"])
     edit = {"oldText": _plain(said["old"]), "newText": _plain(said["new"])}
-    return Planned("edit", {"path": file, "edits": [edit]}, f"change `{file}`")
+    return PlannedCall("edit", {"path": file, "edits": [edit]}, f"change `{file}`")
 
 
 def _plain(text: str) -> str:

@@ -15,7 +15,7 @@ import httpx2
 
 from app.providers.errors import ProviderError
 from app.providers.senders.certificates import bundle_of, must_be_readable, trusted
-from app.providers.senders.early_answers import EarlyAnswers
+from app.providers.senders.early_answers import EarlyResponseTransport
 
 CONNECT_SECONDS = 30.0
 _LOOPBACK = ("localhost", "127.0.0.0/8", "::1")
@@ -67,7 +67,7 @@ class Route(httpx2.AsyncBaseTransport):
     def __init__(self, proxy: str | None, bundle: str) -> None:
         self._proxy = proxy
         self._bundle = bundle
-        self._opened: dict[bool, EarlyAnswers] = {}
+        self._opened: dict[bool, EarlyResponseTransport] = {}
         """With encryption, and without."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -80,7 +80,7 @@ class Route(httpx2.AsyncBaseTransport):
             context = await asyncio.to_thread(trusted, self._bundle) if is_encrypted else None
             if proxy is not None and to_proxy == "https":
                 proxy.ssl_context = context
-            self._opened.setdefault(is_encrypted, EarlyAnswers(context, proxy))
+            self._opened.setdefault(is_encrypted, EarlyResponseTransport(context, proxy))
         return await self._opened[is_encrypted].handle_async_request(request)
 
     async def aclose(self) -> None:

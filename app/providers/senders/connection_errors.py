@@ -8,7 +8,7 @@ from app.providers.errors import ProviderError
 from app.providers.senders.client import CONNECT_SECONDS
 from app.providers.senders.early_answers import HTTP2_ONLY, TLS_ONLY
 
-_PRIVATE = "If a proxy with certificates of its own stands between, name its file in SSL_CERT_FILE."
+_CERTIFICATE_HINT = "If a proxy with certificates of its own stands between, name its file in SSL_CERT_FILE."
 _TLS_REASONS = {
     "TLSV1_ALERT_NO_APPLICATION_PROTOCOL": "it speaks HTTP/2 only. Put a proxy before it that speaks both.",
     **dict.fromkeys(
@@ -73,10 +73,12 @@ def _tls_error(problem: ssl.SSLError, host: str, *, is_open: bool) -> ProviderEr
     if isinstance(problem, ssl.SSLCertVerificationError):
         what = problem.verify_message.rstrip(".") or "it cannot be verified"
         is_of_time = "expired" in what or "not yet" in what
-        hint = f"This machine's date is {time.strftime('%Y-%m-%d')}." if is_of_time else _PRIVATE
+        hint = f"This machine's date is {time.strftime('%Y-%m-%d')}." if is_of_time else _CERTIFICATE_HINT
         told = f"its certificate was refused: {what}. {hint}"
     else:
-        told = _TLS_REASONS.get(reason) or f"{reason.replace('_', ' ').lower() or problem}. {_PRIVATE}"
+        told = (
+            _TLS_REASONS.get(reason) or f"{reason.replace('_', ' ').lower() or problem}. {_CERTIFICATE_HINT}"
+        )
     return ProviderError(f"TLS error with {host}: {told}", kind="tls")
 
 

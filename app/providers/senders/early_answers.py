@@ -13,11 +13,11 @@ from typing import Any
 import httpcore2
 import httpx2
 
-_LARGE = 64 * 1024
+_LARGE_BYTES = 64 * 1024
 """More than systems take in without the other side reading."""
 HTTP2_ONLY, TLS_ONLY = "it speaks HTTP/2 only", "it speaks TLS"
-_UNASKED = "has_unasked_answer"
-_ALIVE = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)] + [
+_HAS_UNREAD_BYTES = "has_unasked_answer"
+_KEEPALIVE_OPTIONS = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)] + [
     (socket.IPPROTO_TCP, getattr(socket, name), value)
     for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 60), ("TCP_KEEPCNT", 5))
     if hasattr(socket, name)
@@ -25,7 +25,7 @@ _ALIVE = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)] + [
 """A server that thinks for minutes is known to be there."""
 
 
-class EarlyAnswers(httpx2.AsyncBaseTransport):
+class EarlyResponseTransport(httpx2.AsyncBaseTransport):
     def __init__(self, context: ssl.SSLContext | None, proxy: httpx2.Proxy | None) -> None:
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=context,
@@ -34,7 +34,7 @@ class EarlyAnswers(httpx2.AsyncBaseTransport):
             max_keepalive_connections=20,
             keepalive_expiry=30.0,  # servers and the routers between keep an idle connection for a minute or more
             network_backend=_Network(),
-            socket_options=_ALIVE,
+            socket_options=_KEEPALIVE_OPTIONS,
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -52,7 +52,7 @@ class EarlyAnswers(httpx2.AsyncBaseTransport):
             )
         except Exception as problem:
             raise _as_httpx2(problem) from problem
-        if response.extensions["network_stream"].get_extra_info(_UNASKED):
+        if response.extensions["network_stream"].get_extra_info(_HAS_UNREAD_BYTES):
             await response.aclose()
             raise httpx2.RemoteProtocolError("Answered what was not asked, without sending a response")
         return httpx2.Response(
@@ -114,12 +114,12 @@ class _Stream(httpcore2.AsyncNetworkStream):
         """Raises `WriteError` when the answer comes first: httpcore2 then reads it."""
         self._has_read = False
         if self._early is None:
-            if len(buffer) < _LARGE:
+            if len(buffer) < _LARGE_BYTES:
                 await self._below.write(buffer, timeout)
                 return
-            self._early = asyncio.ensure_future(self._below.read(_LARGE))
-        for start in range(0, len(buffer), _LARGE):
-            writing = asyncio.ensure_future(self._below.write(buffer[start : start + _LARGE], timeout))
+            self._early = asyncio.ensure_future(self._below.read(_LARGE_BYTES))
+        for start in range(0, len(buffer), _LARGE_BYTES):
+            writing = asyncio.ensure_future(self._below.write(buffer[start : start + _LARGE_BYTES], timeout))
             try:
                 await asyncio.wait({self._early, writing}, return_when=asyncio.FIRST_COMPLETED)
             finally:
@@ -141,7 +141,7 @@ class _Stream(httpcore2.AsyncNetworkStream):
         return _Stream(await self._below.start_tls(*arguments, **named))
 
     def get_extra_info(self, info: str) -> Any:
-        return not self._has_read if info == _UNASKED else self._below.get_extra_info(info)
+        return not self._has_read if info == _HAS_UNREAD_BYTES else self._below.get_extra_info(info)
 
 
 def _as_httpx2(problem: Exception) -> Exception:

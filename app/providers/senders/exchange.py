@@ -11,12 +11,12 @@ from app.providers.contract import StreamOptions
 from app.providers.errors import ProviderError, error_from_response
 from app.providers.senders.client import shared_client
 from app.providers.senders.connection_errors import connection_error
-from app.providers.transport import HttpRequest, ServerAnswer
+from app.providers.transport import HttpRequest, ServerResponse
 from tools.patterns import late
 
 _MAX_REDIRECTS = 10
 _MAX_PORT = 65_535
-_FOR_ANY_SERVER = (
+_SAFE_HEADERS = (
     "host",
     "accept",
     "accept-encoding",
@@ -27,13 +27,13 @@ _FOR_ANY_SERVER = (
 )
 """Headers that a server of another origin gets too: none that could be a credential, whatever its name."""
 _ENCODINGS = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "identity": "identity", "": ""}
-_UNFIT = late(r"[^\t\x20-\x7e\x80-\xff]")
+_INVALID_HEADER_CHARACTERS = late(r"[^\t\x20-\x7e\x80-\xff]")
 _REST_SECONDS = 0.05
 _MAX_ERROR_BYTES = 1024 * 1024
 
 
 @asynccontextmanager
-async def send(request: HttpRequest, options: StreamOptions) -> AsyncIterator[ServerAnswer]:
+async def send(request: HttpRequest, options: StreamOptions) -> AsyncIterator[ServerResponse]:
     async with opened(request, options) as answer:
         if answer.status >= 400:
             raise await status_error(answer)
@@ -41,7 +41,7 @@ async def send(request: HttpRequest, options: StreamOptions) -> AsyncIterator[Se
 
 
 @asynccontextmanager
-async def opened(request: HttpRequest, options: StreamOptions) -> AsyncIterator["HttpAnswer"]:
+async def opened(request: HttpRequest, options: StreamOptions) -> AsyncIterator["HttpxResponse"]:
     """The answer, whatever its status, behind redirects. Leaving closes what was not read to the end."""
     client = shared_client(options.proxy, options.ca_bundle)
     response = await _sent(client, await _request(request, options))
@@ -57,7 +57,7 @@ async def opened(request: HttpRequest, options: StreamOptions) -> AsyncIterator[
                 f"{response.status_code} {_shown(response.url)} redirects again and again.",
                 status=response.status_code,
             )
-        answer = HttpAnswer(response)
+        answer = HttpxResponse(response)
         if options.hooks.on_response is not None:
             await options.hooks.on_response(answer.status, answer.headers)
         yield answer
@@ -81,7 +81,7 @@ async def fetch(request: HttpRequest, options: StreamOptions) -> tuple[int, byte
         return answer.status, await answer.read(_MAX_ERROR_BYTES)
 
 
-class HttpAnswer:
+class HttpxResponse:
     """A response whose headers have arrived, at the address that it came from in the end."""
 
     def __init__(self, response: httpx2.Response) -> None:
@@ -122,7 +122,7 @@ class HttpAnswer:
             pass
 
 
-async def status_error(answer: HttpAnswer) -> ProviderError:
+async def status_error(answer: HttpxResponse) -> ProviderError:
     """The error that a response with an error status tells of."""
     try:
         body = await answer.read(_MAX_ERROR_BYTES)
@@ -182,7 +182,7 @@ def _redirected(response: httpx2.Response, request: HttpRequest) -> httpx2.Reque
         )
     kept = response.request.headers
     if is_elsewhere:
-        kept = {name: value for name, value in following.headers.items() if name in _FOR_ANY_SERVER}
+        kept = {name: value for name, value in following.headers.items() if name in _SAFE_HEADERS}
     return httpx2.Request(following.method, following.url, headers=kept, stream=following.stream)
 
 
@@ -204,7 +204,9 @@ async def _request(request: HttpRequest, options: StreamOptions) -> httpx2.Reque
     headers: list[tuple[bytes, bytes]] = []
     for name, value in (await _headers(request, options)).items():
         text = value.strip()
-        if not name.isascii() or _UNFIT.search(text):  # said without the value, which may be a key
+        if not name.isascii() or _INVALID_HEADER_CHARACTERS.search(
+            text
+        ):  # said without the value, which may be a key
             raise ProviderError(f"The header {name} holds characters that cannot be sent.")
         headers.append((name.encode("ascii"), text.encode("latin-1")))
     return httpx2.Request(request.method, url, headers=headers, content=request.body)

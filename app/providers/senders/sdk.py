@@ -15,11 +15,11 @@ from app.providers.contract import StreamOptions
 from app.providers.errors import ProviderError, error_from_response
 from app.providers.senders.client import CONNECT_SECONDS, ThroughSharedClient
 from app.providers.senders.connection_errors import connection_error
-from app.providers.transport import HttpRequest, Send, ServerAnswer
+from app.providers.transport import HttpRequest, Send, ServerResponse
 
 _NO_KEY = "none"
 """SDKs insist on a key; the header they make of this one is not sent."""
-_OF_THE_TRANSPORT = frozenset(
+_TRANSPORT_HEADERS = frozenset(
     ("host", "content-length", "transfer-encoding", "accept", "accept-encoding", "connection", "content-type")
 )
 
@@ -47,7 +47,7 @@ def sender_of(library: str) -> Send:
 
 def _sender(sdk: Any, make_client: Callable[..., Any]) -> Send:
     @asynccontextmanager
-    async def send(request: HttpRequest, options: StreamOptions) -> AsyncIterator[ServerAnswer]:
+    async def send(request: HttpRequest, options: StreamOptions) -> AsyncIterator[ServerResponse]:
         http = _client_for(sdk, options)
         client = make_client(
             api_key=_NO_KEY, base_url=request.base_url, max_retries=0, http_client=http, timeout=http.timeout
@@ -69,7 +69,7 @@ def _sender(sdk: Any, make_client: Callable[..., Any]) -> Send:
         finally:
             _exchange.reset(token)
         try:
-            yield SdkAnswer(stream.response)
+            yield SdkResponse(stream.response)
         finally:
             await stream.response.aclose()
 
@@ -97,7 +97,7 @@ async def _before_request(request: Any) -> None:
         return
     wanted = {name.lower(): value for name, value in current.request.headers.items()}
     for name in list(request.headers):
-        if name.lower() not in _OF_THE_TRANSPORT and name.lower() not in wanted:
+        if name.lower() not in _TRANSPORT_HEADERS and name.lower() not in wanted:
             del request.headers[name]
     for name, value in current.request.headers.items():
         request.headers[name] = value
@@ -121,8 +121,8 @@ async def _after_headers(response: Any) -> None:
         await current.options.hooks.on_response(response.status_code, dict(response.headers))
 
 
-class SdkAnswer:
-    """A `ServerAnswer` over a response of the library that the SDKs send with."""
+class SdkResponse:
+    """A `ServerResponse` over a response of the library that the SDKs send with."""
 
     def __init__(self, response: Any) -> None:
         self.status: int = response.status_code

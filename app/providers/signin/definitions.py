@@ -14,12 +14,12 @@ import msgspec
 
 from app.providers.contract import Credential
 from app.providers.key_values import CredentialError
-from app.providers.signin.device import DeviceCode
-from app.providers.signin.interface import Entry, SignIn, SignInUi, error_text, fetched, post, post_soon
-from app.providers.signin.pkce import Callback, Pkce, code_of, first_answer, new_verifier
+from app.providers.signin.device import DeviceCodeSignIn
+from app.providers.signin.interface import Entry, SignIn, SignInUi, error_text, fetch_json, post, post_async
+from app.providers.signin.pkce import PkceSignIn, RedirectServer, code_of, first_redirect, new_verifier
 
 
-class OpenRouterKey(msgspec.Struct, frozen=True, kw_only=True):
+class OpenRouterSignIn(msgspec.Struct, frozen=True, kw_only=True):
     """OpenRouter hands out a key of one's own; no application needs to be registered, nothing expires."""
 
     id: str = "openrouter"
@@ -32,15 +32,15 @@ class OpenRouterKey(msgspec.Struct, frozen=True, kw_only=True):
 
         verifier, challenge = new_verifier()
         path = f"/callback/{secrets.token_urlsafe(16)}"  # in the place of a state, which this page does not hand back
-        async with Callback(0, path) as callback:
+        async with RedirectServer(0, path) as callback:
             query = {
                 "callback_url": f"http://localhost:{callback.port}{path}",
                 "code_challenge": challenge,
                 "code_challenge_method": "S256",
             }
             await ui.open_url(f"{self.base_url}/auth?{urlencode(query)}", "Allow bayou to make a key.")
-            answer = await first_answer(callback, ui)
-        got = await post_soon(
+            answer = await first_redirect(callback, ui)
+        got = await post_async(
             f"{self.base_url}/api/v1/auth/keys",
             {"code": code_of(answer, ""), "code_verifier": verifier, "code_challenge_method": "S256"},
             is_json=True,
@@ -56,10 +56,10 @@ class OpenRouterKey(msgspec.Struct, frozen=True, kw_only=True):
         return Credential(key=entry.get("key") or entry.get("access") or "")
 
 
-class Copilot(msgspec.Struct, frozen=True, kw_only=True):
+class CopilotSignIn(msgspec.Struct, frozen=True, kw_only=True):
     """GitHub's device code, then a short-lived token for Copilot that is fetched anew with the GitHub token."""
 
-    device: DeviceCode
+    device: DeviceCodeSignIn
     token_url: str = "https://api.github.com/copilot_internal/v2/token"
     id: str = "github-copilot"
     name: str = "GitHub Copilot"
@@ -77,7 +77,7 @@ class Copilot(msgspec.Struct, frozen=True, kw_only=True):
         return await asyncio.to_thread(self.refresh, {"type": "oauth", "access": "", "refresh": github})
 
     def refresh(self, entry: Entry) -> Entry:
-        answer = fetched(self.token_url, headers={"Authorization": f"Bearer {entry['refresh']}"})
+        answer = fetch_json(self.token_url, headers={"Authorization": f"Bearer {entry['refresh']}"})
         problem = error_text(answer)
         if problem or not answer.get("token"):
             raise CredentialError(f"GitHub gave no Copilot token: {problem or 'its answer holds none'}.")
@@ -88,10 +88,10 @@ class Copilot(msgspec.Struct, frozen=True, kw_only=True):
         return Credential(key=entry["access"], is_bearer=True)
 
 
-class MetaKey(msgspec.Struct, frozen=True, kw_only=True):
+class MetaSignIn(msgspec.Struct, frozen=True, kw_only=True):
     """A code on Meta's page says who one is; that buys a key of the model API, good for a day, again and again."""
 
-    device: DeviceCode
+    device: DeviceCodeSignIn
     key_url: str = "https://api.meta.ai/muse-code/key"
     id: str = "meta"
     name: str = "Meta"
@@ -130,7 +130,7 @@ def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
         return env.get(variable_of(provider), "")
 
     found: tuple[SignIn, ...] = (
-        Pkce(
+        PkceSignIn(
             id="anthropic",
             name="Anthropic",
             authorize_url="https://claude.ai/oauth/authorize",
@@ -142,7 +142,7 @@ def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
             headers={"Anthropic-Beta": "oauth-2025-04-20"},
         ),
         _chatgpt(),
-        Pkce(
+        PkceSignIn(
             id="openai-codex",
             name="OpenAI Codex (ChatGPT)",
             authorize_url="https://auth.openai.com/oauth/authorize",
@@ -153,8 +153,8 @@ def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
             redirect_port=1455,
             redirect_path="/auth/callback",
         ),
-        Copilot(
-            device=DeviceCode(
+        CopilotSignIn(
+            device=DeviceCodeSignIn(
                 id="github",
                 name="GitHub",
                 device_url="https://github.com/login/device/code",
@@ -164,7 +164,7 @@ def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
                 scope="read:user",
             )
         ),
-        DeviceCode(
+        DeviceCodeSignIn(
             id="xai",
             name="xAI",
             device_url="https://auth.x.ai/oauth2/device/code",
@@ -173,7 +173,7 @@ def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
             client_variable=variable_of("xai"),
             scope="openid profile email offline_access api:access",
         ),
-        DeviceCode(
+        DeviceCodeSignIn(
             id="kimi-coding",
             name="Kimi",
             device_url="https://auth.kimi.com/api/oauth/device_authorization",
@@ -181,8 +181,8 @@ def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
             client_id=client("kimi-coding"),
             client_variable=variable_of("kimi-coding"),
         ),
-        MetaKey(
-            device=DeviceCode(
+        MetaSignIn(
+            device=DeviceCodeSignIn(
                 id="meta",
                 name="Meta",
                 device_url="https://auth.meta.com/oidc/device/authorization/",
@@ -191,7 +191,7 @@ def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
                 client_variable=variable_of("meta"),
             )
         ),
-        OpenRouterKey(),
+        OpenRouterSignIn(),
     )
     return {sign_in.id: sign_in for sign_in in found}
 
@@ -201,10 +201,10 @@ def variable_of(provider: str) -> str:
     return f"BAYOU_{provider.upper().replace('-', '_')}_CLIENT_ID"
 
 
-def _chatgpt() -> Pkce:
+def _chatgpt() -> PkceSignIn:
     """Sign in with ChatGPT: each sign-in registers a client of its own, under bayou's name."""
     resource = {"resource": "https://api.openai.com/v1"}
-    return Pkce(
+    return PkceSignIn(
         id="openai",
         name="OpenAI (ChatGPT)",
         authorize_url="https://auth.openai.com/api/accounts/authorize",

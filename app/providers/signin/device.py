@@ -9,13 +9,13 @@ import msgspec
 
 from app.providers.contract import Credential
 from app.providers.key_values import CredentialError
-from app.providers.signin.interface import Entry, SignInUi, error_text, post_soon, unregistered
+from app.providers.signin.interface import Entry, SignInUi, error_text, post_async, unregistered
 from app.providers.signin.pkce import entry_of, refreshed
 
 _GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 
 
-class DeviceCode(msgspec.Struct, frozen=True, kw_only=True):
+class DeviceCodeSignIn(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
     device_url: str
@@ -37,7 +37,7 @@ class DeviceCode(msgspec.Struct, frozen=True, kw_only=True):
         if self.missing:
             raise unregistered(self.name, self.missing)
         scope = {"scope": self.scope} if self.scope else {}
-        begun = await post_soon(self.device_url, {"client_id": self.client_id, **scope})
+        begun = await post_async(self.device_url, {"client_id": self.client_id, **scope})
         problem = error_text(begun)
         if problem or not begun.get("device_code"):
             raise CredentialError(f"{self.name} gave no code: {problem or 'its answer holds none'}.")
@@ -50,7 +50,7 @@ class DeviceCode(msgspec.Struct, frozen=True, kw_only=True):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             await asyncio.sleep(interval)
-            answer = await post_soon(
+            answer = await post_async(
                 self.token_url,
                 {"grant_type": _GRANT, "device_code": device_code, "client_id": self.client_id},
             )

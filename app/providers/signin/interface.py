@@ -89,17 +89,17 @@ def post(
         return str(ProviderError(text).without(one.rpartition(" ")[2] for one in sent))
 
     try:
-        answer = fetched(url, headers={"Content-Type": kind, **(headers or {})}, body=body)
+        answer = fetch_json(url, headers={"Content-Type": kind, **(headers or {})}, body=body)
     except CredentialError as problem:
         raise CredentialError(without(str(problem))) from None
     return with_texts(answer, without) if "error" in answer else answer
 
 
-async def post_soon(url: str, data: Mapping[str, Any], *, is_json: bool = False) -> dict[str, Any]:
+async def post_async(url: str, data: Mapping[str, Any], *, is_json: bool = False) -> dict[str, Any]:
     return await asyncio.to_thread(post, url, data, is_json=is_json)
 
 
-def fetched(url: str, *, headers: Mapping[str, str], body: bytes = b"") -> dict[str, Any]:
+def fetch_json(url: str, *, headers: Mapping[str, str], body: bytes = b"") -> dict[str, Any]:
     """The answer to a request, which is posted if it has a body."""
     # Only a sign-in needs these.
     from app.providers.contract import StreamOptions  # noqa: PLC0415

@@ -16,7 +16,7 @@ import msgspec
 
 from app.providers.contract import Credential
 from app.providers.key_values import CredentialError
-from app.providers.signin.interface import Entry, SignInUi, error_text, post, post_soon, unregistered
+from app.providers.signin.interface import Entry, SignInUi, error_text, post, post_async, unregistered
 
 _PAGE = (
     "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n\r\n"
@@ -32,7 +32,7 @@ def new_verifier() -> tuple[str, str]:
     return verifier, base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
-class Pkce(msgspec.Struct, frozen=True, kw_only=True):
+class PkceSignIn(msgspec.Struct, frozen=True, kw_only=True):
     """OAuth with a code and PKCE, as RFC 7636 and RFC 8252 have it."""
 
     id: str
@@ -66,7 +66,7 @@ class Pkce(msgspec.Struct, frozen=True, kw_only=True):
             raise unregistered(self.name, self.missing)
         verifier, challenge = new_verifier()
         state = secrets.token_urlsafe(16)
-        async with Callback(self.redirect_port, self.redirect_path, state) as callback:
+        async with RedirectServer(self.redirect_port, self.redirect_path, state) as callback:
             redirect = f"http://{self.redirect_host}:{callback.port}{self.redirect_path}"
             query = {
                 "response_type": "code",
@@ -79,10 +79,10 @@ class Pkce(msgspec.Struct, frozen=True, kw_only=True):
                 **self.extra,
             }
             await ui.open_url(f"{self.authorize_url}?{urlencode(query)}", _INSTRUCTIONS)
-            answer = await first_answer(callback, ui)
+            answer = await first_redirect(callback, ui)
         code = code_of(answer, state)
         client = _client_of(answer, self.name) if self.is_client_given else self.client_id
-        tokens = await post_soon(
+        tokens = await post_async(
             self.token_url,
             {
                 "grant_type": "authorization_code",
@@ -180,7 +180,7 @@ def _fields(answer: str) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(query).items()}
 
 
-async def first_answer(callback: "Callback", ui: SignInUi) -> str:
+async def first_redirect(callback: "RedirectServer", ui: SignInUi) -> str:
     """What comes first: the redirect, or a pasted address."""
     waiting = asyncio.ensure_future(callback.answer())
     pasting = asyncio.ensure_future(ui.prompt("Address of the last page (only if it cannot be reached):"))
@@ -195,7 +195,7 @@ async def first_answer(callback: "Callback", ui: SignInUi) -> str:
             task.cancel()
 
 
-class Callback:
+class RedirectServer:
     """A server on this machine that waits for one redirect. Any page can send a browser here: what does not bring the
     state of this sign-in is turned away, and waited on.
     """
@@ -207,7 +207,7 @@ class Callback:
         self._answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._server: asyncio.Server | None = None
 
-    async def __aenter__(self) -> "Callback":
+    async def __aenter__(self) -> "RedirectServer":
         try:
             self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
         except OSError as problem:

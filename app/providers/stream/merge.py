@@ -12,13 +12,13 @@ from io import StringIO
 from app.values.stream import Delta, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
 
 INTERVAL = 0.033
-ROOM = 1000
+MAX_WAITING_EVENTS = 1000
 """Events that may wait for the listener before the producer should wait for it. Joined deltas never are so many."""
 
 DeltaKind = type[TextDelta] | type[ThinkingDelta] | type[ToolCallDelta]
 
 
-class _Run:
+class _DeltaRun:
     """Deltas of one kind and block that follow each other."""
 
     __slots__ = ("_text", "index", "kind", "write")
@@ -38,8 +38,8 @@ class EventQueue:
 
     def __init__(self, interval: float = INTERVAL) -> None:
         self._interval = interval
-        self._items: deque[StreamEvent | _Run] = deque()
-        self._tail: _Run | None = None
+        self._items: deque[StreamEvent | _DeltaRun] = deque()
+        self._tail: _DeltaRun | None = None
         """The last item, if it is a run that can still grow."""
         self._is_closed = False
         self._waiter: asyncio.Future[None] | None = None
@@ -57,7 +57,7 @@ class EventQueue:
     def put_delta(self, kind: DeltaKind, index: int, text: str) -> None:
         tail = self._tail
         if tail is None or tail.index != index or tail.kind is not kind:
-            tail = self._tail = _Run(kind, index)
+            tail = self._tail = _DeltaRun(kind, index)
             self._items.append(tail)
             self._wake()
         tail.write(text)
@@ -71,7 +71,7 @@ class EventQueue:
 
     @property
     def has_room(self) -> bool:
-        return len(self._items) < ROOM
+        return len(self._items) < MAX_WAITING_EVENTS
 
     async def room(self) -> None:
         """For the producer: until the listener has taken enough."""
@@ -93,7 +93,7 @@ class EventQueue:
             due: float | None = None
             if self._items:
                 head = self._items[0]
-                if not isinstance(head, _Run):
+                if not isinstance(head, _DeltaRun):
                     return self._items.popleft()  # pyright: ignore[reportReturnType]  (it is `head`)
                 now = loop.time()
                 if head is not self._tail or self._is_closed or now >= self._next_delta_at:
@@ -103,7 +103,7 @@ class EventQueue:
                 return None
             await self._wait(loop, due)
 
-    def _take_run(self, run: _Run, now: float) -> Delta:
+    def _take_run(self, run: _DeltaRun, now: float) -> Delta:
         self._items.popleft()
         if run is self._tail:
             self._tail = None

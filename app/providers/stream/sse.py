@@ -1,6 +1,6 @@
 """Server-sent events out of bytes, as they come. Knows nothing of what is in them."""
 
-_MOST = 64 * 1024 * 1024
+_MAX_EVENT_BYTES = 64 * 1024 * 1024
 """Bytes of an event. A server that never ends one must not fill the memory."""
 
 
@@ -33,7 +33,7 @@ class SseDecoder:
             pending.append(chunk)
             self._held += len(chunk)
             found = []
-        if self._held > _MOST:
+        if self._held > _MAX_EVENT_BYTES:
             raise ValueError("The response has an event of more than 64 MB.")
         return found
 

@@ -84,7 +84,7 @@ def blocks_of(
     places: dict[str, int] = {}
     calls: dict[str, tuple[str, ToolCall]] = {}
     blocks: list[Block] = []
-    untold: list[int] = []
+    unlisted_providers: list[int] = []
     entries = list(entries)
     followed = _followed_failures(entries, goes_on=goes_on)
     for entry in entries:
@@ -104,18 +104,18 @@ def blocks_of(
                     continue
                 block = asked_again
             if isinstance(block, CustomBlock) and block.label == PENDING:
-                untold.append(len(blocks))
+                unlisted_providers.append(len(blocks))
             places[block.id] = len(blocks)
             blocks.append(block)
         if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
             for call in entry.message.tool_calls:
                 calls[call.id] = (card_id(entry.id, call.id), call)
-            while untold:  # it was asked after these, so it was told of them
-                place = untold.pop()
+            while unlisted_providers:  # it was asked after these, so it was told of them
+                place = unlisted_providers.pop()
                 blocks[place] = told(blocks[place])
         if (line := changed.behind(entry)) is not None:
             blocks.append(line)
-    for place in untold if goes_on else ():
+    for place in unlisted_providers if goes_on else ():
         blocks[place] = told(blocks[place])
     return blocks
 

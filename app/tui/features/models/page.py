@@ -218,9 +218,10 @@ def model_rows(choice: ModelChoice) -> list[ListRow]:
         is_usable = usable.get(model.provider, False) or model.api in ("offline", "scripted")
         rows = ready if is_usable else others.setdefault(model.provider, [])
         rows.append(_row(model, current, is_usable=is_usable))
-    untold = [name for name in catalogue.untold if not catalogue.models_of(name)]
+    unlisted_providers = [name for name in catalogue.unlisted_providers if not catalogue.models_of(name)]
     asking = [
-        ListRow(id=f"{name}/", title=name, detail="ask the server which models it has") for name in untold
+        ListRow(id=f"{name}/", title=name, detail="ask the server which models it has")
+        for name in unlisted_providers
     ]
     if len({row.id.partition("/")[0] for row in ready}) > 1:
         ready = [with_provider(row) for row in ready]  # else the same name stands there twice

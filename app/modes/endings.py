@@ -165,15 +165,12 @@ def _refused_call(session: Session) -> PastVerdict | None:
     """Of the calls that the last answer follows, one that was refused."""
     calls: set[str] = set()
     for entry in reversed(session.entries):
-        match entry:
-            case MessageEntry(message=ToolResultMessage() as result):
-                calls.add(result.tool_call_id)
-            case MessageEntry(message=AssistantMessage()) if not calls:
-                pass  # the answer
-            case MessageEntry():
-                break
-            case _:
-                pass
+        if not isinstance(entry, MessageEntry):
+            continue
+        if isinstance(entry.message, ToolResultMessage):
+            calls.add(entry.message.tool_call_id)
+        elif calls or not isinstance(entry.message, AssistantMessage):  # else it is the answer itself
+            break
     past = session.permissions.view().past
     return next((one for one in past if one.call_id in calls and one.outcome == "refused"), None)
 

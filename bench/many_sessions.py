@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from app.sessions.file.reading import read_header
-from app.sessions.index.lines_read import Texts, take
+from app.sessions.index.lines_read import TextCollector, read_lines
 from app.sessions.index.session_index import INDEX_NAME, SessionIndex
 from app.sessions.library import session_folder
 from app.values.codec import encode
@@ -137,6 +137,6 @@ def _index_size_row(made: Path, files: list[Path]) -> Row:
 
 def _text_size(path: Path) -> int:
     """Bytes of what can be searched."""
-    texts = Texts()
-    take(path, read_header(path)[1], texts)
+    texts = TextCollector()
+    read_lines(path, read_header(path)[1], texts)
     return sum(len(text.text.encode()) for text in texts.found)

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from app.sessions.ids import sidecar
 from app.sessions.log import SessionLog
-from app.undo.blobs import UndoPlace
-from app.undo.images import FILES as FILES_TYPE
+from app.undo.blobs import UndoConfig
+from app.undo.images import FILES_ENTRY_TYPE as FILES_TYPE
 from app.undo.images import Change, FilesData, as_data
-from app.undo.ledger import Ledger, LedgerLine, LeftOpen
+from app.undo.ledger import Ledger, LedgerLine, OpenOperations
 from app.undo.session_undo import SessionUndo, open_undo
 from app.values.entries import CustomEntry, MessageEntry
 from app.values.messages import user_message
@@ -66,7 +66,7 @@ def _best(work: Callable[[], object], repeat: int = 5) -> float:
 def _start_undo(folder: Path) -> tuple[Path, SessionUndo]:
     project = folder / "project"
     project.mkdir(parents=True)
-    place = UndoPlace(store=folder / "agent" / "blobs", home=folder, may_ask_git=lambda: False)
+    place = UndoConfig(store=folder / "agent" / "blobs", home=folder, may_ask_git=lambda: False)
     log = SessionLog.create(folder, project)
     return project, open_undo(log, place, project, limit=lambda: 32 << 20)
 
@@ -267,7 +267,7 @@ def _opening(folder: Path) -> Row:
     def open_it(path: Path) -> Callable[[], object]:
         def work() -> None:
             log = SessionLog.open(path, read_only=True)
-            assert Ledger(sidecar(path, "files")).left_open() == LeftOpen()
+            assert Ledger(sidecar(path, "files")).left_open() == OpenOperations()
             log.close()
 
         return work

@@ -17,24 +17,24 @@ from app.agent.outcomes import (
     SKIPPED,
     as_message,
     as_outcome,
-    checked,
+    describe_error,
     failure,
-    in_words,
     not_run_after_length,
+    validated_result,
 )
 from app.agent.ports import Ports
-from app.agent.tool_pipeline import Prepared, ToolPipeline
+from app.agent.tool_pipeline import PreparedCall, ToolPipeline
 from app.values.content import ToolCall
 from app.values.events import RunEvent, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from app.values.messages import AssistantMessage
 from tools.results import ToolResult
 
 
-class _Work(msgspec.Struct, kw_only=True):
+class _CallState(msgspec.Struct, kw_only=True):
     """A call on its way."""
 
     call: ToolCall
-    prepared: Prepared | None = None
+    prepared: PreparedCall | None = None
     may_begin: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     result: ToolResult | None = None
     progress: ToolResult | None = None
@@ -55,13 +55,13 @@ class _Work(msgspec.Struct, kw_only=True):
         return self.prepared is not None or self.result is not None
 
 
-class Batch:
+class ToolCallBatch:
     """Runs the calls of one message."""
 
     def __init__(self, message: AssistantMessage, ports: Ports) -> None:
         self._ports = ports
         self._was_cut = message.stop_reason == "length"
-        self._works = [_Work(call=call) for call in message.tool_calls]
+        self._works = [_CallState(call=call) for call in message.tool_calls]
         self._pipeline = ToolPipeline(
             tools=ports.tools,
             tool_context=ports.tool_context,
@@ -70,7 +70,7 @@ class Batch:
             masks=ports.masks,
         )
         self._skip: ToolResult | None = None
-        self._inbox: asyncio.Queue[_Work] = asyncio.Queue()
+        self._inbox: asyncio.Queue[_CallState] = asyncio.Queue()
         """Calls that have something to tell: that they are prepared, progress, or their end."""
 
     async def events(self) -> AsyncGenerator[RunEvent]:
@@ -82,10 +82,10 @@ class Batch:
                 yield self._start(work)
                 self._begin(work)
                 while not (work.prepared or work.has_ended):
-                    if event := await self._heard():
+                    if event := await self._next_event():
                         yield event
             while not all(work.has_ended for work in self._works):
-                if event := await self._heard():
+                if event := await self._next_event():
                     yield event
         finally:
             forget()
@@ -101,13 +101,13 @@ class Batch:
 
         def skip() -> None:
             self._skip = failure(SKIPPED)
-            self._stop_those([work for work in self._works if work.prepared], self._skip)
+            self._stop_calls([work for work in self._works if work.prepared], self._skip)
 
         if self._ports.queues.waiting("steering"):
             self._skip = failure(SKIPPED)
         return self._ports.queues.watch_steering(skip)
 
-    def _begin(self, work: _Work) -> None:
+    def _begin(self, work: _CallState) -> None:
         early = self._refusal() or self._ports.watch.refusal(work.call)
         if early is None and self._was_cut:
             early = not_run_after_length(work.call.name)
@@ -115,12 +115,12 @@ class Batch:
             self._settle(work, early)
             return
         work.task = asyncio.create_task(self._execute(work))
-        work.task.add_done_callback(partial(self._task_ended, work))
+        work.task.add_done_callback(partial(self._on_task_end, work))
 
     def _refusal(self) -> ToolResult | None:
         return failure(ABORTED) if self._ports.abort.is_set else self._skip
 
-    async def _heard(self) -> RunEvent | None:
+    async def _next_event(self) -> RunEvent | None:
         """What the next call that has something to tell makes known."""
         work = await self._inbox.get()
         if work.result is None:
@@ -131,7 +131,7 @@ class Batch:
         work.has_ended = True
         return self._end(work)
 
-    def _progressed(self, work: _Work, result: ToolResult) -> None:
+    def _on_progress(self, work: _CallState, result: ToolResult) -> None:
         if work.result is not None:
             return
         is_noted = work.progress is not None
@@ -139,21 +139,21 @@ class Batch:
         if not is_noted:
             self._inbox.put_nowait(work)
 
-    async def _execute(self, work: _Work) -> None:
+    async def _execute(self, work: _CallState) -> None:
         try:
-            outcome = await self._pipeline.prepare(work.call, partial(self._progressed, work))
-            if isinstance(outcome, Prepared):
+            outcome = await self._pipeline.prepare(work.call, partial(self._on_progress, work))
+            if isinstance(outcome, PreparedCall):
                 outcome = await self._run(work, outcome)
         except asyncio.CancelledError:
             outcome = work.stopped or _cancelled(work)
         self._settle(work, outcome)
 
-    async def _run(self, work: _Work, prepared: Prepared) -> ToolResult:
+    async def _run(self, work: _CallState, prepared: PreparedCall) -> ToolResult:
         work.prepared = prepared
         refusal = self._refusal()
         try:
             if refusal is None and len(self._works) > 1:
-                await self._turn_of(work)
+                await self._wait_for_turn(work)
                 refusal = self._refusal()
             if refusal is None:
                 work.started = time.monotonic()
@@ -162,13 +162,13 @@ class Batch:
                 prepared.place.leave()
         return refusal or await self._pipeline.run(prepared)
 
-    async def _turn_of(self, work: _Work) -> None:
-        self._let_begin()
+    async def _wait_for_turn(self, work: _CallState) -> None:
+        self._release_ready()
         if not work.may_begin.is_set():
             self._inbox.put_nowait(work)
             await work.may_begin.wait()
 
-    def _let_begin(self) -> None:
+    def _release_ready(self) -> None:
         """None begins before all are prepared; then all do, or one by one where a tool wants that."""
         if not all(work.is_prepared for work in self._works):
             return
@@ -179,52 +179,56 @@ class Batch:
         for work in waiting[:1] if is_sequential else waiting:
             work.may_begin.set()
 
-    def _task_ended(self, work: _Work, task: asyncio.Task[None]) -> None:
+    def _on_task_end(self, work: _CallState, task: asyncio.Task[None]) -> None:
         """A task that was stopped before it began, or that a fault of ours has ended, has settled nothing."""
         problem = None if task.cancelled() else task.exception()
-        fault = failure(f"Tool {work.call.name} failed: {in_words(problem)}") if problem else _cancelled(work)
+        fault = (
+            failure(f"Tool {work.call.name} failed: {describe_error(problem)}")
+            if problem
+            else _cancelled(work)
+        )
         self._settle(work, work.stopped or fault)
 
-    def _settle(self, work: _Work, result: ToolResult) -> None:
+    def _settle(self, work: _CallState, result: ToolResult) -> None:
         """The first result counts; what comes later, from what was left behind, does not."""
         if work.result is None:
             work.result = result
             work.progress = None
             self._inbox.put_nowait(work)
             if len(self._works) > 1:
-                self._let_begin()
+                self._release_ready()
 
-    def _leave_behind(self, work: _Work, result: ToolResult) -> None:
+    def _abandon(self, work: _CallState, result: ToolResult) -> None:
         """It has not ended though it was told to: nobody waits for it any longer."""
         self._settle(work, result)
         if work.prepared is not None:
             work.prepared.place.leave()
 
     def _stop(self) -> None:
-        self._stop_those(self._works, failure(ABORTED))
+        self._stop_calls(self._works, failure(ABORTED))
 
-    def _stop_those(self, works: list[_Work], result: ToolResult) -> None:
+    def _stop_calls(self, works: list[_CallState], result: ToolResult) -> None:
         loop = asyncio.get_running_loop()
         for work in works:
             if work.task is not None and work.result is None and work.stopped is None:
                 work.stopped = result
                 work.task.cancel()
-                loop.call_later(self._ports.unwind_seconds, self._leave_behind, work, result)
+                loop.call_later(self._ports.unwind_seconds, self._abandon, work, result)
 
-    def _start(self, work: _Work) -> RunEvent:
+    def _start(self, work: _CallState) -> RunEvent:
         return ToolExecutionStart(
             tool_call_id=work.call.id, tool_name=work.call.name, args=work.call.arguments
         )
 
-    def _update(self, work: _Work, progress: ToolResult) -> RunEvent:
+    def _update(self, work: _CallState, progress: ToolResult) -> RunEvent:
         return ToolExecutionUpdate(
             tool_call_id=work.call.id,
             tool_name=work.call.name,
             args=work.shown_arguments,
-            partial_result=as_outcome(checked(work.call.name, progress)),
+            partial_result=as_outcome(validated_result(work.call.name, progress)),
         )
 
-    def _end(self, work: _Work) -> RunEvent:
+    def _end(self, work: _CallState) -> RunEvent:
         assert work.result is not None
         duration = None if work.started is None else round((time.monotonic() - work.started) * 1000)
         return ToolExecutionEnd(
@@ -237,5 +241,5 @@ class Batch:
         )
 
 
-def _cancelled(work: _Work) -> ToolResult:
+def _cancelled(work: _CallState) -> ToolResult:
     return failure(f"Tool {work.call.name} was cancelled")

@@ -7,9 +7,9 @@ one; so what the loop asks for (`ports.ask`) always stands on what was recorded.
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from app.agent.calls import Batch
+from app.agent.calls import ToolCallBatch
 from app.agent.hooks import TurnOutcome
-from app.agent.outcomes import in_words
+from app.agent.outcomes import describe_error
 from app.agent.ports import Ports
 from app.agent.response import receive
 from app.values.events import (
@@ -81,15 +81,15 @@ async def _run(pending: list[Message], ports: Ports, *, takes_steering: bool) ->
 async def _is_over(turn: "_Turn", ports: Ports) -> bool:
     assert turn.message is not None
     is_failed = turn.message.stop_reason in ("error", "aborted")
-    wants_end = await _wants_end(TurnOutcome(message=turn.message, results=turn.results), ports)
+    wants_end = await _should_end(TurnOutcome(message=turn.message, results=turn.results), ports)
     return is_failed or wants_end or ports.abort.is_set
 
 
-async def _wants_end(outcome: TurnOutcome, ports: Ports) -> bool:
+async def _should_end(outcome: TurnOutcome, ports: Ports) -> bool:
     try:
         return await ports.hooks.after_turn(outcome)
     except Exception as problem:  # noqa: BLE001  (a failing hook must not end the run)
-        ports.report(f"The run goes on, though a hook behind the turn failed: {in_words(problem)}")
+        ports.report(f"The run goes on, though a hook behind the turn failed: {describe_error(problem)}")
         return False
 
 
@@ -100,7 +100,7 @@ class _Turn:
         self._pending = pending
         self._ports = ports
         self._by_call: dict[str, ToolResultMessage] = {}
-        self._wants_end: dict[str, bool] = {}
+        self._should_end: dict[str, bool] = {}
         self.message: AssistantMessage | None = None
 
     @property
@@ -112,7 +112,7 @@ class _Turn:
     @property
     def is_answered(self) -> bool:
         """The model asked for nothing more, or every result of its batch says to end."""
-        return not self._wants_end or all(self._wants_end.values())
+        return not self._should_end or all(self._should_end.values())
 
     async def events(self) -> AsyncGenerator[RunEvent]:
         yield TurnStart()
@@ -135,11 +135,11 @@ class _Turn:
         yield TurnEnd(message=self.message, tool_results=self.results)
 
     async def _answer_calls(self, message: AssistantMessage) -> AsyncGenerator[RunEvent]:
-        async with aclosing(Batch(message, self._ports).events()) as events:
+        async with aclosing(ToolCallBatch(message, self._ports).events()) as events:
             async for event in events:
                 if isinstance(event, ToolExecutionEnd) and event.message is not None:
                     self._by_call[event.tool_call_id] = event.message
-                    self._wants_end[event.tool_call_id] = bool(event.result.terminate)
+                    self._should_end[event.tool_call_id] = bool(event.result.terminate)
                 yield event
         call_ids = tuple(call.id for call in message.tool_calls)
         for result in [*self.results, *self._ports.queues.take_asides(call_ids)]:

@@ -19,7 +19,7 @@ Key = str
 """An absolute path, which stands for all that is below it too, or a file by whichever name it goes."""
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True):
+class ResourceClaim(msgspec.Struct, frozen=True, kw_only=True):
     """What a call needs in its order."""
 
     reads: frozenset[Key] = frozenset()
@@ -36,10 +36,10 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
         return self.works_in is not None
 
 
-def claim_of(effects: Effects, files: FileOperations) -> Claim:
+def claim_of(effects: Effects, files: FileOperations) -> ResourceClaim:
     """Looks at files, so it is for a thread."""
     program = effects.runs
-    return Claim(
+    return ResourceClaim(
         reads=_keys(files, (*effects.reads, *effects.lists)),
         changes=_keys(files, effects.writes) | (program.written if program else frozenset[Key]()),
         names=program.named if program else frozenset[Key](),
@@ -49,7 +49,7 @@ def claim_of(effects: Effects, files: FileOperations) -> Claim:
     )
 
 
-def waits(later: Claim, earlier: Claim) -> bool:
+def must_wait_for(later: ResourceClaim, earlier: ResourceClaim) -> bool:
     """Whether the later of two calls begins only when the earlier one has ended.
 
     Reads wait for changes and changes for both. A command waits for every change of a tool before it; tools wait for a
@@ -58,14 +58,14 @@ def waits(later: Claim, earlier: Claim) -> bool:
     if later.state and later.state == earlier.state and not (later.keeps_state and earlier.keeps_state):
         return True
     if later.is_command and earlier.is_command:
-        return _meet(earlier.changes, later.names | later.changes)
+        return _overlap(earlier.changes, later.names | later.changes)
     if later.is_command:
-        return bool(earlier.changes) or _meet(earlier.reads, later.names | later.changes)
+        return bool(earlier.changes) or _overlap(earlier.reads, later.names | later.changes)
     own = later.reads | later.changes
     if earlier.works_in is not None:
         # Every word is a name in its folder: whoever looks at all of that is not meant.
-        own -= _above(earlier.works_in)
-    return _meet(earlier.changes | earlier.names, own) or _meet(earlier.reads, later.changes)
+        own -= _with_parents(earlier.works_in)
+    return _overlap(earlier.changes | earlier.names, own) or _overlap(earlier.reads, later.changes)
 
 
 def _keys(files: FileOperations, paths: Iterable[str]) -> frozenset[Key]:
@@ -82,28 +82,30 @@ def _keys(files: FileOperations, paths: Iterable[str]) -> frozenset[Key]:
     return frozenset(found)
 
 
-def _meet(some: frozenset[Key], others: frozenset[Key]) -> bool:
+def _overlap(some: frozenset[Key], others: frozenset[Key]) -> bool:
     """Whether one of these is one of those, or lies in it."""
     if not some or not others:
         return False
-    return any(_above(path) & others for path in some) or any(_above(path) & some for path in others)
+    return any(_with_parents(path) & others for path in some) or any(
+        _with_parents(path) & some for path in others
+    )
 
 
-def _above(path: Key) -> set[Key]:
+def _with_parents(path: Key) -> set[Key]:
     return {path, *map(str, Path(path).parents)}
 
 
-class Place:
+class CallSlot:
     """Where a call stands. It is left once, when the call has its result."""
 
-    def __init__(self, claim: Claim, earlier: tuple["Place", ...]) -> None:
+    def __init__(self, claim: ResourceClaim, earlier: tuple["CallSlot", ...]) -> None:
         self.claim = claim
         self._earlier = earlier
-        self._behind = tuple(place for place in earlier if waits(claim, place.claim))
+        self._behind = tuple(place for place in earlier if must_wait_for(claim, place.claim))
         self._left = asyncio.Event()
         self._begun = asyncio.Event()
         """Or it will not begin before calls that are still under way have ended."""
-        self._followers: list[Place] = []
+        self._followers: list[CallSlot] = []
         for place in self._behind:
             place._followers.append(self)
 
@@ -146,14 +148,14 @@ class Place:
         self._left.set()
 
 
-class Order:
+class CallOrder:
     """Of the calls of one answer, or of those that are made within one call."""
 
     def __init__(self) -> None:
-        self._places: list[Place] = []
+        self._places: list[CallSlot] = []
 
-    def take(self, claim: Claim) -> Place:
+    def take(self, claim: ResourceClaim) -> CallSlot:
         self._places = [place for place in self._places if not place.is_left]
-        place = Place(claim, tuple(self._places))
+        place = CallSlot(claim, tuple(self._places))
         self._places.append(place)
         return place

@@ -30,7 +30,7 @@ def not_run_after_length(name: str) -> ToolResult:
     )
 
 
-def checked(name: str, result: object) -> ToolResult:
+def validated_result(name: str, result: object) -> ToolResult:
     """What a tool returned, if it is a result at all and can be kept."""
     if not isinstance(result, ToolResult):
         return failure(f"Tool {name} returned {type(result).__name__} instead of a result")
@@ -46,12 +46,12 @@ def checked(name: str, result: object) -> ToolResult:
     try:
         encode_json((result.details, result.structured_content))
     except (TypeError, ValueError, RecursionError) as problem:
-        told = {"detailsError": f"The details of {name} cannot be kept: {in_words(problem)}"}
+        told = {"detailsError": f"The details of {name} cannot be kept: {describe_error(problem)}"}
         return msgspec.structs.replace(result, details=told, structured_content=None)
     return result
 
 
-def in_words(problem: BaseException) -> str:
+def describe_error(problem: BaseException) -> str:
     """An exception as a line of text, even one that cannot say what it is."""
     try:
         text = str(problem)
@@ -82,12 +82,12 @@ def as_message(call: ToolCall, result: ToolResult, duration_ms: int | None) -> T
     )
 
 
-def from_message(message: ToolResultMessage) -> ToolResult:
+def result_from_message(message: ToolResultMessage) -> ToolResult:
     """The way back: a stored result as its tool made it, for drawing."""
-    return from_outcome(message, is_error=message.is_error)
+    return result_from_outcome(message, is_error=message.is_error)
 
 
-def from_outcome(outcome: ToolOutcome | ToolResultMessage, *, is_error: bool = False) -> ToolResult:
+def result_from_outcome(outcome: ToolOutcome | ToolResultMessage, *, is_error: bool = False) -> ToolResult:
     """The same of a result that is not stored."""
     details: Json = outcome.details
     return ToolResult(

@@ -11,7 +11,7 @@ import msgspec
 from app.agent.abort import Abort
 from app.agent.hooks import LoopHooks
 from app.agent.queues import Queues
-from app.agent.tool_pipeline import Gate, Masks, NoMasks, open_gate
+from app.agent.tool_pipeline import Gate, NoMasks, SecretMasks, allow_all_calls
 from app.agent.watching import CallWatch
 from app.providers.contract import AssistantStream
 from app.values.content import ToolCall
@@ -22,7 +22,7 @@ from tools.results import ToolResult
 InterruptMode = Literal["wait", "immediate"]
 
 
-async def _nothing_before(abort: Abort) -> None:
+async def _do_nothing(abort: Abort) -> None:
     return None
 
 
@@ -34,15 +34,15 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     queues: Queues
     abort: Abort
     hooks: LoopHooks = LoopHooks()
-    gate: Gate = open_gate
+    gate: Gate = allow_all_calls
     """Asked about each call behind the hooks."""
-    masks: Masks = NoMasks()
+    masks: SecretMasks = NoMasks()
     watch: CallWatch = CallWatch()
     """Looks at calls while they arrive."""
     interrupt_mode: Callable[[], InterruptMode] = lambda: "wait"
     system_update: Callable[[], SystemMessage | None] = lambda: None
     """What changed in prompt and tools since the last request."""
-    before_request: Callable[[Abort], Awaitable[None]] = _nothing_before
+    before_request: Callable[[Abort], Awaitable[None]] = _do_nothing
     """May compact; runs after the turn's new messages are recorded."""
     will_retry: Callable[[AssistantMessage], bool] = lambda message: False
     is_interrupted: Callable[[], bool] = lambda: False

@@ -133,7 +133,7 @@ class Queues:
         taken, self._next_turn = self._next_turn, []
         return taken
 
-    def forget_companions(self) -> None:
+    def clear_automatic(self) -> None:
         """What belongs to a conversation that is left. A person's own words stay: they are theirs to take back."""
         forgotten = [*self.take_asides(), *self.take_next_turn()]
         for message in forgotten:

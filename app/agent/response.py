@@ -7,7 +7,7 @@ from typing import assert_never
 import msgspec
 
 from app.agent.hooks import LoopHooks
-from app.agent.outcomes import in_words
+from app.agent.outcomes import describe_error
 from app.agent.ports import Ports
 from app.providers.contract import AssistantStream
 from app.values.content import AssistantContent, ToolCall
@@ -65,7 +65,7 @@ async def receive(stream: AssistantStream, ports: Ports) -> AsyncGenerator[RunEv
                         content=_with_unique_call_ids(ended.content),
                         duration_ms=round((time.monotonic() - started) * 1000),
                     )
-                    message = await _sealed(message, ports.hooks, ports.report)
+                    message = await _after_seal_hook(message, ports.hooks, ports.report)
                     yield MessageEnd(message=_stopped(message) if ports.is_interrupted() else message)
                 case _:
                     assert_never(event)
@@ -101,11 +101,11 @@ def _with_unique_call_ids(content: tuple[AssistantContent, ...]) -> tuple[Assist
     return tuple(blocks)
 
 
-async def _sealed(
+async def _after_seal_hook(
     message: AssistantMessage, hooks: LoopHooks, report: Callable[[str], None]
 ) -> AssistantMessage:
     try:
         return await hooks.seal(message)
     except Exception as problem:  # noqa: BLE001  (a failing hook must not lose what the model said)
-        report(f"The answer stands as it came, because a hook behind it failed: {in_words(problem)}")
+        report(f"The answer stands as it came, because a hook behind it failed: {describe_error(problem)}")
         return message

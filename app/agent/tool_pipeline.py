@@ -32,8 +32,8 @@ from typing import Any, Protocol
 import msgspec
 
 from app.agent.hooks import LoopHooks, Verdict
-from app.agent.order import Claim, Order, Place, claim_of
-from app.agent.outcomes import checked, failure, in_words, not_found
+from app.agent.order import CallOrder, CallSlot, ResourceClaim, claim_of
+from app.agent.outcomes import describe_error, failure, not_found, validated_result
 from app.values.content import ToolCall
 from tools.base import Tool, ToolContext, ToolError
 from tools.effects import OPAQUE_EFFECTS, Effects
@@ -44,7 +44,7 @@ from tools.workspace import workspace_of
 Progress = Callable[[ToolResult], None]
 
 
-class CallReading(msgspec.Struct, frozen=True, kw_only=True):
+class ParsedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call as it is judged, ordered, masked and run: read once, and the same for all of these."""
 
     call: ToolCall
@@ -55,28 +55,28 @@ class CallReading(msgspec.Struct, frozen=True, kw_only=True):
     """The same, normalised, by the names that the tool has."""
     context: ToolContext
     effects: Effects
-    claim: Claim
+    claim: ResourceClaim
 
 
-class ReadCall(Protocol):
+class ParseCall(Protocol):
     """Reads the call, with other arguments where some are given: they are normalised like the model's. For a thread,
     since the tool may look at files to say what it touches. Raises `ToolError`."""
 
-    def __call__(self, arguments: dict[str, Any] | None = None) -> CallReading: ...
+    def __call__(self, arguments: dict[str, Any] | None = None) -> ParsedCall: ...
 
 
 class Gate(Protocol):
     """Whether a call may run. What it read last is what runs."""
 
-    async def __call__(self, call: ToolCall, read: ReadCall) -> Verdict: ...
+    async def __call__(self, call: ToolCall, read: ParseCall) -> Verdict: ...
 
 
-async def open_gate(call: ToolCall, read: ReadCall) -> Verdict:
+async def allow_all_calls(call: ToolCall, read: ParseCall) -> Verdict:
     """Lets everything run."""
     return Verdict()
 
 
-class Masks(Protocol):
+class SecretMasks(Protocol):
     """What becomes of the secrets in a call."""
 
     @property
@@ -84,14 +84,14 @@ class Masks(Protocol):
         """False: there is nothing to mask, and nobody to be asked in a thread."""
         ...
 
-    def begin(self, reading: CallReading) -> dict[str, Any] | None:
+    def begin(self, reading: ParsedCall) -> dict[str, Any] | None:
         """The arguments with which it runs, or None where nothing in them is a mark. For a thread. Raises `ToolError`
         where a mark does not belong."""
         ...
 
     def progress(self, result: ToolResult) -> ToolResult: ...
 
-    def result(self, reading: CallReading, result: ToolResult) -> ToolResult:
+    def result(self, reading: ParsedCall, result: ToolResult) -> ToolResult:
         """For a thread."""
         ...
 
@@ -101,21 +101,21 @@ class NoMasks:
 
     are_needed = False
 
-    def begin(self, reading: CallReading) -> dict[str, Any] | None:
+    def begin(self, reading: ParsedCall) -> dict[str, Any] | None:
         return None
 
     def progress(self, result: ToolResult) -> ToolResult:
         return result
 
-    def result(self, reading: CallReading, result: ToolResult) -> ToolResult:
+    def result(self, reading: ParsedCall, result: ToolResult) -> ToolResult:
         return result
 
 
-class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+class PreparedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call that may run."""
 
-    reading: CallReading
-    place: Place
+    reading: ParsedCall
+    place: CallSlot
 
 
 class ToolPipeline:
@@ -127,8 +127,8 @@ class ToolPipeline:
         tools: Callable[[], Mapping[str, Tool]],
         tool_context: Callable[[ToolCall, Progress], ToolContext],
         hooks: LoopHooks,
-        gate: Gate = open_gate,
-        masks: Masks | None = None,
+        gate: Gate = allow_all_calls,
+        masks: SecretMasks | None = None,
         parent_id: str | None = None,
     ) -> None:
         """`parent_id`: the call within which these are made."""
@@ -138,136 +138,140 @@ class ToolPipeline:
         self._gate = gate
         self._masks = masks or NoMasks()
         self._parent_id = parent_id
-        self._order = Order()
+        self._order = CallOrder()
 
-    async def prepare(self, call: ToolCall, progress: Progress) -> Prepared | ToolResult:
+    async def prepare(self, call: ToolCall, progress: Progress) -> PreparedCall | ToolResult:
         """The call, ready to run, or why it does not. One at a time, in the order of the calls."""
         tools = self._tools()
         tool = tools.get(call.name)
         if tool is None:
             return not_found(call.name, tuple(tools))
-        read = _Reader(tool, call, partial(self._context, call, progress))
+        read = _CallParser(tool, call, partial(self._context, call, progress))
         try:
-            read.take(_readable(call))
-            verdict = await self._asked(lambda: self._hooks.before_tool(call, read.shown, self._parent_id))
+            read.take(_arguments_for_display(call))
+            verdict = await self._ask_gate(lambda: self._hooks.before_tool(call, read.shown, self._parent_id))
             if verdict.arguments is not None and not verdict.is_blocked:
                 read.take(verdict.arguments)
             if not verdict.is_blocked:
-                verdict = await self._asked(lambda: self._gate(call, read))
+                verdict = await self._ask_gate(lambda: self._gate(call, read))
             if verdict.is_blocked:
-                return self._masks.progress(_blocked(verdict))  # the words of whoever says no
+                return self._masks.progress(_blocked_result(verdict))  # the words of whoever says no
             reading = read.last or await asyncio.to_thread(read)
         except ToolError as problem:
             return failure(str(problem), problem.details)
         place, context = self._order.take(reading.claim), reading.context
         context.is_waited_for = lambda: self._parent_id is not None or place.is_waited_for
-        return Prepared(reading=reading, place=place)
+        return PreparedCall(reading=reading, place=place)
 
-    async def _asked(self, ask: Callable[[], Awaitable[Verdict]]) -> Verdict:
+    async def _ask_gate(self, ask: Callable[[], Awaitable[Verdict]]) -> Verdict:
         try:
             return await ask()
         except ToolError:
             raise  # what was made of the arguments does not fit the tool
         except BaseException as problem:  # noqa: BLE001  (foreign code; not even its SystemExit ends the loop)
-            return _closed(problem)
+            return _gate_failure(problem)
 
     def _context(self, call: ToolCall, progress: Progress) -> ToolContext:
-        return self._tool_context(call, partial(self._tell, progress))
+        return self._tool_context(call, partial(self._report_progress, progress))
 
-    async def run(self, prepared: Prepared) -> ToolResult:
+    async def run(self, prepared: PreparedCall) -> ToolResult:
         """What comes of it. Raises only what stops it."""
         try:
             work = prepared.reading.tool.run
             if isinstance(work, ThreadedTool):
                 await prepared.place.ready()
-                result = await in_thread(partial(self._in_one_go, prepared, work))
+                result = await in_thread(partial(self._run_in_one_thread, prepared, work))
             else:
-                result = await self._step_by_step(prepared)
+                result = await self._run_in_steps(prepared)
             if is_being_cancelled():
                 return result
-            return await self._consulted(prepared, result)
+            return await self._run_after_hook(prepared, result)
         finally:
             prepared.place.leave()
 
-    def _tell(self, progress: Progress, result: ToolResult) -> None:
+    def _report_progress(self, progress: Progress, result: ToolResult) -> None:
         """A result so far."""
         progress(self._masks.progress(result) if isinstance(result, ToolResult) else result)  # pyright: ignore[reportUnnecessaryIsInstance]
 
-    def _in_one_go(self, prepared: Prepared, work: ThreadedTool, stop: StopFlag) -> ToolResult:
+    def _run_in_one_thread(self, prepared: PreparedCall, work: ThreadedTool, stop: StopFlag) -> ToolResult:
         """All that a thread can do, in one."""
         try:
-            done = work.work(self._turned(prepared.reading), prepared.reading.context, stop)
-            result = checked(prepared.reading.tool.name, done)
+            done = work.work(self._final_arguments(prepared.reading), prepared.reading.context, stop)
+            result = validated_result(prepared.reading.tool.name, done)
         except Stopped:
             raise
         except BaseException as problem:  # noqa: BLE001  (a tool can never take the loop down, not even by SystemExit)
-            result = _failed(prepared.reading.tool.name, problem)
-        return self._masked(prepared.reading, result)
+            result = _failed_result(prepared.reading.tool.name, problem)
+        return self._mask_result(prepared.reading, result)
 
-    async def _step_by_step(self, prepared: Prepared) -> ToolResult:
+    async def _run_in_steps(self, prepared: PreparedCall) -> ToolResult:
         """With a thread for what is masked, where anything is."""
         reading = prepared.reading
         arguments = reading.arguments
         try:
             if self._masks.are_needed:
                 await prepared.place.reached()
-                arguments = await asyncio.to_thread(self._turned, reading)
+                arguments = await asyncio.to_thread(self._final_arguments, reading)
                 await prepared.place.turn()
             else:
                 await prepared.place.ready()
-            result = checked(reading.call.name, await reading.tool.run(arguments, reading.context))
+            result = validated_result(reading.call.name, await reading.tool.run(arguments, reading.context))
         except asyncio.CancelledError as problem:
             if is_being_cancelled():
                 raise
-            result = _failed(prepared.reading.tool.name, problem)
+            result = _failed_result(prepared.reading.tool.name, problem)
         except BaseException as problem:  # noqa: BLE001  (a tool can never take the loop down, not even by SystemExit)
-            result = _failed(prepared.reading.tool.name, problem)
-        return await asyncio.to_thread(self._masked, reading, result) if self._masks.are_needed else result
+            result = _failed_result(prepared.reading.tool.name, problem)
+        return (
+            await asyncio.to_thread(self._mask_result, reading, result) if self._masks.are_needed else result
+        )
 
-    def _turned(self, reading: CallReading) -> Any:
+    def _final_arguments(self, reading: ParsedCall) -> Any:
         """The arguments with which it runs: with secrets where marks stood for them."""
         from tools.schema import typed_arguments  # noqa: PLC0415  (with the first tools)
 
         turned = self._masks.begin(reading)
         return reading.arguments if turned is None else typed_arguments(reading.tool, turned)
 
-    def _masked(self, reading: CallReading, result: ToolResult) -> ToolResult:
+    def _mask_result(self, reading: ParsedCall, result: ToolResult) -> ToolResult:
         """Closed where it fails: what could not be masked enters no session."""
         try:
             return self._masks.result(reading, result)
         except Exception as problem:  # noqa: BLE001  (whatever is wrong with a result of foreign code)
-            return failure(f"The result of {reading.call.name} could not be masked: {in_words(problem)}")
+            return failure(
+                f"The result of {reading.call.name} could not be masked: {describe_error(problem)}"
+            )
 
-    async def _consulted(self, prepared: Prepared, result: ToolResult) -> ToolResult:
+    async def _run_after_hook(self, prepared: PreparedCall, result: ToolResult) -> ToolResult:
         call = prepared.reading.call
         try:
             changed = await self._hooks.after_tool(
                 call, prepared.reading.shown_arguments, result, self._parent_id
             )
-            return result if changed is result else checked(call.name, changed)
+            return result if changed is result else validated_result(call.name, changed)
         except asyncio.CancelledError:
             return result  # stopped meanwhile: the result stands as the tool made it
         except BaseException as problem:  # noqa: BLE001  (a failing hook must not hide what the tool did)
-            details = {**(result.details or {}), "hookError": in_words(problem)}
+            details = {**(result.details or {}), "hookError": describe_error(problem)}
             return msgspec.structs.replace(result, details=details)
 
 
-def _closed(problem: BaseException) -> Verdict:
+def _gate_failure(problem: BaseException) -> Verdict:
     """A gate that fails is a closed gate; one that waits (for a person, say) ends with the run."""
     if isinstance(problem, asyncio.CancelledError) and is_being_cancelled():
         raise problem
     return Verdict(
         is_blocked=True,
-        reason=f"Tool execution was blocked: the check before it failed: {in_words(problem)}",
+        reason=f"Tool execution was blocked: the check before it failed: {describe_error(problem)}",
     )
 
 
-def _failed(name: str, problem: BaseException) -> ToolResult:
+def _failed_result(name: str, problem: BaseException) -> ToolResult:
     if isinstance(problem, ToolError):
-        return checked(name, failure(str(problem), problem.details))
+        return validated_result(name, failure(str(problem), problem.details))
     if isinstance(problem, asyncio.CancelledError):
         return failure(f"Tool {name} was cancelled")
-    return failure(f"Tool {name} failed: {in_words(problem)}")
+    return failure(f"Tool {name} failed: {describe_error(problem)}")
 
 
 def is_being_cancelled() -> bool:
@@ -276,7 +280,7 @@ def is_being_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _readable(call: ToolCall) -> dict[str, Any]:
+def _arguments_for_display(call: ToolCall) -> dict[str, Any]:
     if call.arguments_error is not None:
         raise ToolError(
             f"The arguments of {call.name} are not valid JSON: {call.arguments_error} "
@@ -285,7 +289,7 @@ def _readable(call: ToolCall) -> dict[str, Any]:
     return call.arguments
 
 
-def _normalised(tool: Tool, raw: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+def _normalise_arguments(tool: Tool, raw: dict[str, Any]) -> tuple[dict[str, Any], Any]:
     """Normalised, which is what everything before the tool reads, and the same as the tool takes it."""
     from tools.schema import normalised_arguments, typed_arguments  # noqa: PLC0415  (with the first tools)
 
@@ -296,17 +300,17 @@ def _normalised(tool: Tool, raw: dict[str, Any]) -> tuple[dict[str, Any], Any]:
         raise
     except Exception as problem:  # noqa: BLE001  (a tool's own preparation of arguments)
         raise ToolError(
-            f"The arguments of {tool.name} could not be prepared: {in_words(problem)}. "
+            f"The arguments of {tool.name} could not be prepared: {describe_error(problem)}. "
             "Send the call again with other arguments."
         ) from None
 
 
-def _blocked(verdict: Verdict) -> ToolResult:
+def _blocked_result(verdict: Verdict) -> ToolResult:
     told = failure(verdict.reason or "Tool execution was blocked")
     return msgspec.structs.replace(told, terminate=verdict.terminate)
 
 
-class _Reader:
+class _CallParser:
     """Reads one call."""
 
     def __init__(self, tool: Tool, call: ToolCall, context: Callable[[], ToolContext]) -> None:
@@ -315,20 +319,20 @@ class _Reader:
         self._context = context
         self.shown: dict[str, Any] = {}
         self._arguments: Any = None
-        self.last: CallReading | None = None
+        self.last: ParsedCall | None = None
 
     def take(self, raw: dict[str, Any]) -> None:
         """Other arguments. Raises `ToolError`."""
-        self.shown, self._arguments = _normalised(self._tool, raw)
+        self.shown, self._arguments = _normalise_arguments(self._tool, raw)
         self.last = None
 
-    def __call__(self, arguments: dict[str, Any] | None = None) -> CallReading:
-        """As `ReadCall` says."""
+    def __call__(self, arguments: dict[str, Any] | None = None) -> ParsedCall:
+        """As `ParseCall` says."""
         if arguments is not None:
             self.take(arguments)
         context = self._context()
         effects = _effects(self._tool, self._arguments, context)
-        self.last = CallReading(
+        self.last = ParsedCall(
             call=self._call,
             tool=self._tool,
             arguments=self._arguments,
@@ -348,5 +352,5 @@ def _effects(tool: Tool, arguments: Any, context: ToolContext) -> Effects:
         raise
     except Exception as problem:  # noqa: BLE001  (an extension's own function)
         raise ToolError(
-            f"What the call of {tool.name} touches could not be told: {in_words(problem)}"
+            f"What the call of {tool.name} touches could not be told: {describe_error(problem)}"
         ) from None

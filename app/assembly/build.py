@@ -30,7 +30,7 @@ from app.providers.classify import classify
 from app.providers.registry import Registry
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import problem_with
-from app.undo.blobs import UndoPlace
+from app.undo.blobs import UndoConfig
 from tools.base import Tool
 
 
@@ -71,7 +71,7 @@ def assemble(
             hooks=hooks,
             enter=ground.enter,
             secrets=SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=env),
-            undo=UndoPlace(
+            undo=UndoConfig(
                 store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=project.seems_to_count
             ),
             servers=server_places(paths, project, in_force, options),

@@ -5,25 +5,25 @@ from collections.abc import Sequence
 import msgspec
 
 from app.compaction.budget import estimate_tokens
-from app.compaction.cut import as_edited, message_of
-from app.sessions.projection import told_by
+from app.compaction.cut import apply_edits, message_of
+from app.sessions.projection import message_from_entry
 from app.values.entries import CompactionEntry, Entry
 from app.values.messages import BranchSummaryMessage, CompactionSummaryMessage, Message, ToolResultMessage
 
 
-class Branch(msgspec.Struct, frozen=True, kw_only=True):
+class BranchContent(msgspec.Struct, frozen=True, kw_only=True):
     messages: tuple[Message, ...]
     """Oldest first."""
     left_out: int = 0
     """How many of the older messages did not fit."""
 
 
-def branch_of(entries: Sequence[Entry], budget_tokens: int) -> Branch:
+def branch_content(entries: Sequence[Entry], budget_tokens: int) -> BranchContent:
     """`entries`: from below the common ancestor to the old leaf. Tool results are left out, their calls are not.
 
     An earlier summary stands for much: it may exceed the budget once, as long as a tenth of that is left.
     """
-    messages = [message for entry in as_edited(entries) if (message := _message_of(entry)) is not None]
+    messages = [message for entry in apply_edits(entries) if (message := _message_of(entry)) is not None]
     kept: list[Message] = []
     total = 0
     for message in reversed(messages):
@@ -34,9 +34,9 @@ def branch_of(entries: Sequence[Entry], budget_tokens: int) -> Branch:
         kept.append(message)
         total += size
     kept.reverse()
-    return Branch(messages=tuple(kept), left_out=len(messages) - len(kept))
+    return BranchContent(messages=tuple(kept), left_out=len(messages) - len(kept))
 
 
 def _message_of(entry: Entry) -> Message | None:
-    message = told_by(entry) if isinstance(entry, CompactionEntry) else message_of(entry)
+    message = message_from_entry(entry) if isinstance(entry, CompactionEntry) else message_of(entry)
     return None if isinstance(message, ToolResultMessage) else message

@@ -10,7 +10,7 @@ import msgspec
 
 from app.compaction.budget import ContextLimits, estimate_tokens
 from app.compaction.files import FileLists
-from app.sessions.projection import edited, in_call_order, told_by
+from app.sessions.projection import apply_edit, in_call_order, message_from_entry
 from app.values.entries import (
     CompactionEntry,
     ContextEditEntry,
@@ -31,7 +31,7 @@ from app.values.messages import (
 )
 from app.values.unable import Unable
 
-_LEFT_OUT = "bayou.left-out"
+_LEFT_OUT_TYPE = "bayou.left-out"
 _SUMMARY_TOKENS = 1_500
 """What a summary takes, as a rule."""
 
@@ -83,14 +83,14 @@ def prepare(
     What is kept, without its first message, is less than `limits.keep_recent_tokens`; but a message with the results
     of its calls is never cut, so that the last one stays however large it is.
     """
-    edited_path = as_edited(path)
+    edited_path = apply_edits(path)
     if edited_path and isinstance(edited_path[-1], CompactionEntry):
         raise CannotCompact("Already compacted")
     previous, start = _after_last_compaction(edited_path)
     if first_kept_entry_id is None:
         cut = _cut_point(edited_path, start, limits.keep_recent_tokens)
     else:
-        cut = _named_place(edited_path, start, first_kept_entry_id)
+        cut = _requested_position(edited_path, start, first_kept_entry_id)
     turn_start = _turn_start(edited_path, start, cut)
     is_split = turn_start < cut and turn_start >= start
     history = _messages(edited_path[start : turn_start if is_split else cut])
@@ -116,7 +116,7 @@ def _between(path: Sequence[Entry], first_id: str, end_id: str) -> tuple[Entry, 
     return tuple(path[ids.index(first_id) : ids.index(end_id)])
 
 
-def as_edited(path: Sequence[Entry]) -> Sequence[Entry]:
+def apply_edits(path: Sequence[Entry]) -> Sequence[Entry]:
     """A branch as the model read it: what an edit took out or shortened does not come back through a summary."""
     edits = {entry.target_id: entry for entry in path if isinstance(entry, ContextEditEntry)}
     if not edits:
@@ -131,16 +131,16 @@ def as_edited(path: Sequence[Entry]) -> Sequence[Entry]:
         elif isinstance(entry, CompactionEntry):  # it still stands for what is before it, if without words
             found.append(msgspec.structs.replace(entry, summary=""))
         else:  # its place stays: what a compaction kept may begin with it
-            found.append(CustomEntry(id=entry.id, parent_id=entry.parent_id, custom_type=_LEFT_OUT))
+            found.append(CustomEntry(id=entry.id, parent_id=entry.parent_id, custom_type=_LEFT_OUT_TYPE))
     return found
 
 
 def _edited_entry(entry: Entry, edit: ContextEditEntry) -> Entry:
     if isinstance(entry, MessageEntry):
-        changed = edited(entry.message, edit)
+        changed = apply_edit(entry.message, edit)
         return entry if changed is None else msgspec.structs.replace(entry, message=changed)
     if isinstance(entry, CustomMessageEntry):
-        message = edited(CustomMessage(custom_type=entry.custom_type, content=entry.content), edit)
+        message = apply_edit(CustomMessage(custom_type=entry.custom_type, content=entry.content), edit)
         if isinstance(message, CustomMessage):
             return msgspec.structs.replace(entry, content=message.content)
     return entry
@@ -150,7 +150,7 @@ def message_of(entry: Entry) -> Message | None:
     """The entry as a message of the conversation, if it is part of it."""
     if isinstance(entry, MessageEntry):
         return None if isinstance(entry.message, SystemMessage) else entry.message
-    return None if isinstance(entry, CompactionEntry) else told_by(entry)
+    return None if isinstance(entry, CompactionEntry) else message_from_entry(entry)
 
 
 def _messages(entries: Sequence[Entry]) -> tuple[Message, ...]:
@@ -179,7 +179,7 @@ def _cut_point(path: Sequence[Entry], start: int, keep_tokens: int) -> int:
         if total >= keep_tokens:
             reached = index
             break
-    places = [index for index in _places(path) if index >= start]
+    places = [index for index in _cut_positions(path) if index >= start]
     if not places:
         return start
     # One batch of results may be too large for the budget: it stays whole, with its calls.
@@ -187,7 +187,7 @@ def _cut_point(path: Sequence[Entry], start: int, keep_tokens: int) -> int:
     return _with_state_before(path, place, start)
 
 
-def _named_place(path: Sequence[Entry], start: int, entry_id: str) -> int:
+def _requested_position(path: Sequence[Entry], start: int, entry_id: str) -> int:
     """Where an extension wants to cut; what was summarised before does not come back."""
     at = next((index for index, entry in enumerate(path) if entry.id == entry_id), None)
     if at is None:
@@ -196,20 +196,20 @@ def _named_place(path: Sequence[Entry], start: int, entry_id: str) -> int:
         raise CannotCompact(
             f"Entry {entry_id} is in an earlier summary already: nothing can be kept from it on."
         )
-    if at in _parting(path):
+    if at in _positions_splitting_calls(path):
         raise CannotCompact(
             f"Entry {entry_id} comes between a tool's call and its result, which stay together."
         )
     return at
 
 
-def _places(path: Sequence[Entry]) -> list[int]:
+def _cut_positions(path: Sequence[Entry]) -> list[int]:
     """Messages that a kept part may begin with."""
-    closed = _parting(path)
-    return [index for index, entry in enumerate(path) if _stands_alone(entry) and index not in closed]
+    closed = _positions_splitting_calls(path)
+    return [index for index, entry in enumerate(path) if _can_start_context(entry) and index not in closed]
 
 
-def _parting(path: Sequence[Entry]) -> set[int]:
+def _positions_splitting_calls(path: Sequence[Entry]) -> set[int]:
     """Where a cut would part a call from its result: at the result, and at whatever was said while the tool ran."""
     callers: dict[str, int] = {}
     closed: set[int] = set()
@@ -222,7 +222,7 @@ def _parting(path: Sequence[Entry]) -> set[int]:
     return closed
 
 
-def _stands_alone(entry: Entry) -> bool:
+def _can_start_context(entry: Entry) -> bool:
     return isinstance(
         message_of(entry),
         UserMessage | AssistantMessage | BashExecutionMessage | CustomMessage | BranchSummaryMessage,

@@ -36,8 +36,8 @@ def files_of(entries: Collection[Entry], of_call: FilesOfCall, *, carried: Any =
     read, changed = set[str](), set[str]()
     for details in (carried, *(entry.details for entry in entries if isinstance(entry, _SUMMARIES))):
         if isinstance(details, dict):
-            read |= _texts(details.get("readFiles"))
-            changed |= _texts(details.get("modifiedFiles"))
+            read |= _text_set(details.get("readFiles"))
+            changed |= _text_set(details.get("modifiedFiles"))
     for entry in entries:
         for call in _calls_made(entry):
             files = of_call(call)
@@ -61,5 +61,5 @@ def own_details(details: Any) -> dict[str, Any]:
     return {"extension": details} if details is not None else {}
 
 
-def _texts(value: Any) -> set[str]:
+def _text_set(value: Any) -> set[str]:
     return {item for item in value if isinstance(item, str)} if isinstance(value, list | tuple) else set()

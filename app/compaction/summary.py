@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from app.compaction.branch import Branch
+from app.compaction.branch import BranchContent
 from app.compaction.cut import Preparation
 from app.compaction.serialise import as_text
 from app.values.messages import Message
@@ -43,22 +43,22 @@ What the person asked for or ruled out; "(none)" if there is nothing.
 ## Critical Context
 - Names, values, error texts and findings that the work cannot go on without; "(none)" if there are none."""
 
-_FIRST = (
+_FIRST_REQUEST = (
     "Summarise the conversation above in this structure. Keep exact file paths, names and error messages."
     "\n\n" + _STRUCTURE
 )
-_UPDATE = (
+_UPDATE_REQUEST = (
     "The conversation above is what happened since the summary in <previous-summary> was written. Write the "
     "summary anew so that it covers both: keep everything of the old one that still matters, move what was "
     "finished to Done, and bring Next Steps up to date. Use this structure, with exact file paths, names and "
     "error messages.\n\n" + _STRUCTURE
 )
-_PREFIX = (
+_PREFIX_REQUEST = (
     "The conversation above is the first part of a turn whose later part is kept word for word. Summarise "
     "this part, so that the later one can be understood:\n\n## Original Request\nWhat the person asked for.\n\n"
     "## Early Progress\n- What was decided and done.\n\n## Context for Suffix\n- What one must know to follow on."
 )
-_BRANCH = (
+_BRANCH_REQUEST = (
     "The conversation above is a branch that the person has left to go back to an earlier point. Summarise it "
     "for the agent that goes on there, in this structure, with exact file paths, names and error messages.\n\n"
     + _STRUCTURE.split("\n\n## Critical Context")[0]
@@ -70,40 +70,42 @@ _NO_HISTORY = "No prior history."
 _TURN_HEADING = "\n\n---\n\n**Turn Context (split turn):**\n\n"
 
 
-class Written(msgspec.Struct, frozen=True, kw_only=True):
+class WrittenSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A model's answer to a request for a summary."""
 
     text: str
     usage: Usage = Usage()
 
 
-SHARE, PREFIX_SHARE = 0.8, 0.5
+SUMMARY_SHARE, PREFIX_SHARE = 0.8, 0.5
 """Of the room that is kept for an answer: what a summary may take, and what that of a turn's beginning may."""
 
-Write = Callable[[str, float], Awaitable[Written]]
+WriteSummary = Callable[[str, float], Awaitable[WrittenSummary]]
 """Asks a model (with `SYSTEM_PROMPT`) for an answer that takes so much of the room; returns it whole. Raises what the
 caller expects."""
 
 
-async def write_summary(preparation: Preparation, write: Write, instructions: str | None = None) -> Written:
+async def write_summary(
+    preparation: Preparation, write: WriteSummary, instructions: str | None = None
+) -> WrittenSummary:
     """One summary for everything that is cut away, with the files it touched."""
     usage = Usage()
     history = preparation.previous_summary or _NO_HISTORY
     if preparation.to_summarise:
         previous = preparation.previous_summary
-        wanted = _UPDATE if previous else _FIRST
+        wanted = _UPDATE_REQUEST if previous else _FIRST_REQUEST
         request = _request(preparation.to_summarise, wanted, instructions, previous=previous)
-        written = await write(request, SHARE)
+        written = await write(request, SUMMARY_SHARE)
         history, usage = written.text, usage + written.usage
     if preparation.turn_prefix:
-        written = await write(_request(preparation.turn_prefix, _PREFIX, instructions), PREFIX_SHARE)
+        written = await write(_request(preparation.turn_prefix, _PREFIX_REQUEST, instructions), PREFIX_SHARE)
         history, usage = f"{history}{_TURN_HEADING}{written.text}", usage + written.usage
-    return Written(text=history.strip() + preparation.files.as_text(), usage=usage)
+    return WrittenSummary(text=history.strip() + preparation.files.as_text(), usage=usage)
 
 
-def branch_request(branch: Branch, instructions: str | None = None, *, replace: bool = False) -> str:
+def branch_request(branch: BranchContent, instructions: str | None = None, *, replace: bool = False) -> str:
     """`replace`: the person's instructions stand instead of ours."""
-    wanted, focus = (instructions, None) if replace and instructions else (_BRANCH, instructions)
+    wanted, focus = (instructions, None) if replace and instructions else (_BRANCH_REQUEST, instructions)
     return _request(branch.messages, wanted, focus, left_out=branch.left_out)
 
 

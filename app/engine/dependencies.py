@@ -18,7 +18,7 @@ from app.engine.secrets.known_secrets import SecretSources
 from app.engine.tree.session_paths import SessionPaths
 from app.providers.registry import Registry
 from app.sessions.log import SessionLog
-from app.undo.blobs import UndoPlace
+from app.undo.blobs import UndoConfig
 
 
 async def _stay(folder: Path) -> None:
@@ -47,5 +47,5 @@ class Dependencies(msgspec.Struct, kw_only=True):
     """Where what is known to be secret comes from."""
     servers: ServerSources | None = None
     """Where MCP servers are found; None: there are none."""
-    undo: UndoPlace | None = None
+    undo: UndoConfig | None = None
     """Where what happens to files is kept; None: nowhere."""

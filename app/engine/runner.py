@@ -10,7 +10,7 @@ from typing import Literal, assert_never
 import msgspec
 
 from app.agent.abort import Abort
-from app.agent.outcomes import in_words
+from app.agent.outcomes import describe_error
 from app.agent.ports import Ports
 from app.agent.queues import Aside
 from app.engine.context.compactor import Compactor
@@ -136,7 +136,7 @@ class Runner:
         except loop.CannotContinue as problem:
             await self._telling.publish(Notice(level="error", text=str(problem)))
         except Exception as problem:  # noqa: BLE001  (after any error the session accepts prompts again)
-            text = f"The run ended early: {in_words(problem)}. What it did is kept; send a prompt to go on."
+            text = f"The run ended early: {describe_error(problem)}. What it did is kept; send a prompt to go on."
             await self._telling.publish(Notice(level="error", text=text))
             await self._close_open_events(text)
         finally:

@@ -18,7 +18,7 @@ from app.mcp.faults import ServerFault
 from app.mcp.ground import LEAVE_SECONDS, ServerGround
 from app.mcp.manifest import KnownTool, Manifest
 from app.mcp.server import ServerLife, way_of
-from app.values.servers import AutoReach, KeptReach, PromptView, ServerView, ToolReach, ToolView
+from app.values.servers import AutoReach, ExposureDecision, PromptView, ServerView, ToolReach, ToolView
 from app.values.unable import Unable
 from tools.patterns import late
 
@@ -159,7 +159,7 @@ class Hub:
 
     # How they are reached
 
-    def decide(self, kept: KeptReach | None = None) -> KeptReach:
+    def decide(self, kept: ExposureDecision | None = None) -> ExposureDecision:
         """From here on it stays as it is, for the tools that there are and those that come. `kept`: as it was decided
         in this session before."""
         if kept is not None and (kept.auto == "search" or is_borne(self._offers(), self._wishes())):
@@ -169,7 +169,7 @@ class Hub:
         auto = self._auto = kept.auto if kept is not None else self._now()
         self._reaches = {name: self._meant(self._lives[name], auto) for name in names}
         self._entries = None
-        return kept or KeptReach(auto=auto, servers=tuple(sorted(names)))
+        return kept or ExposureDecision(auto=auto, servers=tuple(sorted(names)))
 
     @property
     def is_decided(self) -> bool:

@@ -25,7 +25,7 @@ from app.modes.endings import (
 )
 from app.modes.output import claim_stdout
 from app.printing import print_problem
-from app.sessions.errors import reason
+from app.sessions.errors import error_text
 from app.values.entries import CustomMessageEntry, MessageEntry
 from app.values.events import AutoRetryStart, Event, ExtensionError, Notice, PlanProposed
 from app.values.messages import AssistantMessage, CustomMessage
@@ -111,7 +111,7 @@ def _write(descriptor: int, text: str) -> str | None:
     except BrokenPipeError:
         return ""
     except OSError as problem:
-        return f"The answer could not be written to standard output: {reason(problem)}."
+        return f"The answer could not be written to standard output: {error_text(problem)}."
     return None
 
 

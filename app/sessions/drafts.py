@@ -25,7 +25,7 @@ class SavedAttachment(Wire, frozen=True, kw_only=True):
     image: Image | None = None
 
 
-class Waiting(Wire, frozen=True, kw_only=True):
+class QueuedText(Wire, frozen=True, kw_only=True):
     """A queued message."""
 
     text: str
@@ -36,7 +36,7 @@ class Waiting(Wire, frozen=True, kw_only=True):
 class SavedDraft(Wire, frozen=True, kw_only=True):
     text: str = ""
     attachments: tuple[SavedAttachment, ...] = ()
-    waiting: tuple[Waiting, ...] = ()
+    waiting: tuple[QueuedText, ...] = ()
     cwd: str = ""
     saved: int = 0
     """Unix milliseconds."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from app.values.unable import Unable
 
-FULL = (errno.ENOSPC, errno.EDQUOT)
+DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)
 
 
 class SessionError(Unable):
@@ -60,10 +60,10 @@ class SessionReadOnly(SessionWriteError):
         super().__init__(path, "the session is open read-only", "Fork or clone it to continue in a copy.")
 
 
-def reason(problem: OSError, path: Path | None = None) -> str:
+def error_text(problem: OSError, path: Path | None = None) -> str:
     """The system's words for a fault, without the number and the file name. With `path`, which disk is full."""
     words = (problem.strerror or str(problem)).lower()
-    disk = disk_of(path) if path is not None and problem.errno in FULL else None
+    disk = disk_of(path) if path is not None and problem.errno in DISK_FULL_ERRORS else None
     return f"{words} (the disk at {disk} is full)" if disk is not None else words
 
 

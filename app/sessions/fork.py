@@ -9,7 +9,7 @@ import msgspec
 
 from app.sessions.errors import NotASession, SessionError
 from app.sessions.file.reading import read_session, read_without_header
-from app.sessions.file.session_file import AsksSync, SessionFile, at_turn_end
+from app.sessions.file.session_file import SessionFile, SyncPolicy, at_turn_end
 from app.sessions.ids import file_name, is_session_id, new_session_id
 from app.sessions.log import SessionLog
 from app.sessions.tree import is_leaf_mark
@@ -25,7 +25,7 @@ from app.values.wire import now_iso, unused_id
 
 
 def fork_before(
-    log: SessionLog, entry_id: str, folder: Path, *, cwd: Path | None = None, fsync: AsksSync = at_turn_end
+    log: SessionLog, entry_id: str, folder: Path, *, cwd: Path | None = None, fsync: SyncPolicy = at_turn_end
 ) -> SessionLog:
     """A new session with everything above an entry; its text is what `log.navigation` says."""
     above = log.parent(entry_id)
@@ -38,13 +38,13 @@ def clone(
     *,
     leaf_id: str | None = None,
     cwd: Path | None = None,
-    fsync: AsksSync = at_turn_end,
+    fsync: SyncPolicy = at_turn_end,
 ) -> SessionLog:
     """A new session with the path to the leaf, or to another entry."""
     return _branch(log, log.path_to(leaf_id), folder, cwd or log.cwd, fsync)
 
 
-def _branch(log: SessionLog, path: Sequence[Entry], folder: Path, cwd: Path, fsync: AsksSync) -> SessionLog:
+def _branch(log: SessionLog, path: Sequence[Entry], folder: Path, cwd: Path, fsync: SyncPolicy) -> SessionLog:
     header = SessionHeader(
         id=new_session_id(),
         cwd=str(cwd),
@@ -53,12 +53,12 @@ def _branch(log: SessionLog, path: Sequence[Entry], folder: Path, cwd: Path, fsy
         else log.header.parent_session,
     )
     place = folder / file_name(header.timestamp, header.id)
-    entries = chained(path)
+    entries = as_chain(path)
     entries += _labels_of(entries, log.entries)
     return SessionLog.started_from(header, place if log.path is not None else None, entries, fsync=fsync)
 
 
-def chained(path: Sequence[Entry]) -> list[Entry]:
+def as_chain(path: Sequence[Entry]) -> list[Entry]:
     """A path without labels and marks, each entry below the one before it; ids and times stay."""
     kept: list[Entry] = []
     moved: dict[str, str] = {}
@@ -71,11 +71,11 @@ def chained(path: Sequence[Entry]) -> list[Entry]:
         dropped.clear()
         if isinstance(entry, CompactionEntry) and entry.first_kept_entry_id in moved:
             entry = msgspec.structs.replace(entry, first_kept_entry_id=moved[entry.first_kept_entry_id])
-        kept.append(below(entry, kept[-1].id if kept else None))
+        kept.append(with_parent(entry, kept[-1].id if kept else None))
     return kept
 
 
-def below(entry: Entry, parent_id: str | None) -> Entry:
+def with_parent(entry: Entry, parent_id: str | None) -> Entry:
     """The same entry below another parent."""
     if isinstance(entry, UnknownEntry):
         return (

@@ -9,9 +9,9 @@ from tools.patterns import late
 
 SESSION_ID = late(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
-_SKEW = 60.0
+_MAX_CLOCK_SKEW = 60.0
 """Seconds by which clocks of two machines may differ that share a disk."""
-_LONGEST = 240
+_MAX_NAME_BYTES = 240
 """Bytes of a folder's name; most file systems end at 255."""
 
 
@@ -24,10 +24,10 @@ def new_session_id() -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
-def lately(then: float, now: float) -> tuple[bool, float]:
+def recency_key(then: float, now: float) -> tuple[bool, float]:
     """Sorts by time, in seconds. What claims to be of the future was written by another clock, or by this one before it
     was set: it stands behind what this one has seen."""
-    return then <= now + _SKEW, then
+    return then <= now + _MAX_CLOCK_SKEW, then
 
 
 def is_session_id(text: str) -> bool:
@@ -45,7 +45,7 @@ def folder_name(cwd: Path) -> str:
         text = text[1:]
     for mark in "/\\:":
         text = text.replace(mark, "-")
-    if len(text.encode("utf-8", "replace")) > _LONGEST:
+    if len(text.encode("utf-8", "replace")) > _MAX_NAME_BYTES:
         text = f"{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:16]}-{text[-60:]}"
     return f"--{text}--"
 

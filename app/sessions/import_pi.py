@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.sessions.errors import reason
+from app.sessions.errors import error_text
 from app.sessions.folders import header_of, session_files
 from app.sessions.ids import folder_name
 from app.values.codec import decode_json
 
-Kind = Literal["session", "models", "prompt", "skill", "setting", "other"]
+ItemKind = Literal["session", "models", "prompt", "skill", "setting", "other"]
 
 SAME_SETTINGS = frozenset(
     [
@@ -68,7 +68,7 @@ SAME_SETTINGS = frozenset(
 )
 """Keys with one name and one meaning in both programs."""
 
-_NOT_TAKEN = {
+_SKIPPED_SETTINGS = {
     "auth.json": "keys and logins stay where they are; sign in again with /login",
     "trust.json": "which projects you trust is asked again",
     "keybindings.json": "key names differ; see /hotkeys and docs/keys.md",
@@ -83,7 +83,7 @@ _NOT_TAKEN = {
 class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     """One thing of the plan."""
 
-    kind: Kind
+    kind: ItemKind
     name: str
     source: Path
     target: Path | None = None
@@ -105,7 +105,7 @@ def plan_import(pi_dir: Path, agent_dir: Path, sessions_root: Path) -> list[Impo
         *_skills(pi_dir / "skills", agent_dir / "skills"),
         *_settings(pi_dir / "settings.json", agent_dir / "settings.json"),
     ]
-    for name, why in _NOT_TAKEN.items():
+    for name, why in _SKIPPED_SETTINGS.items():
         if (pi_dir / name).exists():
             items.append(ImportItem(kind="other", name=name, source=pi_dir / name, refused=why))
     return items
@@ -128,7 +128,7 @@ def _run(item: ImportItem, set_setting: Callable[[str, Any], None]) -> ImportIte
     except ValueError as problem:
         return msgspec.structs.replace(item, refused=str(problem))
     except OSError as problem:
-        return msgspec.structs.replace(item, refused=f"could not be copied: {reason(problem)}")
+        return msgspec.structs.replace(item, refused=f"could not be copied: {error_text(problem)}")
     return item
 
 
@@ -168,7 +168,7 @@ def _sessions(root: Path, target_root: Path) -> list[ImportItem]:
     return sorted(items, key=lambda item: item.name)
 
 
-def _file(kind: Kind, source: Path, target: Path) -> list[ImportItem]:
+def _file(kind: ItemKind, source: Path, target: Path) -> list[ImportItem]:
     if not source.is_file():
         return []
     refused = f"{target} exists already; merge the two by hand" if target.exists() else None

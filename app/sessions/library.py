@@ -13,20 +13,20 @@ import msgspec
 
 from app.sessions.errors import NotASession, SessionError, SessionNotFound
 from app.sessions.folders import header_of, session_files
-from app.sessions.ids import folder_name, is_session_id, lately
+from app.sessions.ids import folder_name, is_session_id, recency_key
 from app.sessions.log import SessionLog
 from tools.files.presence import exists, is_file
 
 if TYPE_CHECKING:
     from app.sessions.index.listed import SessionHit, SessionSummary
-    from app.sessions.index.usage import UsageFound
+    from app.sessions.index.usage import UsageReport
 
 # The index, and with it the database, is imported when a list or a search is asked for: most starts need none.
 # ruff: noqa: PLC0415
 
-FIRST = 60
+MAX_QUICK_ROWS = 60
 """As many rows as a screen shows at most."""
-_PATIENCE = 30.0
+_INDEX_WAIT_SECONDS = 30.0
 """Seconds that another bayou may take to read everything."""
 
 
@@ -46,7 +46,7 @@ def latest(folder: Path, cwd: Path | None = None) -> Path | None:
 
 def _newest_first(folder: Path) -> list[str]:
     now = time.time()
-    found = [(lately(entry.stat().st_mtime, now), entry.path) for entry in session_files(folder)]
+    found = [(recency_key(entry.stat().st_mtime, now), entry.path) for entry in session_files(folder)]
     found.sort(reverse=True)
     return [path for _, path in found]
 
@@ -108,7 +108,7 @@ def list_sessions(root: Path, cwd: Path | None = None) -> "list[SessionSummary]"
     return sorted(summaries, key=lambda summary: summary.cwd not in here)
 
 
-def newest_sessions(root: Path, cwd: Path, *, most: int = FIRST) -> "list[SessionSummary]":
+def newest_sessions(root: Path, cwd: Path, *, most: int = MAX_QUICK_ROWS) -> "list[SessionSummary]":
     """The sessions of a folder that were written last, from their files alone: while the index is brought up to date,
     which takes as long as there are sessions. Of long ones the beginning is read, and their counts are not known (-1).
     """
@@ -126,43 +126,45 @@ def search_now(root: Path, query: str, *, limit: int = 50) -> "tuple[list[Sessio
         return index.search(query, limit=limit), index.unread()
 
 
-def usage_in(root: Path, cache: Path) -> "UsageFound":
+def usage_in(root: Path, cache: Path) -> "UsageReport":
     """What all sessions used; another process that reads them is waited for."""
     import shutil
 
     from app.sessions.index.session_index import SessionIndex
 
-    with closing(SessionIndex(root, patience=_PATIENCE)) as index:
+    with closing(SessionIndex(root, patience=_INDEX_WAIT_SECONDS)) as index:
         found = index.usage()
     # It had a database of its own there; what is left of that nothing reads any more.
     shutil.rmtree(cache / "usage", ignore_errors=True)
     return found
 
 
-class Thread(msgspec.Struct, frozen=True, kw_only=True):
+class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the list: a session, and how deep below the one it was forked from."""
 
     summary: "SessionSummary"
     depth: int
 
 
-def threads(summaries: "list[SessionSummary]") -> list[Thread]:
+def rows_with_forks(summaries: "list[SessionSummary]") -> list[SessionRow]:
     """Forks under their parents; a thread stands where its newest session would."""
     by_path = {str(summary.path): summary for summary in summaries}
     below: dict[str, list[SessionSummary]] = {}
     tops: list[SessionSummary] = []
     for summary in summaries:
         parent = summary.parent_session
-        if parent in by_path and parent is not None and not _is_above(summary, by_path[parent], by_path):
+        if parent in by_path and parent is not None and not _is_ancestor(summary, by_path[parent], by_path):
             below.setdefault(parent, []).append(summary)
         else:
             tops.append(summary)
     order = {str(summary.path): place for place, summary in enumerate(summaries)}
-    tops.sort(key=lambda top: min(order[str(one.summary.path)] for one in _thread(top, below)))
-    return [row for top in tops for row in _thread(top, below)]
+    tops.sort(key=lambda top: min(order[str(one.summary.path)] for one in _rows_below(top, below)))
+    return [row for top in tops for row in _rows_below(top, below)]
 
 
-def _is_above(one: "SessionSummary", other: "SessionSummary", by_path: "dict[str, SessionSummary]") -> bool:
+def _is_ancestor(
+    one: "SessionSummary", other: "SessionSummary", by_path: "dict[str, SessionSummary]"
+) -> bool:
     """Whether `one` is `other` or one of its ancestors: hand-made headers may go in circles."""
     seen: set[str] = set()
     walk: SessionSummary | None = other
@@ -174,12 +176,12 @@ def _is_above(one: "SessionSummary", other: "SessionSummary", by_path: "dict[str
     return False
 
 
-def _thread(top: "SessionSummary", below: "dict[str, list[SessionSummary]]") -> list[Thread]:
-    rows: list[Thread] = []
+def _rows_below(top: "SessionSummary", below: "dict[str, list[SessionSummary]]") -> list[SessionRow]:
+    rows: list[SessionRow] = []
     waiting = [(top, 0)]
     while waiting:
         summary, level = waiting.pop()
-        rows.append(Thread(summary=summary, depth=level))
+        rows.append(SessionRow(summary=summary, depth=level))
         waiting.extend((child, level + 1) for child in reversed(below.get(str(summary.path), [])))
     return rows
 

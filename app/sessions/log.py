@@ -11,12 +11,20 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.errors import SessionError, SessionReadOnly, SessionWriteError
-from app.sessions.file.keeping import Keeping
-from app.sessions.file.session_file import AsksSync, SessionFile, at_turn_end
+from app.sessions.file.keeping import FileKeeper
+from app.sessions.file.session_file import SessionFile, SyncPolicy, at_turn_end
 from app.sessions.ids import file_name, is_session_id, new_session_id
 from app.sessions.projection import Projection, project
-from app.sessions.stats import Counted, Stats
-from app.sessions.tree import LEAF_TYPE, NOWHERE, Destination, SubtreeStats, Tree, is_leaf_mark, one_line
+from app.sessions.stats import CountedStats, Stats
+from app.sessions.tree import (
+    ABOVE_ROOTS,
+    LEAF_TYPE,
+    NavigationTarget,
+    SubtreeStats,
+    Tree,
+    is_leaf_mark,
+    one_line,
+)
 from app.values.codec import encode_line
 from app.values.entries import (
     CompactionEntry,
@@ -44,7 +52,7 @@ class SessionLog:
         tree: Tree | None = None,
         stats: Stats | None = None,
         file: SessionFile | None = None,
-        sync: AsksSync = at_turn_end,
+        sync: SyncPolicy = at_turn_end,
         is_read_only: bool = False,
         problems: list[str] | None = None,
         needs_feed: bool = False,
@@ -53,9 +61,9 @@ class SessionLog:
         self.problems: list[str] = problems if problems is not None else []
         """Sentences to show: what was repaired, set aside, or is not as it should be."""
         self._tree = tree if tree is not None else Tree()
-        self.counted = Counted() if stats is None else Counted(stats=stats, entries=len(self._tree))
+        self.counted = CountedStats() if stats is None else CountedStats(stats=stats, entries=len(self._tree))
         """What was used as far as the file was read when it was opened."""
-        self._keeping = Keeping(
+        self._keeping = FileKeeper(
             path,
             file,
             sync=sync,
@@ -76,7 +84,7 @@ class SessionLog:
         session_id: str | None = None,
         parent_session: str | None = None,
         name: str = "",
-        fsync: AsksSync = at_turn_end,
+        fsync: SyncPolicy = at_turn_end,
     ) -> "SessionLog":
         """A new session in `folder`, in a file of that name or one of its own.
 
@@ -104,17 +112,22 @@ class SessionLog:
 
     @classmethod
     def started_from(
-        cls, header: SessionHeader, path: Path | None, entries: list[Entry], *, fsync: AsksSync = at_turn_end
+        cls,
+        header: SessionHeader,
+        path: Path | None,
+        entries: list[Entry],
+        *,
+        fsync: SyncPolicy = at_turn_end,
     ) -> "SessionLog":
         """A new session that begins with these entries; on disk at once when something was said in them."""
         log = cls(header, path, tree=Tree(entries), sync=fsync)
-        if path is not None and any(map(_is_said, entries)):
+        if path is not None and any(map(_is_conversation, entries)):
             log._keeping.begin()
         return log
 
     @classmethod
     def open(
-        cls, path: Path, *, read_only: bool = False, fsync: AsksSync = at_turn_end, cwd: Path | None = None
+        cls, path: Path, *, read_only: bool = False, fsync: SyncPolicy = at_turn_end, cwd: Path | None = None
     ) -> "SessionLog":
         """An existing file, in place. Raises a `SessionError` that names the file and what to do.
 
@@ -165,7 +178,7 @@ class SessionLog:
     @property
     def leaf_id(self) -> str | None:
         """Where the next entry will hang; None: at the root."""
-        return _id_at(self._tree, self._leaf)
+        return _entry_id_at(self._tree, self._leaf)
 
     @property
     def name(self) -> str | None:
@@ -227,11 +240,13 @@ class SessionLog:
 
     def parent(self, entry_id: str) -> str | None:
         """The entry above, as the tree has it; an orphan hangs at the root."""
-        return _id_at(self._tree, self._tree.parent(self._position(entry_id)))
+        return _entry_id_at(self._tree, self._tree.parent(self._position(entry_id)))
 
     def common_ancestor(self, one: str | None, other: str | None) -> str | None:
         """The lowest entry that is above or at both; None: they share only the root."""
-        return _id_at(self._tree, self._tree.common_ancestor(self._position(one), self._position(other)))
+        return _entry_id_at(
+            self._tree, self._tree.common_ancestor(self._position(one), self._position(other))
+        )
 
     def subtree(self, entry_id: str | None) -> list[Entry]:
         """An entry and everything below it, parents first; everything for None."""
@@ -241,7 +256,7 @@ class SessionLog:
         """Counts and cost of an entry and everything below it; of the whole session by default."""
         return self._tree.stats(self._position(entry_id))
 
-    def navigation(self, entry_id: str) -> Destination:
+    def navigation(self, entry_id: str) -> NavigationTarget:
         """Where the leaf goes when a person chooses this entry, and the text that returns to the editor."""
         return self._tree.navigation(self._position(entry_id))
 
@@ -286,7 +301,7 @@ class SessionLog:
         except SessionReadOnly:
             raise
         except SessionWriteError as problem:
-            placed = _placed(entry, self.leaf_id, self._tree)
+            placed = _with_unique_id(entry, self.leaf_id, self._tree)
             self._keeping.hold(encode_line(placed), problem)
             self._leaf = self._tree.add(placed)
             return placed
@@ -301,7 +316,7 @@ class SessionLog:
         if position == self._leaf:
             return
         if self._keeping.has_file:
-            target = _id_at(self._tree, position)
+            target = _entry_id_at(self._tree, position)
             self._append(CustomEntry(parent_id=None, custom_type=LEAF_TYPE, data={"entryId": target}), target)
         self._leaf = position
 
@@ -328,7 +343,7 @@ class SessionLog:
 
     def _position(self, entry_id: str | None) -> int:
         """None: above every root."""
-        position = NOWHERE if entry_id is None else self._tree.position(entry_id)
+        position = ABOVE_ROOTS if entry_id is None else self._tree.position(entry_id)
         if position is None:
             raise SessionError(self.path, f"has no entry {entry_id!r}", "Choose one from /tree.")
         return position
@@ -341,14 +356,14 @@ class SessionLog:
                 return self._tree.parent(position)
             if entry.id:
                 return position
-        return NOWHERE
+        return ABOVE_ROOTS
 
     def _append(self, entry: Entry, parent_id: str | None) -> Entry:
         if self.is_read_only:
             raise SessionReadOnly(self.path)
         self._keeping.look()
-        placed = _placed(entry, parent_id, self._tree)
-        self._keeping.write(encode_line(placed), is_worth_a_file=_is_said(placed))
+        placed = _with_unique_id(entry, parent_id, self._tree)
+        self._keeping.write(encode_line(placed), is_worth_a_file=_is_conversation(placed))
         self._leaf = self._tree.add(placed)
         return placed
 
@@ -357,11 +372,11 @@ class SessionLog:
             yield from encode_line(value)
 
 
-def _id_at(tree: Tree, position: int) -> str | None:
-    return None if position == NOWHERE else tree.entries[position].id
+def _entry_id_at(tree: Tree, position: int) -> str | None:
+    return None if position == ABOVE_ROOTS else tree.entries[position].id
 
 
-def _placed(entry: Entry, parent_id: str | None, tree: Tree) -> Entry:
+def _with_unique_id(entry: Entry, parent_id: str | None, tree: Tree) -> Entry:
     """The entry below its parent, with an id that no other has."""
     entry_id = entry.id if entry.id and entry.id not in tree else unused_id(tree)
     if isinstance(entry, UnknownEntry):
@@ -377,5 +392,5 @@ def _placed(entry: Entry, parent_id: str | None, tree: Tree) -> Entry:
     return msgspec.structs.replace(entry, id=entry_id, parent_id=parent_id)
 
 
-def _is_said(entry: Entry) -> bool:
+def _is_conversation(entry: Entry) -> bool:
     return isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage | AssistantMessage)

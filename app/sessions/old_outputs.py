@@ -14,7 +14,7 @@ import msgspec
 from app.sessions.file.lock import try_lock
 from app.sessions.log import SessionLog
 
-ALL_BYTES: Final = 2_000_000_000
+MAX_TOTAL_BYTES: Final = 2_000_000_000
 
 
 class _Outputs(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ def outputs_of(log: SessionLog) -> tuple[Path | None, Path | None]:
     )
 
 
-def drop_old_outputs(roots: Iterable[Path], limit: int = ALL_BYTES) -> int:
+def drop_old_outputs(roots: Iterable[Path], limit: int = MAX_TOTAL_BYTES) -> int:
     """Removes outputs of sessions that nobody has open until all together are below the limit; how many bytes went."""
     found = sorted(
         (
@@ -42,7 +42,7 @@ def drop_old_outputs(roots: Iterable[Path], limit: int = ALL_BYTES) -> int:
             for root in roots
             for pattern in ("*.artifacts", "*/*.artifacts")
             for folder in root.glob(pattern)
-            if (outputs := _looked_at(folder)) is not None
+            if (outputs := _measure(folder)) is not None
         ),
         key=lambda outputs: outputs.newest,
     )
@@ -57,7 +57,7 @@ def drop_old_outputs(roots: Iterable[Path], limit: int = ALL_BYTES) -> int:
     return dropped
 
 
-def _looked_at(folder: Path) -> _Outputs | None:
+def _measure(folder: Path) -> _Outputs | None:
     try:
         files = [entry.stat(follow_symlinks=False) for entry in os.scandir(folder)]
         newest = max((file.st_mtime for file in files), default=folder.stat().st_mtime)

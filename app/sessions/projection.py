@@ -75,7 +75,7 @@ def settings_of(path: Sequence[Entry]) -> Projection:
 def settings_above(upwards: Iterable[Entry], states: Iterable[Entry]) -> Projection:
     """The same from a leaf upwards, as far as need be. `states`: the way once more, on which messages may be left out,
     of which there may be very many."""
-    model = next((named for entry in upwards if (named := _named(entry)) is not None), None)
+    model = next((named for entry in upwards if (named := _model_named(entry)) is not None), None)
     levels = (entry.thinking_level for entry in states if isinstance(entry, ThinkingLevelChangeEntry))
     level = next(levels, None)
     return Projection(
@@ -83,7 +83,7 @@ def settings_above(upwards: Iterable[Entry], states: Iterable[Entry]) -> Project
     )
 
 
-def _named(entry: Entry) -> tuple[str, str] | None:
+def _model_named(entry: Entry) -> tuple[str, str] | None:
     """The model that an entry chose or was answered by."""
     if isinstance(entry, ModelChangeEntry):
         return entry.provider, entry.model_id
@@ -119,7 +119,7 @@ def _messages(path: Sequence[Entry]) -> list[Message]:
             if message.id != entry.id:
                 message = msgspec.structs.replace(message, id=entry.id)
             if edits and entry.id in edits:
-                changed = edited(message, edits[entry.id])
+                changed = apply_edit(message, edits[entry.id])
                 if changed is None:
                     continue
                 message = changed
@@ -140,14 +140,14 @@ def _other_messages(
             return
         if entry.system_message is not None:
             yield msgspec.structs.replace(entry.system_message, id=f"{entry.id}:system")
-    message = told_by(entry)
+    message = message_from_entry(entry)
     if message is not None and edit is not None:
-        message = edited(message, edit)
+        message = apply_edit(message, edit)
     if message is not None:
         yield message
 
 
-def told_by(entry: Entry) -> Message | None:
+def message_from_entry(entry: Entry) -> Message | None:
     """What an entry that holds no message tells the model."""
     if isinstance(entry, CompactionEntry):
         return CompactionSummaryMessage(
@@ -175,7 +175,7 @@ def told_by(entry: Entry) -> Message | None:
     return None
 
 
-def edited(message: Message, edit: ContextEditEntry) -> Message | None:
+def apply_edit(message: Message, edit: ContextEditEntry) -> Message | None:
     """None: left out. A replacement that cannot be the message's content changes nothing."""
     if edit.replacement is None:
         return None
@@ -219,12 +219,14 @@ def in_call_order(messages: list[Message]) -> list[Message]:
             end += 1
         if end - index > 1:
             order = {call.id: place for place, call in reversed(list(enumerate(caller.tool_calls)))}
-            messages[index:end] = sorted(messages[index:end], key=lambda message: _place(message, order))
+            messages[index:end] = sorted(
+                messages[index:end], key=lambda message: _call_position(message, order)
+            )
         index = end
     return messages
 
 
-def _place(message: Message, order: dict[str, int]) -> int:
+def _call_position(message: Message, order: dict[str, int]) -> int:
     return (
         order.get(message.tool_call_id, len(order)) if isinstance(message, ToolResultMessage) else len(order)
     )

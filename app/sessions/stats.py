@@ -9,7 +9,7 @@ from app.values.entries import CustomMessageEntry, Entry, MessageEntry, usage_of
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
 from app.values.usage import Usage, total
 
-_BROKEN_OFF = ("error", "aborted")
+_FAILED_REASONS = ("error", "aborted")
 
 
 class Stats(msgspec.Struct, kw_only=True):
@@ -39,17 +39,17 @@ class Stats(msgspec.Struct, kw_only=True):
             if type(message) is AssistantMessage or type(message) is ToolResultMessage
         ]
         self.usage = total((self.usage, *filter(None, (*map(usage_of, others), *spent))))
-        whole = (answer.usage for answer in reversed(answers) if answer.stop_reason not in _BROKEN_OFF)
+        whole = (answer.usage for answer in reversed(answers) if answer.stop_reason not in _FAILED_REASONS)
         self.last_usage = next(whole, self.last_usage)
 
 
-class Counted(msgspec.Struct, frozen=True, kw_only=True):
+class CountedStats(msgspec.Struct, frozen=True, kw_only=True):
     """What the first entries of a session add up to: counted while they were read, for then they are at hand."""
 
     stats: Stats = msgspec.field(default_factory=Stats)
     entries: int = 0
 
-    def and_more(self, entries: Sequence[Entry]) -> Stats:
+    def with_entries(self, entries: Sequence[Entry]) -> Stats:
         """Those, and all of `entries` behind them. Whoever asks may go on counting with it."""
         stats = msgspec.structs.replace(self.stats)
         stats.add_all(entries[self.entries :])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.sessions.errors import SessionError, SessionLocked, SessionWriteError, reason
+from app.sessions.errors import SessionError, SessionLocked, SessionWriteError, error_text
 from app.sessions.file.session_file import SessionFile, at_turn_end
 from app.sessions.ids import SIDECARS, sidecar
 from app.values.codec import decode, encode_json
@@ -15,10 +15,10 @@ from app.values.wire import new_id
 from tools.files.presence import exists, is_dir
 
 TRASH_NAME = ".trash"
-_NOTE = "deleted.json"
+_RECORD_NAME = "deleted.json"
 
 
-class Trashed(msgspec.Struct, frozen=True, kw_only=True):
+class TrashedSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session in the trash: what is needed to bring it back."""
 
     original: str
@@ -32,16 +32,16 @@ class Trashed(msgspec.Struct, frozen=True, kw_only=True):
         return Path(self.original).name
 
 
-def delete_session(path: Path, root: Path) -> Trashed:
+def delete_session(path: Path, root: Path) -> TrashedSession:
     """Moves a session and its sidecars to the trash. Raises `SessionLocked` while someone writes it."""
     path = Path(os.path.realpath(path))
     _refuse_if_written(path)
     now = time.time_ns() // 1_000_000
     folder = root / TRASH_NAME / f"{now}-{new_id()}"
-    trashed = Trashed(original=str(path), folder=str(folder), deleted=now)
+    trashed = TrashedSession(original=str(path), folder=str(folder), deleted=now)
     try:
         folder.mkdir(parents=True)
-        (folder / _NOTE).write_bytes(encode_json(msgspec.to_builtins(trashed)))
+        (folder / _RECORD_NAME).write_bytes(encode_json(msgspec.to_builtins(trashed)))
         for kind in SIDECARS:
             if exists(sidecar(path, kind)):
                 shutil.move(sidecar(path, kind), folder / sidecar(path, kind).name)
@@ -49,7 +49,7 @@ def delete_session(path: Path, root: Path) -> Trashed:
     except OSError as problem:
         _put_back(folder, path)
         raise SessionWriteError(
-            path, f"cannot be deleted: {reason(problem)}", "Nothing was changed."
+            path, f"cannot be deleted: {error_text(problem)}", "Nothing was changed."
         ) from None
     return trashed
 
@@ -61,7 +61,7 @@ def _refuse_if_written(path: Path) -> None:
         raise
     except OSError as problem:
         raise SessionWriteError(
-            path, f"cannot be deleted: {reason(problem)}", "Check its permissions."
+            path, f"cannot be deleted: {error_text(problem)}", "Check its permissions."
         ) from None
 
 
@@ -70,12 +70,12 @@ def _put_back(folder: Path, path: Path) -> None:
     if not is_dir(folder):
         return
     for found in folder.iterdir():
-        if found.name != _NOTE:
+        if found.name != _RECORD_NAME:
             shutil.move(found, path.parent / found.name)
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def undo_delete(trashed: Trashed) -> Path:
+def undo_delete(trashed: TrashedSession) -> Path:
     """Brings a session back to where it was. Raises `SessionError` when it is gone or its place is taken."""
     path, folder = Path(trashed.original), Path(trashed.folder)
     if not exists(folder / path.name):
@@ -87,17 +87,17 @@ def undo_delete(trashed: Trashed) -> Path:
         _put_back(folder, path)
     except OSError as problem:
         raise SessionWriteError(
-            path, f"cannot be brought back: {reason(problem)}", f"It is in {folder}."
+            path, f"cannot be brought back: {error_text(problem)}", f"It is in {folder}."
         ) from None
     return path
 
 
-def in_trash(root: Path) -> list[Trashed]:
+def in_trash(root: Path) -> list[TrashedSession]:
     """Newest first."""
-    found: list[Trashed] = []
-    for note in (root / TRASH_NAME).glob(f"*/{_NOTE}"):
+    found: list[TrashedSession] = []
+    for note in (root / TRASH_NAME).glob(f"*/{_RECORD_NAME}"):
         try:
-            found.append(decode(note.read_bytes(), Trashed))
+            found.append(decode(note.read_bytes(), TrashedSession))
         except (OSError, msgspec.DecodeError):
             continue
     return sorted(found, key=lambda one: one.deleted, reverse=True)

@@ -26,7 +26,7 @@ from app.values.messages import ToolResultMessage, UserMessage
 LEAF_TYPE = "bayou.leaf"
 """Custom entry whose parent is the place that the person went to; written so that resuming returns there."""
 
-NOWHERE = -1
+ABOVE_ROOTS = -1
 """The position above every root."""
 
 
@@ -40,7 +40,7 @@ class SubtreeStats(msgspec.Struct, frozen=True, kw_only=True):
     cost: float = 0.0
 
 
-class Destination(msgspec.Struct, frozen=True, kw_only=True):
+class NavigationTarget(msgspec.Struct, frozen=True, kw_only=True):
     """Where going to an entry leads: the new leaf, and the text that returns to the editor."""
 
     leaf_id: str | None
@@ -62,7 +62,7 @@ class Tree:
         """Positions of entries that are no messages, few among many."""
         self._children: dict[int, list[int]] | None = None
         self._links: Mapping[str, str | None] = {}
-        self._path: tuple[int, list[Entry]] = (NOWHERE, [])
+        self._path: tuple[int, list[Entry]] = (ABOVE_ROOTS, [])
         """The one that was asked for last; of a long session it is asked for several times in a row."""
         self._orphans: list[int] = []
         """Positions that have found no parent so far."""
@@ -105,19 +105,19 @@ class Tree:
         ]
         self.entries += entries
         for place in self._states[bisect_left(self._states, base) :]:
-            self._note(self.entries[place])
+            self._note_state(self.entries[place])
 
     def _file(self, fresh: Sequence[Entry]) -> None:
         """Files entries behind all others, one by one."""
         index, parents = self._index, self._parents
         for position, entry in enumerate(fresh, len(self.entries)):
             entry_id, parent_id = entry.id, entry.parent_id
-            parent = NOWHERE
+            parent = ABOVE_ROOTS
             if parent_id is not None:
-                parent = index.get(parent_id, NOWHERE)
-                if parent == NOWHERE:
+                parent = index.get(parent_id, ABOVE_ROOTS)
+                if parent == ABOVE_ROOTS:
                     parent = self._position_of_parent(entry)
-                    if parent == NOWHERE:
+                    if parent == ABOVE_ROOTS:
                         self._orphans.append(position)
             parents.append(parent)
             if parent != position - 1 or not position:
@@ -127,10 +127,10 @@ class Tree:
                 index[entry_id] = position
             if not isinstance(entry, MessageEntry):
                 self._states.append(position)
-                self._note(entry)
+                self._note_state(entry)
         self.entries += fresh
 
-    def _note(self, entry: Entry) -> None:
+    def _note_state(self, entry: Entry) -> None:
         """What the newest entry of its kind decides, wherever in the tree it stands."""
         if isinstance(entry, SessionInfoEntry):
             self.name = one_line(entry.name or "") or None
@@ -143,10 +143,10 @@ class Tree:
     def _position_of_parent(self, entry: Entry) -> int:
         wanted = entry.parent_id
         if wanted is None:
-            return NOWHERE
+            return ABOVE_ROOTS
         found = self._index.get(wanted)
         if found is not None or not self._links:
-            return NOWHERE if found is None else found
+            return ABOVE_ROOTS if found is None else found
         return self._position_by_links(wanted)
 
     def _position_by_links(self, wanted: str | None) -> int:
@@ -156,10 +156,10 @@ class Tree:
             if found is not None:
                 return found
             if wanted in seen or wanted not in self._links:
-                return NOWHERE
+                return ABOVE_ROOTS
             seen.add(wanted)
             wanted = self._links[wanted]
-        return NOWHERE
+        return ABOVE_ROOTS
 
     def adopt(self, links: Mapping[str, str | None]) -> None:
         """A parent that stands behind its child, or is known from `links` alone (id → parent id of entries that were
@@ -169,17 +169,17 @@ class Tree:
         orphans, self._orphans = self._orphans, []
         for position in orphans:
             found = self._position_of_parent(self.entries[position])
-            if found != NOWHERE and position not in self._upwards(found):
+            if found != ABOVE_ROOTS and position not in self._upwards(found):
                 self._parents[position] = found
 
     def _upwards(self, position: int) -> Iterator[int]:
-        while position != NOWHERE:
+        while position != ABOVE_ROOTS:
             yield position
             position = self._parents[position]
 
     def _runs(self, position: int) -> Iterator[tuple[int, int]]:
         """The way up as first and last of each run, the lowest run first."""
-        while position != NOWHERE:
+        while position != ABOVE_ROOTS:
             first = self._starts[bisect_right(self._starts, position) - 1]
             yield first, position
             position = self._parents[first]
@@ -241,16 +241,16 @@ class Tree:
         return self._children
 
     def common_ancestor(self, one: int, other: int) -> int:
-        """The lowest position that is above or at both; `NOWHERE` when they hang on different roots."""
+        """The lowest position that is above or at both; `ABOVE_ROOTS` when they hang on different roots."""
         above = set(self._upwards(one))
         for position in self._upwards(other):
             if position in above:
                 return position
-        return NOWHERE
+        return ABOVE_ROOTS
 
     def subtree(self, position: int) -> Iterator[Entry]:
         """The entry and everything below it, parents first."""
-        waiting = [position] if position != NOWHERE else list(reversed(self.children(NOWHERE)))
+        waiting = [position] if position != ABOVE_ROOTS else list(reversed(self.children(ABOVE_ROOTS)))
         while waiting:
             place = waiting.pop()
             yield self.entries[place]
@@ -259,19 +259,19 @@ class Tree:
     def stats(self, position: int) -> SubtreeStats:
         """What hangs at and below a position."""
         ends = sum(
-            1 for entry in self.subtree(position) if not self.children(self._index.get(entry.id, NOWHERE))
+            1 for entry in self.subtree(position) if not self.children(self._index.get(entry.id, ABOVE_ROOTS))
         )
         return msgspec.structs.replace(stats_of(self.subtree(position)), branches=ends)
 
-    def navigation(self, position: int) -> Destination:
+    def navigation(self, position: int) -> NavigationTarget:
         """Going to a message of the person means standing before it, its text back in the editor."""
         entry = self.entries[position]
         above = self._parents[position]
-        leaf_id = None if above == NOWHERE else self.entries[above].id
+        leaf_id = None if above == ABOVE_ROOTS else self.entries[above].id
         said = entry.message if isinstance(entry, MessageEntry) else entry
         if isinstance(said, UserMessage | CustomMessageEntry):
-            return Destination(leaf_id=leaf_id, text=_plain(said.content), content=said.content)
-        return Destination(leaf_id=entry.id)
+            return NavigationTarget(leaf_id=leaf_id, text=_plain(said.content), content=said.content)
+        return NavigationTarget(leaf_id=entry.id)
 
 
 def is_leaf_mark(entry: Entry) -> bool:

@@ -7,18 +7,18 @@ from pathlib import Path
 import msgspec
 
 from app.undo.differences import Differences, FileDifference
-from app.undo.disk import LeftAlone, look
-from app.undo.images import shown
-from app.undo.patches import FilePatch, Side, patch_of
+from app.undo.disk import UnsupportedFile, look
+from app.undo.images import display_path
+from app.undo.patches import FilePatch, PatchSide, patch_of
 from app.values.unable import Unable
 from tools.git.command import git_command
 from tools.git.config import Configuration
 from tools.git.repository import Repository, find_repository
 
-_PATIENCE = 60.0
-_MOST_BYTES = 64 << 20
-_MOST_NEW = 2_000
-_DIFF = (
+_GIT_TIMEOUT = 60.0
+_MAX_BYTES = 64 << 20
+_MAX_NEW_FILES = 2_000
+_DIFF_COMMAND = (
     "diff",
     "--patch-with-raw",
     "-z",
@@ -31,7 +31,7 @@ _DIFF = (
     "--src-prefix=a/",
     "--dst-prefix=b/",
 )
-_NEW = ("ls-files", "--others", "--exclude-standard", "-z")
+_NEW_FILES_COMMAND = ("ls-files", "--others", "--exclude-standard", "-z")
 _BINARY = "\nGIT binary patch\n"
 
 
@@ -39,7 +39,7 @@ class GitRefused(Unable):
     """Git cannot be asked here, or does not answer."""
 
 
-class _Asking(msgspec.Struct, frozen=True, kw_only=True):
+class _GitQueries(msgspec.Struct, frozen=True, kw_only=True):
     """One repository, and how it may be asked."""
 
     repository: Repository
@@ -52,16 +52,16 @@ class _Asking(msgspec.Struct, frozen=True, kw_only=True):
         if command is None:
             raise GitRefused("There is no git on this machine.")
         try:
-            code, told = command.run(_PATIENCE)
+            code, told = command.run(_GIT_TIMEOUT)
         except TimeoutError:
             raise GitRefused("Git takes too long to compare this repository.") from None
         except OSError as problem:
             raise GitRefused(f"Git cannot be started: {problem.strerror}.") from None
         if code:
             raise GitRefused(f"Git cannot compare this repository: {words[0]} ended with {code}.")
-        if len(told) > _MOST_BYTES:
+        if len(told) > _MAX_BYTES:
             raise GitRefused(
-                f"More than {_MOST_BYTES >> 20} MB differ from the last commit: git diff shows them."
+                f"More than {_MAX_BYTES >> 20} MB differ from the last commit: git diff shows them."
             )
         return told
 
@@ -77,7 +77,7 @@ class _Asking(msgspec.Struct, frozen=True, kw_only=True):
         return self("hash-object", "-t", "tree", os.devnull).decode().strip()
 
 
-def against_git(
+def diff_against_git(
     root: Path, *, home: Path, may_ask_git: Callable[[], bool], max_bytes: int, revision: str = ""
 ) -> Differences:
     """`revision`: what came since this branch, or what this commit did; else what is not committed.
@@ -92,20 +92,24 @@ def against_git(
             "Git is not asked here: the repository's configuration can start programs, and this folder is not trusted. "
             "/trust says what there is."
         )
-    ask = _Asking(repository=repository, configuration=repository.configuration(home), home=home)
+    ask = _GitQueries(repository=repository, configuration=repository.configuration(home), home=home)
     if revision:
-        return _of_revision(ask, revision, root)
+        return _diff_of_revision(ask, revision, root)
     head = ask.named("HEAD^{commit}") or ask.nothing()
-    patches = dict(_told(ask(*_DIFF, head)))
+    patches = dict(_parse_diff(ask(*_DIFF_COMMAND, head)))
     files = [_file(name, one, repository.top, root) for name, one in patches.items()]
-    new = [os.fsdecode(name) for name in ask(*_NEW).split(b"\0") if name and not name.endswith(b"/")]
-    for name in new[:_MOST_NEW]:
-        one = _new(name, repository.top, max_bytes)
+    new = [
+        os.fsdecode(name)
+        for name in ask(*_NEW_FILES_COMMAND).split(b"\0")
+        if name and not name.endswith(b"/")
+    ]
+    for name in new[:_MAX_NEW_FILES]:
+        one = _new_file_patch(name, repository.top, max_bytes)
         patches[name] = one
         files.append(_file(name, one, repository.top, root, is_new=True))
-    if len(new) > _MOST_NEW:
-        why = f"more than {_MOST_NEW:,} new files: the others are not shown"
-        files.append(FileDifference(path=f"{len(new) - _MOST_NEW:,} more", deed="new", why=why))
+    if len(new) > _MAX_NEW_FILES:
+        why = f"more than {_MAX_NEW_FILES:,} new files: the others are not shown"
+        files.append(FileDifference(path=f"{len(new) - _MAX_NEW_FILES:,} more", deed="new", why=why))
     by_path = {_path(name, repository.top, root): one for name, one in patches.items()}
     return Differences(
         title=f"Changed since the last commit of {repository.head()}",
@@ -114,13 +118,13 @@ def against_git(
     )
 
 
-def _of_revision(ask: _Asking, revision: str, root: Path) -> Differences:
+def _diff_of_revision(ask: _GitQueries, revision: str, root: Path) -> Differences:
     top = ask.repository.top
     commit, head = ask.named("--end-of-options", f"{revision}^{{commit}}"), ask.named("HEAD^{commit}")
     if commit is None or head is None:
         raise GitRefused(f"There is no branch and no commit {revision} here.")
-    before, after = _stretch(ask, revision, commit, head)
-    patches = dict(_told(ask(*_DIFF, before, after)))
+    before, after = _commit_range(ask, revision, commit, head)
+    patches = dict(_parse_diff(ask(*_DIFF_COMMAND, before, after)))
     names = {_path(name, top, root): name for name in patches}
 
     def source(path: str) -> bytes | None:
@@ -140,7 +144,7 @@ def _of_revision(ask: _Asking, revision: str, root: Path) -> Differences:
     )
 
 
-def _stretch(ask: _Asking, revision: str, commit: str, head: str) -> tuple[str, str]:
+def _commit_range(ask: _GitQueries, revision: str, commit: str, head: str) -> tuple[str, str]:
     """From where the branches parted to the last commit here; of a commit of this branch, that commit alone."""
     try:
         parted = ask("merge-base", commit, head).decode().strip()
@@ -152,11 +156,11 @@ def _stretch(ask: _Asking, revision: str, commit: str, head: str) -> tuple[str, 
     return ask.named(f"{commit}^") or ask.nothing(), commit  # nothing: before the first one of all
 
 
-def _is_branch(ask: _Asking, revision: str) -> bool:
+def _is_branch(ask: _GitQueries, revision: str) -> bool:
     return any(ask.named(f"{place}/{revision}") is not None for place in ("refs/heads", "refs/remotes"))
 
 
-def _told(told: bytes) -> Iterator[tuple[str, FilePatch]]:
+def _parse_diff(told: bytes) -> Iterator[tuple[str, FilePatch]]:
     """Names and patches, which git tells in the same order."""
     raw, is_there, text = told.partition(b"\0\0")
     if not is_there:
@@ -182,14 +186,14 @@ def _patch(text: str) -> FilePatch:
     )
 
 
-def _new(name: str, top: Path, max_bytes: int) -> FilePatch:
+def _new_file_patch(name: str, top: Path, max_bytes: int) -> FilePatch:
     try:
         found = look(f"{top}/{name}", max_bytes)
-    except LeftAlone as problem:
+    except UnsupportedFile as problem:
         return FilePatch(why=str(problem))
     if found.image is None:
         return FilePatch(why="it is gone by now")
-    return patch_of(shown(name), None, Side(image=found.image, data=found.data))
+    return patch_of(display_path(name), None, PatchSide(image=found.image, data=found.data))
 
 
 def _file(name: str, patch: FilePatch, top: Path, root: Path, *, is_new: bool = False) -> FileDifference:
@@ -215,4 +219,4 @@ def _path(name: str, top: Path, root: Path) -> str:
     """From the session's folder; what lies outside of it by where it is."""
     place = f"{top}/{name}"
     inside = f"{str(root).rstrip('/')}/"
-    return shown(place[len(inside) :] if place.startswith(inside) else place)
+    return display_path(place[len(inside) :] if place.startswith(inside) else place)

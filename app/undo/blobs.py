@@ -3,7 +3,7 @@
 A blob is written beside its place and renamed, so that it is whole or not there; what is read is compared with its
 name. Each session has a list of the contents that it needs; it only grows, and lies beside the contents and not beside
 the session, so that a session which lies on another disk, in the trash or in a folder of the person's own does not lose
-what it needs. `collect` removes what no session needs: one that is open or was used lately keeps everything.
+what it needs. `collect_garbage` removes what no session needs: one that is open or was used lately keeps everything.
 """
 
 import errno
@@ -22,7 +22,7 @@ from app.values.unable import Unable
 from tools.files.replacing import swap_in_file
 
 
-class UndoPlace(msgspec.Struct, frozen=True, kw_only=True):
+class UndoConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Where contents are kept, and what may be asked."""
 
     store: Path
@@ -31,17 +31,17 @@ class UndoPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Whether git may be asked about a repository whose configuration is not as git makes it."""
 
 
-_PLAIN_UP_TO = 1024
+_MIN_COMPRESSED_BYTES = 1024
 """Smaller ones are not worth compressing."""
-_PACKED = ".z"
+_COMPRESSED_SUFFIX = ".z"
 _HEX = frozenset("0123456789abcdef")
 
 
-class Missing(Unable):
+class MissingContent(Unable):
     """The store does not hold this content, or not any more."""
 
 
-class Damaged(Missing):
+class DamagedContent(MissingContent):
     """It holds something else under this name."""
 
 
@@ -61,9 +61,9 @@ class BlobStore:
         place = self._place(name)
         if self._renew(place):
             return name
-        is_packed = len(data) > _PLAIN_UP_TO
+        is_packed = len(data) > _MIN_COMPRESSED_BYTES
         written = zlib.compress(data, 1) if is_packed else data
-        file = place + _PACKED if is_packed else place
+        file = place + _COMPRESSED_SUFFIX if is_packed else place
         try:
             swap_in_file(file, written, mode=0o600)
         except FileNotFoundError:
@@ -73,33 +73,35 @@ class BlobStore:
 
     def has(self, name: str) -> bool:
         place = self._place(name)
-        return os.access(place + _PACKED, os.R_OK) or os.access(place, os.R_OK)
+        return os.access(place + _COMPRESSED_SUFFIX, os.R_OK) or os.access(place, os.R_OK)
 
     def get(self, name: str) -> bytes:
-        """Raises `Missing`, or `Damaged` when what is there is not what was put."""
+        """Raises `MissingContent`, or `DamagedContent` when what is there is not what was put."""
         place = self._place(name)
-        for path, is_packed in ((place + _PACKED, True), (place, False)):
+        for path, is_packed in ((place + _COMPRESSED_SUFFIX, True), (place, False)):
             try:
                 data = Path(path).read_bytes()
             except FileNotFoundError:
                 continue
             except OSError as problem:
-                raise Missing(f"its kept content cannot be read: {problem.strerror}") from None
+                raise MissingContent(f"its kept content cannot be read: {problem.strerror}") from None
             try:
                 data = zlib.decompress(data) if is_packed else data
             except zlib.error:
-                raise Damaged("its kept content is damaged") from None
+                raise DamagedContent("its kept content is damaged") from None
             if hash_of(data) != name:
-                raise Damaged("its kept content is damaged")
+                raise DamagedContent("its kept content is damaged")
             return data
-        raise Missing("its content is not kept any more")
+        raise MissingContent("its content is not kept any more")
 
     def note_changed(self, path: str) -> None:
         """A session here changed a file that goes back only then (`plan.why_guarded`). Raises `OSError`."""
         if self.has_changed(path):
             return
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = os.open(self.folder / OUTSIDE, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        handle = os.open(
+            self.folder / OUTSIDE_LIST, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
+        )
         try:
             os.write(handle, f"{hash_of(os.fsencode(path))}\n".encode("ascii"))
         finally:
@@ -107,7 +109,7 @@ class BlobStore:
 
     def has_changed(self, path: str) -> bool:
         """Whether a session of this store changed the file: what a session file says of it is not enough."""
-        return hash_of(os.fsencode(path)) in names_in(self.folder / OUTSIDE)
+        return hash_of(os.fsencode(path)) in names_in(self.folder / OUTSIDE_LIST)
 
     def blobs(self) -> "list[os.DirEntry[str]]":
         """Everything that is there, half-written files of a crash too."""
@@ -122,7 +124,7 @@ class BlobStore:
 
     def _renew(self, place: str) -> bool:
         """Whether it is there; it counts as new then, so that nobody collects it before it is asked for."""
-        for path in (place + _PACKED, place):
+        for path in (place + _COMPRESSED_SUFFIX, place):
             try:
                 os.utime(path)
             except OSError:
@@ -132,27 +134,27 @@ class BlobStore:
 
     def _place(self, name: str) -> str:
         if len(name) != 64 or not _HEX.issuperset(name):
-            raise Missing("its record is damaged")
+            raise MissingContent("its record is damaged")
         return f"{self.folder}/{name[:2]}/{name}"
 
 
 def name_in(file: str) -> str | None:
     """The blob's name by that of its file; None for half-written ones."""
-    name = file.removesuffix(_PACKED)
+    name = file.removesuffix(_COMPRESSED_SUFFIX)
     return name if len(name) == 64 and _HEX.issuperset(name) else None
 
 
-OUTSIDE = "outside"
+OUTSIDE_LIST = "outside"
 """The list of files that sessions changed outside of their folder, and that run later, by the hash of their path."""
-FOLDER = "needed"
-_LENGTH = 65
+REFERENCES_FOLDER = "needed"
+_LINE_BYTES = 65
 
 
-class Needed:
+class ContentReferences:
     """Of one session that is open."""
 
     def __init__(self, store: Path, session_id: str) -> None:
-        self.path = store / FOLDER / session_id
+        self.path = store / REFERENCES_FOLDER / session_id
         self._known: set[str] | None = None
         self._handle = -1
         self._lock = threading.Lock()
@@ -197,7 +199,7 @@ def names_in(path: Path) -> Iterable[str]:
     except OSError:
         return ()
     lines = data.decode("ascii", "replace").split("\n")
-    return [line for line in lines if len(line) == _LENGTH - 1]
+    return [line for line in lines if len(line) == _LINE_BYTES - 1]
 
 
 def is_open(path: Path) -> bool:
@@ -214,13 +216,13 @@ def is_open(path: Path) -> bool:
 
 GRACE_SECONDS = 3600
 """What was put or asked for since then stays, whoever needs it: its line may be on the way."""
-MARK = "collected"
-INDEXES = "indexes"
+COLLECTED_MARK = "collected"
+INDEX_COPIES_FOLDER = "indexes"
 """The folder of copies of git's index, one for each command that runs."""
 _DAY = 86_400
 
 
-class Collected(msgspec.Struct, frozen=True, kw_only=True):
+class CollectionResult(msgspec.Struct, frozen=True, kw_only=True):
     removed: int = 0
     freed: int = 0
     """Bytes."""
@@ -232,18 +234,20 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True):
 
 def is_due(store: BlobStore, now: float | None = None) -> bool:
     try:
-        last = (store.folder / MARK).stat().st_mtime
+        last = (store.folder / COLLECTED_MARK).stat().st_mtime
     except OSError:
         return store.folder.is_dir()
     return (time.time() if now is None else now) - last > _DAY
 
 
-def collect(store: BlobStore, *, days: int, max_bytes: int, now: float | None = None) -> Collected:
+def collect_garbage(
+    store: BlobStore, *, days: int, max_bytes: int, now: float | None = None
+) -> CollectionResult:
     """Blocks, for as long as it takes to look at every blob."""
     now = time.time() if now is None else now
-    _mark(store.folder)
-    _drop_left_behind(store.folder / INDEXES, now - _DAY)
-    lists = _lists(store.folder)
+    _mark_collected(store.folder)
+    _drop_left_behind(store.folder / INDEX_COPIES_FOLDER, now - _DAY)
+    lists = _reference_lists(store.folder)
     lists = _without_old(lists, now - days * _DAY)
     blobs = [(entry, found) for entry in store.blobs() if (found := _stat(entry)) is not None]
     total = sum(found.st_size for _, found in blobs)
@@ -271,14 +275,14 @@ def collect(store: BlobStore, *, days: int, max_bytes: int, now: float | None = 
             continue
         if _unlink_if_old(entry.path, now):
             removed, freed = removed + 1, freed + found.st_size
-    return Collected(removed=removed, freed=freed, kept=total - freed, given_up=tuple(given_up))
+    return CollectionResult(removed=removed, freed=freed, kept=total - freed, given_up=tuple(given_up))
 
 
-def _lists(store: Path) -> list[tuple[float, Path]]:
+def _reference_lists(store: Path) -> list[tuple[float, Path]]:
     """Oldest first."""
     found: list[tuple[float, Path]] = []
     try:
-        with os.scandir(store / FOLDER) as entries:
+        with os.scandir(store / REFERENCES_FOLDER) as entries:
             for entry in entries:
                 found.append((entry.stat().st_mtime, Path(entry.path)))
     except OSError:
@@ -325,10 +329,10 @@ def _drop_left_behind(folder: Path, oldest: float) -> None:
         Path(path).unlink(missing_ok=True)
 
 
-def _mark(folder: Path) -> None:
+def _mark_collected(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        (folder / MARK).touch(mode=0o600)
-        os.utime(folder / MARK)
+        (folder / COLLECTED_MARK).touch(mode=0o600)
+        os.utime(folder / COLLECTED_MARK)
     except OSError:
         return

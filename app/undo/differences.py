@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from app.sessions.log import SessionLog
-from app.undo.blobs import Missing
-from app.undo.disk import LeftAlone, look, place_of
+from app.undo.blobs import MissingContent
+from app.undo.disk import UnsupportedFile, look, place_of
 from app.undo.history import Turn, changes_of, settled, turns_of
-from app.undo.images import Change, FileImage, Uncovered, is_same, shown
-from app.undo.patches import FilePatch, Side, patch_of
+from app.undo.images import Change, FileImage, UnheldFile, display_path, is_same
+from app.undo.patches import FilePatch, PatchSide, patch_of
 from app.undo.plan import HeldContents, words_of
 from app.undo.recording import Recorder
 from app.values.entries import Entry
 from app.values.unable import Unable
 
-_MOST_COMPARED = 300
+_MAX_COMPARED = 300
 """Of more files, those that several calls changed have the lines of all of them counted; none is looked at."""
 
 
@@ -79,7 +79,7 @@ class NoSuchPrompt(Unable):
     """It changed no files, or there is none."""
 
 
-class _FileStory(msgspec.Struct, kw_only=True):
+class _FileChanges(msgspec.Struct, kw_only=True):
     """What became of one file over a stretch of a branch."""
 
     name: str
@@ -91,7 +91,7 @@ class _FileStory(msgspec.Struct, kw_only=True):
     """Somebody else changed it in between."""
 
 
-class Differing:
+class DifferenceBuilder:
     """Of one session."""
 
     def __init__(self, log: SessionLog, recorder: Recorder) -> None:
@@ -127,16 +127,16 @@ class Differing:
     def _told(self, title: str, entries: Sequence[Entry], *, is_now: bool) -> Differences:
         """`is_now`: the files are still what these entries left, unless somebody changed them since."""
         contents = self._recorder.contents
-        stories, unheld = _stories(entries, contents)
+        stories, unheld = _changes_by_file(entries, contents)
         unknown = {one.path: f"not all that was done to it is known: {one.why}" for one in unheld}
-        is_short = len(stories) <= _MOST_COMPARED
+        is_short = len(stories) <= _MAX_COMPARED
         real: dict[str, str] = {}
         files: list[FileDifference] = []
-        by_path: dict[str, _FileStory] = {}
+        by_path: dict[str, _FileChanges] = {}
         for story in stories:
-            path = shown(story.name)
+            path = display_path(story.name)
             by_path[path] = story
-            added, removed = self._lines(story) if is_short else _summed(story)
+            added, removed = self._lines(story) if is_short else _line_totals(story)
             place, is_other = self._place(story, real, looks=is_now and is_short)
             is_other = unknown.get(path, is_other)
             files.append(
@@ -162,21 +162,21 @@ class Differing:
 
         return Differences(title=title, files=tuple(files), patch=patch)
 
-    def _lines(self, story: _FileStory) -> tuple[int, int]:
+    def _lines(self, story: _FileChanges) -> tuple[int, int]:
         """As they were counted when it happened, if that was once."""
         if len(story.changes) == 1:
-            return _summed(story)
+            return _line_totals(story)
         patch = _patch(story, self._recorder.contents)
         return patch.added, patch.removed
 
-    def _place(self, story: _FileStory, real: dict[str, str], *, looks: bool) -> tuple[str, str]:
+    def _place(self, story: _FileChanges, real: dict[str, str], *, looks: bool) -> tuple[str, str]:
         """Where it is, and whether it is something else by now."""
         try:
             place = place_of(self._recorder.root, story.name, real)
             if not looks:
                 return place, ""
             now = look(place, self._recorder.contents.max_bytes, reads=False).image
-        except LeftAlone as problem:
+        except UnsupportedFile as problem:
             return "", str(problem)
         return place, "" if is_same(now, story.after) else "you changed it since"
 
@@ -187,24 +187,24 @@ def _place_among(turns: Sequence[Turn], prompt_id: str | None) -> int | None:
     return next((at for at, turn in enumerate(turns) if turn.prompt_id == prompt_id), None)
 
 
-def _stories(
+def _changes_by_file(
     entries: Iterable[Entry], contents: HeldContents
-) -> tuple[list[_FileStory], tuple[Uncovered, ...]]:
-    stories: dict[str, _FileStory] = {}
-    unheld: dict[tuple[str, str], Uncovered] = {}
+) -> tuple[list[_FileChanges], tuple[UnheldFile, ...]]:
+    stories: dict[str, _FileChanges] = {}
+    unheld: dict[tuple[str, str], UnheldFile] = {}
     for entry in entries:
         changes, uncovered, label = changes_of(entry, contents.store.get)
         unheld.update(((one.path, one.why), one) for one in uncovered)
         for change in changes:
-            _go_on(stories, change, label)
+            _extend_changes(stories, change, label)
     told = [story for story in stories.values() if not is_same(story.before, story.after)]
     return sorted(told, key=lambda story: story.name), tuple(unheld.values())
 
 
-def _go_on(stories: dict[str, _FileStory], change: Change, label: str) -> None:
+def _extend_changes(stories: dict[str, _FileChanges], change: Change, label: str) -> None:
     story = stories.get(change.name)
     if story is None:
-        story = stories[change.name] = _FileStory(
+        story = stories[change.name] = _FileChanges(
             name=change.name, before=change.before, after=change.before, changes=[], by=[]
         )
     story.has_gap = story.has_gap or not is_same(story.after, change.before)
@@ -214,23 +214,25 @@ def _go_on(stories: dict[str, _FileStory], change: Change, label: str) -> None:
         story.by.append(label)
 
 
-def _summed(story: _FileStory) -> tuple[int, int]:
+def _line_totals(story: _FileChanges) -> tuple[int, int]:
     return sum(change.added for change in story.changes), sum(change.removed for change in story.changes)
 
 
-def _patch(story: _FileStory, contents: HeldContents) -> FilePatch:
-    return patch_of(shown(story.name), _side(story.before, contents), _side(story.after, contents))
+def _patch(story: _FileChanges, contents: HeldContents) -> FilePatch:
+    return patch_of(
+        display_path(story.name), _patch_side(story.before, contents), _patch_side(story.after, contents)
+    )
 
 
-def _side(image: FileImage | None, contents: HeldContents) -> Side | None:
+def _patch_side(image: FileImage | None, contents: HeldContents) -> PatchSide | None:
     if image is None:
         return None
     if image.kind == "folder":
-        return Side(image=image, why="an empty folder")
+        return PatchSide(image=image, why="an empty folder")
     try:
-        return Side(image=image, data=contents.store.get(image.hash))
-    except Missing as problem:
-        return Side(image=image, why=str(problem))
+        return PatchSide(image=image, data=contents.store.get(image.hash))
+    except MissingContent as problem:
+        return PatchSide(image=image, why=str(problem))
 
 
 def deed_of(before: FileImage | None, after: FileImage | None) -> str:

@@ -20,14 +20,14 @@ from tools.files.replacing import overwrite_in_place, swap_in_file, swap_in_link
 
 Signature = tuple[int, int, int, int, int]
 """Inode, size, times of content and of the rest, mode: equal as long as nobody touched it."""
-_SPECIAL = "is not a file (a device, a pipe or a socket)"
+_SPECIAL_FILE_TEXT = "is not a file (a device, a pipe or a socket)"
 
 
-class LeftAlone(Unable):
+class UnsupportedFile(Unable):
     """This name is left alone; `str` says why."""
 
 
-class FoundName(msgspec.Struct, frozen=True, kw_only=True):
+class FileOnDisk(msgspec.Struct, frozen=True, kw_only=True):
     """A name as it is now."""
 
     image: FileImage | None = None
@@ -56,16 +56,16 @@ def place_of(
     """The absolute path of a recorded name. `root` is a real path; `real`: folders that were asked for before; `gone`:
     links that will not be there any more.
 
-    Raises `LeftAlone`.
+    Raises `UnsupportedFile`.
     """
     place = os.path.normpath(name if os.path.isabs(name) else f"{root}/{name}")  # noqa: PTH117  (a name, not a path)
     if "\0" in place:
-        raise LeftAlone("its name holds a null byte")
+        raise UnsupportedFile("its name holds a null byte")
     folder = os.path.dirname(place)  # noqa: PTH120  (as above)
     if real_folder(folder, {} if real is None else real) != folder and not is_below(place, gone):
-        raise LeftAlone("its folder is a link to another one now")
+        raise UnsupportedFile("its folder is a link to another one now")
     if not os.path.isabs(name) and not place.startswith(f"{str(root).rstrip('/')}/"):  # noqa: PTH117  (as above)
-        raise LeftAlone("it lies outside of the session's folder")
+        raise UnsupportedFile("it lies outside of the session's folder")
     return place
 
 
@@ -83,7 +83,7 @@ def real_folder(folder: str, known: dict[str, str]) -> str:
     return known[folder]
 
 
-def spelled(place: str) -> str:
+def real_spelling(place: str) -> str:
     """As its folder has it, where names fold their case; elsewhere, and where it is not there, as it is."""
     folder, name = os.path.split(place)
     other = name.swapcase()
@@ -100,15 +100,15 @@ def spelled(place: str) -> str:
     return next((f"{folder}/{found}" for found in names if found.casefold() == folded), place)
 
 
-def spelled_below(root: str, name: str) -> str:
+def real_spelling_below(root: str, name: str) -> str:
     """The same for a name with its folders, from a folder on."""
     here = root
     for part in name.split("/"):
-        here = spelled(f"{here}/{part}")
+        here = real_spelling(f"{here}/{part}")
     return here[len(root) + 1 :]
 
 
-def folding(names: Iterable[str]) -> frozenset[str]:
+def names_differing_in_case(names: Iterable[str]) -> frozenset[str]:
     """Those of which another one differs only in its case: they may be one file."""
     found: dict[str, list[str]] = {}
     for name in names:
@@ -116,33 +116,33 @@ def folding(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name for alike in found.values() if len(alike) > 1 for name in alike)
 
 
-def look(place: str, max_bytes: int, *, reads: bool = True, takes_folder: bool = False) -> FoundName:
-    """Raises `LeftAlone` for what is neither a file nor a link (nor a folder, with `takes_folder`), or too large."""
+def look(place: str, max_bytes: int, *, reads: bool = True, takes_folder: bool = False) -> FileOnDisk:
+    """Reads a name. Raises `UnsupportedFile` if it is no file, link or (with `takes_folder`) folder, or too large."""
     try:
         found = os.lstat(place)
     except (FileNotFoundError, NotADirectoryError):
-        return FoundName()
+        return FileOnDisk()
     except OSError as problem:
-        raise LeftAlone(f"cannot be looked at: {problem.strerror}") from None
+        raise UnsupportedFile(f"cannot be looked at: {problem.strerror}") from None
     try:
         if stat_module.S_ISLNK(found.st_mode):
             target = os.fsencode(os.readlink(place))  # noqa: PTH115  (bytes as they are)
             image = FileImage(kind="link", hash=hash_of(target), mode=0, size=len(target))
-            return FoundName(image=image, data=target, signature=signature_of(found), owner=found.st_uid)
+            return FileOnDisk(image=image, data=target, signature=signature_of(found), owner=found.st_uid)
         if stat_module.S_ISDIR(found.st_mode):
             if not takes_folder:
-                raise LeftAlone("is a folder now")
+                raise UnsupportedFile("is a folder now")
             image = FileImage(kind="folder", mode=stat_module.S_IMODE(found.st_mode))
-            return FoundName(image=image, signature=signature_of(found), owner=found.st_uid)
+            return FileOnDisk(image=image, signature=signature_of(found), owner=found.st_uid)
         if not stat_module.S_ISREG(found.st_mode):
-            raise LeftAlone(_SPECIAL)
+            raise UnsupportedFile(_SPECIAL_FILE_TEXT)
         if found.st_size > max_bytes:
-            raise LeftAlone(f"is larger than {max_bytes >> 20} MB")
+            raise UnsupportedFile(f"is larger than {max_bytes >> 20} MB")
         data, found = _read(place)
     except OSError as problem:
-        raise LeftAlone(f"cannot be read: {problem.strerror}") from None
+        raise UnsupportedFile(f"cannot be read: {problem.strerror}") from None
     image = FileImage(hash=hash_of(data), mode=stat_module.S_IMODE(found.st_mode), size=len(data))
-    return FoundName(
+    return FileOnDisk(
         image=image,
         data=data if reads else None,
         signature=signature_of(found),
@@ -156,7 +156,7 @@ def _read(place: str) -> tuple[bytes, os.stat_result]:
     with os.fdopen(handle, "rb", buffering=0) as file:
         found = os.fstat(handle)
         if not stat_module.S_ISREG(found.st_mode):
-            raise LeftAlone(_SPECIAL)
+            raise UnsupportedFile(_SPECIAL_FILE_TEXT)
         return file.read(), found
 
 
@@ -168,8 +168,8 @@ def is_untouched(place: str, signature: Signature | None, *, but_for_names: bool
     return signature == now
 
 
-def make(
-    place: str, wanted: FileImage | None, data: bytes, *, now: FoundName, keeps_names: bool
+def write_image(
+    place: str, wanted: FileImage | None, data: bytes, *, now: FileOnDisk, keeps_names: bool
 ) -> list[str]:
     """Makes a name what it should be; returns folders that it made. Raises `OSError` with everything as it was.
 
@@ -185,7 +185,7 @@ def make(
     if now.image is not None and now.image.kind == "folder":
         _remove(place, now.image)
         try:
-            return make(place, wanted, data, now=FoundName(), keeps_names=False)
+            return write_image(place, wanted, data, now=FileOnDisk(), keeps_names=False)
         except BaseException:
             os.mkdir(place, now.image.mode)  # noqa: PTH102  (bytes of the name as they are)
             raise
@@ -218,7 +218,7 @@ def _remove(place: str, image: FileImage) -> None:
     except OSError as problem:
         if problem.errno != errno.ENOTEMPTY:
             raise
-        raise LeftAlone("it is a folder that holds other files") from None
+        raise UnsupportedFile("it is a folder that holds other files") from None
 
 
 def is_below_link(folder: str, known: dict[str, bool]) -> bool:
@@ -262,17 +262,17 @@ def _make_folders(folder: str) -> list[str]:
     return made
 
 
-def _swap_in_file(place: str, data: bytes, mode: int, now: FoundName) -> None:
+def _swap_in_file(place: str, data: bytes, mode: int, now: FileOnDisk) -> None:
     is_mine = now.owner in (-1, os.geteuid())
     try:
-        swap_in_file(place, data, mode=mode, finish=None if is_mine else partial(_give_back, now.owner))
+        swap_in_file(place, data, mode=mode, finish=None if is_mine else partial(_restore_owner, now.owner))
     except PermissionError as problem:
         if now.image is None or now.image.kind != "file" or problem.filename is None:
             raise
         overwrite_in_place(place, data, mode=mode)  # a folder that takes no new file
 
 
-def _give_back(owner: int, handle: int) -> None:
+def _restore_owner(owner: int, handle: int) -> None:
     try:
         os.fchown(handle, owner, -1)
     except PermissionError:

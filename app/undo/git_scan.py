@@ -18,14 +18,14 @@ import msgspec
 from app.undo.blobs import hash_of
 from app.undo.disk import MAX_FOLDER_ENTRIES, find_folders
 from app.undo.images import FileImage
-from app.undo.scans import Holder, Limits, Scan, Seen
+from app.undo.scans import ContentHolder, Scan, ScanLimits, ScannedName
 from app.values.unable import Unable
 from tools.files.replacing import is_temporary_name
 from tools.git.command import git_command
 from tools.git.config import Configuration
 from tools.git.repository import Repository
 
-_STATUS = (
+_STATUS_COMMAND = (
     "status",
     "--porcelain=v2",
     "-z",
@@ -34,22 +34,22 @@ _STATUS = (
     "--ignored=matching",
     "--ignore-submodules=all",
 )
-_LIMITS = Limits(file_bytes=4 << 20, all_bytes=64 << 20, files=2_000)
-_MOST_ORIGINALS = 5_000
+_LIMITS = ScanLimits(file_bytes=4 << 20, all_bytes=64 << 20, files=2_000)
+_MAX_ORIGINALS = 5_000
 _SIZE = re.compile(rb"\n  size: (\d+)\t")
-_POINTER = re.compile(
+_LFS_POINTER = re.compile(
     rb"version https://git-lfs[^\n]*\n(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\nsize (\d+)\n\Z"
 )
 _GITLINK = 0o160000.to_bytes(4, "big")
 """The mode of a repository within, as the index has it."""
-_PATIENCE = 120.0
+_GIT_TIMEOUT = 120.0
 
 
-class Failed(Unable):
+class GitScanFailed(Unable):
     """Git did not answer."""
 
 
-class _Tracked(msgspec.Struct, frozen=True, kw_only=True):
+class _TrackedFile(msgspec.Struct, frozen=True, kw_only=True):
     """As the index had it."""
 
     oid: str
@@ -63,7 +63,7 @@ class GitScanner:
         self,
         repository: Repository,
         configuration: Configuration,
-        holder: Holder,
+        holder: ContentHolder,
         *,
         root: Path,
         home: Path,
@@ -80,7 +80,7 @@ class GitScanner:
         self._folder = folder
         self._max_bytes = max_bytes
         self._index: Path | None = None
-        self._tracked: dict[str, _Tracked] = {}
+        self._tracked: dict[str, _TrackedFile] = {}
         self.head = ""
 
     def open(self) -> None:
@@ -96,7 +96,7 @@ class GitScanner:
         self.head = self._head()
 
     async def scan(self) -> Scan:
-        listed = list(self._listed(await self._ask(*_STATUS)))
+        listed = list(self._listed(await self._ask(*_STATUS_COMMAND)))
         listed += await self._below_links([name for name, _ in listed])
         return await asyncio.to_thread(self._scanned, listed)
 
@@ -114,7 +114,7 @@ class GitScanner:
             name = self.name(path)
             if path and name not in known and not words.startswith(b"160000"):
                 mode, oid, _ = words.decode().split(" ")
-                self._tracked[name] = _Tracked(oid=oid, mode=mode)
+                self._tracked[name] = _TrackedFile(oid=oid, mode=mode)
                 found.append((name, True))
         return found
 
@@ -160,21 +160,21 @@ class GitScanner:
                 continue
             name = self.name(path)
             if oid.strip(b"0"):
-                self._tracked[name] = _Tracked(oid=oid.decode(), mode=mode)
+                self._tracked[name] = _TrackedFile(oid=oid.decode(), mode=mode)
             yield name, bool(oid.strip(b"0"))
 
     async def originals(self, names: list[str]) -> dict[str, FileImage | str]:
         if not names:
             return {}
         found: dict[str, FileImage | str] = {
-            name: f"more than {_MOST_ORIGINALS:,} files" for name in names[_MOST_ORIGINALS:]
+            name: f"more than {_MAX_ORIGINALS:,} files" for name in names[_MAX_ORIGINALS:]
         }
-        names = names[:_MOST_ORIGINALS]
+        names = names[:_MAX_ORIGINALS]
         try:
             contents = await self._contents([self._tracked[name].oid for name in names])
             filtered = await self._filtered(names)
             sizes = await self._sizes(names)
-        except Failed:
+        except GitScanFailed:
             return {name: "git did not say what it was" for name in (*names, *found)}
         for name in names:
             found[name] = await self._original(name, contents, filtered.get(name, ""), sizes.get(name))
@@ -196,7 +196,7 @@ class GitScanner:
         if not filter_name and size is not None and size != len(data):
             try:
                 data = await self._ask("cat-file", "--filters", f"--path={self._in_git(name)}", tracked.oid)
-            except Failed:
+            except GitScanFailed:
                 return "git did not say what it was"
         if size is not None and size != len(data):
             return "git does not have it as it was"
@@ -216,8 +216,8 @@ class GitScanner:
         paths = [self._in_git(name) or "." for name in names]
         told = await self._ask("--literal-pathspecs", "ls-files", "-z", "--", *paths) if paths else b""
         clean = [self.name(path) for path in dict.fromkeys(told.split(b"\0")) if path]
-        found = {name: f"more than {_MOST_ORIGINALS:,} files" for name in clean[_MOST_ORIGINALS:]}
-        clean = clean[:_MOST_ORIGINALS]
+        found = {name: f"more than {_MAX_ORIGINALS:,} files" for name in clean[_MAX_ORIGINALS:]}
+        clean = clean[:_MAX_ORIGINALS]
         for name, value in (await self._filtered(clean)).items() if clean else ():
             found[name] = f"the filter {value} made it, and is not run"
         found.update(
@@ -225,7 +225,7 @@ class GitScanner:
         )
         return found
 
-    async def present(self, names: list[str]) -> dict[str, Seen]:
+    async def present(self, names: list[str]) -> dict[str, ScannedName]:
         places = [(name, self.place(name)) for name in names]
         return await asyncio.to_thread(self._holder.hold, places, _LIMITS, was_clean=frozenset())
 
@@ -289,7 +289,7 @@ class GitScanner:
         for first in range(0, len(names), 400):
             paths = [self._in_git(name) for name in names[first : first + 400]]
             told = await self._ask("--literal-pathspecs", "ls-files", "-z", "--debug", "--", *paths)
-            for path, size in _debugged(told):
+            for path, size in _parse_debug_output(told):
                 if path in back and size:
                     found[back[path]] = size
         return found
@@ -297,16 +297,18 @@ class GitScanner:
     async def _ask(self, *words: str, given: bytes = b"") -> bytes:
         command = git_command(Path(self._top), *words, repository=self._configuration, home=self._home)
         if command is None:
-            raise Failed("there is no git")
+            raise GitScanFailed("there is no git")
         environment = {**command.environment, "GIT_INDEX_FILE": str(self._index)}
         try:
-            code, told = await msgspec.structs.replace(command, environment=environment).ask(_PATIENCE, given)
+            code, told = await msgspec.structs.replace(command, environment=environment).ask(
+                _GIT_TIMEOUT, given
+            )
         except TimeoutError:
-            raise Failed("git takes too long") from None
+            raise GitScanFailed("git takes too long") from None
         except OSError as problem:
-            raise Failed(str(problem)) from None
+            raise GitScanFailed(str(problem)) from None
         if code:
-            raise Failed(f"git ended with {code}")
+            raise GitScanFailed(f"git ended with {code}")
         return told
 
     # Names
@@ -332,7 +334,7 @@ class GitScanner:
         return self.place(name).rstrip("/")[len(self._top) + 1 :]
 
 
-def _debugged(told: bytes) -> Iterable[tuple[bytes, int]]:
+def _parse_debug_output(told: bytes) -> Iterable[tuple[bytes, int]]:
     """`path NUL` and lines about it, again and again."""
     path, _, rest = told.partition(b"\0")
     while rest:
@@ -367,7 +369,7 @@ def _too_large(places: dict[str, str], max_bytes: int) -> dict[str, str]:
 
 
 def _from_lfs(pointer: bytes, objects: Path, max_bytes: int) -> bytes | None:
-    match = _POINTER.match(pointer)
+    match = _LFS_POINTER.match(pointer)
     if match is None:
         return pointer  # a file that the filter leaves alone
     oid = match[1].decode()

@@ -8,20 +8,20 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from app.undo.blobs import Missing
+from app.undo.blobs import MissingContent
 from app.undo.images import (
     Change,
     FileImage,
     FilesData,
     RestoredData,
-    Uncovered,
+    UnheldFile,
     as_data,
+    decode_changes,
     files_of,
     hashes_of,
     is_same,
-    joined,
+    merge_changes,
     restored_of,
-    unpacked,
 )
 from app.values.content import text_of
 from app.values.entries import CustomEntry, Entry, MessageEntry
@@ -29,7 +29,7 @@ from app.values.messages import ToolResultMessage, UserMessage
 from tools.amounts import changed_files
 
 Load = Callable[[str], bytes]
-"""Content by its hash; raises `Missing`."""
+"""Content by its hash; raises `MissingContent`."""
 PathTo = Callable[[str | None], Sequence[Entry]]
 """The entries from the root to one; none for None."""
 
@@ -71,7 +71,7 @@ class FileHistory(msgspec.Struct, kw_only=True):
 
 class TreePath(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[FileHistory, ...] = ()
-    unheld: tuple[Uncovered, ...] = ()
+    unheld: tuple[UnheldFile, ...] = ()
     """What is known to be out of reach."""
     heads: tuple[tuple[str, str], ...] = ()
     """Moves of the repository's head by what is taken back."""
@@ -99,7 +99,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def changes_of(entry: Entry, load: Load) -> tuple[tuple[Change, ...], tuple[Uncovered, ...], str]:
+def changes_of(entry: Entry, load: Load) -> tuple[tuple[Change, ...], tuple[UnheldFile, ...], str]:
     """What an entry says happened to files, what of it cannot be known, and by whom."""
     files, restored = files_of(entry), restored_of(entry)
     if files is not None:
@@ -113,7 +113,9 @@ def changes_of(entry: Entry, load: Load) -> tuple[tuple[Change, ...], tuple[Unco
     changes = changes_in(data, load)
     if changes is not None:
         return changes, uncovered, label
-    lost = Uncovered(path=f"{data.total} files", why=f"the list of what {label} changed is not kept any more")
+    lost = UnheldFile(
+        path=f"{data.total} files", why=f"the list of what {label} changed is not kept any more"
+    )
     return (), (*uncovered, lost), label
 
 
@@ -122,15 +124,15 @@ def changes_in(data: FilesData | RestoredData, load: Load) -> tuple[Change, ...]
     if data.more is None:
         return data.changes
     try:
-        return unpacked(load(data.more))
-    except (Missing, ValueError, RecursionError):
+        return decode_changes(load(data.more))
+    except (MissingContent, ValueError, RecursionError):
         return None
 
 
 def tree_path(back: Sequence[Entry], forth: Sequence[Entry], load: Load) -> TreePath:
     """`back`: from the common ancestor to here, `forth`: from it to there; both oldest first, without the ancestor."""
     files: dict[str, FileHistory] = {}
-    unheld: dict[tuple[str, str], Uncovered] = {}
+    unheld: dict[tuple[str, str], UnheldFile] = {}
     heads: list[tuple[str, str]] = []
     for entry in reversed(back):
         changes, uncovered, label = changes_of(entry, load)
@@ -308,7 +310,7 @@ def tally(entries: Iterable[Entry]) -> Tally:
     """Of what calls did; restores are told by themselves."""
     found = [data for entry in entries if (data := files_of(entry)) is not None]
     known = [data for data in found if data.total]
-    here = joined(change for data in known for change in data.changes)
+    here = merge_changes(change for data in known for change in data.changes)
     elsewhere = [data for data in known if data.more is not None]
     counts = [len(here), *(data.total for data in elsewhere)]
     return Tally(

@@ -11,11 +11,11 @@ import msgspec
 
 from app.values.entries import CustomEntry, Entry
 
-FILES = "bayou.files"
+FILES_ENTRY_TYPE = "bayou.files"
 """Custom entry behind a tool result: what its call did to files."""
-RESTORED = "bayou.restored"
+RESTORED_ENTRY_TYPE = "bayou.restored"
 """Custom entry of a restore: what it did to files, so that it can be taken back too."""
-MOST_INLINE = 200
+MAX_INLINE_CHANGES = 200
 """Changes that stand in an entry; more of them are a blob of their own."""
 
 Choice = Literal["restore", "merge", "keep"]
@@ -25,11 +25,11 @@ CHOICES: tuple[Choice, ...] = ("restore", "merge", "keep")
 By = Literal["tool", "command", "restore"]
 
 
-class _Said(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class _RecordedStruct(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     pass
 
 
-class FileImage(_Said, frozen=True, kw_only=True):
+class FileImage(_RecordedStruct, frozen=True, kw_only=True):
     """A file, a symbolic link or an empty folder at one moment."""
 
     kind: Literal["file", "link", "folder"] = "file"
@@ -50,7 +50,7 @@ def is_same(one: FileImage | None, other: FileImage | None) -> bool:
     return one.identity == other.identity
 
 
-class Change(_Said, frozen=True, kw_only=True):
+class Change(_RecordedStruct, frozen=True, kw_only=True):
     """What happened to one file; `None` is: there was none."""
 
     path: str
@@ -73,12 +73,12 @@ class Change(_Said, frozen=True, kw_only=True):
         return self.path if self.raw is None else os.fsdecode(self.raw)
 
 
-def shown(name: str) -> str:
+def display_path(name: str) -> str:
     """As people read it, whatever its bytes are."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def text_in(data: bytes) -> str | None:
+def decode_text(data: bytes) -> str | None:
     """A content as text; None for what is none."""
     if b"\0" in data[:8192]:
         return None
@@ -88,7 +88,7 @@ def text_in(data: bytes) -> str | None:
         return None
 
 
-def named(name: str) -> dict[str, Any]:
+def path_fields(name: str) -> dict[str, Any]:
     """How a path stands in a change."""
     try:
         name.encode()
@@ -98,21 +98,21 @@ def named(name: str) -> dict[str, Any]:
     return {"path": name}
 
 
-class Uncovered(_Said, frozen=True, kw_only=True):
+class UnheldFile(_RecordedStruct, frozen=True, kw_only=True):
     """Something that was or may have been changed, and of which nothing is held."""
 
     path: str
     why: str
 
 
-class FilesData(_Said, frozen=True, kw_only=True):
+class FilesData(_RecordedStruct, frozen=True, kw_only=True):
     """Of an entry `bayou.files`."""
 
     v: int = 1
     call_id: str = ""
     tool: str = ""
     changes: tuple[Change, ...] = ()
-    uncovered: tuple[Uncovered, ...] = ()
+    uncovered: tuple[UnheldFile, ...] = ()
     more: str | None = None
     """The hash of the list of changes, when it is long."""
     count: int = 0
@@ -131,7 +131,7 @@ class FilesData(_Said, frozen=True, kw_only=True):
         return self.count or len(self.changes)
 
 
-class RestoredData(_Said, frozen=True, kw_only=True):
+class RestoredData(_RecordedStruct, frozen=True, kw_only=True):
     """Of an entry `bayou.restored`."""
 
     v: int = 1
@@ -144,7 +144,7 @@ class RestoredData(_Said, frozen=True, kw_only=True):
     """Where the conversation stood."""
     target: str | None = msgspec.field(name="to", default=None)
     """The entry whose files these are; None: those before everything."""
-    kept: tuple[Uncovered, ...] = ()
+    kept: tuple[UnheldFile, ...] = ()
     """Left alone, and why."""
     undoes: str | None = None
     """The entry of the restore that this one took back."""
@@ -163,11 +163,11 @@ _CHANGES = msgspec.json.Decoder(tuple[Change, ...])
 
 def files_of(entry: Entry) -> FilesData | None:
     """None for any other entry, and for one that cannot be understood."""
-    return _data(entry, FILES, FilesData)
+    return _data(entry, FILES_ENTRY_TYPE, FilesData)
 
 
 def restored_of(entry: Entry) -> RestoredData | None:
-    return _data(entry, RESTORED, RestoredData)
+    return _data(entry, RESTORED_ENTRY_TYPE, RestoredData)
 
 
 def _data(entry: Entry, kind: str, of: type[Any]) -> Any:
@@ -184,16 +184,16 @@ def as_data(value: FilesData | RestoredData) -> Any:
     return msgspec.to_builtins(value)
 
 
-def packed(changes: Iterable[Change]) -> bytes:
+def encode_changes(changes: Iterable[Change]) -> bytes:
     return msgspec.json.encode(tuple(changes))
 
 
-def unpacked(data: bytes) -> tuple[Change, ...]:
+def decode_changes(data: bytes) -> tuple[Change, ...]:
     """Raises `ValueError` or `RecursionError` for what is no list of changes."""
     return _CHANGES.decode(data)
 
 
-def joined(changes: Iterable[Change]) -> tuple[Change, ...]:
+def merge_changes(changes: Iterable[Change]) -> tuple[Change, ...]:
     """One change a file, from before the first to after the last; what came to nothing is left out."""
     found: dict[str, Change] = {}
     for change in changes:

@@ -32,10 +32,10 @@ class LedgerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(LedgerLine)
-_CLOSED = b'"kind":"told"'
+_RECORDED_LINE = b'"kind":"told"'
 
 
-class LeftOpen(msgspec.Struct, frozen=True, kw_only=True):
+class OpenOperations(msgspec.Struct, frozen=True, kw_only=True):
     """What an earlier process began and did not tell."""
 
     lines: tuple[LedgerLine, ...] = ()
@@ -64,21 +64,21 @@ class Ledger:
                 self._open.discard(one)
                 self._append(_ENCODER.encode(LedgerLine(kind="told", id=one, open=len(self._open))))
 
-    def left_open(self) -> LeftOpen:
+    def left_open(self) -> OpenOperations:
         """What was begun before this process and never told. Cheap when there is nothing."""
         if self.path is None:
-            return LeftOpen()
+            return OpenOperations()
         try:
             with self.path.open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(max(0, size - 512))
                 if _is_closed(file.read()):
-                    return LeftOpen()
+                    return OpenOperations()
                 file.seek(0)
                 data = file.read()
         except OSError:
-            return LeftOpen()
-        return _open_in(data)
+            return OpenOperations()
+        return _open_operations(data)
 
     def adopt(self, lines: Sequence[LedgerLine]) -> None:
         """They will be told by this process."""
@@ -110,7 +110,7 @@ def _is_closed(tail: bytes) -> bool:
     if not tail:
         return True
     line = tail.rstrip(b"\n").rsplit(b"\n", 1)[-1]
-    if not tail.endswith(b"\n") or _CLOSED not in line:
+    if not tail.endswith(b"\n") or _RECORDED_LINE not in line:
         return False
     try:
         last = _DECODER.decode(line)
@@ -119,7 +119,7 @@ def _is_closed(tail: bytes) -> bool:
     return last.kind == "told" and last.open == 0
 
 
-def _open_in(data: bytes) -> LeftOpen:
+def _open_operations(data: bytes) -> OpenOperations:
     """The lines that no later one calls told, and those that cannot be read, but for one that broke off at the end."""
     found: dict[str, list[LedgerLine]] = {}
     bad: list[tuple[int, bytes]] = []
@@ -136,4 +136,4 @@ def _open_in(data: bytes) -> LeftOpen:
             else:
                 found.setdefault(line.id, []).append(line)
         offset += len(text)
-    return LeftOpen(lines=tuple(line for lines in found.values() for line in lines), bad=tuple(bad))
+    return OpenOperations(lines=tuple(line for lines in found.values() for line in lines), bad=tuple(bad))

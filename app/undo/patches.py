@@ -4,15 +4,15 @@ from difflib import SequenceMatcher
 
 import msgspec
 
-from app.undo.images import FileImage, is_same, shown, text_in
+from app.undo.images import FileImage, decode_text, display_path, is_same
 from tools.edits.diffs import diff_texts
 
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 """Of a file whose lines are compared."""
-_CUT = "\n\\ The rest of the diff is too long to keep\n"
+_CUT_TEXT = "\n\\ The rest of the diff is too long to keep\n"
 
 
-class Side(msgspec.Struct, frozen=True, kw_only=True):
+class PatchSide(msgspec.Struct, frozen=True, kw_only=True):
     """A file before or after; None for the content where that is not known."""
 
     image: FileImage
@@ -46,7 +46,7 @@ class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
         return max(1, line)
 
 
-def patch_of(path: str, before: Side | None, after: Side | None) -> FilePatch:
+def patch_of(path: str, before: PatchSide | None, after: PatchSide | None) -> FilePatch:
     """`path`: relative to where the patch is to be applied."""
     if before is not None and after is not None and before.image.kind != after.image.kind:
         gone, came = patch_of(path, before, None), patch_of(path, None, after)
@@ -71,7 +71,7 @@ def patch_of(path: str, before: Side | None, after: Side | None) -> FilePatch:
         return FilePatch(text=head if not is_same(_image(before), _image(after)) else "", is_whole=True)
     diff = diff_texts("", old, new)  # the names stand above, as git writes them
     hunks = diff.patch.partition("\n")[2].partition("\n")[2]
-    is_cut = diff.patch.endswith(_CUT)
+    is_cut = diff.patch.endswith(_CUT_TEXT)
     names = [
         f"--- {_quoted('a/' + path) if before else '/dev/null'}\n",
         f"+++ {_quoted('b/' + path) if after else '/dev/null'}\n",
@@ -85,7 +85,7 @@ def patch_of(path: str, before: Side | None, after: Side | None) -> FilePatch:
     )
 
 
-def _head(path: str, before: Side | None, after: Side | None) -> str:
+def _head(path: str, before: PatchSide | None, after: PatchSide | None) -> str:
     lines = [f"diff --git {_quoted('a/' + path)} {_quoted('b/' + path)}\n"]
     if before is None and after is not None:
         lines.append(f"new file mode {_mode(after.image)}\n")
@@ -103,21 +103,21 @@ def _mode(image: FileImage) -> str:
     return "100755" if image.mode & 0o100 else "100644"
 
 
-def _image(side: Side | None) -> FileImage | None:
+def _image(side: PatchSide | None) -> FileImage | None:
     return side.image if side is not None else None
 
 
-def _text(side: Side | None) -> str | None:
+def _text(side: PatchSide | None) -> str | None:
     if side is None:
         return ""
     data = side.data or b""
-    return None if len(data) > MOST_BYTES else text_in(data)
+    return None if len(data) > MAX_BYTES else decode_text(data)
 
 
-def _no_text(before: Side | None, after: Side | None) -> str:
+def _no_text(before: PatchSide | None, after: PatchSide | None) -> str:
     sizes = [len(side.data or b"") for side in (before, after) if side is not None]
-    if max(sizes) > MOST_BYTES:
-        return f"larger than {MOST_BYTES >> 20} MB"
+    if max(sizes) > MAX_BYTES:
+        return f"larger than {MAX_BYTES >> 20} MB"
     return "no text: " + " → ".join(_size(size) for size in sizes)
 
 
@@ -142,7 +142,8 @@ def _quoted(name: str) -> str:
     """As git writes names that a line cannot hold."""
     raw = name.encode("utf-8", "surrogateescape")
     is_plain = (
-        not any(byte < 0x20 or byte == 0x7F or chr(byte) in '"\\' for byte in raw) and shown(name) == name
+        not any(byte < 0x20 or byte == 0x7F or chr(byte) in '"\\' for byte in raw)
+        and display_path(name) == name
     )
     if is_plain:
         return name
@@ -158,7 +159,7 @@ def _quoted(name: str) -> str:
     return '"' + "".join(out) + '"'
 
 
-_MOST_LINES = 20_000
+_MAX_LINES = 20_000
 
 
 def merge(base: str, mine: str, other: str) -> str | None:
@@ -169,7 +170,7 @@ def merge(base: str, mine: str, other: str) -> str | None:
         return mine
     lines = base.splitlines(keepends=True)
     mine_lines, other_lines = mine.splitlines(keepends=True), other.splitlines(keepends=True)
-    if max(len(lines), len(mine_lines), len(other_lines)) > _MOST_LINES:
+    if max(len(lines), len(mine_lines), len(other_lines)) > _MAX_LINES:
         return None
     spans = sorted([*_spans(lines, mine_lines), *_spans(lines, other_lines)], key=lambda span: span[:2])
     out: list[str] = []

@@ -13,25 +13,33 @@ from typing import Literal
 import msgspec
 
 from app.permits.secrets import delayed_run_reason
-from app.undo.blobs import BlobStore, Missing
-from app.undo.disk import FoundName, LeftAlone, folding, is_below, look, place_of, spelled_below
+from app.undo.blobs import BlobStore, MissingContent
+from app.undo.disk import (
+    FileOnDisk,
+    UnsupportedFile,
+    is_below,
+    look,
+    names_differing_in_case,
+    place_of,
+    real_spelling_below,
+)
 from app.undo.history import FileHistory, HistorySegment, Target, TreePath
-from app.undo.images import Choice, FileImage, is_same, shown, text_in
+from app.undo.images import Choice, FileImage, decode_text, display_path, is_same
 from app.undo.patches import merge
 from app.values.unable import Unable
 from tools.edits.diffs import diff_texts
 
-State = Literal["ready", "conflict", "same", "unheld", "refused"]
-_MOST_DIFFED = 1 << 20
-_MOST_COUNTED = 200
+RowState = Literal["ready", "conflict", "same", "unheld", "refused"]
+_MAX_DIFF_BYTES = 1 << 20
+_MAX_COUNTED_FILES = 200
 """Of more files the lines that come and go are not counted: nobody waits for that."""
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class RestoreFileRow(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One file of a plan, as every face shows it."""
 
     path: str
-    state: State
+    state: RowState
     deed: str
     """What would happen to it: `comes back`, `is removed`, `changes`, `mode 644 → 755`, `stays`."""
     why: str = ""
@@ -44,21 +52,21 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What happens when nobody says otherwise."""
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class RestoreStep(msgspec.Struct, frozen=True, kw_only=True):
     """A row with what carrying it out needs."""
 
-    row: Row
+    row: RestoreFileRow
     name: str
     place: str = ""
-    now: FoundName = FoundName()
+    now: FileOnDisk = FileOnDisk()
     wanted: FileImage | None = None
     history: FileHistory | None = None
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
     target: Target
     origin: str | None
-    steps: tuple[Step, ...]
+    steps: tuple[RestoreStep, ...]
     heads: tuple[tuple[str, str], ...] = ()
     is_move: bool = False
     contents: "HeldContents"
@@ -71,7 +79,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return diff_of(step, self.contents, is_merged=is_merged)
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[RestoreFileRow, ...]:
         return tuple(step.row for step in self.steps)
 
     @property
@@ -106,7 +114,7 @@ class HeldContents:
         return self._limit()
 
 
-def plan(
+def make_plan(
     path: TreePath,
     target: Target,
     *,
@@ -114,11 +122,11 @@ def plan(
     root: Path,
     contents: HeldContents,
     is_move: bool = False,
-) -> Plan:
+) -> RestorePlan:
     """Looks at every file of the path. Blocks."""
     real: dict[str, str] = {}
-    counts = len(path.files) <= _MOST_COUNTED
-    alike = folding(history.name for history in path.files)
+    counts = len(path.files) <= _MAX_COUNTED_FILES
+    alike = names_differing_in_case(history.name for history in path.files)
     _free_folders(path.files, root)
     freed = frozenset(
         folder for history in path.files if history.wanted is None for folder in history.folders
@@ -141,14 +149,16 @@ def plan(
     steps = _with_full_folders(steps)
     steps = _with_renames(steps)
     unheld = {one.path: one.why for one in path.unheld}
-    steps = [_doubted(step, unheld.get(step.row.path)) for step in steps]
+    steps = [_with_doubt(step, unheld.get(step.row.path)) for step in steps]
     known = {step.row.path for step in steps}
     steps += [
-        Step(row=Row(path=one.path, state="unheld", deed="stays", why=one.why), name=one.path)
+        RestoreStep(
+            row=RestoreFileRow(path=one.path, state="unheld", deed="stays", why=one.why), name=one.path
+        )
         for one in path.unheld
         if one.path not in known
     ]
-    return Plan(
+    return RestorePlan(
         target=target,
         origin=origin,
         steps=tuple(steps),
@@ -183,21 +193,21 @@ def _links_that_go(
         try:
             place = place_of(root, history.name, real)
             now = look(place, contents.max_bytes).image
-        except LeftAlone:
+        except UnsupportedFile:
             continue
         if len(history.segments) == 1 and is_same(now, expected):
             found.append(place)
     return frozenset(found)
 
 
-def _with_full_folders(steps: list[Step]) -> list[Step]:
+def _with_full_folders(steps: list[RestoreStep]) -> list[RestoreStep]:
     """A folder that holds what does not go stays."""
     going = {step.place for step in steps if step.wanted is None and step.row.state == "ready"}
     going.update(
         folder for step in steps if step.wanted is None and step.history for folder in step.history.folders
     )
     return [
-        _said(step, state="refused", deed="stays", choice="keep", why="it holds other files now")
+        _with_row(step, state="refused", deed="stays", choice="keep", why="it holds other files now")
         if step.now.image is not None
         and step.now.image.kind == "folder"
         and not _will_be_empty(step.place, going)
@@ -229,43 +239,46 @@ def _step(
     is_exact: bool,
     freed: frozenset[str],
     gone: frozenset[str],
-) -> Step:
+) -> RestoreStep:
     """`freed`: folders that are gone by then; `gone`: links that are."""
-    path, by = shown(history.name), words_of(history.by)
+    path, by = display_path(history.name), words_of(history.by)
     try:
         why = why_guarded(root, history.name)
         if why and not contents.store.has_changed(f"{root / history.name}"):
-            raise LeftAlone(f"{why}, and no session on this machine changed it")
+            raise UnsupportedFile(f"{why}, and no session on this machine changed it")
         place = place_of(root, history.name, real, gone)
-        is_there = not is_exact or spelled_below(str(root), history.name) == history.name
+        is_there = not is_exact or real_spelling_below(str(root), history.name) == history.name
         is_freed = place in freed and os.path.isdir(place)  # noqa: PTH112  (as above)
         is_there = is_there and not is_freed
         is_there = is_there and not is_below(place, gone)
-        now = look(place, contents.max_bytes, takes_folder=history.has_folder) if is_there else FoundName()
-    except LeftAlone as problem:
-        return Step(
-            row=Row(path=path, state="refused", deed="stays", why=str(problem), by=by), name=history.name
+        now = look(place, contents.max_bytes, takes_folder=history.has_folder) if is_there else FileOnDisk()
+    except UnsupportedFile as problem:
+        return RestoreStep(
+            row=RestoreFileRow(path=path, state="refused", deed="stays", why=str(problem), by=by),
+            name=history.name,
         )
     wanted = history.wanted
-    step = Step(row=Row(path=path, state="ready", deed="", by=by), name=history.name, place=place, now=now)
+    step = RestoreStep(
+        row=RestoreFileRow(path=path, state="ready", deed="", by=by), name=history.name, place=place, now=now
+    )
     step = msgspec.structs.replace(step, wanted=wanted, history=history)
     if is_same(now.image, wanted):
-        return _said(step, state="same", deed="stays")
+        return _with_row(step, state="same", deed="stays")
     if wanted is not None and wanted.hash and not contents.store.has(wanted.hash):
-        return _said(step, state="unheld", deed="stays", why="its content is not kept any more")
-    added, removed = figures(step, contents) if counts else (0, 0)
+        return _with_row(step, state="unheld", deed="stays", why="its content is not kept any more")
+    added, removed = count_lines(step, contents) if counts else (0, 0)
     now = msgspec.structs.replace(now, data=None)  # of many files that is much, and it may change
     step = msgspec.structs.replace(step, now=now)
-    step = _said(step, deed=_deed(now.image, wanted), added=added, removed=removed)
+    step = _with_row(step, deed=_deed(now.image, wanted), added=added, removed=removed)
     expected = history.expected
     was_folder = is_freed and expected is not None and expected.kind == "folder"
     if len(history.segments) == 1 and (was_folder or is_same(now.image, expected)):
-        return _said(step, choice="restore")
-    return _said(
+        return _with_row(step, choice="restore")
+    return _with_row(
         step,
         state="conflict",
         why=_conflict(history, now.image),
-        can_merge=merged(step, contents) is not None,
+        can_merge=merged_content(step, contents) is not None,
     )
 
 
@@ -277,14 +290,16 @@ def why_guarded(root: Path, name: str) -> str:
     return delayed_run_reason(place, os.path.expanduser("~")) or ""  # noqa: PTH111  (as above)
 
 
-def _doubted(step: Step, why: str | None) -> Step:
+def _with_doubt(step: RestoreStep, why: str | None) -> RestoreStep:
     """Something is not known of it in between: then what is wanted is not surely what it was."""
     if why is None or step.row.state != "ready":
         return step
-    return _said(step, state="conflict", choice="keep", why=f"not all that was done to it is known: {why}")
+    return _with_row(
+        step, state="conflict", choice="keep", why=f"not all that was done to it is known: {why}"
+    )
 
 
-def _said(step: Step, **said: object) -> Step:
+def _with_row(step: RestoreStep, **said: object) -> RestoreStep:
     return msgspec.structs.replace(step, row=msgspec.structs.replace(step.row, **said))
 
 
@@ -315,7 +330,7 @@ def words_of(by: Sequence[str]) -> str:
     return ", ".join(one if count == 1 else f"{count} × {one}" for one, count in Counter(by).items())
 
 
-def _with_renames(steps: list[Step]) -> list[Step]:
+def _with_renames(steps: list[RestoreStep]) -> list[RestoreStep]:
     """A removal and a coming back of the same content are told as one."""
     leaving = {
         step.now.image.hash: step
@@ -331,16 +346,16 @@ def _with_renames(steps: list[Step]) -> list[Step]:
             renamed[leaving[step.wanted.hash].row.path] = step.row.path
     backwards = {new: old for old, new in renamed.items()}
     return [
-        _said(step, why=f"its name is {renamed[step.row.path]} again")
+        _with_row(step, why=f"its name is {renamed[step.row.path]} again")
         if step.row.path in renamed
-        else _said(step, why=f"was renamed to {backwards[step.row.path]}")
+        else _with_row(step, why=f"was renamed to {backwards[step.row.path]}")
         if step.row.path in backwards and not step.row.why
         else step
         for step in steps
     ]
 
 
-def figures(step: Step, contents: HeldContents) -> tuple[int, int]:
+def count_lines(step: RestoreStep, contents: HeldContents) -> tuple[int, int]:
     """Lines that come and go, where both sides are text and not large."""
     texts = _texts(step, contents)
     if texts is None or texts[0] == texts[1]:
@@ -349,30 +364,30 @@ def figures(step: Step, contents: HeldContents) -> tuple[int, int]:
     return diff.added, diff.removed
 
 
-def diff_of(step: Step, contents: HeldContents, *, is_merged: bool = False) -> str:
+def diff_of(step: RestoreStep, contents: HeldContents, *, is_merged: bool = False) -> str:
     """The unified diff from now to then; empty for what has none."""
     texts = _texts(step, contents)
     if texts is None:
         return ""
-    wanted = merged(step, contents) if is_merged else None
+    wanted = merged_content(step, contents) if is_merged else None
     then = texts[1] if wanted is None else wanted.decode("utf-8")
     return diff_texts(step.row.path, texts[0], then).patch
 
 
-def _texts(step: Step, contents: HeldContents) -> tuple[str, str] | None:
+def _texts(step: RestoreStep, contents: HeldContents) -> tuple[str, str] | None:
     now = _content(step.now.image, step, contents)
     then = _content(step.wanted, step, contents)
     if now is None or then is None:
         return None
-    before, after = text_in(now), text_in(then)
+    before, after = decode_text(now), decode_text(then)
     return None if before is None or after is None else (before, after)
 
 
-def _content(image: FileImage | None, step: Step, contents: HeldContents) -> bytes | None:
+def _content(image: FileImage | None, step: RestoreStep, contents: HeldContents) -> bytes | None:
     """Of what is there now, from the disk; of the rest, from the store."""
     if image is None:
         return b""
-    if image.kind != "file" or image.size > _MOST_DIFFED:
+    if image.kind != "file" or image.size > _MAX_DIFF_BYTES:
         return None
     try:
         if image is step.now.image:
@@ -381,23 +396,25 @@ def _content(image: FileImage | None, step: Step, contents: HeldContents) -> byt
             found = look(step.place, contents.max_bytes)
             return found.data if found.image is not None and found.image.hash == image.hash else None
         return contents.store.get(image.hash)
-    except (Missing, LeftAlone):
+    except (MissingContent, UnsupportedFile):
         return None
 
 
-def merged(step: Step, contents: HeldContents) -> bytes | None:
+def merged_content(step: RestoreStep, contents: HeldContents) -> bytes | None:
     """The file as it is now, with what the session did to it taken back; None where both touch the same lines."""
     if step.history is None or step.now.image is None or step.now.image.kind != "file":
         return None
     text = _text(_content(step.now.image, step, contents))
     for segment in step.history.segments:
-        text = _through(text, step.now.image, segment, contents)
+        text = _merge_segment(text, step.now.image, segment, contents)
         if text is None:
             return None
     return text.encode("utf-8") if text is not None else None
 
 
-def _through(text: str | None, now: FileImage, segment: HistorySegment, contents: HeldContents) -> str | None:
+def _merge_segment(
+    text: str | None, now: FileImage, segment: HistorySegment, contents: HeldContents
+) -> str | None:
     if text is None or segment.expected is None or segment.wanted is None:
         return None
     if segment.expected.kind != "file" or segment.wanted.kind != "file":
@@ -407,10 +424,10 @@ def _through(text: str | None, now: FileImage, segment: HistorySegment, contents
             _text(contents.store.get(segment.expected.hash)),
             _text(contents.store.get(segment.wanted.hash)),
         )
-    except Missing:
+    except MissingContent:
         return None
     return merge(base, text, other) if base is not None and other is not None else None
 
 
 def _text(data: bytes | None) -> str | None:
-    return None if data is None or len(data) > _MOST_DIFFED else text_in(data)
+    return None if data is None or len(data) > _MAX_DIFF_BYTES else decode_text(data)

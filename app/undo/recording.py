@@ -7,23 +7,23 @@ from typing import TypeVar
 
 import msgspec
 
-from app.undo.blobs import Needed, hash_of
-from app.undo.disk import spelled_below
+from app.undo.blobs import ContentReferences, hash_of
+from app.undo.disk import real_spelling_below
 from app.undo.images import (
-    MOST_INLINE,
+    MAX_INLINE_CHANGES,
     Change,
     FileImage,
     FilesData,
     RestoredData,
-    Uncovered,
-    joined,
-    named,
-    packed,
-    shown,
+    UnheldFile,
+    display_path,
+    encode_changes,
+    merge_changes,
+    path_fields,
 )
 from app.undo.ledger import Ledger, LedgerLine
 from app.undo.plan import HeldContents, why_guarded
-from app.undo.watching import Happened
+from app.undo.watching import CommandChanges
 from tools.base import FileChange
 from tools.files.hard_links import other_names
 from tools.files.mutations import PendingMutation
@@ -31,9 +31,9 @@ from tools.files.mutations import PendingMutation
 ListData = TypeVar("ListData", FilesData, RestoredData)
 
 
-class _Call(msgspec.Struct, kw_only=True):
+class _RunningCall(msgspec.Struct, kw_only=True):
     changes: list[Change] = msgspec.field(default_factory=list)
-    uncovered: list[Uncovered] = msgspec.field(default_factory=list)
+    uncovered: list[UnheldFile] = msgspec.field(default_factory=list)
     head: tuple[str, str] | None = None
     beside: set[str] = msgspec.field(default_factory=set)
 
@@ -43,11 +43,11 @@ class Recorder(msgspec.Struct, eq=False):
 
     contents: HeldContents
     ledger: Ledger
-    needed: Needed
+    needed: ContentReferences
     root: Path
     """The session's folder, a real path."""
-    _announced: dict[tuple[str, str], list[Change] | Uncovered] = {}
-    _calls: dict[str, _Call] = {}
+    _announced: dict[tuple[str, str], list[Change] | UnheldFile] = {}
+    _calls: dict[str, _RunningCall] = {}
     _lock: threading.Lock = msgspec.field(default_factory=threading.Lock)
 
     def keep(self, data: bytes, name: str | None = None) -> str:
@@ -61,12 +61,12 @@ class Recorder(msgspec.Struct, eq=False):
         """A tool is going to write a file; from its thread. Never raises: what cannot be held is told."""
         name = self.name_of(intent.real_path)
         try:
-            found: list[Change] | Uncovered = self._changes(intent, name)
+            found: list[Change] | UnheldFile = self._changes(intent, name)
             for change in found:
                 self.ledger.begin(LedgerLine(kind="change", id=intent.call_id, change=change))
         except OSError as problem:
             why = f"it could not be kept first: {problem.strerror or problem}"
-            found = Uncovered(path=named(name)["path"], why=why)
+            found = UnheldFile(path=path_fields(name)["path"], why=why)
         with self._lock:
             self._announced[intent.call_id, intent.path] = found
 
@@ -79,7 +79,10 @@ class Recorder(msgspec.Struct, eq=False):
         change = msgspec.structs.replace(change, is_shared=not is_all)
         return [
             change,
-            *(msgspec.structs.replace(change, **named(self.name_of(other)), folders=()) for other in others),
+            *(
+                msgspec.structs.replace(change, **path_fields(self.name_of(other)), folders=())
+                for other in others
+            ),
         ]
 
     def _change(self, intent: PendingMutation, name: str) -> Change:
@@ -99,8 +102,8 @@ class Recorder(msgspec.Struct, eq=False):
                 self.keep(intent.data, intent.after_hash)
             mode = before.mode if before is not None else 0o644
             after = FileImage(hash=intent.after_hash, mode=mode, size=len(intent.data))
-        folders = tuple(folder for folder in intent.new_folders if shown(folder) == folder)
-        return Change(**named(name), before=before, after=after, folders=folders)
+        folders = tuple(folder for folder in intent.new_folders if display_path(folder) == folder)
+        return Change(**path_fields(name), before=before, after=after, folders=folders)
 
     def _note(self, name: str) -> None:
         if why_guarded(self.root, name):
@@ -110,8 +113,8 @@ class Recorder(msgspec.Struct, eq=False):
         """It was written; which file that is, by all its names, and what it is now."""
         with self._lock:
             found = self._announced.pop((change.call_id, change.path), None)
-            call = self._calls.setdefault(change.call_id, _Call())
-            if isinstance(found, Uncovered):
+            call = self._calls.setdefault(change.call_id, _RunningCall())
+            if isinstance(found, UnheldFile):
                 call.uncovered.append(found)
             if not isinstance(found, list):
                 return [(self.name_of(os.path.realpath(change.path)), None)]
@@ -126,14 +129,14 @@ class Recorder(msgspec.Struct, eq=False):
                 found[number] = done
             return [(one.name, one.after) for one in found]
 
-    def command_ended(self, call_id: str, happened: Happened) -> None:
+    def command_ended(self, call_id: str, happened: CommandChanges) -> None:
         for change in happened.changes:
             try:
                 self._note(change.name)
             except OSError:
                 continue  # it is refused, with the reason, when it is to go back
         with self._lock:
-            call = self._calls.setdefault(call_id, _Call())
+            call = self._calls.setdefault(call_id, _RunningCall())
             call.changes += happened.changes
             call.uncovered += happened.uncovered
             call.head = happened.head or call.head
@@ -144,7 +147,7 @@ class Recorder(msgspec.Struct, eq=False):
         with self._lock:
             ids = [key for key in self._calls if key == call_id or key.startswith(f"{call_id}/")]
             calls = [self._calls.pop(key) for key in ids]
-        changes = joined(change for call in calls for change in call.changes)
+        changes = merge_changes(change for call in calls for change in call.changes)
         uncovered = tuple(dict.fromkeys(one for call in calls for one in call.uncovered))
         if not changes and not uncovered:
             return None
@@ -163,9 +166,9 @@ class Recorder(msgspec.Struct, eq=False):
 
     def shortened(self, data: ListData) -> ListData:
         """A long list is a content of its own. Raises `OSError`."""
-        if len(data.changes) <= MOST_INLINE:
+        if len(data.changes) <= MAX_INLINE_CHANGES:
             return data
-        more = self.keep(packed(data.changes))
+        more = self.keep(encode_changes(data.changes))
         return msgspec.structs.replace(data, changes=(), more=more, count=len(data.changes))
 
     def shortened_if_kept(self, data: ListData) -> ListData:
@@ -187,4 +190,4 @@ class Recorder(msgspec.Struct, eq=False):
         root = str(self.root).rstrip("/")
         if not place.startswith(f"{root}/"):
             return place
-        return spelled_below(root, place[len(root) + 1 :])
+        return real_spelling_below(root, place[len(root) + 1 :])

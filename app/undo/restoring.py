@@ -9,62 +9,62 @@ from typing import Literal
 
 import msgspec
 
-from app.undo.blobs import Missing, hash_of
+from app.undo.blobs import MissingContent, hash_of
 from app.undo.disk import (
-    FoundName,
-    LeftAlone,
-    folding,
+    FileOnDisk,
+    UnsupportedFile,
     is_untouched,
     look,
-    make,
+    names_differing_in_case,
     real_folder,
+    real_spelling_below,
     remove_empty,
-    spelled_below,
+    write_image,
 )
-from app.undo.images import Change, Choice, FileImage, Uncovered, is_same, named
-from app.undo.plan import HeldContents, Plan, Step, merged
+from app.undo.images import Change, Choice, FileImage, UnheldFile, is_same, path_fields
+from app.undo.plan import HeldContents, RestorePlan, RestoreStep, merged_content
 
 
-class WantedStep(msgspec.Struct, frozen=True, kw_only=True):
+class ChosenStep(msgspec.Struct, frozen=True, kw_only=True):
     """A step that somebody chose, with the content that it is going to have."""
 
-    step: Step
+    step: RestoreStep
     image: FileImage | None
     data: bytes
     keeps_names: bool = False
     """It is written in place, so that it goes back under all its names."""
 
 
-class Restored(msgspec.Struct, frozen=True, kw_only=True):
+class RestoreOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What came of it."""
 
     changes: tuple[Change, ...] = ()
-    kept: tuple[Uncovered, ...] = ()
+    kept: tuple[UnheldFile, ...] = ()
 
 
-def prepared(
-    plan: Plan, choices: Mapping[str, Choice], contents: HeldContents
-) -> tuple[list[WantedStep], list[Uncovered]]:
+def prepare_steps(
+    plan: RestorePlan, choices: Mapping[str, Choice], contents: HeldContents
+) -> tuple[list[ChosenStep], list[UnheldFile]]:
     """What will be done, everything of it in the store, and what will not, with the reason. Blocks."""
-    wanted: list[WantedStep] = []
-    kept: list[Uncovered] = []
+    wanted: list[ChosenStep] = []
+    kept: list[UnheldFile] = []
     for step in plan.steps:
         choice = choices.get(step.row.path, step.row.choice)
         if step.row.state in ("unheld", "refused"):
-            kept.append(Uncovered(path=step.row.path, why=step.row.why))
+            kept.append(UnheldFile(path=step.row.path, why=step.row.why))
         elif choice == "keep":
-            kept.append(Uncovered(path=step.row.path, why=step.row.why or "kept as it is"))
+            kept.append(UnheldFile(path=step.row.path, why=step.row.why or "kept as it is"))
         else:
             try:
                 wanted.append(_wanted(step, choice, contents))
-            except (LeftAlone, Missing) as problem:
-                kept.append(Uncovered(path=step.row.path, why=str(problem)))
+            except (UnsupportedFile, MissingContent) as problem:
+                kept.append(UnheldFile(path=step.row.path, why=str(problem)))
             except OSError as problem:
-                kept.append(Uncovered(path=step.row.path, why=f"cannot be kept first: {problem.strerror}"))
+                kept.append(UnheldFile(path=step.row.path, why=f"cannot be kept first: {problem.strerror}"))
     return _with_names(wanted, plan), kept
 
 
-def _with_names(wanted: list[WantedStep], plan: Plan) -> list[WantedStep]:
+def _with_names(wanted: list[ChosenStep], plan: RestorePlan) -> list[ChosenStep]:
     """Files with several names are written in place where that makes each of the names what it should be."""
     goals: dict[int, set[tuple[str, str, int] | str | None]] = {}
     meant: dict[int, int] = {}
@@ -80,7 +80,7 @@ def _with_names(wanted: list[WantedStep], plan: Plan) -> list[WantedStep]:
         meant[inode] = meant.get(inode, 0) + 1
         is_shared = step.history is not None and step.history.is_shared
         shared[inode] = shared.get(inode, True) and is_shared
-    found: list[WantedStep] = []
+    found: list[ChosenStep] = []
     for one in wanted:
         inode = _inode_with_names(one.step)
         is_whole = inode is not None and (meant[inode] == one.step.now.links or shared[inode])
@@ -90,19 +90,19 @@ def _with_names(wanted: list[WantedStep], plan: Plan) -> list[WantedStep]:
     return found
 
 
-def _inode_with_names(step: Step) -> int | None:
+def _inode_with_names(step: RestoreStep) -> int | None:
     now = step.now
     if now.signature is None or now.links <= 1 or now.image is None or now.image.kind != "file":
         return None
     return now.signature[0]
 
 
-def _wanted(step: Step, choice: Choice, contents: HeldContents) -> WantedStep:
+def _wanted(step: RestoreStep, choice: Choice, contents: HeldContents) -> ChosenStep:
     image, data = step.wanted, b""
     if choice == "merge":
-        together = merged(step, contents)
+        together = merged_content(step, contents)
         if together is None or step.now.image is None:
-            raise LeftAlone("both changed the same lines")
+            raise UnsupportedFile("both changed the same lines")
         mode = step.wanted.mode if step.wanted is not None else step.now.image.mode
         image = FileImage(hash=hash_of(together), mode=mode, size=len(together))
         data = together
@@ -113,24 +113,24 @@ def _wanted(step: Step, choice: Choice, contents: HeldContents) -> WantedStep:
     if now is not None and now.hash and not contents.store.has(now.hash):
         found = look(step.place, contents.max_bytes)
         if found.data is None or not is_same(found.image, now):
-            raise LeftAlone("it changed just now")
+            raise UnsupportedFile("it changed just now")
         contents.store.put(found.data, now.hash)
-    return WantedStep(step=step, image=image, data=data)
+    return ChosenStep(step=step, image=image, data=data)
 
 
-def intended(wanted: list[WantedStep]) -> tuple[Change, ...]:
+def intended_changes(wanted: list[ChosenStep]) -> tuple[Change, ...]:
     """For the ledger: what it is going to be."""
     return tuple(
-        Change(**named(one.step.name), before=one.step.now.image, after=one.image, by="restore")
+        Change(**path_fields(one.step.name), before=one.step.now.image, after=one.image, by="restore")
         for one in wanted
     )
 
 
-def carry_out(wanted: list[WantedStep], *, after_each: Callable[[], None] = lambda: None) -> Restored:
+def carry_out(wanted: list[ChosenStep], *, after_each: Callable[[], None] = lambda: None) -> RestoreOutcome:
     """Removals first, innermost before what they lie in, so that names are free. Blocks."""
     done: dict[str, Change] = {}
-    kept: list[Uncovered] = []
-    doing = _Doing()
+    kept: list[UnheldFile] = []
+    doing = _RunningRestore()
     removed = False
     removals = sorted(
         (one for one in wanted if one.image is None), key=lambda one: one.step.name, reverse=True
@@ -146,15 +146,15 @@ def carry_out(wanted: list[WantedStep], *, after_each: Callable[[], None] = lamb
             doing.forget_folders()
         try:
             made = doing.do(one)
-        except LeftAlone as problem:
-            kept.append(Uncovered(path=step.row.path, why=str(problem)))
+        except UnsupportedFile as problem:
+            kept.append(UnheldFile(path=step.row.path, why=str(problem)))
             continue
         except OSError as problem:
             why = f"cannot be written: {problem.strerror or problem}"
-            kept.append(Uncovered(path=step.row.path, why=why))
+            kept.append(UnheldFile(path=step.row.path, why=why))
             continue
         done[step.name] = Change(
-            **named(step.name),
+            **path_fields(step.name),
             before=step.now.image,
             after=one.image,
             by="restore",
@@ -169,12 +169,12 @@ def carry_out(wanted: list[WantedStep], *, after_each: Callable[[], None] = lamb
         if change is not None and history is not None:
             gone = tuple(folder for folder in history.folders if not os.path.lexists(folder))
             done[one.step.name] = msgspec.structs.replace(change, folders=gone)
-    return Restored(
+    return RestoreOutcome(
         changes=tuple(done[one.step.name] for one in wanted if one.step.name in done), kept=tuple(kept)
     )
 
 
-def _remove_folders(wanted: list[WantedStep], done: Mapping[str, Change]) -> None:
+def _remove_folders(wanted: list[ChosenStep], done: Mapping[str, Change]) -> None:
     """Those that were made for what is removed, as far as they are empty."""
     folders: dict[str, None] = {}
     for one in wanted:
@@ -183,7 +183,7 @@ def _remove_folders(wanted: list[WantedStep], done: Mapping[str, Change]) -> Non
     remove_empty(tuple(folders))
 
 
-class _Doing:
+class _RunningRestore:
     """One restore while it goes on: what it did to a file is seen under the file's other names, too."""
 
     def __init__(self) -> None:
@@ -194,78 +194,80 @@ class _Doing:
         """Links that stood for folders may be gone."""
         self._real.clear()
 
-    def do(self, one: WantedStep) -> list[str]:
+    def do(self, one: ChosenStep) -> list[str]:
         step = one.step
         folder = os.path.dirname(step.place)  # noqa: PTH120  (bytes of the name as they are)
         if real_folder(folder, self._real) != folder:
-            raise LeftAlone("its folder is a link to another one now")
+            raise UnsupportedFile("its folder is a link to another one now")
         inode = _inode_with_names(step)
         is_ours = inode in self._touched
         if is_ours and one.keeps_names:
             if is_same(look(step.place, 1 << 62, reads=False).image, one.image):
                 return []  # written under another of its names
-            raise LeftAlone("it changed just now")
+            raise UnsupportedFile("it changed just now")
         was_folder = step.now.image is not None and step.now.image.kind == "folder"
         is_folder = os.path.isdir(step.place) and not os.path.islink(step.place)  # noqa: PTH112, PTH114  (as above)
         if is_folder and one.image is not None and one.image.kind == "folder":
             return []  # made just now, for what comes back into it
         if is_folder != was_folder:
-            raise LeftAlone("is a folder now" if is_folder else "it changed just now")
+            raise UnsupportedFile("is a folder now" if is_folder else "it changed just now")
         if not is_folder and not is_untouched(step.place, step.now.signature, but_for_names=is_ours):
-            raise LeftAlone("it changed just now")
-        made = make(step.place, one.image, one.data, now=step.now, keeps_names=one.keeps_names)
+            raise UnsupportedFile("it changed just now")
+        made = write_image(step.place, one.image, one.data, now=step.now, keeps_names=one.keeps_names)
         if inode is not None:
             self._touched.add(inode)
         return made
 
 
-def how_far(changes: tuple[Change, ...], places: Callable[[str], str], root: str) -> Restored:
+def interrupted_outcome(
+    changes: tuple[Change, ...], places: Callable[[str], str], root: str
+) -> RestoreOutcome:
     """Of a restore that was interrupted: what is done, and what was not reached or is something else by now."""
     done: list[Change] = []
-    kept: list[Uncovered] = []
-    alike = folding(change.name for change in changes)
+    kept: list[UnheldFile] = []
+    alike = names_differing_in_case(change.name for change in changes)
     for change in changes:
-        how = standing(change, places, root=root if change.name in alike else None)
+        how = change_state(change, places, root=root if change.name in alike else None)
         if how == "after":
             done.append(change)
         elif how == "before":
-            kept.append(Uncovered(path=change.path, why="bayou ended before it"))
+            kept.append(UnheldFile(path=change.path, why="bayou ended before it"))
         else:
-            kept.append(Uncovered(path=change.path, why="it is neither what it was nor what it was to be"))
-    return Restored(changes=tuple(done), kept=tuple(kept))
+            kept.append(UnheldFile(path=change.path, why="it is neither what it was nor what it was to be"))
+    return RestoreOutcome(changes=tuple(done), kept=tuple(kept))
 
 
-def standing(
+def change_state(
     change: Change, places: Callable[[str], str], *, root: str | None
 ) -> Literal["before", "after", "neither"]:
     """Whether a change that was announced has happened. `root`: below it the name counts as it is spelled."""
     try:
-        is_there = root is None or spelled_below(root, change.name) == change.name
+        is_there = root is None or real_spelling_below(root, change.name) == change.name
         has_folder = any(
             image is not None and image.kind == "folder" for image in (change.before, change.after)
         )
         place = places(change.name)
-        now = look(place, 1 << 62, reads=False, takes_folder=has_folder) if is_there else FoundName()
-    except LeftAlone:
+        now = look(place, 1 << 62, reads=False, takes_folder=has_folder) if is_there else FileOnDisk()
+    except UnsupportedFile:
         return "neither"
     if is_same(now.image, change.after):
         return "after"
     return "before" if is_same(now.image, change.before) else "neither"
 
 
-def as_it_came(change: Change, places: Callable[[str], str]) -> Change | Uncovered | None:
+def interrupted_change(change: Change, places: Callable[[str], str]) -> Change | UnheldFile | None:
     """What became of a change by a tool that was announced when bayou ended; None: nothing.
 
     What was announced does not know the permissions that a new file gets.
     """
     try:
         now = look(places(change.name), 1 << 62, reads=False).image
-    except LeftAlone as problem:
-        return Uncovered(path=change.path, why=str(problem))
+    except UnsupportedFile as problem:
+        return UnheldFile(path=change.path, why=str(problem))
     if now is not None and change.after is not None and now.hash == change.after.hash:
         return msgspec.structs.replace(change, after=now)
     if is_same(now, change.before):
         return None
-    return Uncovered(
+    return UnheldFile(
         path=change.path, why="bayou ended while it was changed, and it is something else by now"
     )

@@ -10,20 +10,20 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from app.undo.blobs import INDEXES
+from app.undo.blobs import INDEX_COPIES_FOLDER
 from app.undo.disk import find_folders
-from app.undo.git_scan import Failed, GitScanner
-from app.undo.images import FileImage, Uncovered
-from app.undo.scans import FolderScanner, Holder, Limits, Scan, Seen
+from app.undo.git_scan import GitScanFailed, GitScanner
+from app.undo.images import FileImage, UnheldFile
+from app.undo.scans import ContentHolder, FolderScanner, Scan, ScanLimits, ScannedName
 from app.values.unable import Unable
 from tools.files.presence import exists
 from tools.files.replacing import is_temporary_name
 from tools.git.command import git_command
 from tools.git.repository import find_repository
 
-MOST_FILES = 20_000
-_LIMITS = Limits(file_bytes=1 << 20, all_bytes=200 << 20, files=MOST_FILES)
-_FILLED = frozenset(
+MAX_FILES = 20_000
+_LIMITS = ScanLimits(file_bytes=1 << 20, all_bytes=200 << 20, files=MAX_FILES)
+_GENERATED_FOLDERS = frozenset(
     (
         ".git",
         ".hg",
@@ -39,12 +39,12 @@ _FILLED = frozenset(
 )
 
 
-class TooMany(Unable):
+class TooManyFiles(Unable):
     """The folder is larger than what can be looked at before each command."""
 
 
 class PlainScanner:
-    def __init__(self, holder: Holder, *, root: Path, outside: Path) -> None:
+    def __init__(self, holder: ContentHolder, *, root: Path, outside: Path) -> None:
         """`outside`: bayou's own folder, which is not part of what it records."""
         self._holder = holder
         self._root = str(root)
@@ -54,7 +54,7 @@ class PlainScanner:
         return await asyncio.to_thread(self._scanned)
 
     def _scanned(self) -> Scan:
-        """Raises `TooMany`."""
+        """Raises `TooManyFiles`."""
         files, folders = self._walk()
         seen = self._holder.hold(
             [(name, f"{self._root}/{name}") for name in files], _LIMITS, was_clean=frozenset()
@@ -81,20 +81,20 @@ class PlainScanner:
                         if not entry.is_dir(follow_symlinks=False):
                             if not is_temporary_name(entry.name):
                                 files.append(name)
-                        elif entry.name in _FILLED or entry.path == self._outside:
+                        elif entry.name in _GENERATED_FOLDERS or entry.path == self._outside:
                             left_out.append(name)
                         else:
                             waiting.append(f"{name}/")
             except OSError:
                 left_out.append(below.rstrip("/") or ".")
-            if len(files) > MOST_FILES:
-                raise TooMany(f"it holds more than {MOST_FILES:,} files and is no git repository")
+            if len(files) > MAX_FILES:
+                raise TooManyFiles(f"it holds more than {MAX_FILES:,} files and is no git repository")
         return files, [name for name in left_out if not name.endswith(".git")]
 
     async def originals(self, names: list[str]) -> dict[str, FileImage | str]:
         return {}
 
-    async def present(self, names: list[str]) -> dict[str, Seen]:
+    async def present(self, names: list[str]) -> dict[str, ScannedName]:
         places = [(name, f"{self._root}/{name}") for name in names]
         return await asyncio.to_thread(self._holder.hold, places, _LIMITS, was_clean=frozenset())
 
@@ -120,7 +120,7 @@ class PlainScanner:
         return
 
 
-MOST = 20
+MAX_NESTED_REPOSITORIES = 20
 OpenGit = Callable[[Path], GitScanner | None]
 """The scanner of the repository at a folder, opened; None where git may not be asked. Blocks."""
 
@@ -145,12 +145,12 @@ class NestedScanner:
             seen.pop(name, None)
             if not scanner.is_there():
                 why = "the repository in it was removed or renamed, and what it had committed is not held"
-                uncovered.append(Uncovered(path=name, why=why))
+                uncovered.append(UnheldFile(path=name, why=why))
                 continue
             try:
                 inner = await scanner.scan()
-            except Failed as problem:
-                uncovered.append(Uncovered(path=name, why=str(problem)))
+            except GitScanFailed as problem:
+                uncovered.append(UnheldFile(path=name, why=str(problem)))
                 continue
             seen.update(inner.seen)
             folders = folders | inner.folders if folders is not None and inner.folders is not None else None
@@ -167,14 +167,18 @@ class NestedScanner:
             place = Path(scanner.place(name))
             if name in self._inner or not exists(place / ".git"):
                 continue
-            opened = await asyncio.to_thread(self._open_git, place) if len(self._inner) < MOST else None
+            opened = (
+                await asyncio.to_thread(self._open_git, place)
+                if len(self._inner) < MAX_NESTED_REPOSITORIES
+                else None
+            )
             if opened is None:
                 self._unopened += [name] if name in linked else []
                 continue
             self._inner[name] = opened
             try:
                 await self._find(opened, await opened.scan())
-            except Failed:
+            except GitScanFailed:
                 del self._inner[name]
 
     async def originals(self, names: list[str]) -> dict[str, FileImage | str]:
@@ -191,7 +195,7 @@ class NestedScanner:
         inside = [one for one in self._inner or {} if name.startswith(one)]
         return (self._inner or {})[max(inside, key=len)] if inside else self._main
 
-    async def present(self, names: list[str]) -> dict[str, Seen]:
+    async def present(self, names: list[str]) -> dict[str, ScannedName]:
         return await self._main.present(names)
 
     async def unheld(self, names: list[str], *, ignored: bool) -> dict[str, str]:
@@ -228,7 +232,13 @@ class NestedScanner:
 
 
 def scanner_for(
-    root: Path, holder: Holder, *, home: Path, store: Path, may_ask_git: Callable[[], bool], max_bytes: int
+    root: Path,
+    holder: ContentHolder,
+    *,
+    home: Path,
+    store: Path,
+    may_ask_git: Callable[[], bool],
+    max_bytes: int,
 ) -> FolderScanner | str:
     """The scanner, opened, or why there is none. Blocks."""
     agent = Path(os.path.realpath(store))
@@ -236,7 +246,7 @@ def scanner_for(
         return "the session's folder is gone"
 
     def open_git(folder: Path) -> GitScanner | None:
-        return _by_git(
+        return _open_git_scanner(
             folder, holder, root=root, home=home, agent=agent, may_ask_git=may_ask_git, max_bytes=max_bytes
         )
 
@@ -248,9 +258,9 @@ def scanner_for(
     return PlainScanner(holder, root=root, outside=agent.parent)
 
 
-def _by_git(
+def _open_git_scanner(
     folder: Path,
-    holder: Holder,
+    holder: ContentHolder,
     *,
     root: Path,
     home: Path,
@@ -272,7 +282,7 @@ def _by_git(
         holder,
         root=root,
         home=home,
-        folder=agent / INDEXES,
+        folder=agent / INDEX_COPIES_FOLDER,
         max_bytes=max_bytes,
     )
     try:

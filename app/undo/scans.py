@@ -1,8 +1,8 @@
 """What a folder is like at one moment, as far as it can be held, and what differs between two.
 
-A scan lists what is not as it was when its scanner was opened: with git only what is not clean, without git everything.
-What is not listed is as it was then. `Holder` looks at names and keeps what they hold, within limits; a file that did
-not change is not read again.
+A scan lists the names that differ from the state when its scanner was opened: with git the names that are not clean,
+without git all of them. `ContentHolder` reads names and keeps their contents within limits; an unchanged file is not
+read again.
 """
 
 import os
@@ -13,26 +13,26 @@ from typing import Protocol
 
 import msgspec
 
-from app.undo.blobs import BlobStore, Missing
+from app.undo.blobs import BlobStore, MissingContent
 from app.undo.disk import (
     Folders,
-    LeftAlone,
     Signature,
-    folding,
+    UnsupportedFile,
     is_below_link,
     look,
+    names_differing_in_case,
     signature_at,
     signature_of,
 )
-from app.undo.images import Change, FileImage, Uncovered, is_same, named, shown, text_in
+from app.undo.images import Change, FileImage, UnheldFile, decode_text, display_path, is_same, path_fields
 from tools.edits.diffs import diff_texts
 
 YOUNG_SECONDS = 0.05
 """A file that was touched so shortly before it was looked at may be touched again without looking different."""
-_MOST_DIFFED = 1 << 20
+_MAX_DIFF_BYTES = 1 << 20
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class ScannedName(msgspec.Struct, frozen=True, kw_only=True):
     """One listed name."""
 
     signature: Signature | None = None
@@ -48,8 +48,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scan(msgspec.Struct, frozen=True, kw_only=True):
-    seen: dict[str, Seen]
-    uncovered: tuple[Uncovered, ...] = ()
+    seen: dict[str, ScannedName]
+    uncovered: tuple[UnheldFile, ...] = ()
     """What no scan of this folder can hold."""
     folders: Folders | None = None
     """None: there are too many to look at all."""
@@ -66,7 +66,7 @@ class FolderScanner(Protocol):
         """What these were when the scanner was opened, or why that is not known."""
         ...
 
-    async def present(self, names: list[str]) -> dict[str, Seen]:
+    async def present(self, names: list[str]) -> dict[str, ScannedName]:
         """What these are now."""
         ...
 
@@ -93,12 +93,12 @@ class FolderScanner(Protocol):
     async def close(self) -> None: ...
 
 
-class Delta(msgspec.Struct, frozen=True, kw_only=True):
+class ScanDifference(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...] = ()
-    uncovered: tuple[Uncovered, ...] = ()
+    uncovered: tuple[UnheldFile, ...] = ()
 
 
-async def delta(old: Scan, new: Scan, scanner: FolderScanner) -> Delta:
+async def compare_scans(old: Scan, new: Scan, scanner: FolderScanner) -> ScanDifference:
     """What happened between two scans of one scanner."""
     old, new = _with_empty_folders(old, new, scanner), _with_empty_folders(new, old, scanner)
     touched = [
@@ -108,12 +108,12 @@ async def delta(old: Scan, new: Scan, scanner: FolderScanner) -> Delta:
     for place in old.folders.unread if old.folders is not None else ():
         hidden[f"{scanner.name_at(place)}/"] = "its folder could not be read before"
     back_to_clean = await scanner.present([name for name in touched if name not in new.seen])
-    back_to_clean.update((name, Seen()) for name in _respelled(back_to_clean, new))
+    back_to_clean.update((name, ScannedName()) for name in _names_respelled(back_to_clean, new))
     was_clean = await scanner.originals(
         [name for name in touched if name not in old.seen and new.seen[name].is_clean_before]
     )
     changes: list[Change] = []
-    uncovered: list[Uncovered] = list(new.uncovered)
+    uncovered: list[UnheldFile] = list(new.uncovered)
     for name in sorted(touched):
         before, after = old.seen.get(name), new.seen.get(name) or back_to_clean[name]
         why = _why(name, before, after, hidden)
@@ -121,15 +121,15 @@ async def delta(old: Scan, new: Scan, scanner: FolderScanner) -> Delta:
         if isinstance(original, str):
             why = original
         if why:
-            uncovered.append(Uncovered(path=shown(name), why=why))
+            uncovered.append(UnheldFile(path=display_path(name), why=why))
             continue
         was = original if isinstance(original, FileImage) else before.image if before is not None else None
         if original is not None and after.image is not None and isinstance(original, FileImage):
-            was = _with_bits(original, after.image)
+            was = _with_mode_bits(original, after.image)
         if not is_same(was, after.image):
             folders = _folders_with(scanner.place(name), was, after.image, old.folders, new.folders)
             changes.append(_change(name, was, after.image, scanner, folders))
-    return Delta(changes=tuple(changes), uncovered=tuple(uncovered))
+    return ScanDifference(changes=tuple(changes), uncovered=tuple(uncovered))
 
 
 async def unheld(scan: Scan, scanner: FolderScanner, names: list[str], *, ignored: bool) -> dict[str, str]:
@@ -137,19 +137,20 @@ async def unheld(scan: Scan, scanner: FolderScanner, names: list[str], *, ignore
     found = {
         name: seen.why or "what is in it is not held"
         for name, seen in scan.seen.items()
-        if (seen.why or (seen.is_folder and ignored)) and any(_meets(name.rstrip("/"), one) for one in names)
+        if (seen.why or (seen.is_folder and ignored))
+        and any(_overlaps(name.rstrip("/"), one) for one in names)
     }
     return found | await scanner.unheld(names, ignored=ignored)
 
 
-def _meets(one: str, other: str) -> bool:
+def _overlaps(one: str, other: str) -> bool:
     """Whether one of two names is the other, or lies below it."""
     return one == other or not other or one.startswith(f"{other}/") or other.startswith(f"{one}/")
 
 
-def _respelled(back: dict[str, Seen], new: Scan) -> list[str]:
+def _names_respelled(back: dict[str, ScannedName], new: Scan) -> list[str]:
     """Names that only seem to be there still: where case folds, the file has the other spelling now."""
-    alike = folding((*back, *new.seen)) if back else frozenset[str]()
+    alike = names_differing_in_case((*back, *new.seen)) if back else frozenset[str]()
     spelled = {name.casefold(): seen for name, seen in new.seen.items() if name in alike}
     return [
         name
@@ -162,7 +163,7 @@ def _respelled(back: dict[str, Seen], new: Scan) -> list[str]:
     ]
 
 
-def _is_untouched(before: Seen | None, after: Seen | None) -> bool:
+def _is_untouched(before: ScannedName | None, after: ScannedName | None) -> bool:
     return (
         before is not None
         and after is not None
@@ -171,7 +172,7 @@ def _is_untouched(before: Seen | None, after: Seen | None) -> bool:
     )
 
 
-def _why(name: str, before: Seen | None, after: Seen, hidden: dict[str, str]) -> str:
+def _why(name: str, before: ScannedName | None, after: ScannedName, hidden: dict[str, str]) -> str:
     """Why nothing can be said of this one, or nothing."""
     if before is not None and before.why:
         return before.why
@@ -184,7 +185,7 @@ def _why(name: str, before: Seen | None, after: Seen, hidden: dict[str, str]) ->
     return ""
 
 
-def _with_bits(original: FileImage, now: FileImage) -> FileImage:
+def _with_mode_bits(original: FileImage, now: FileImage) -> FileImage:
     """Git knows only whether a file is executable; the other bits are those that it has now."""
     if original.kind == "link" or now.kind == "link":
         return original
@@ -208,7 +209,7 @@ def _with_empty_folders(scan: Scan, other: Scan, scanner: FolderScanner) -> Scan
         before = seen.get(name)
         is_clean = before.is_clean_before if before is not None else False
         signature = (0, 0, 0, 0, stat_module.S_IFDIR)
-        seen[name] = Seen(
+        seen[name] = ScannedName(
             signature=signature, image=FileImage(kind="folder", mode=0o755), is_clean_before=is_clean
         )
     return msgspec.structs.replace(scan, seen=seen)
@@ -226,7 +227,7 @@ def _folders_with(
     while folder in fresh:
         found.insert(0, folder)
         folder = folder.rpartition("/")[0]
-    return tuple(one for one in found if shown(one) == one)
+    return tuple(one for one in found if display_path(one) == one)
 
 
 def _change(
@@ -238,14 +239,14 @@ def _change(
 ) -> Change:
     added = removed = 0
     sizes = [image.size for image in (before, after) if image is not None]
-    if max(sizes, default=0) <= _MOST_DIFFED:
+    if max(sizes, default=0) <= _MAX_DIFF_BYTES:
         old = scanner.text(before) if before is not None else ""
         new = scanner.text(after) if after is not None else ""
         if old is not None and new is not None and old != new:
             diff = diff_texts(name, old, new)
             added, removed = diff.added, diff.removed
     return Change(
-        **named(name),
+        **path_fields(name),
         before=before,
         after=after,
         by="command",
@@ -255,11 +256,11 @@ def _change(
     )
 
 
-Put = Callable[[bytes, str | None], str]
+PutContent = Callable[[bytes, str | None], str]
 """Keeps a content for this session; raises `OSError`."""
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class ScanLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Of one scan."""
 
     file_bytes: int
@@ -267,19 +268,19 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     files: int
 
 
-class Holder:
+class ContentHolder:
     """Of one session. Blocks; used from one thread at a time."""
 
-    def __init__(self, store: BlobStore, put: Put) -> None:
+    def __init__(self, store: BlobStore, put: PutContent) -> None:
         self._store = store
         self._put = put
         self._known: dict[str, tuple[Signature, FileImage]] = {}
 
     def hold(
-        self, places: Iterable[tuple[str, str]], limits: Limits, *, was_clean: frozenset[str]
-    ) -> dict[str, Seen]:
+        self, places: Iterable[tuple[str, str]], limits: ScanLimits, *, was_clean: frozenset[str]
+    ) -> dict[str, ScannedName]:
         """`places`: names with their absolute paths."""
-        found: dict[str, Seen] = {}
+        found: dict[str, ScannedName] = {}
         links: dict[str, bool] = {}
         now, files, total = time.time(), 0, 0
         for name, place in places:
@@ -288,47 +289,47 @@ class Holder:
                 stat = os.lstat(place)
             except OSError:
                 self._known.pop(name, None)
-                found[name] = Seen(is_clean_before=is_clean)
+                found[name] = ScannedName(is_clean_before=is_clean)
                 continue
             if is_below_link(os.path.dirname(place), links):  # noqa: PTH120  (bytes of the name as they are)
                 self._known.pop(name, None)
-                found[name] = Seen(is_clean_before=is_clean)  # what is found there is another file
+                found[name] = ScannedName(is_clean_before=is_clean)  # what is found there is another file
                 continue
             if stat_module.S_ISDIR(stat.st_mode) and not name.endswith("/"):
                 self._known.pop(name, None)
-                found[name] = Seen(
+                found[name] = ScannedName(
                     is_clean_before=is_clean
                 )  # the file is gone; what is in the folder is listed
                 continue
             if stat_module.S_ISDIR(stat.st_mode):
-                found[name] = Seen(signature=_of_folder(place, stat), is_folder=True)
+                found[name] = ScannedName(signature=_of_folder(place, stat), is_folder=True)
                 continue
             signature = signature_of(stat)
             is_young = now - stat.st_ctime < YOUNG_SECONDS
             known = self._known.get(name)
             if known is not None and known[0] == signature and not is_young:
-                found[name] = Seen(signature=signature, image=known[1], is_clean_before=is_clean)
+                found[name] = ScannedName(signature=signature, image=known[1], is_clean_before=is_clean)
                 continue
             files, total = files + 1, total + stat.st_size
-            why = _too_much(stat.st_size, files, total, limits)
-            seen = Seen(signature=signature, why=why, is_clean_before=is_clean)
+            why = _limit_text(stat.st_size, files, total, limits)
+            seen = ScannedName(signature=signature, why=why, is_clean_before=is_clean)
             found[name] = seen if why else self._kept(name, place, limits, is_clean, is_young)
         return found
 
-    def _kept(self, name: str, place: str, limits: Limits, is_clean: bool, is_young: bool) -> Seen:
+    def _kept(self, name: str, place: str, limits: ScanLimits, is_clean: bool, is_young: bool) -> ScannedName:
         try:
             looked = look(place, limits.file_bytes)
-        except LeftAlone as problem:
-            return Seen(signature=signature_at(place), why=str(problem), is_clean_before=is_clean)
+        except UnsupportedFile as problem:
+            return ScannedName(signature=signature_at(place), why=str(problem), is_clean_before=is_clean)
         if looked.image is None or looked.data is None or looked.signature is None:
-            return Seen(is_clean_before=is_clean)
+            return ScannedName(is_clean_before=is_clean)
         try:
             self.put(looked.data, looked.image.hash)
         except OSError as problem:
             why = f"it could not be kept: {problem.strerror}"
-            return Seen(signature=looked.signature, why=why, is_clean_before=is_clean)
+            return ScannedName(signature=looked.signature, why=why, is_clean_before=is_clean)
         self._known[name] = looked.signature, looked.image
-        return Seen(
+        return ScannedName(
             signature=looked.signature, image=looked.image, is_clean_before=is_clean, is_young=is_young
         )
 
@@ -340,15 +341,15 @@ class Holder:
         if image is None or image.kind == "link":
             return None
         try:
-            return text_in(self._store.get(image.hash))
-        except Missing:
+            return decode_text(self._store.get(image.hash))
+        except MissingContent:
             return None
 
     def forget(self) -> None:
         self._known.clear()
 
 
-def _too_much(size: int, files: int, total: int, limits: Limits) -> str:
+def _limit_text(size: int, files: int, total: int, limits: ScanLimits) -> str:
     if size > limits.file_bytes:
         return f"larger than {limits.file_bytes >> 20} MB"
     if files > limits.files:

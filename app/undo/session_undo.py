@@ -12,8 +12,8 @@ import msgspec
 
 from app.sessions.ids import sidecar
 from app.sessions.log import SessionLog
-from app.undo.blobs import BlobStore, Needed, UndoPlace
-from app.undo.differences import Differing
+from app.undo.blobs import BlobStore, ContentReferences, UndoConfig
+from app.undo.differences import DifferenceBuilder
 from app.undo.disk import place_of
 from app.undo.history import (
     Target,
@@ -34,28 +34,34 @@ from app.undo.images import (
     Choice,
     FilesData,
     RestoredData,
-    Uncovered,
-    named,
+    UnheldFile,
+    path_fields,
     restored_of,
 )
 from app.undo.ledger import Ledger, LedgerLine
-from app.undo.plan import HeldContents, Plan, plan
+from app.undo.plan import HeldContents, RestorePlan, make_plan
 from app.undo.recording import Recorder
-from app.undo.restoring import as_it_came, carry_out, how_far, intended, prepared
+from app.undo.restoring import (
+    carry_out,
+    intended_changes,
+    interrupted_change,
+    interrupted_outcome,
+    prepare_steps,
+)
 from app.undo.scanners import scanner_for
-from app.undo.scans import FolderScanner, Holder
-from app.undo.watching import Watch
+from app.undo.scans import ContentHolder, FolderScanner
+from app.undo.watching import CommandWatch
 from app.values.entries import Entry
 from app.values.unable import Unable
 from app.values.wire import new_id
 from tools.files.replacing import remove_stale_temporaries
 
 
-class NothingToDo(Unable):
+class NothingToRestore(Unable):
     """There is nothing to take back."""
 
 
-class FilesMoved(Unable):
+class FilesChangedSincePlan(Unable):
     """The files are not what they were when the plan was looked at."""
 
 
@@ -66,34 +72,34 @@ class Restores:
 
     # Plans
 
-    def undo(self, count: int = 1) -> Plan:
+    def undo(self, count: int = 1) -> RestorePlan:
         """Before the last prompts that changed files."""
         target = undo_target(self._log.leaf_id, self._path_to, count)
         if target is None:
-            raise NothingToDo(
+            raise NothingToRestore(
                 "No files to take back: on this branch no prompt changed any that is not taken back already."
                 if count == 1
                 else f"Fewer than {count} prompts on this branch changed files that are not taken back already."
             )
         return self.to(target)
 
-    def redo(self) -> Plan:
+    def redo(self) -> RestorePlan:
         """The last restore, taken back."""
         path = self._path_to(self._log.leaf_id)
         target = redo_target(path)
         if target is None or target.undoes is None:
-            raise NothingToDo(
+            raise NothingToRestore(
                 "Nothing to redo: no restore stands at the end of this branch. /tree goes to any point, z there "
                 "puts its files back."
             )
         return self._planned(taking_back(path, target.undoes, self._recorder.contents.store.get), target)
 
-    def to_entry(self, entry_id: str | None, *, is_move: bool = False) -> Plan:
+    def to_entry(self, entry_id: str | None, *, is_move: bool = False) -> RestorePlan:
         """The files as they were at an entry; None: before everything."""
         path = self._path_to(entry_id)
         return self.to(Target(entry_id=entry_id, title=title_at(path)), is_move=is_move)
 
-    def to(self, target: Target, *, is_move: bool = False) -> Plan:
+    def to(self, target: Target, *, is_move: bool = False) -> RestorePlan:
         back, forth = self._between(target.entry_id)
         path = tree_path(back, forth, self._recorder.contents.store.get)
         return self._planned(path, target, is_move=is_move)
@@ -111,7 +117,11 @@ class Restores:
         path = tree_path(back, forth, self._recorder.contents.store.get)
         changes = tuple(
             Change(
-                **named(one.name), before=one.wanted, after=one.expected, by="restore", folders=one.folders
+                **path_fields(one.name),
+                before=one.wanted,
+                after=one.expected,
+                by="restore",
+                folders=one.folders,
             )
             for one in path.files
             if len(one.segments) == 1
@@ -139,8 +149,8 @@ class Restores:
             common += 1
         return here[common:], there[common:]
 
-    def _planned(self, path: TreePath, target: Target, *, is_move: bool = False) -> Plan:
-        return plan(
+    def _planned(self, path: TreePath, target: Target, *, is_move: bool = False) -> RestorePlan:
+        return make_plan(
             path,
             target,
             origin=self._log.leaf_id,
@@ -159,19 +169,19 @@ class Restores:
 
     # Carrying out
 
-    def carry_out(self, plan: Plan, choices: Mapping[str, Choice]) -> RestoredData:
+    def carry_out(self, make_plan: RestorePlan, choices: Mapping[str, Choice]) -> RestoredData:
         """Does what was chosen; what nobody chose is done as the plan says. Raises `Unable`, with nothing done."""
-        check(plan, choices)
+        check(make_plan, choices)
         contents = self._recorder.contents
-        wanted, kept = prepared(plan, choices, contents)
+        wanted, kept = prepare_steps(make_plan, choices, contents)
         data = RestoredData(
             id=new_id(),
-            changes=intended(wanted),
-            origin=plan.origin,
-            target=plan.target.entry_id,
-            undoes=plan.target.undoes,
-            is_move=plan.is_move,
-            title=plan.target.title,
+            changes=intended_changes(wanted),
+            origin=make_plan.origin,
+            target=make_plan.target.entry_id,
+            undoes=make_plan.target.undoes,
+            is_move=make_plan.is_move,
+            title=make_plan.target.title,
         )
         if not wanted:
             return msgspec.structs.replace(data, kept=tuple(kept))
@@ -213,13 +223,13 @@ class Restores:
 
     def _interrupted(self, lines: list[LedgerLine]) -> FilesData:
         changes: list[Change] = []
-        uncovered: list[Uncovered] = []
+        uncovered: list[UnheldFile] = []
         self._tidy(line.change for line in lines if line.change is not None)
         for line in lines:
             if line.change is None:
-                uncovered.append(Uncovered(path=".", why="bayou ended while a command ran"))
+                uncovered.append(UnheldFile(path=".", why="bayou ended while a command ran"))
                 continue
-            came = as_it_came(line.change, self._place)
+            came = interrupted_change(line.change, self._place)
             if isinstance(came, Change):
                 changes.append(came)
             elif came is not None:
@@ -239,7 +249,7 @@ class Restores:
             return msgspec.structs.replace(data, changes=(), more=None, count=0)
         changes = changes_in(data, self._recorder.contents.store.get) or ()
         self._tidy(changes)
-        done = how_far(changes, self._place, str(self._recorder.root))
+        done = interrupted_outcome(changes, self._place, str(self._recorder.root))
         is_whole = not any(one.why == "bayou ended before it" for one in done.kept)
         told = msgspec.structs.replace(
             data,
@@ -256,9 +266,9 @@ class Restores:
         return place_of(self._recorder.root, name)
 
 
-def check(plan: Plan, choices: Mapping[str, Choice]) -> None:
+def check(make_plan: RestorePlan, choices: Mapping[str, Choice]) -> None:
     """Raises `Unable` for a choice that cannot be carried out."""
-    rows = {row.path: row for row in plan.rows}
+    rows = {row.path: row for row in make_plan.rows}
     for path, choice in choices.items():
         row = rows.get(path)
         if row is None:
@@ -271,7 +281,7 @@ def check(plan: Plan, choices: Mapping[str, Choice]) -> None:
             raise Unable(f"{path} cannot be restored: {row.why}.")
 
 
-def in_words(data: RestoredData) -> str:
+def restored_text(data: RestoredData) -> str:
     """What a restore did, for a person."""
     count = data.total
     files = f"{count} file{'' if count == 1 else 's'}"
@@ -286,15 +296,15 @@ class SessionUndo(msgspec.Struct, frozen=True, kw_only=True):
     store: BlobStore
     recorder: Recorder
     restores: Restores
-    differing: Differing
-    watch: Watch
+    differing: DifferenceBuilder
+    watch: CommandWatch
     close: Callable[[], None]
 
 
-def open_undo(log: SessionLog, place: UndoPlace, cwd: Path, *, limit: Callable[[], int]) -> SessionUndo:
+def open_undo(log: SessionLog, place: UndoConfig, cwd: Path, *, limit: Callable[[], int]) -> SessionUndo:
     """Blocks. A store that cannot be written is told for each change."""
     store = BlobStore(place.store)
-    needed = Needed(place.store, log.session_id)
+    needed = ContentReferences(place.store, log.session_id)
     entries = list(log.entries)
     try:
         needed.open(lambda: needed_by(entries, store.get))
@@ -303,7 +313,7 @@ def open_undo(log: SessionLog, place: UndoPlace, cwd: Path, *, limit: Callable[[
     root = Path(os.path.realpath(cwd))
     ledger = Ledger(sidecar(log.path, "files") if log.path is not None else None)
     recorder = Recorder(HeldContents(store, limit), ledger, needed, root)
-    holder = Holder(store, recorder.keep)
+    holder = ContentHolder(store, recorder.keep)
 
     def scanner() -> FolderScanner | str:
         return scanner_for(
@@ -320,7 +330,7 @@ def open_undo(log: SessionLog, place: UndoPlace, cwd: Path, *, limit: Callable[[
         store=store,
         recorder=recorder,
         restores=Restores(log, recorder),
-        differing=Differing(log, recorder),
-        watch=Watch(scanner),
+        differing=DifferenceBuilder(log, recorder),
+        watch=CommandWatch(scanner),
         close=needed.close,
     )

@@ -9,65 +9,65 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from app.undo.git_scan import Failed
-from app.undo.images import Change, FileImage, Uncovered, joined, shown
-from app.undo.scanners import TooMany
-from app.undo.scans import Delta, FolderScanner, Scan, Seen, delta, unheld
+from app.undo.git_scan import GitScanFailed
+from app.undo.images import Change, FileImage, UnheldFile, display_path, merge_changes
+from app.undo.scanners import TooManyFiles
+from app.undo.scans import FolderScanner, Scan, ScanDifference, ScannedName, compare_scans, unheld
 
-Open = Callable[[], "FolderScanner | str"]
+OpenScanner = Callable[[], "FolderScanner | str"]
 """The scanner to scan the folder now, opened; or why there is none. Blocks."""
 
 
-class Happened(msgspec.Struct, frozen=True, kw_only=True):
+class CommandChanges(msgspec.Struct, frozen=True, kw_only=True):
     """What a command did."""
 
     changes: tuple[Change, ...] = ()
-    uncovered: tuple[Uncovered, ...] = ()
+    uncovered: tuple[UnheldFile, ...] = ()
     head: tuple[str, str] | None = None
     beside: tuple[str, ...] = ()
 
 
-class _Running(msgspec.Struct, kw_only=True):
+class _RunningCommand(msgspec.Struct, kw_only=True):
     changes: list[Change]
-    uncovered: list[Uncovered]
+    uncovered: list[UnheldFile]
     beside: set[str]
 
 
-class _Request(msgspec.Struct, kw_only=True):
+class _ScanRequest(msgspec.Struct, kw_only=True):
     """A command that is about to begin, or has ended, and waits for a scan."""
 
     call_id: str
     is_end: bool
-    happened: Happened | None = None
+    happened: CommandChanges | None = None
     is_done: bool = False
 
 
-class Watch:
+class CommandWatch:
     """Of one folder. One scan serves all commands that wait for one when it begins."""
 
-    def __init__(self, open_scanner: Open) -> None:
+    def __init__(self, open_scanner: OpenScanner) -> None:
         self._open = open_scanner
         self._scanner: FolderScanner | None = None
         self._why = ""
         self._last: Scan | None = None
-        self._running: dict[str, _Running] = {}
-        self._waiting: list[_Request] = []
+        self._running: dict[str, _RunningCommand] = {}
+        self._waiting: list[_ScanRequest] = []
         self._turn = asyncio.Lock()
 
     async def begin(self, call_id: str) -> None:
         """Before the command starts."""
-        await self._scanned_for(_Request(call_id=call_id, is_end=False))
+        await self._scanned_for(_ScanRequest(call_id=call_id, is_end=False))
 
-    async def end(self, call_id: str) -> Happened:
+    async def end(self, call_id: str) -> CommandChanges:
         """Behind its end."""
-        request = _Request(call_id=call_id, is_end=True)
+        request = _ScanRequest(call_id=call_id, is_end=True)
         try:
             await self._scanned_for(request)
         finally:
             self._running.pop(call_id, None)
-        return request.happened or Happened()
+        return request.happened or CommandChanges()
 
-    async def _scanned_for(self, request: _Request) -> None:
+    async def _scanned_for(self, request: _ScanRequest) -> None:
         self._waiting.append(request)
         try:
             async with self._turn:
@@ -91,18 +91,18 @@ class Watch:
         head = self._scanner.moved_head() if self._scanner is not None else None
         for one in served:
             if one.is_end and (running := self._running.pop(one.call_id, None)) is not None:
-                one.happened = _happened(running, head)
+                one.happened = _command_changes(running, head)
         for one in served:
             if not one.is_end:
                 beside = set(self._running)
                 for other in self._running.values():
                     other.beside.add(one.call_id)
-                self._running[one.call_id] = _Running(changes=[], uncovered=[], beside=beside)
+                self._running[one.call_id] = _RunningCommand(changes=[], uncovered=[], beside=beside)
             one.is_done = True
         if not self._running:
             await self._stop()
 
-    async def unheld(self, places: Sequence[str], *, ignored: bool) -> tuple[Uncovered, ...]:
+    async def unheld(self, places: Sequence[str], *, ignored: bool) -> tuple[UnheldFile, ...]:
         """What could not be put back if a command removed or changed everything at or below these real paths.
 
         `ignored`: it reaches what git ignores, and repositories within.
@@ -110,22 +110,22 @@ class Watch:
         async with self._turn:
             scanner = await asyncio.to_thread(self._open)
             if isinstance(scanner, str):
-                return (Uncovered(path=".", why=scanner),)
+                return (UnheldFile(path=".", why=scanner),)
             try:
                 named = {place: scanner.name_at(place) for place in places}
                 names = [name for name in named.values() if name is not None]
                 found = await unheld(await scanner.scan(), scanner, names, ignored=ignored)
-            except (Failed, TooMany) as problem:
-                return (Uncovered(path=".", why=str(problem)),)
+            except (GitScanFailed, TooManyFiles) as problem:
+                return (UnheldFile(path=".", why=str(problem)),)
             finally:
                 await scanner.close()
         outside = [place for place, name in named.items() if name is None]
         return (
             *(
-                Uncovered(path=shown(place), why="it lies outside of the session's folder")
+                UnheldFile(path=display_path(place), why="it lies outside of the session's folder")
                 for place in outside
             ),
-            *(Uncovered(path=shown(name), why=why) for name, why in sorted(found.items())),
+            *(UnheldFile(path=display_path(name), why=why) for name, why in sorted(found.items())),
         )
 
     def learn(self, name: str, image: FileImage | None) -> None:
@@ -134,7 +134,7 @@ class Watch:
             return
         before = self._last.seen.get(name)
         is_clean = before.is_clean_before if before is not None else False
-        self._last.seen[name] = Seen(image=image, is_clean_before=is_clean, is_young=True)
+        self._last.seen[name] = ScannedName(image=image, is_clean_before=is_clean, is_young=True)
 
     async def _start(self) -> None:
         await self._stop()
@@ -145,18 +145,18 @@ class Watch:
         self._scanner, self._why = opened, ""
         try:
             self._last = await opened.scan()
-        except (Failed, TooMany) as problem:
+        except (GitScanFailed, TooManyFiles) as problem:
             await opened.close()
             self._scanner, self._why, self._last = None, str(problem), None
 
-    async def _difference(self) -> Delta:
+    async def _difference(self) -> ScanDifference:
         if self._scanner is None or self._last is None:
-            return Delta(uncovered=(Uncovered(path=".", why=self._why),))
+            return ScanDifference(uncovered=(UnheldFile(path=".", why=self._why),))
         try:
             new = await self._scanner.scan()
-            found = await delta(self._last, new, self._scanner)
-        except (Failed, TooMany) as problem:
-            return Delta(uncovered=(Uncovered(path=".", why=str(problem)),))
+            found = await compare_scans(self._last, new, self._scanner)
+        except (GitScanFailed, TooManyFiles) as problem:
+            return ScanDifference(uncovered=(UnheldFile(path=".", why=str(problem)),))
         self._last = new
         return found
 
@@ -166,9 +166,9 @@ class Watch:
         self._scanner = self._last = None
 
 
-def _happened(running: _Running, head: tuple[str, str] | None) -> Happened:
-    return Happened(
-        changes=joined(running.changes),
+def _command_changes(running: _RunningCommand, head: tuple[str, str] | None) -> CommandChanges:
+    return CommandChanges(
+        changes=merge_changes(running.changes),
         uncovered=tuple(dict.fromkeys(running.uncovered)),
         head=head,
         beside=tuple(sorted(running.beside)),

@@ -7,7 +7,7 @@ from typing import TypeVar, cast, overload
 Item = TypeVar("Item")
 
 
-class Beginning(Sequence[Item]):
+class PrefixView(Sequence[Item]):
     """What is added to the list later is not in it. Whoever changes the list otherwise has to begin a new one."""
 
     __slots__ = ("_items", "_length")

@@ -9,9 +9,9 @@ import msgspec
 from app.values.wire import PRIVATE, from_wire, to_wire
 from tools.results import Json
 
-_SLICE = 1_000_000
+_CHUNK_CHARACTERS = 1_000_000
 """Characters of a text that are turned into JSON at once where memory counts."""
-_MARK = PRIVATE + "text"
+_PLACEHOLDER = PRIVATE + "text"
 
 _decoder = msgspec.json.Decoder()
 _typed: dict[Any, msgspec.json.Decoder[Any]] = {}
@@ -22,10 +22,12 @@ def encode_json(data: Any) -> bytes:
     try:
         return msgspec.json.encode(data)
     except (UnicodeEncodeError, OverflowError):
-        return json.dumps(data, ensure_ascii=True, separators=(",", ":"), default=_parts).encode("ascii")
+        return json.dumps(data, ensure_ascii=True, separators=(",", ":"), default=_encode_pieces).encode(
+            "ascii"
+        )
 
 
-def _parts(data: Any) -> Any:
+def _encode_pieces(data: Any) -> Any:
     """What stands in the data as JSON already."""
     if isinstance(data, msgspec.Raw):
         return decode_json(bytes(data))
@@ -50,38 +52,38 @@ def encode(value: Any) -> bytes:
 def encode_line(value: Any) -> Iterator[bytes]:
     """The same with the line feed, in pieces: a long text costs its JSON once and nothing besides."""
     data = to_wire(value)
-    if not _has_long(data):
+    if not _has_long_text(data):
         yield encode_json(data) + b"\n"
         return
     long: list[str] = []
-    head, *rest = encode_json(_with_marks(data, long)).split(f'"{_MARK}"'.encode())
+    head, *rest = encode_json(_with_placeholders(data, long)).split(f'"{_PLACEHOLDER}"'.encode())
     yield head
     for text, behind in zip(long, rest, strict=True):
         yield b'"'
-        for start in range(0, len(text), _SLICE):
-            yield encode_json(text[start : start + _SLICE])[1:-1]
+        for start in range(0, len(text), _CHUNK_CHARACTERS):
+            yield encode_json(text[start : start + _CHUNK_CHARACTERS])[1:-1]
         yield b'"' + behind
     yield b"\n"
 
 
-def _has_long(data: Json) -> bool:
+def _has_long_text(data: Json) -> bool:
     if isinstance(data, str):
-        return len(data) > _SLICE
+        return len(data) > _CHUNK_CHARACTERS
     if isinstance(data, dict):
-        return any(map(_has_long, data.values()))
-    return isinstance(data, list) and any(map(_has_long, data))
+        return any(map(_has_long_text, data.values()))
+    return isinstance(data, list) and any(map(_has_long_text, data))
 
 
-def _with_marks(data: Json, long: list[str]) -> Any:
+def _with_placeholders(data: Json, long: list[str]) -> Any:
     """The same data with a mark for each long text, which goes to `long`."""
     match data:
-        case str() if len(data) > _SLICE:
+        case str() if len(data) > _CHUNK_CHARACTERS:
             long.append(data)
-            return _MARK
+            return _PLACEHOLDER
         case dict():
-            return {key: _with_marks(item, long) for key, item in data.items()}
+            return {key: _with_placeholders(item, long) for key, item in data.items()}
         case list():
-            return [_with_marks(item, long) for item in data]
+            return [_with_placeholders(item, long) for item in data]
         case _:
             return data
 

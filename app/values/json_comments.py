@@ -23,7 +23,7 @@ _STRING = r'(?s)"(?:[^"\\]|\\.)*"'
 _SCALAR = r'[^\s,\[\]{}:"]+'
 
 
-_TOO_LONG = late(r"\d{4301,}")
+_HUGE_NUMBER = late(r"\d{4301,}")
 
 
 class JsonFault(Unable):
@@ -63,14 +63,14 @@ def _parse_tolerantly(text: str) -> Any:
     try:
         return json.loads(plain, parse_constant=_refuse_constant)
     except json.JSONDecodeError as problem:
-        raise JsonFault(_PLAIN_WORDS.get(problem.msg, problem.msg), problem.lineno, problem.colno) from None
+        raise JsonFault(_ERROR_TEXT.get(problem.msg, problem.msg), problem.lineno, problem.colno) from None
     except _BadConstant as problem:
         line, column = line_and_column(plain, max(plain.find(str(problem)), 0))
         raise JsonFault(f"{problem} is not a JSON value", line, column) from None
     except RecursionError:
         raise JsonFault("nested too deeply", 1, 1) from None
     except ValueError:  # Python reads no number that is so long
-        digits = _TOO_LONG.search(plain)
+        digits = _HUGE_NUMBER.search(plain)
         place = line_and_column(plain, digits.start() if digits else 0)
         raise JsonFault("a number of more than 4,300 digits", *place) from None
 
@@ -91,7 +91,7 @@ def without_comments(text: str) -> str:
 
 def places(text: str) -> dict[Path, ValuePlace]:
     """Where each value stands, by its path; `()` is the whole document. The text must be one that `parse` accepts."""
-    return _Walk(without_comments(text)).run()
+    return _PlaceFinder(without_comments(text)).run()
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
@@ -154,7 +154,7 @@ def _refuse_constant(name: str) -> Any:
     raise _BadConstant(name)
 
 
-_PLAIN_WORDS = {
+_ERROR_TEXT = {
     "Expecting value": "a value is missing here",
     "Expecting property name enclosed in double quotes": "a key in double quotes is missing here",
     "Expecting ':' delimiter": "a ':' is missing here",
@@ -165,7 +165,7 @@ _PLAIN_WORDS = {
 }
 
 
-class _Walk:
+class _PlaceFinder:
     """Notes where each value of a valid document begins and ends, without recursion."""
 
     def __init__(self, plain: str) -> None:

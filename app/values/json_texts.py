@@ -5,7 +5,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-_WITHOUT_TEXT: Final = frozenset((int, float, bool, type(None)))
+_TEXTLESS_TYPES: Final = frozenset((int, float, bool, type(None)))
 """Most of what stands in long lists: the symbols of a map are a thousand numbers."""
 
 
@@ -23,7 +23,7 @@ def texts_of(value: Any, *, names: bool = False) -> Iterator[str]:
                 waiting += fields
         elif isinstance(one, list | tuple):
             for each in reversed(cast("list[Any]", one)):
-                if type(each) not in _WITHOUT_TEXT:
+                if type(each) not in _TEXTLESS_TYPES:
                     waiting.append(each)
         elif isinstance(one, msgspec.Struct):
             waiting.append(msgspec.to_builtins(one))

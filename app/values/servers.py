@@ -12,7 +12,7 @@ ToolReach = Literal["direct", "search", "hidden"]
 ToolExposure = Literal["auto", "direct", "search", "hidden"]
 
 
-class KeptReach(msgspec.Struct, frozen=True, kw_only=True):
+class ExposureDecision(msgspec.Struct, frozen=True, kw_only=True):
     """What `auto` was decided to mean, and for which servers: in the session's file, so that it stays so."""
 
     auto: AutoReach

@@ -40,13 +40,13 @@ def open_items(phases: Phases) -> list[TodoItem]:
     return [item for item in items_of(phases) if item.is_open]
 
 
-def closed_of(phases: Phases) -> tuple[int, int]:
+def count_closed(phases: Phases) -> tuple[int, int]:
     """How many items are closed, and of how many."""
     total = len(items_of(phases))
     return total - len(open_items(phases)), total
 
 
-def current_of(phases: Phases) -> TodoItem | None:
+def current_item(phases: Phases) -> TodoItem | None:
     """What is being done."""
     return next((item for item in items_of(phases) if item.status == "in_progress"), None)
 
@@ -66,10 +66,10 @@ def told_after(phases: Phases) -> str:
     """What an operation left: how far it is, and what is next. The open items of the phase at hand in full."""
     if not phases:
         return "The list is empty."
-    closed, total = closed_of(phases)
+    closed, total = count_closed(phases)
     if closed == total:
         return f"All {total} items are closed."
-    current = current_of(phases)
+    current = current_item(phases)
     at = next((phase for phase in phases if current in phase.tasks), None) or next(
         phase for phase in phases if any(item.is_open for item in phase.tasks)
     )

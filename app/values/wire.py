@@ -18,7 +18,7 @@ from typing import Any, TypeGuard, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from app.values.beginning import Beginning
+from app.values.beginning import PrefixView
 from tools.results import Json
 
 PRIVATE = f"*{os.urandom(8).hex()}."
@@ -29,14 +29,14 @@ _RAW = "raw"
 
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 
-_chances = map(random.Random(os.urandom(16)).getrandbits, repeat(8 * 1_024))
-_pieces = map(methodcaller("hex", " ", 4), map(methodcaller("to_bytes", 1_024, "little"), _chances))
-_ids = chain.from_iterable(map(str.split, _pieces))
+_random_bits = map(random.Random(os.urandom(16)).getrandbits, repeat(8 * 1_024))
+_random_hex = map(methodcaller("hex", " ", 4), map(methodcaller("to_bytes", 1_024, "little"), _random_bits))
+_ids = chain.from_iterable(map(str.split, _random_hex))
 """Ids are no secrets; a session that is read makes thousands of them, so they come many at a time and no line of
 Python runs for each: threads may take of them as they like."""
 
 
-class _Nothing(dict[str, Any]):
+class _EmptyFields(dict[str, Any]):
     """No fields: one for all values, of which a large session has a million. Nobody can put anything in."""
 
     def __setitem__(self, key: str, value: Any) -> None:
@@ -54,12 +54,12 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unk
     Such values form no circles, so the garbage collector need not look at them: a large session has a million.
     """
 
-    extra: dict[str, Any] = msgspec.field(name=PRIVATE + "extra", default=_Nothing())
+    extra: dict[str, Any] = msgspec.field(name=PRIVATE + "extra", default=_EmptyFields())
     """Fields that a newer or other writer added; written back as they came."""
 
 
 W = TypeVar("W", bound=msgspec.Struct)
-Plain = Json | msgspec.Struct | tuple[Any, ...] | Beginning[Any]
+Plain = Json | msgspec.Struct | tuple[Any, ...] | PrefixView[Any]
 
 
 new_id: Callable[[], str] = _ids.__next__
@@ -95,7 +95,7 @@ def to_wire(value: Plain) -> Any:
         return [item if type(item) in _SCALARS else to_wire(item) for item in value]
     if isinstance(value, msgspec.Struct):
         return _struct_to_wire(value)
-    if isinstance(value, Beginning):
+    if isinstance(value, PrefixView):
         return [to_wire(item) for item in value]
     return value
 
@@ -119,7 +119,7 @@ class _Field(msgspec.Struct, frozen=True):
     has_default: bool
 
 
-class _Plan(msgspec.Struct, frozen=True):
+class _StructPlan(msgspec.Struct, frozen=True):
     tag_field: str | None
     tag: Any
     fields: tuple[_Field, ...]
@@ -127,13 +127,13 @@ class _Plan(msgspec.Struct, frozen=True):
     is_unknown: bool
 
 
-_plans: dict[type, _Plan] = {}
+_struct_plans: dict[type, _StructPlan] = {}
 
 
-def _plan(cls: type[msgspec.Struct]) -> _Plan:
-    plan = _plans.get(cls)
+def _plan(cls: type[msgspec.Struct]) -> _StructPlan:
+    plan = _struct_plans.get(cls)
     if plan is None:
-        plan = _plans[cls] = _make_plan(cls)
+        plan = _struct_plans[cls] = _make_plan(cls)
     return plan
 
 
@@ -143,7 +143,7 @@ def prepare(*kinds: type[msgspec.Struct]) -> None:
         _plan(kind)
 
 
-def _make_plan(cls: type[msgspec.Struct]) -> _Plan:
+def _make_plan(cls: type[msgspec.Struct]) -> _StructPlan:
     infos = msgspec.structs.fields(cls)
     fields = tuple(
         _Field(
@@ -161,7 +161,7 @@ def _make_plan(cls: type[msgspec.Struct]) -> _Plan:
     keys = {field.key for field in fields}
     if config.tag_field:
         keys.add(config.tag_field)
-    return _Plan(
+    return _StructPlan(
         tag_field=config.tag_field,
         tag=config.tag,
         fields=fields,
@@ -202,7 +202,7 @@ def _decode(data: Json, kind: Any) -> Any:
 
 def _decode_union(data: Json, members: tuple[Any, ...]) -> Any:
     if not isinstance(data, dict):
-        return _first_that_fits(data, [m for m in members if not _is_struct(m)])
+        return _first_match(data, [m for m in members if not _is_struct(m)])
     structs = [member for member in members if _is_struct(member)]
     for member in structs:
         plan = _plan(member)
@@ -214,7 +214,7 @@ def _decode_union(data: Json, members: tuple[Any, ...]) -> Any:
             return member(raw=data)
     if len(structs) == 1:
         return _decode_struct(data, structs[0])
-    return _first_that_fits(data, list(members))
+    return _first_match(data, list(members))
 
 
 def _decode_or_keep(data: dict[str, Any], member: Any, structs: list[Any]) -> Any:
@@ -228,7 +228,7 @@ def _decode_or_keep(data: dict[str, Any], member: Any, structs: list[Any]) -> An
         raise
 
 
-def _first_that_fits(data: Json, members: list[Any]) -> Any:
+def _first_match(data: Json, members: list[Any]) -> Any:
     error = msgspec.ValidationError(f"Unexpected {type(data).__name__}")
     for member in members:
         try:

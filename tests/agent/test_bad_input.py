@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.agent.calls import Batch
+from app.agent.calls import ToolCallBatch
 from app.agent.hooks import TurnOutcome, Verdict
-from app.agent.outcomes import in_words
+from app.agent.outcomes import describe_error
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.values.codec import encode
 from app.values.content import ToolCall
@@ -40,7 +40,7 @@ async def test_an_exception_that_cannot_say_what_it_is() -> None:
 
     stage = await one_call(odd)
     assert stage.result_texts == ["Tool odd failed: Unspeakable: (its text could not be made)"]
-    assert in_words(Unspeakable()) == "Unspeakable: (its text could not be made)"
+    assert describe_error(Unspeakable()) == "Unspeakable: (its text could not be made)"
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,9 @@ async def test_huge_arguments_are_passed_on_and_not_repeated_in_full_when_they_a
         content=(call("measure", "1", text=big, count=1) + call("measure", "2", text=big)).blocks
     )
     ended = [
-        event async for event in Batch(message, stage.ports).events() if isinstance(event, ToolExecutionEnd)
+        event
+        async for event in ToolCallBatch(message, stage.ports).events()
+        if isinstance(event, ToolExecutionEnd)
     ]
     assert seen == [5_000_000]
     refused = next(plain(event.message) for event in ended if event.is_error and event.message)

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from app.agent.hooks import Verdict
-from app.agent.tool_pipeline import NoMasks, ReadCall
+from app.agent.tool_pipeline import NoMasks, ParseCall
 from app.providers.scripted import call, say
 from tests.agent.stage import Stage, plain, tool
 from tools.base import Tool, ToolContext, ToolError
@@ -137,7 +137,7 @@ async def test_a_call_is_given_what_counts_when_it_is_let_run(looks: bool) -> No
     """What a gate has read is what runs, though it asked a person, which takes time."""
     folder, seen = [Path("before")], list[Path]()
 
-    async def gate(call: Any, read: ReadCall) -> Verdict:
+    async def gate(call: Any, read: ParseCall) -> Verdict:
         if looks:
             await asyncio.to_thread(read)
         folder[0] = Path("after")

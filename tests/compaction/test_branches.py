@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.compaction.branch import branch_of
+from app.compaction.branch import branch_content
 from app.compaction.summary import branch_request
 from app.engine.tree.tree_commands import navigate_tree
 from app.providers.scripted import say
@@ -23,7 +23,7 @@ def entry(message: UserMessage | AssistantMessage | ToolResultMessage) -> Entry:
 
 def test_the_newest_come_first_and_what_is_left_out_is_told() -> None:
     entries = [entry(UserMessage(content=f"{number}{TOKENS_10[1:]}")) for number in range(5)]
-    branch = branch_of(entries, 25)
+    branch = branch_content(entries, 25)
     assert [str(message.content)[0] for message in branch.messages if isinstance(message, UserMessage)] == [
         "3",
         "4",
@@ -34,7 +34,7 @@ def test_the_newest_come_first_and_what_is_left_out_is_told() -> None:
 
 def test_an_earlier_summary_may_exceed_the_budget() -> None:
     summary = BranchSummaryEntry(parent_id=None, from_id="x", summary=TOKENS_10 * 10)
-    branch = branch_of([summary, entry(UserMessage(content=TOKENS_10))], 50)
+    branch = branch_content([summary, entry(UserMessage(content=TOKENS_10))], 50)
     assert len(branch.messages) == 2 and branch.left_out == 0
 
 
@@ -44,7 +44,7 @@ def test_results_and_what_was_taken_out_are_left_out_but_the_files_are_known() -
     secret = UserMessage(content="secret")
     edit = ContextEditEntry(parent_id=None, target_id=secret.id, replacement=None)
     entries = [entry(secret), entry(asks), entry(done), edit]
-    assert branch_of(entries, 1_000).messages == (asks,)
+    assert branch_content(entries, 1_000).messages == (asks,)
     assert files_in(entries).modified_files == ("a.py",)
 
 

@@ -23,7 +23,7 @@ from app.providers.registry import Registry
 from app.providers.scripted import Response, Scripted
 from app.resources.settings.in_force import InForce
 from app.sessions.log import SessionLog
-from app.undo.blobs import UndoPlace
+from app.undo.blobs import UndoConfig
 from app.values.events import AgentSettled, Event
 from app.values.messages import AssistantMessage
 from app.values.models import Model
@@ -46,7 +46,7 @@ class Play:
         classify: Callable[[AssistantMessage, Model | None], Failure] | None = None,
         hooks: Hooks | None = None,
         cwd: Path | None = None,
-        undo: UndoPlace | None = None,
+        undo: UndoConfig | None = None,
         standing: PermissionContext | None = None,
         secrets: SecretSources | None = None,
         budget: Budget | None = None,

@@ -11,7 +11,7 @@ from app.engine.core.hooks import Hooks
 from app.engine.files.file_diagnostics import MAX_REPORTS, MAX_SHOWN
 from app.engine.permissions.permission_context import PermissionContext
 from app.providers.scripted import call, say
-from app.undo.blobs import UndoPlace
+from app.undo.blobs import UndoConfig
 from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.events import AgentSettled, Notice
 from app.values.messages import CustomMessage, ToolResultMessage
@@ -196,7 +196,7 @@ async def test_secrets_are_masked_in_what_a_program_breaks_with_and_in_names(tmp
 async def test_nothing_is_told_of_a_file_that_is_kept_back(tmp_path: Path, files: str):
     command = f"{sys.executable} {tmp_path}/lint.py {files}"
     change = call("bash", command="echo BAD hidden > hidden.txt; echo BAD open > open.txt")
-    undo = UndoPlace(store=tmp_path / "agent" / "blobs", home=tmp_path, may_ask_git=lambda: False)
+    undo = UndoConfig(store=tmp_path / "agent" / "blobs", home=tmp_path, may_ask_git=lambda: False)
     play = stage(tmp_path, change, say("done"), say("oh"), command=command, undo=undo)
     play.in_force.set("permissions.deny", ["read:hidden.txt"])
     write(play, "open.txt", "fine")
@@ -211,7 +211,7 @@ async def test_nothing_is_told_of_a_file_that_is_kept_back(tmp_path: Path, files
 
 
 async def test_what_commands_changed_is_compared_with_what_undo_kept(tmp_path: Path):
-    undo = UndoPlace(store=tmp_path / "agent" / "blobs", home=tmp_path, may_ask_git=lambda: False)
+    undo = UndoConfig(store=tmp_path / "agent" / "blobs", home=tmp_path, may_ask_git=lambda: False)
     play = stage(
         tmp_path,
         call("bash", command="sed -i 's/two/BAD two/' a.txt; echo BAD > new.txt"),

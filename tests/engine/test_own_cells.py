@@ -8,7 +8,7 @@ import pytest
 
 from app.engine.user_runs.cell_commands import eval, get_kernel, restart_kernel, run_notebook
 from app.providers.scripted import call, say
-from app.values.cells import CELL
+from app.values.cells import CELL_ENTRY_TYPE
 from app.values.content import text_of
 from app.values.entries import CustomEntry, CustomMessageEntry
 from app.values.events import Event, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
@@ -34,7 +34,9 @@ async def test_two_dollars_keep_it_from_the_model(tmp_path: Path) -> None:
     scene = await Scene(tmp_path).open()
     await scene.session.cells.run("'hush'", exclude=True)
     await scene.session.cells.run("'told'")
-    kinds = [type(one) for one in scene.session.log.entries if getattr(one, "custom_type", "") == CELL]
+    kinds = [
+        type(one) for one in scene.session.log.entries if getattr(one, "custom_type", "") == CELL_ENTRY_TYPE
+    ]
     assert kinds == [CustomEntry, CustomMessageEntry]
     scene.script.responses[:] = [say("ok")]
     await scene.prompt("go")

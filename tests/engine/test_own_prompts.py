@@ -7,7 +7,7 @@ import pytest
 
 from app.engine.commands.prompt_commands import init_context, review
 from app.providers.scripted import say
-from app.undo.blobs import UndoPlace
+from app.undo.blobs import UndoConfig
 from app.values.unable import Unable
 from tests.agent.stage import plain
 from tests.engine.stage import Play
@@ -55,7 +55,7 @@ async def test_what_is_reviewed_is_named_by_what_it_touches(tmp_path: Path, proj
         "class Boat:\n    def row(self):\n        return 2\n\n    def stop(self):\n        return 0\n"
     )
     git(project, "commit", "-qam", "a class")
-    place = UndoPlace(store=tmp_path / "blobs", home=tmp_path, may_ask_git=lambda: True)
+    place = UndoConfig(store=tmp_path / "blobs", home=tmp_path, may_ask_git=lambda: True)
     play = Play(tmp_path, say("Fine."), cwd=project, undo=place)
     boats.write_text(boats.read_text().replace("return 2", "return 4"))
     (project / "new.py").write_text("def anchor():\n    pass\n")
@@ -68,7 +68,7 @@ async def test_what_is_reviewed_is_named_by_what_it_touches(tmp_path: Path, proj
 
 
 async def test_what_is_not_committed_is_reviewed_by_its_files(tmp_path: Path, project: Path) -> None:
-    place = UndoPlace(store=tmp_path / "blobs", home=tmp_path, may_ask_git=lambda: True)
+    place = UndoConfig(store=tmp_path / "blobs", home=tmp_path, may_ask_git=lambda: True)
     play = Play(tmp_path, say("Fine."), cwd=project, undo=place)
     with pytest.raises(Unable, match="Nothing differs from the last commit"):
         await review(play.session)
@@ -89,7 +89,7 @@ async def test_a_branch_or_commit_is_reviewed_by_its_name_with_what_it_touches(
     git(project, "commit", "-qam", "row")
     boats.write_text("def row():\n    return 2\n\n\ndef stop():\n    return 0\n")
     git(project, "commit", "-qam", "stop")
-    place = UndoPlace(store=tmp_path / "blobs", home=tmp_path, may_ask_git=lambda: True)
+    place = UndoConfig(store=tmp_path / "blobs", home=tmp_path, may_ask_git=lambda: True)
     play = Play(tmp_path, *[say("Fine.")] * 4, cwd=project, undo=place)
 
     async def told(name: str) -> str:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.agent.hooks import Verdict
-from app.agent.tool_pipeline import CallReading, Prepared, ReadCall, ToolPipeline
+from app.agent.tool_pipeline import ParseCall, ParsedCall, PreparedCall, ToolPipeline
 from app.engine.core.hooks import Hooks
 from app.permits.place import CommandPlace
 from app.permits.tools import CallRequest, judge_call
@@ -81,10 +81,10 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def judged(tool: Tool, arguments: dict[str, Any]) -> Judged:
-    readings: list[CallReading] = []
+    readings: list[ParsedCall] = []
     ran: list[Any] = []
 
-    async def gate(call: ToolCall, read: ReadCall) -> Verdict:
+    async def gate(call: ToolCall, read: ParseCall) -> Verdict:
         readings.append(read())
         return Verdict()
 
@@ -99,7 +99,7 @@ async def judged(tool: Tool, arguments: dict[str, Any]) -> Judged:
     )
     call = ToolCall(id="1", name=tool.name, arguments=arguments)
     prepared = await pipeline.prepare(call, lambda result: None)
-    if not isinstance(prepared, Prepared):
+    if not isinstance(prepared, PreparedCall):
         return Judged(refused=True)
     await pipeline.run(prepared)
     (reading,) = readings

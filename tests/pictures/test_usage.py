@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.sessions.index.usage import LeftOut, UsageFound, UsagePart, UsageSession, UsageSum
+from app.sessions.index.usage import SkippedUsage, UsagePart, UsageReport, UsageSession, UsageSum
 from tests.support.photographs import Photographs
 from tests.support.screens import Screen
 
@@ -23,7 +23,7 @@ class Today(date):
         return cls(2026, 11, 23)
 
 
-def found() -> UsageFound:
+def found() -> UsageReport:
     parts: list[UsagePart] = []
     for day in range(1, 24):
         if day % 7 in (0, 1):
@@ -40,12 +40,12 @@ def found() -> UsageFound:
                 cost=day * (day % 5 + 1) * 0.11 / (number + 1),
             )
             parts.append(UsagePart(session=session, day=f"2026-11-{day:02}", model=model, used=used))
-    left_out = (LeftOut(path="/boats/torn.jsonl", line=17, why="its usage cannot be read"),)
-    return UsageFound(parts=tuple(parts), left_out=left_out)
+    left_out = (SkippedUsage(path="/boats/torn.jsonl", line=17, why="its usage cannot be read"),)
+    return UsageReport(parts=tuple(parts), left_out=left_out)
 
 
 async def test_usage(screen: Screen, photographs: Photographs, monkeypatch: pytest.MonkeyPatch) -> None:
-    def known(root: Path, cache: Path) -> UsageFound:
+    def known(root: Path, cache: Path) -> UsageReport:
         return found()
 
     monkeypatch.setattr("app.tui.features.usage.page.usage_in", known)

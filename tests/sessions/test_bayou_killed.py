@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from app.sessions.file.partial import left_behind
+from app.sessions.file.partial import read_unrecorded
 from app.sessions.log import SessionLog
 from app.values.entries import CustomMessageEntry, MessageEntry
 from app.values.wire import to_wire
@@ -155,7 +155,7 @@ def test_what_had_streamed_a_second_before_the_kill_is_offered(places: tuple[Pat
     bayou.process.wait()
     old = "".join(delta for moment, delta in arrived if moment < arrived[-1][0] - 1)
     (path,) = (home / ".bayou" / "agent" / "sessions").glob("*/*.jsonl")
-    partial = left_behind(SessionLog.open(path))
+    partial = read_unrecorded(SessionLog.open(path))
     assert old and partial is not None and partial.message.text.startswith(old)
 
 

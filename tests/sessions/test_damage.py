@@ -16,7 +16,7 @@ from app.sessions.errors import (
     SessionReadOnly,
     SessionTooNew,
 )
-from app.sessions.file.quarantine import quarantined
+from app.sessions.file.quarantine import read_quarantine
 from app.sessions.file.reading import read_session
 from app.sessions.file.session_file import SessionFile, Sync
 from app.sessions.ids import sidecar
@@ -84,7 +84,7 @@ def test_a_torn_line_goes_into_the_quarantine_before_it_leaves_the_file(tmp_path
     path.write_bytes(whole + torn)
     log = SessionLog.open(path)
     assert path.read_bytes() == whole
-    assert [quarantined_bytes(record) for record in quarantined(path)] == [torn]
+    assert [quarantined_bytes(record) for record in read_quarantine(path)] == [torn]
     assert "torn" in log.problems[0] and sidecar(path, "quarantine").name in log.problems[0]
 
 
@@ -201,7 +201,7 @@ def test_a_line_of_many_megabytes_is_read(tmp_path: Path) -> None:
     again = SessionLog.open(log.path)
     assert again.entries == log.entries
     assert "torn" in again.problems[0]
-    assert quarantined_bytes(quarantined(log.path)[0]) == b"y" * size
+    assert quarantined_bytes(read_quarantine(log.path)[0]) == b"y" * size
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.sessions.index.excerpts import excerpt, plain_excerpt, terms_of
+from app.sessions.index.excerpts import excerpt, parse_query, plain_excerpt
 
 
 @pytest.mark.parametrize(
@@ -25,15 +25,15 @@ from app.sessions.index.excerpts import excerpt, plain_excerpt, terms_of
     ],
 )  # fmt: skip
 def test_what_is_shown(query: str, text: str, shown: str | None):
-    found = excerpt(text, terms_of(query))
+    found = excerpt(text, parse_query(query))
     assert (found and found.replace("\x01", "[").replace("\x02", "]")) == shown
 
 
 @pytest.mark.parametrize("query", ["", '"', "*", "--", '""', "\u200b"])
 def test_nothing_is_asked_for(query: str):
-    assert terms_of(query) == []
+    assert parse_query(query) == []
 
 
 def test_a_part_of_a_word_is_found_where_there_are_no_words():
-    assert plain_excerpt("harbourmaster", terms_of("BOURMAS")) == "harbourmaster"
-    assert plain_excerpt("harbourmaster", terms_of("sail")) is None
+    assert plain_excerpt("harbourmaster", parse_query("BOURMAS")) == "harbourmaster"
+    assert plain_excerpt("harbourmaster", parse_query("sail")) is None

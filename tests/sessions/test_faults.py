@@ -29,7 +29,7 @@ class Disk:
         self.writes = 0
         self._code = code
         self._real_write, self._real_truncate = os.write, os.ftruncate
-        monkeypatch.setattr(codec, "_SLICE", 5)  # lines come in pieces
+        monkeypatch.setattr(codec, "_CHUNK_CHARACTERS", 5)  # lines come in pieces
         monkeypatch.setattr(session_file.os, "writev", lambda at, pieces: self.write(at, b"".join(pieces)))
         monkeypatch.setattr(session_file.os, "ftruncate", self.truncate)
 

@@ -20,9 +20,9 @@ from app.sessions.library import (
     list_sessions,
     newest_sessions,
     rename_session,
+    rows_with_forks,
     search_now,
     session_folder,
-    threads,
 )
 from app.sessions.log import SessionLog
 from app.sessions.trash import delete_session, in_trash, undo_delete
@@ -245,7 +245,7 @@ def test_forks_stand_under_their_parents(tmp_path: Path) -> None:
     late = msgspec.structs.replace(answer("of the child").message, timestamp=now_ms() + 1000)
     child.append(MessageEntry(parent_id=None, message=late))
     grandchild = clone(child, session_folder(tmp_path, tmp_path))
-    rows = [(row.summary.path, row.depth) for row in threads(list_sessions(tmp_path))]
+    rows = [(row.summary.path, row.depth) for row in rows_with_forks(list_sessions(tmp_path))]
     assert rows == [(log.path, 0), (child.path, 1), (grandchild.path, 2), (other, 0)]
 
 
@@ -255,7 +255,7 @@ def test_headers_that_name_each_other_as_parents_make_no_circle(tmp_path: Path) 
         log = SessionLog.create(tmp_path, tmp_path, parent_session=str(parent), name=path.name)
         log.append(say("x"))
         log.close()
-    assert sorted(row.summary.path for row in threads(list_sessions(tmp_path))) == [one, other]
+    assert sorted(row.summary.path for row in rows_with_forks(list_sessions(tmp_path))) == [one, other]
 
 
 def test_deleting_goes_to_the_trash_with_all_that_belongs_to_it_and_back(tmp_path: Path) -> None:
@@ -341,7 +341,7 @@ def test_sessions_that_are_gone_are_found_no_more_and_what_is_lost_is_dropped(
 ) -> None:
     from app.sessions.index import session_index as module
 
-    monkeypatch.setattr(module, "_MANY", 5)
+    monkeypatch.setattr(module, "_TIDY_AFTER", 5)
     paths = [session(tmp_path, tmp_path, f"word number{number}", "fine") for number in range(8)]
     assert len(search_sessions(tmp_path, "word")) == 8
     for path in paths[:6]:

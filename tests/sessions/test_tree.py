@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.sessions.stats import Stats
-from app.sessions.tree import NOWHERE, Tree
+from app.sessions.tree import ABOVE_ROOTS, Tree
 from app.values.entries import CustomEntry, Entry, LabelEntry, MessageEntry, SessionInfoEntry, UnknownEntry
 from app.values.messages import AssistantMessage
 from app.values.usage import Cost, Usage
@@ -79,7 +79,7 @@ def test_ways_up_are_the_parents_one_after_the_other(entries: list[Entry], size:
     tree.adopt({"gone": "e1"})
     for place in range(len(entries)):
         above, at = list[int](), place
-        while at != NOWHERE:
+        while at != ABOVE_ROOTS:
             above.append(at)
             at = tree.parent(at)
         way = [tree.entries[at] for at in above]

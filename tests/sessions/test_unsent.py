@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from app.sessions.drafts import DraftFile, SavedAttachment, SavedDraft, Waiting, abandoned_drafts
-from app.sessions.file.partial import PartialFile, left_behind
+from app.sessions.drafts import DraftFile, QueuedText, SavedAttachment, SavedDraft, abandoned_drafts
+from app.sessions.file.partial import PartialFile, read_unrecorded
 from app.sessions.ids import sidecar
 from app.sessions.log import SessionLog
 from app.values.codec import encode
@@ -20,7 +20,7 @@ from tests.sessions.say import say
 DRAFT = SavedDraft(
     text="half a th\u2028ought \ud83d",
     attachments=(SavedAttachment(name="a.png", image=Image(data="QQ==", mime_type="image/png")),),
-    waiting=(Waiting(text="then this", deliver_as="followUp"),),
+    waiting=(QueuedText(text="then this", deliver_as="followUp"),),
 )
 ANSWER = AssistantMessage(
     content=(
@@ -81,7 +81,7 @@ def talk(folder: Path) -> SessionLog:
 def test_half_an_answer_is_offered_after_a_crash_as_an_aborted_one(tmp_path: Path) -> None:
     log = talk(tmp_path)
     PartialFile(log).write(ANSWER, log.leaf_id)
-    found = left_behind(log)
+    found = read_unrecorded(log)
     assert found is not None and found.leaf_id == log.leaf_id
     recovered = found.recovered()
     assert recovered.stop_reason == "aborted" and recovered.text == "so far"
@@ -101,7 +101,7 @@ async def test_an_answer_that_grows_is_looked_at_when_it_is_time_and_not_for_eac
         return msgspec.structs.replace(ANSWER, content=(Text(text=looks[-1]),))
 
     def written() -> str:
-        found = left_behind(log)
+        found = read_unrecorded(log)
         return found.message.text if found is not None else ""
 
     async with asyncio.timeout(10):
@@ -114,7 +114,7 @@ async def test_an_answer_that_grows_is_looked_at_when_it_is_time_and_not_for_eac
     partial.follow(answer, log.leaf_id)
     partial.discard()
     await asyncio.sleep(0.1)
-    assert len(looks) == 2 and left_behind(log) is None
+    assert len(looks) == 2 and read_unrecorded(log) is None
 
 
 def test_an_answer_that_was_recorded_is_not_offered_again(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_an_answer_that_was_recorded_is_not_offered_again(tmp_path: Path) -> Non
     leaf = log.leaf_id
     partial.write(ANSWER, leaf)
     log.append(MessageEntry(parent_id=None, message=msgspec.structs.replace(ANSWER, stop_reason="stop")))
-    assert left_behind(log) is None
+    assert read_unrecorded(log) is None
     partial.discard()
     assert not sidecar(log.path or Path(), "partial").exists()
 
@@ -131,7 +131,7 @@ def test_an_answer_that_was_recorded_is_not_offered_again(tmp_path: Path) -> Non
 def test_what_belongs_to_another_session_or_place_is_not_offered(tmp_path: Path) -> None:
     log = talk(tmp_path)
     PartialFile(log).write(ANSWER, "no-such-entry")
-    assert left_behind(log) is None
+    assert read_unrecorded(log) is None
     sidecar(log.path or Path(), "partial").write_bytes(b"junk")
-    assert left_behind(log) is None
+    assert read_unrecorded(log) is None
     PartialFile(SessionLog.in_memory(tmp_path)).write(ANSWER, None)

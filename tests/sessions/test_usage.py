@@ -13,7 +13,7 @@ import pytest
 
 from app.sessions.fork import clone, fork_before
 from app.sessions.index.session_index import INDEX_NAME, SessionIndex
-from app.sessions.index.usage import LeftOut, UsageFound, grouped, matching, since, total
+from app.sessions.index.usage import SkippedUsage, UsageReport, grouped, matching, since, total
 from app.sessions.library import list_sessions, session_folder, usage_in
 from app.sessions.log import SessionLog
 from app.values.codec import decode_json, encode, encode_json
@@ -58,7 +58,7 @@ class Sessions:
         assert log.path is not None
         return log.path
 
-    def used(self) -> UsageFound:
+    def used(self) -> UsageReport:
         """As it is known, which is as if everything were read for the first time."""
         found = usage_in(self.root, self.cache)
         with closing(SessionIndex(self.root, self.root.with_name(f"anew-{time.monotonic_ns()}"))) as index:
@@ -84,7 +84,7 @@ def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     time.tzset()
 
 
-def sums(found: UsageFound, by: str) -> dict[str, int]:
+def sums(found: UsageReport, by: str) -> dict[str, int]:
     return {one.title: one.used.input for one in grouped(found.parts, by)}  # type: ignore[arg-type]
 
 
@@ -196,13 +196,13 @@ def test_broken_lines_and_figures_are_named_and_left_out(sessions: Sessions) -> 
     here = str(path)
     named = [one for one in found.left_out if one.path == here]
     assert named == [
-        LeftOut(path=here, line=4, why=line),
-        LeftOut(path=here, line=5, why=usage),
-        LeftOut(path=here, line=6, why=usage),
-        LeftOut(path=here, line=7, why=usage),
-        LeftOut(path=here, line=11, why=line),
-        LeftOut(path=here, why="1 more of its lines cannot be read"),
-        LeftOut(path=here, why="its last line has no end yet"),
+        SkippedUsage(path=here, line=4, why=line),
+        SkippedUsage(path=here, line=5, why=usage),
+        SkippedUsage(path=here, line=6, why=usage),
+        SkippedUsage(path=here, line=7, why=usage),
+        SkippedUsage(path=here, line=11, why=line),
+        SkippedUsage(path=here, why="1 more of its lines cannot be read"),
+        SkippedUsage(path=here, why="its last line has no end yet"),
     ]
     others = {Path(one.path).name: one.why for one in found.left_out if one.path != here}
     assert set(others) == {"no.jsonl", "empty.jsonl"} and "is not a session file" in others["no.jsonl"]
@@ -262,7 +262,7 @@ def test_nothing_is_read_again_that_stands_as_it_was(
     def never(*given: object, **more: object) -> None:
         raise AssertionError("read again")
 
-    monkeypatch.setattr("app.sessions.index.session_index.take", never)
+    monkeypatch.setattr("app.sessions.index.session_index.read_lines", never)
     assert usage_in(sessions.root, sessions.cache) == first
 
 
@@ -318,5 +318,5 @@ def test_the_database_of_earlier_versions_goes_once_there_is_the_new_one(session
 
 
 def test_no_sessions_at_all(sessions: Sessions) -> None:
-    assert sessions.used() == UsageFound()
+    assert sessions.used() == UsageReport()
     assert not sessions.root.exists()

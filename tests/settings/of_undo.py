@@ -8,7 +8,7 @@ from typing import Any
 
 from app.providers.scripted import call, say
 from app.tui.features.tree.feature import TREE
-from app.undo.blobs import MARK, BlobStore, Needed
+from app.undo.blobs import COLLECTED_MARK, BlobStore, ContentReferences
 from app.undo.images import files_of
 from tests.compaction.stage import Scene
 from tests.settings.cases import Cases
@@ -80,12 +80,12 @@ async def is_kept_after(scene: Scene, *, days: float, size: int) -> bool:
     for entry in store.blobs():
         if entry.name.startswith(name):
             os.utime(entry.path, (then, then))
-    other = Needed(store.folder, "another")
+    other = ContentReferences(store.folder, "another")
     other.open(tuple)
     other.add([name])
     other.close()
     os.utime(other.path, (then, then))
-    (store.folder / MARK).unlink(missing_ok=True)
+    (store.folder / COLLECTED_MARK).unlink(missing_ok=True)
     await scene.session.branches.begin()
     await result_of(scene, "write", path="a.txt", content=str(time.time()))
     for thread in threading.enumerate():

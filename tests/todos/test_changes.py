@@ -11,7 +11,7 @@ from app.values.todos import (
     Phases,
     TodoItem,
     TodoPhase,
-    current_of,
+    current_item,
     items_of,
     open_items,
     told,
@@ -86,7 +86,7 @@ def test_rewriting_keeps_what_was_done_and_drops_what_is_closed():
 def test_a_blocked_item_waits_and_the_next_goes_on():
     phases = after(planned(), "block", note="the server is down")
     assert states(phases)["Read the parser"] == "pending"
-    assert current_of(phases) == items_of(phases)[1]
+    assert current_item(phases) == items_of(phases)[1]
     assert "- [ ] Read the parser (blocked: the server is down)" in told(phases)
     assert items_of(after(phases, "start", "Read the parser"))[0].blocked is None
 
@@ -173,7 +173,7 @@ def test_whatever_is_asked_items_are_only_closed_by_name_and_one_is_current(aske
         assert sum(item.status == "in_progress" for item in items) <= 1
         assert len({item.content for item in items}) == len({item.id for item in items}) == len(items)
         if any(item.blocked is None for item in open_items(phases)):
-            assert current_of(phases) is not None
+            assert current_item(phases) is not None
 
 
 def test_phases_have_a_bound_too() -> None:

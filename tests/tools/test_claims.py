@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.order import Claim, claim_of, waits
+from app.agent.order import ResourceClaim, claim_of, must_wait_for
 from tools.base import ToolContext
 from tools.registry import builtin_tools
 from tools.schema import validate_arguments
@@ -16,7 +16,7 @@ TOOLS = {tool.name: tool for tool in builtin_tools()}
 Call = tuple[str, dict[str, Any]]
 
 
-def claim(call: Call, cwd: Path) -> Claim:
+def claim(call: Call, cwd: Path) -> ResourceClaim:
     name, arguments = call
     context = ToolContext(call_id="c", cwd=cwd)
     effects = TOOLS[name].effects_of(validate_arguments(TOOLS[name], arguments), context)
@@ -72,7 +72,7 @@ def project(tmp_path: Path) -> Path:
     ],
 )
 def test_these_keep_the_order_of_the_calls(earlier: Call, later: Call, project: Path) -> None:
-    assert waits(claim(later, project), claim(earlier, project))
+    assert must_wait_for(claim(later, project), claim(earlier, project))
 
 
 @pytest.mark.parametrize(
@@ -91,4 +91,4 @@ def test_these_keep_the_order_of_the_calls(earlier: Call, later: Call, project: 
     ],
 )
 def test_these_run_side_by_side(earlier: Call, later: Call, project: Path) -> None:
-    assert not waits(claim(later, project), claim(earlier, project))
+    assert not must_wait_for(claim(later, project), claim(earlier, project))

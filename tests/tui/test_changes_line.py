@@ -7,7 +7,7 @@ import pytest
 
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.tui.transcript.changes_line import ChangesLine
-from app.undo.images import FILES, Change, FileImage, FilesData, Uncovered, as_data
+from app.undo.images import FILES_ENTRY_TYPE, Change, FileImage, FilesData, UnheldFile, as_data
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import AssistantMessage, user_message
 from tests.tui.stage import StageApp, make_app, settled, submit
@@ -79,7 +79,7 @@ def test_keys_that_somebody_took_away_are_not_named() -> None:
     line = ChangesLine(lambda action, usual: "" if action == "app.diff.show" else "f4")
     entry = CustomEntry(
         parent_id=None,
-        custom_type=FILES,
+        custom_type=FILES_ENTRY_TYPE,
         data=as_data(
             FilesData(call_id="c", tool="edit", changes=(Change(path="a", after=FileImage(hash="0" * 64)),))
         ),
@@ -94,9 +94,9 @@ def test_what_cannot_be_put_back_is_named_at_once() -> None:
     line = ChangesLine(lambda action, usual: usual)
     for path in ("big.bin", "build/", "."):
         data = FilesData(
-            call_id="c", tool="write", uncovered=(Uncovered(path=path, why="it is larger than 32 MB"),)
+            call_id="c", tool="write", uncovered=(UnheldFile(path=path, why="it is larger than 32 MB"),)
         )
-        line.note(CustomEntry(parent_id=None, custom_type=FILES, data=as_data(data)))
+        line.note(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=as_data(data)))
     told = line.rest()
     assert told is not None and told.kind is NoteKind.WARNING
     assert told.text == "not undoable: big.bin and 1 more · alt+g shows · alt+z takes back"
@@ -109,7 +109,7 @@ def test_what_was_not_told_stands_before_the_next_prompt() -> None:
     )
     entries: list[Entry] = [
         MessageEntry(parent_id=None, message=user_message("one")),
-        CustomEntry(parent_id=None, custom_type=FILES, data=data),
+        CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=data),
         MessageEntry(parent_id=None, message=user_message("two")),
     ]
     before = [

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from app.providers.scripted import say
-from app.values.cells import CELL
+from app.values.cells import CELL_ENTRY_TYPE
 from tests.tui.stage import make_app
 from widgets.transcript.blocks import CardState, CustomBlock, CustomKind
 
@@ -25,7 +25,9 @@ async def test_a_cell_is_shown_and_stands_where_it_ran(tmp_path: Path) -> None:
         last = app.transcript.last_block
         assert isinstance(last, CustomBlock) and last.kind is CustomKind.CELL
         assert last.state is CardState.FAILED
-        recorded = [entry for entry in app.session.log.entries if getattr(entry, "custom_type", "") == CELL]
+        recorded = [
+            entry for entry in app.session.log.entries if getattr(entry, "custom_type", "") == CELL_ENTRY_TYPE
+        ]
         assert len(recorded) == 2
         app.presenter.show_all()
         await pilot.pause()

@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from app.undo.images import FILES, RESTORED, as_data
+from app.undo.images import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, as_data
 from app.undo.ledger import LedgerLine
-from app.undo.session_undo import NothingToDo, SessionUndo
+from app.undo.session_undo import NothingToRestore, SessionUndo
 from app.values.entries import CustomEntry, MessageEntry
 from app.values.messages import user_message
 from tests.undo.killed_worker import parts_of
@@ -35,14 +35,14 @@ def work(session: Path, project: Path) -> None:
         asyncio.run(command(parts, project, call_id, number))
         data = parts.recorder.take(call_id, "bash")
         if data is not None:
-            log.append(CustomEntry(parent_id=None, custom_type=FILES, data=as_data(data)))
+            log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=as_data(data)))
         parts.recorder.told(call_id)
         if number % 3 == 0:
             try:
                 done = parts.restores.carry_out(parts.restores.undo(), {})
-            except NothingToDo:
+            except NothingToRestore:
                 continue
-            log.append(CustomEntry(parent_id=None, custom_type=RESTORED, data=as_data(done)))
+            log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=as_data(done)))
             parts.recorder.told(done.id)
         sys.stdout.write(".")
         sys.stdout.flush()

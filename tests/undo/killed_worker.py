@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 from app.sessions.log import SessionLog
-from app.undo.blobs import UndoPlace
-from app.undo.images import FILES, RESTORED, as_data
-from app.undo.session_undo import NothingToDo, SessionUndo, open_undo
+from app.undo.blobs import UndoConfig
+from app.undo.images import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, as_data
+from app.undo.session_undo import NothingToRestore, SessionUndo, open_undo
 from app.values.entries import CustomEntry, MessageEntry
 from app.values.messages import user_message
 from tools.base import FileChange
@@ -31,7 +31,7 @@ def is_whole(data: bytes) -> bool:
 def parts_of(session: Path, project: Path) -> SessionUndo:
     found = sorted(session.glob("*.jsonl"))
     log = SessionLog.open(found[0]) if found else SessionLog.create(session, project)
-    place = UndoPlace(store=session / "blobs", home=session, may_ask_git=lambda: False)
+    place = UndoConfig(store=session / "blobs", home=session, may_ask_git=lambda: False)
     return open_undo(log, place, project, limit=lambda: 1 << 20)
 
 
@@ -74,14 +74,14 @@ def work(session: Path, project: Path) -> None:
             write(parts, project, call_id, name, content(number, name))
         data = parts.recorder.take(call_id, "write")
         assert data is not None
-        log.append(CustomEntry(parent_id=None, custom_type=FILES, data=as_data(data)))
+        log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=as_data(data)))
         parts.recorder.told(call_id)
         try:
             plan = parts.restores.undo(1 + number % 2) if number % 3 else parts.restores.redo()
-        except NothingToDo:
+        except NothingToRestore:
             continue
         done = parts.restores.carry_out(plan, {})
-        log.append(CustomEntry(parent_id=None, custom_type=RESTORED, data=as_data(done)))
+        log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=as_data(done)))
         parts.recorder.told(done.id)
         sys.stdout.write(".")
         sys.stdout.flush()

@@ -6,16 +6,16 @@ import subprocess
 from pathlib import Path
 
 from app.sessions.log import SessionLog
-from app.undo.blobs import BlobStore, Needed
+from app.undo.blobs import BlobStore, ContentReferences
 from app.undo.history import Target
-from app.undo.images import FILES, RESTORED, FilesData, RestoredData, as_data
+from app.undo.images import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, FilesData, RestoredData, as_data
 from app.undo.ledger import Ledger
-from app.undo.plan import HeldContents, Plan
+from app.undo.plan import HeldContents, RestorePlan
 from app.undo.recording import Recorder
 from app.undo.scanners import scanner_for
-from app.undo.scans import Holder
-from app.undo.session_undo import NothingToDo, Restores
-from app.undo.watching import Watch
+from app.undo.scans import ContentHolder
+from app.undo.session_undo import NothingToRestore, Restores
+from app.undo.watching import CommandWatch
 from app.values.entries import CustomEntry, Entry, MessageEntry
 from app.values.messages import user_message
 from tools.base import FileChange
@@ -38,12 +38,12 @@ class World:
             self._shell("git init -q . && git add -A && git commit -qm first")
         store = BlobStore(self.folder / "agent" / "blobs")
         self.log = SessionLog.in_memory(self.root)
-        needed = Needed(store.folder, "session")
+        needed = ContentReferences(store.folder, "session")
         needed.open(tuple)
         self.recorder = Recorder(HeldContents(store, lambda: 1 << 20), Ledger(None), needed, self.root)
         self.restores = Restores(self.log, self.recorder)
-        self.watch = Watch(self._scanner)
-        self.holder = Holder(store, self.recorder.keep)
+        self.watch = CommandWatch(self._scanner)
+        self.holder = ContentHolder(store, self.recorder.keep)
         self.mutations = MutationQueue(LocalFiles())
         self.mutations.subscribe_before(self.recorder.about_to)
         self.mutations.subscribe(self._changed)
@@ -102,7 +102,7 @@ class World:
     def _ended(self, call_id: str, tool: str) -> None:
         data: FilesData | None = self.recorder.take(call_id, tool)
         if data is not None:
-            self._append(CustomEntry(parent_id=None, custom_type=FILES, data=as_data(data)))
+            self._append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=as_data(data)))
 
     def write(self, name: str, text: str) -> None:
         self._number += 1
@@ -146,7 +146,7 @@ class World:
 
     # Going back and forth
 
-    def restore(self, plan: Plan, *, goes_to: Target | None = None) -> RestoredData:
+    def restore(self, plan: RestorePlan, *, goes_to: Target | None = None) -> RestoredData:
         """With what the plan proposes; what has to be so afterwards is checked."""
         before = self.snapshot()
         expected = self.at[plan.target.entry_id]
@@ -170,20 +170,20 @@ class World:
             if row is None or row.choice == "keep":
                 assert after.get(name) == before[name], f"{name} was somebody else's"
         if data.total:
-            self._append(CustomEntry(parent_id=None, custom_type=RESTORED, data=as_data(data)))
+            self._append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=as_data(data)))
         return data
 
     def undo(self, count: int) -> None:
         try:
             plan = self.restores.undo(count)
-        except NothingToDo:
+        except NothingToRestore:
             return
         self.restore(plan)
 
     def redo(self) -> None:
         try:
             plan = self.restores.redo()
-        except NothingToDo:
+        except NothingToRestore:
             return
         self.restore(plan)
 

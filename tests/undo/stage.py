@@ -6,11 +6,20 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from app.sessions.log import SessionLog
-from app.undo.blobs import BlobStore, Needed
+from app.undo.blobs import BlobStore, ContentReferences
 from app.undo.disk import look
-from app.undo.images import FILES, RESTORED, Change, Choice, FilesData, RestoredData, as_data, named
+from app.undo.images import (
+    FILES_ENTRY_TYPE,
+    RESTORED_ENTRY_TYPE,
+    Change,
+    Choice,
+    FilesData,
+    RestoredData,
+    as_data,
+    path_fields,
+)
 from app.undo.ledger import Ledger
-from app.undo.plan import HeldContents, Plan
+from app.undo.plan import HeldContents, RestorePlan
 from app.undo.recording import Recorder
 from app.undo.session_undo import Restores
 from app.values.entries import CustomEntry, MessageEntry
@@ -31,7 +40,7 @@ class Stage:
         self.contents = HeldContents(BlobStore(folder / "blobs"), lambda: LIMIT)
         self.log = SessionLog.in_memory(self.root)
         self.ledger = Ledger(folder / f"{name}.jsonl.files")
-        self.needed = Needed(folder / "blobs", name)
+        self.needed = ContentReferences(folder / "blobs", name)
         self.needed.open(tuple)
         self.recorder = Recorder(self.contents, self.ledger, self.needed, self.root)
 
@@ -48,7 +57,7 @@ class Stage:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(text.encode() if isinstance(text, str) else text)
             place.chmod(mode)
-        return Change(**named(name), before=before, after=self._held(place))
+        return Change(**path_fields(name), before=before, after=self._held(place))
 
     def write_through(self, name: str, text: str) -> str:
         """As a tool does it, by the queue of changes, which tells the recorder."""
@@ -64,7 +73,9 @@ class Stage:
         asyncio.run(queue.change(str(self.root / name), call_id, lambda state: content))
         data = self.recorder.take(call_id, "write")
         assert data is not None
-        return self.log.append(CustomEntry(parent_id=None, custom_type=FILES, data=as_data(data))).id
+        return self.log.append(
+            CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=as_data(data))
+        ).id
 
     def _held(self, place: Path):
         found = look(str(place), LIMIT)
@@ -74,21 +85,21 @@ class Stage:
 
     def record(self, *changes: Change, tool: str = "write") -> str:
         data = as_data(FilesData(call_id=new_id(), tool=tool, changes=changes))
-        return self.log.append(CustomEntry(parent_id=None, custom_type=FILES, data=data)).id
+        return self.log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=data)).id
 
     @property
     def restores(self) -> Restores:
         return Restores(self.log, self.recorder)
 
-    def undo(self, count: int = 1) -> Plan:
+    def undo(self, count: int = 1) -> RestorePlan:
         return self.restores.undo(count)
 
-    def redo(self) -> Plan:
+    def redo(self) -> RestorePlan:
         return self.restores.redo()
 
-    def restore(self, plan: Plan, choices: Mapping[str, Choice] | None = None) -> RestoredData:
+    def restore(self, plan: RestorePlan, choices: Mapping[str, Choice] | None = None) -> RestoredData:
         data = self.restores.carry_out(plan, choices or {})
-        self.log.append(CustomEntry(parent_id=None, custom_type=RESTORED, data=as_data(data)))
+        self.log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=as_data(data)))
         self.recorder.told(data.id)
         return data
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.against_git import GitRefused, against_git
+from app.undo.against_git import GitRefused, diff_against_git
 from app.undo.differences import Differences
 from tests.undo.test_footprints import git
 
@@ -30,7 +30,7 @@ def commit(root: Path, **files: str) -> None:
 
 
 def asked(root: Path, *, trusted: bool = False) -> Differences:
-    return against_git(root, home=root.parent, may_ask_git=lambda: trusted, max_bytes=1 << 20)
+    return diff_against_git(root, home=root.parent, may_ask_git=lambda: trusted, max_bytes=1 << 20)
 
 
 def told(found: Differences) -> dict[str, tuple[str, int, int]]:

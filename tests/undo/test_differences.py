@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.differences import Differences, Differing, NoSuchPrompt
+from app.undo.differences import DifferenceBuilder, Differences, NoSuchPrompt
 from app.undo.history import tally, turns_of
-from app.undo.images import FILES, Change, FileImage, FilesData, Uncovered, as_data
+from app.undo.images import FILES_ENTRY_TYPE, Change, FileImage, FilesData, UnheldFile, as_data
 from app.values.entries import CustomEntry
 from tests.undo.stage import Stage
 
@@ -21,8 +21,8 @@ def stage(tmp_path: Path) -> Stage:
     return Stage(tmp_path)
 
 
-def differing(stage: Stage) -> Differing:
-    return Differing(stage.log, stage.recorder)
+def differing(stage: Stage) -> DifferenceBuilder:
+    return DifferenceBuilder(stage.log, stage.recorder)
 
 
 def told(found: Differences) -> dict[str, tuple[str, int, int]]:
@@ -91,8 +91,8 @@ def test_who_else_changed_a_file_is_said(stage: Stage) -> None:
 def test_what_is_not_held_is_named_and_the_rest_is_there(stage: Stage) -> None:
     stage.prompt("make")
     stage.record(stage.write("kept", "k\n"), stage.write("gone", "g\n"))
-    data = FilesData(call_id="c", tool="bash", uncovered=(Uncovered(path="build/", why="ignored"),))
-    stage.log.append(CustomEntry(parent_id=None, custom_type=FILES, data=as_data(data)))
+    data = FilesData(call_id="c", tool="bash", uncovered=(UnheldFile(path="build/", why="ignored"),))
+    stage.log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=as_data(data)))
     for blob in stage.contents.store.blobs():
         if Path(blob.path).read_bytes() == b"g\n":
             Path(blob.path).unlink()
@@ -220,7 +220,7 @@ def test_figures_are_those_of_the_entries(stage: Stage) -> None:
             more=more,
             count=count,
         )
-        stage.log.append(CustomEntry(parent_id=None, custom_type=FILES, data=as_data(data)))
+        stage.log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=as_data(data)))
 
     record(change("a", 3, 1), change("b", 1, 0))
     record(change("a", 2, 2))

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.disk import folding, spelled
-from app.undo.images import RESTORED, as_data
+from app.undo.disk import names_differing_in_case, real_spelling
+from app.undo.images import RESTORED_ENTRY_TYPE, as_data
 from app.undo.session_undo import Restores
 from app.values.entries import CustomEntry
 from tests.undo.machine import World
@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_names_that_may_be_one_file() -> None:
-    assert folding(["a", "A", "b", "sub/C", "SUB/c", "d"]) == {"a", "A", "sub/C", "SUB/c"}
+    assert names_differing_in_case(["a", "A", "b", "sub/C", "SUB/c", "d"]) == {"a", "A", "sub/C", "SUB/c"}
 
 
 def test_where_case_counts_names_are_what_they_are(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_where_case_counts_names_are_what_they_are(tmp_path: Path) -> None:
         pytest.skip("names fold their case here")
     os.link(tmp_path / "probe", tmp_path / "PROBE")  # one file by both names, and both are there
     for name in ("probe", "PROBE", "Probe"):
-        assert spelled(str(tmp_path / name)) == str(tmp_path / name)
+        assert real_spelling(str(tmp_path / name)) == str(tmp_path / name)
 
 
 def test_a_file_made_anew_by_another_spelling_goes_back(folder: Path) -> None:
@@ -108,7 +108,7 @@ def test_what_a_command_did_goes_back(folder: Path, command: str, has_git: bool)
         return
     data = world.restores.carry_out(plan, {})
     assert data.kept == ()
-    world._append(CustomEntry(parent_id=None, custom_type=RESTORED, data=as_data(data)))
+    world._append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=as_data(data)))
     if has_git or "SUB" in command:
         assert _folded(world) == {name.casefold(): what for name, what in before.items()}
     else:

@@ -13,8 +13,8 @@ from app.undo.blobs import BlobStore, hash_of
 from app.undo.disk import look
 from app.undo.images import Change, is_same
 from app.undo.scanners import PlainScanner, scanner_for
-from app.undo.scans import FolderScanner, Holder
-from app.undo.watching import Happened, Watch
+from app.undo.scans import ContentHolder, FolderScanner
+from app.undo.watching import CommandChanges, CommandWatch
 
 NAME = "naïve ☃.txt"
 GIT = shutil.which("git")
@@ -47,8 +47,8 @@ class Place:
     def __init__(self, root: Path, way: str) -> None:
         self.root = root
         self.store = BlobStore(root.parent / "agent" / "blobs")
-        self.holder = Holder(self.store, self.store.put)
-        self.watch = Watch(lambda: self._open(way))
+        self.holder = ContentHolder(self.store, self.store.put)
+        self.watch = CommandWatch(lambda: self._open(way))
         self._number = 0
 
     def _open(self, way: str) -> FolderScanner | str:
@@ -63,7 +63,7 @@ class Place:
             max_bytes=32 << 20,
         )
 
-    async def run(self, deed: Callable[[], object]) -> Happened:
+    async def run(self, deed: Callable[[], object]) -> CommandChanges:
         self._number += 1
         key = str(self._number)
         await self.watch.begin(key)
@@ -180,7 +180,7 @@ async def test_what_git_does_inside_a_command_hides_nothing(root: Path, name: st
     before = place.snapshot()
     index = (root / ".git/index").read_bytes()
     done = await place.run(lambda: None)
-    assert done == Happened() and (root / ".git/index").read_bytes() == index
+    assert done == CommandChanges() and (root / ".git/index").read_bytes() == index
     done = await place.run(lambda: shell(root, WITH_GIT[name]))
     assert place.taken_back(done.changes) == before
     assert done.uncovered == ()
@@ -369,6 +369,6 @@ async def test_pipes_are_not_opened_and_sparse_files_are_not_read(root: Path) ->
 async def test_too_many_files_without_git_are_said_to_be_too_many(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.undo.scanners.MOST_FILES", 5)
+    monkeypatch.setattr("app.undo.scanners.MAX_FILES", 5)
     done = await Place(root, "plain").run(lambda: (root / "clean0.txt").write_text("x"))
     assert [one.path for one in done.uncovered] == ["."] and "no git repository" in done.uncovered[0].why

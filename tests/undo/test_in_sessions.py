@@ -12,10 +12,10 @@ import pytest
 from app.engine.core.hook_results import NavigationOptions
 from app.engine.files.restore import RedoRestore, ToEntry, UndoPrompts
 from app.providers.scripted import ScriptedAnswer, say
-from app.sessions.file.quarantine import quarantined
+from app.sessions.file.quarantine import read_quarantine
 from app.sessions.ids import sidecar
 from app.undo.blobs import hash_of
-from app.undo.images import FILES, RESTORED, Change, FileImage, files_of, restored_of
+from app.undo.images import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, Change, FileImage, files_of, restored_of
 from app.undo.ledger import Ledger, LedgerLine
 from app.values.content import ToolCall
 from app.values.entries import CustomEntry, CustomMessageEntry
@@ -93,7 +93,7 @@ async def test_an_entry_stands_behind_each_result_and_undo_takes_it_back(page: P
     await page.redo()
     await page.redo()
     assert (page.read("deep/er/a.txt"), page.read("b.txt")) == ("two\n", "b\n")
-    assert len(page.custom(RESTORED)) == 4
+    assert len(page.custom(RESTORED_ENTRY_TYPE)) == 4
 
 
 async def test_what_a_cell_of_python_changes_goes_back(page: Page) -> None:
@@ -122,7 +122,7 @@ async def test_the_model_is_told_and_has_to_read_again(page: Page) -> None:
 async def test_what_a_command_changes_is_behind_its_result_and_on_its_card(page: Page) -> None:
     (page.project / "old.txt").write_text("old\n")
     await page.prompt("move", bash("mv old.txt new.txt && echo more >> new.txt && chmod +x new.txt"))
-    (entry,) = page.custom(FILES)
+    (entry,) = page.custom(FILES_ENTRY_TYPE)
     data = files_of(entry)
     assert data is not None and data.tool == "bash"
     assert [(change.path, change.by) for change in data.changes] == [
@@ -140,7 +140,7 @@ async def test_what_a_command_changes_is_behind_its_result_and_on_its_card(page:
 
 async def test_a_command_that_changes_nothing_leaves_no_entry(page: Page) -> None:
     await page.prompt("look", bash("ls"))
-    assert page.custom(FILES) == []
+    assert page.custom(FILES_ENTRY_TYPE) == []
     with pytest.raises(Unable, match="No files to take back"):
         await page.undo()
 
@@ -163,18 +163,18 @@ async def test_a_background_job_is_recorded_when_it_ends(page: Page) -> None:
     os.mkfifo(page.scene.home / "go")
     job = bash(f"read x < {page.scene.home}/go; echo two > a.txt", background=True)
     await page.prompt("start", job)
-    assert page.custom(FILES) == []
+    assert page.custom(FILES_ENTRY_TYPE) == []
     page.scene.script.responses.append(say("heard"))
     ended = asyncio.Event()
     page.session.subscribe(lambda event: ended.set() if isinstance(event, EntryAppended) else None)
     await asyncio.to_thread((page.scene.home / "go").write_text, "x\n")
     async with asyncio.timeout(20):
-        while not page.custom(FILES):
+        while not page.custom(FILES_ENTRY_TYPE):
             await ended.wait()
             ended.clear()
     await page.session.jobs.wait("job1", 10)
     await page.session.wait_until_idle()
-    data = files_of(page.custom(FILES)[0])
+    data = files_of(page.custom(FILES_ENTRY_TYPE)[0])
     assert data is not None and [change.path for change in data.changes] == ["a.txt"]
     await page.undo()
     assert page.read("a.txt") == "one\n"
@@ -248,7 +248,7 @@ async def test_a_bad_line_of_the_ledger_costs_only_itself_and_is_set_aside(page:
     again = Page(await page.scene.open(session=str(path)))
     told = " ".join(again.scene.assembled.problems)
     assert f"A line of {ledger.name} cannot be read; copied to {sidecar(path, 'quarantine').name}." in told
-    assert len(quarantined(path)) == 1
+    assert len(read_quarantine(path)) == 1
     await again.undo()
     assert again.read("a.txt") == "one\n"
     await again.session.close()
@@ -281,7 +281,7 @@ async def test_what_a_crash_left_is_in_the_session_when_it_is_opened_again(page:
         "while edit changed 1 file" in told
         and "while bash ran. What it changed meanwhile is not known" in told
     )
-    changed, ran = (files_of(entry) for entry in again.custom(FILES)[-2:])
+    changed, ran = (files_of(entry) for entry in again.custom(FILES_ENTRY_TYPE)[-2:])
     assert changed is not None and changed.interrupted and [one.path for one in changed.changes] == ["a.txt"]
     assert ran is not None and [one.why for one in ran.uncovered] == ["bayou ended while a command ran"]
     await again.undo()
@@ -298,7 +298,7 @@ async def test_switched_off_nothing_is_kept(page: Page) -> None:
     page.scene.settings({"undo": {"enabled": False}})
     page.session.settings.look()
     await page.prompt("one", write("a.txt", "one\n"))
-    assert page.custom(FILES) == []
+    assert page.custom(FILES_ENTRY_TYPE) == []
     assert not (page.scene.paths.agent_dir / "blobs").exists()
     with pytest.raises(Unable, match=r"undo\.enabled"):
         await page.undo()
@@ -323,7 +323,7 @@ async def test_what_could_not_be_held_is_named(page: Page, monkeypatch: pytest.M
     await page.prompt("one", write("a.txt", "one\n"))
     monkeypatch.setattr("app.undo.blobs.BlobStore.put", full())
     await page.prompt("two", write("a.txt", "two\n", 2))
-    data = files_of(page.custom(FILES)[-1])
+    data = files_of(page.custom(FILES_ENTRY_TYPE)[-1])
     assert data is not None and data.changes == ()
     assert [(one.path, one.why) for one in data.uncovered] == [
         ("a.txt", "it could not be kept first: No space left on device")
@@ -338,7 +338,7 @@ async def test_the_record_of_a_restore_names_what_stayed(page: Page) -> None:
     await page.prompt("one", write("a.txt", "one\n"), write("b.txt", "one\n"))
     (page.project / "a.txt").write_text("mine\n")
     await page.undo()
-    data = restored_of(page.custom(RESTORED)[0])
+    data = restored_of(page.custom(RESTORED_ENTRY_TYPE)[0])
     assert data is not None
     assert [change.path for change in data.changes] == ["b.txt"]
     assert [(one.path, one.why) for one in data.kept] == [("a.txt", "you changed it since")]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.images import FILES, RESTORED, FilesData, as_data
+from app.undo.images import FILES_ENTRY_TYPE, RESTORED_ENTRY_TYPE, FilesData, as_data
 from app.values.entries import CustomEntry
 from tests.undo.killed_worker import NAMES, is_whole, parts_of
 from tools.files.replacing import is_temporary_name
@@ -46,7 +46,7 @@ def test_whenever_it_is_killed(tmp_path: Path) -> None:
             assert not (project / name).exists() or is_whole((project / name).read_bytes())
         parts = parts_of(session, project)
         for key, data in parts.restores.left_open():
-            kind = FILES if isinstance(data, FilesData) else RESTORED
+            kind = FILES_ENTRY_TYPE if isinstance(data, FilesData) else RESTORED_ENTRY_TYPE
             parts.log.append(CustomEntry(parent_id=None, custom_type=kind, data=as_data(data)))
             parts.recorder.told(key)
         assert parts.restores.left_open() == []
@@ -69,7 +69,7 @@ def test_whenever_it_is_killed_while_commands_run(tmp_path: Path) -> None:
         end_it(session, project, chance.random() * 0.3, "killed_in_commands")
         parts = parts_of(session, project)
         for key, data in parts.restores.left_open():
-            kind = FILES if isinstance(data, FilesData) else RESTORED
+            kind = FILES_ENTRY_TYPE if isinstance(data, FilesData) else RESTORED_ENTRY_TYPE
             interrupted += isinstance(data, FilesData)
             parts.log.append(CustomEntry(parent_id=None, custom_type=kind, data=as_data(data)))
             parts.recorder.told(key)
@@ -86,7 +86,7 @@ def test_whenever_it_is_killed_while_commands_run(tmp_path: Path) -> None:
         if not unknown:
             assert left == {}
         if done.total:
-            parts.log.append(CustomEntry(parent_id=None, custom_type=RESTORED, data=as_data(done)))
+            parts.log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=as_data(done)))
             parts.recorder.told(done.id)
             parts.restores.carry_out(parts.restores.redo(), {})
         assert contents(project) == before
@@ -126,7 +126,7 @@ def test_a_restore_that_was_interrupted_is_finished_or_taken_back(tmp_path: Path
     assert told is not None
     (key, data) = stage.restores.left_open()[0]
     assert [change.path for change in data.changes] == list("abc")[:done]
-    stage.log.append(CustomEntry(parent_id=None, custom_type=RESTORED, data=as_data(data)))
+    stage.log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=as_data(data)))
     stage.recorder.told(key)
     if done < 3:
         stage.restore(stage.undo())

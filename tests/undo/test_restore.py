@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.undo.images import FILES, Change, FilesData, Uncovered, as_data
+from app.undo.images import FILES_ENTRY_TYPE, Change, FilesData, UnheldFile, as_data
 from app.undo.patches import merge
-from app.undo.session_undo import NothingToDo
+from app.undo.session_undo import NothingToRestore
 from app.values.entries import CustomEntry
 from app.values.unable import Unable
 from tests.undo.stage import Stage
@@ -38,7 +38,7 @@ def test_undo_takes_the_last_prompt_back_and_the_next_one_the_prompt_before(stag
     assert stage.files() == {"a.txt": "one\n"}
     stage.restore(stage.undo())
     assert stage.files() == {}
-    with pytest.raises(NothingToDo, match="No files to take back"):
+    with pytest.raises(NothingToRestore, match="No files to take back"):
         stage.undo()
 
 
@@ -53,7 +53,7 @@ def test_redo_takes_restores_back_one_after_the_other(stage: Stage) -> None:
     assert stage.files() == {"a.txt": "one\n"}
     stage.restore(stage.redo())
     assert stage.files() == final
-    with pytest.raises(NothingToDo):
+    with pytest.raises(NothingToRestore):
         stage.redo()
     stage.restore(stage.undo())
     assert stage.files() == {"a.txt": "one\n"}
@@ -100,7 +100,7 @@ def test_what_a_person_changed_since_is_kept_unless_chosen(stage: Stage) -> None
         True,
     )
     done = stage.restore(plan)
-    assert done.changes == () and tuple(done.kept) == (Uncovered(path="a", why="you changed it since"),)
+    assert done.changes == () and tuple(done.kept) == (UnheldFile(path="a", why="you changed it since"),)
     assert stage.files() == {"a": "one\n2\n3\n4\nfive\n"}
     stage.restore(stage.restores.to(plan.target), {"a": "merge"})
     assert stage.files() == {"a": "one\n2\n3\n4\n5\n"}
@@ -310,8 +310,8 @@ def test_what_is_not_known_in_between_is_a_conflict(stage: Stage) -> None:
     stage.record(stage.write("a", "1"))
     first = stage.log.leaf_id
     stage.prompt("a command")
-    data = FilesData(call_id="c", tool="bash", uncovered=(Uncovered(path="a", why="larger than 4 MB"),))
-    stage.log.append(CustomEntry(parent_id=None, custom_type=FILES, data=as_data(data)))
+    data = FilesData(call_id="c", tool="bash", uncovered=(UnheldFile(path="a", why="larger than 4 MB"),))
+    stage.log.append(CustomEntry(parent_id=None, custom_type=FILES_ENTRY_TYPE, data=as_data(data)))
     (stage.root / "a").unlink()
     stage.prompt("write it")
     stage.record(stage.write("a", "2"))

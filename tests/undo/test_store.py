@@ -8,12 +8,12 @@ import pytest
 
 from app.undo.blobs import (
     GRACE_SECONDS,
-    INDEXES,
+    INDEX_COPIES_FOLDER,
     BlobStore,
-    Damaged,
-    Missing,
-    Needed,
-    collect,
+    ContentReferences,
+    DamagedContent,
+    MissingContent,
+    collect_garbage,
     hash_of,
     is_due,
     names_in,
@@ -45,11 +45,11 @@ def test_what_is_damaged_or_missing_says_so(tmp_path: Path) -> None:
     name = store.put(b"x" * 5000)
     (entry,) = store.blobs()
     Path(entry.path).write_bytes(b"torn")
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedContent):
         store.get(name)
-    with pytest.raises(Missing):
+    with pytest.raises(MissingContent):
         store.get(hash_of(b"never"))
-    with pytest.raises(Missing):
+    with pytest.raises(MissingContent):
         store.get("../../etc/passwd")
 
 
@@ -57,32 +57,32 @@ def test_collecting_keeps_what_a_session_needs(tmp_path: Path) -> None:
     store = BlobStore(tmp_path)
     kept, dropped = store.put(b"kept"), store.put(b"dropped")
     (tmp_path / dropped[:2] / f"{dropped}.1234.tmp").write_bytes(b"half")
-    needed = Needed(tmp_path, "session")
+    needed = ContentReferences(tmp_path, "session")
     needed.open(tuple)
     needed.add([kept])
-    assert collect(store, days=30, max_bytes=1 << 30).removed == 0  # all of it is new
+    assert collect_garbage(store, days=30, max_bytes=1 << 30).removed == 0  # all of it is new
     assert is_due(store, LATER) is False
-    done = collect(store, days=30, max_bytes=1 << 30, now=LATER)
+    done = collect_garbage(store, days=30, max_bytes=1 << 30, now=LATER)
     assert stored(store) == {kept} and done.removed == 2
     much_later = time.time() + 90 * 86_400
-    collect(store, days=30, max_bytes=1 << 30, now=much_later)
+    collect_garbage(store, days=30, max_bytes=1 << 30, now=much_later)
     assert stored(store) == {kept}, "the session is open"
-    collect(store, days=30, max_bytes=1, now=LATER)
+    collect_garbage(store, days=30, max_bytes=1, now=LATER)
     assert stored(store) == {kept}, "not for room either"
     needed.close()
-    collect(store, days=30, max_bytes=1 << 30, now=much_later)
+    collect_garbage(store, days=30, max_bytes=1 << 30, now=much_later)
     assert stored(store) == set()
 
 
 def test_copies_of_an_index_that_were_left_behind_go(tmp_path: Path) -> None:
     store = BlobStore(tmp_path / "blobs")
-    copy = store.folder / INDEXES / "1-abc"
+    copy = store.folder / INDEX_COPIES_FOLDER / "1-abc"
     copy.parent.mkdir(parents=True)
     copy.write_text("an index")
     os.utime(copy, (0, 0))
-    collect(store, days=30, max_bytes=1 << 30)
+    collect_garbage(store, days=30, max_bytes=1 << 30)
     assert copy.exists()  # whose it is may run
-    collect(store, days=30, max_bytes=1 << 30, now=time.time() + 100_000)
+    collect_garbage(store, days=30, max_bytes=1 << 30, now=time.time() + 100_000)
     assert not copy.exists()
 
 
@@ -90,17 +90,17 @@ def test_the_oldest_sessions_go_first_when_the_store_is_full(tmp_path: Path) -> 
     store = BlobStore(tmp_path)
     blobs = {name: store.put(os.urandom(1000)) for name in ("old", "new")}
     for age, name in enumerate(("new", "old")):
-        needed = Needed(tmp_path, name)
+        needed = ContentReferences(tmp_path, name)
         needed.open(lambda name=name: [blobs[name]])
         needed.close()
         when = time.time() - age * 1000
         os.utime(needed.path, (when, when))
-    done = collect(store, days=30, max_bytes=1500, now=LATER)
+    done = collect_garbage(store, days=30, max_bytes=1500, now=LATER)
     assert done.given_up == ("old",) and stored(store) == {blobs["new"]}
 
 
 def test_a_torn_line_names_nothing(tmp_path: Path) -> None:
-    needed = Needed(tmp_path, "one")
+    needed = ContentReferences(tmp_path, "one")
     needed.open(tuple)
     needed.add([hash_of(b"1"), hash_of(b"2"), hash_of(b"1")])
     needed.close()

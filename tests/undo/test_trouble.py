@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.undo.images import RESTORED, RestoredData, as_data
-from app.undo.session_undo import NothingToDo
+from app.undo.images import RESTORED_ENTRY_TYPE, RestoredData, as_data
+from app.undo.session_undo import NothingToRestore
 from app.values.entries import CustomEntry
 from app.values.unable import Unable
 from tests.undo.machine import World
@@ -65,7 +65,7 @@ def test_wherever_the_disk_is_full_each_file_is_old_or_new(
     assert now == {name: old[name] if name in done else before[name] for name in NAMES}
     assert disk.is_full or not kept
     assert all("No space left" in why for why in kept.values())
-    stage.log.append(CustomEntry(parent_id=None, custom_type=RESTORED, data=as_data(data)))
+    stage.log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=as_data(data)))
     stage.recorder.told(data.id)
     stage.restore(stage.restores.to(plan.target))
     assert stage.files() == old
@@ -89,7 +89,7 @@ def test_wherever_the_disk_is_full_a_change_is_held_or_named(
         world.command("echo by a command > b; echo new > c")
     try:
         plan = world.restores.undo()
-    except NothingToDo:
+    except NothingToRestore:
         assert world.snapshot() == before
         return
     data = world.restores.carry_out(plan, {})
@@ -112,7 +112,7 @@ def test_two_sessions_and_an_editor_in_one_folder(tmp_path: Path) -> None:
     (one.root / "of-other").write_text("an editor's\n")
     other.restore(other.undo())
     assert one.files() == {"shared": "by one\n", "of-other": "an editor's\n"}
-    with pytest.raises(NothingToDo):
+    with pytest.raises(NothingToRestore):
         other.undo()
     assert one.contents.store.folder == other.contents.store.folder
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.values.beginning import Beginning
+from app.values.beginning import PrefixView
 from app.values.wire import to_wire
 
 numbers = st.lists(st.integers(), max_size=20)
@@ -13,7 +13,7 @@ numbers = st.lists(st.integers(), max_size=20)
 @given(first=numbers, later=numbers, at=st.integers(-25, 25), to=st.integers(-25, 25))
 def test_it_stays_what_the_list_was(first: list[int], later: list[int], at: int, to: int):
     items = list(first)
-    beginning = Beginning(items)
+    beginning = PrefixView(items)
     items += later
     assert list(beginning) == first
     assert len(beginning) == len(first)
@@ -25,7 +25,7 @@ def test_it_stays_what_the_list_was(first: list[int], later: list[int], at: int,
 
 def test_what_came_later_is_out_of_reach():
     items = ["a"]
-    beginning = Beginning(items)
+    beginning = PrefixView(items)
     items.append("b")
     assert "b" not in beginning
     with pytest.raises(IndexError):

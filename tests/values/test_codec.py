@@ -122,7 +122,7 @@ def test_a_line_comes_back_with_the_same_content(data: dict[str, Any]) -> None:
 def test_a_line_in_pieces_is_the_line(data: dict[str, Any]) -> None:
     entry = from_wire(data, Entry)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(codec, "_SLICE", 3)
+        patch.setattr(codec, "_CHUNK_CHARACTERS", 3)
         line = b"".join(encode_line(entry))
     assert line.count(b"\n") == 1 and line.endswith(b"\n")
     assert decode_json(line) == decode_json(encode(entry))

@@ -15,10 +15,10 @@ from app.resources.settings.in_force import InForce
 from app.sessions.errors import SessionError
 from app.sessions.library import find, latest
 from app.sessions.log import SessionLog
-from app.undo.blobs import UndoPlace
-from app.undo.images import RESTORED, Choice, RestoredData, as_data, unpacked
-from app.undo.plan import Plan, Row
-from app.undo.session_undo import SessionUndo, in_words, open_undo
+from app.undo.blobs import UndoConfig
+from app.undo.images import RESTORED_ENTRY_TYPE, Choice, RestoredData, as_data, decode_changes
+from app.undo.plan import RestoreFileRow, RestorePlan
+from app.undo.session_undo import SessionUndo, open_undo, restored_text
 from app.values.entries import CustomEntry, CustomMessageEntry
 from app.values.unable import Unable
 from tools.amounts import changed_files, changed_lines
@@ -87,7 +87,7 @@ def _do(asked: _Asked, paths: Paths) -> int:
                 f"{file.name} says that its session worked in {log.cwd}. Run the command in that folder if that is "
                 "true. Nothing was changed."
             )
-        place = UndoPlace(store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=lambda: False)
+        place = UndoConfig(store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=lambda: False)
         limit = in_force.settings.undo.max_file_mb << 20
         parts = open_undo(log, place, log.cwd, limit=lambda: limit)
         try:
@@ -105,7 +105,7 @@ def _is_here(file: Path, log: SessionLog, paths: Paths) -> bool:
     return is_own or os.path.realpath(log.cwd) == os.path.realpath(paths.cwd)
 
 
-def _planned(asked: _Asked, parts: SessionUndo) -> Plan:
+def _planned(asked: _Asked, parts: SessionUndo) -> RestorePlan:
     if asked.redo:
         return parts.restores.redo()
     if asked.to is None:
@@ -115,7 +115,7 @@ def _planned(asked: _Asked, parts: SessionUndo) -> Plan:
     return parts.restores.to_entry(parts.log.navigation(asked.to).leaf_id)
 
 
-def _previewed(asked: _Asked, plan: Plan) -> int:
+def _previewed(asked: _Asked, plan: RestorePlan) -> int:
     rows = plan.rows
     if asked.json:
         print_json(
@@ -140,7 +140,7 @@ def _previewed(asked: _Asked, plan: Plan) -> int:
     return 0
 
 
-def _line(row: Row, asked: _Asked, width: int) -> str:
+def _line(row: RestoreFileRow, asked: _Asked, width: int) -> str:
     path = reveal_hidden_characters(row.path)
     lines = changed_lines(row.added, row.removed)
     why = row.why or row.by
@@ -153,7 +153,7 @@ def _line(row: Row, asked: _Asked, width: int) -> str:
     return f"  {_MARKS[row.state]} {path:{width}}  {said}"
 
 
-def _carried_out(asked: _Asked, plan: Plan, parts: SessionUndo) -> int:
+def _carried_out(asked: _Asked, plan: RestorePlan, parts: SessionUndo) -> int:
     data = parts.restores.carry_out(plan, asked.choices)
     if data.total:
         _record(data, parts)
@@ -162,7 +162,7 @@ def _carried_out(asked: _Asked, plan: Plan, parts: SessionUndo) -> int:
         kept = [{"path": one.path, "why": one.why} for one in data.kept]
         print_json({"restored": data.total, "kept": kept})
     else:
-        print_line(in_words(data))
+        print_line(restored_text(data))
         for one in data.kept:
             print_line(f"  {reveal_hidden_characters(one.path)}: {one.why}")
     return 0
@@ -171,8 +171,8 @@ def _carried_out(asked: _Asked, plan: Plan, parts: SessionUndo) -> int:
 def _record(data: RestoredData, parts: SessionUndo) -> None:
     """As an entry, and for the model."""
     log = parts.log
-    changes = data.changes if data.more is None else unpacked(parts.store.get(data.more))
-    log.append(CustomEntry(parent_id=None, custom_type=RESTORED, data=as_data(data)))
+    changes = data.changes if data.more is None else decode_changes(parts.store.get(data.more))
+    log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=as_data(data)))
     content = restore_text(data, tuple(change.path for change in changes))
     details = {"files": data.total, "kept": len(data.kept), "redone": data.undoes is not None}
     log.append(

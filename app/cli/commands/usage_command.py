@@ -15,10 +15,10 @@ from app.resources.settings.in_force import InForce
 from app.sessions.index.usage import (
     GROUPINGS,
     Grouping,
-    LeftOut,
-    UsageFound,
+    SkippedUsage,
     UsageGroup,
     UsagePart,
+    UsageReport,
     UsageSum,
     grouped,
     since,
@@ -140,11 +140,11 @@ def _cached(used: UsageSum) -> str:
     return "–" if used.cached is None else percentage(used.cached)
 
 
-def _place(one: LeftOut) -> str:
+def _place(one: SkippedUsage) -> str:
     return f"{one.path}, line {one.line}" if one.line else one.path
 
 
-def _as_data(parts: list[UsagePart], found: UsageFound) -> dict[str, Any]:
+def _as_data(parts: list[UsagePart], found: UsageReport) -> dict[str, Any]:
     return {
         "total": _figures(total(parts)),
         "days": [{"day": one.id, **_figures(one.used)} for one in grouped(parts, "day")],

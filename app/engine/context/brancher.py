@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from app.compaction.branch import branch_of
+from app.compaction.branch import branch_content
 from app.compaction.files import FileLists, FilesOfCall, files_of, own_details
-from app.compaction.summary import BRANCH_PREAMBLE, SHARE, Written, branch_request
+from app.compaction.summary import BRANCH_PREAMBLE, SUMMARY_SHARE, WrittenSummary, branch_request
 from app.engine.context.summariser import Summariser, SummaryFailed
 from app.engine.core.cancellable_task import CancellableTask
 from app.engine.core.conversation import Conversation
@@ -96,9 +96,11 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
     async def _files(self, entries: Sequence[Entry]) -> FileLists:
         return await asyncio.to_thread(files_of, entries, self.files_of_call)
 
-    async def _write(self, entries: Sequence[Entry], wish: NavigationOptions, files: FileLists) -> Written:
+    async def _write(
+        self, entries: Sequence[Entry], wish: NavigationOptions, files: FileLists
+    ) -> WrittenSummary:
         with self.underway.begun() as abort:
-            branch = branch_of(entries, self._budget)
+            branch = branch_content(entries, self._budget)
             if not branch.messages:
                 raise SummaryFailed(
                     f"The last message of that branch alone is larger than {self._budget:,} tokens, which is what "
@@ -107,7 +109,7 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
             request = branch_request(branch, wish.instructions, replace=wish.replaces_instructions)
             reserve = self.options.in_force.settings.branch_summary.reserve_tokens
             written = await self.summariser.write(
-                request, abort, "branchSummary", budget=int(reserve * SHARE)
+                request, abort, "branchSummary", budget=int(reserve * SUMMARY_SHARE)
             )
             text = BRANCH_PREAMBLE + written.text + files.as_text()
             return msgspec.structs.replace(written, text=text)
@@ -118,7 +120,11 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
         return max(1_000, window - self.options.in_force.settings.branch_summary.reserve_tokens)
 
     def _record(
-        self, leaving: NavigationRequest, written: Written, files: FileLists, opinion: NavigationOverride
+        self,
+        leaving: NavigationRequest,
+        written: WrittenSummary,
+        files: FileLists,
+        opinion: NavigationOverride,
     ) -> BranchSummaryEntry:
         entry = BranchSummaryEntry(
             parent_id=None,
@@ -137,11 +143,11 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
         return stored
 
 
-def _extension_summary(opinion: NavigationOverride) -> Written | None:
+def _extension_summary(opinion: NavigationOverride) -> WrittenSummary | None:
     """Returns the summary that an extension wrote."""
     if opinion.summary is None:
         return None
-    return Written(text=opinion.summary, usage=opinion.usage or Usage())
+    return WrittenSummary(text=opinion.summary, usage=opinion.usage or Usage())
 
 
 def _entries_below(path: Sequence[Entry], ancestor_id: str | None) -> tuple[Entry, ...]:

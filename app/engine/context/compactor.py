@@ -13,7 +13,7 @@ from app.agent.abort import Abort
 from app.compaction.budget import ContextLimits, estimate_tokens
 from app.compaction.cut import CannotCompact, Preparation, prepare
 from app.compaction.files import FilesOfCall, files_of, own_details
-from app.compaction.summary import Written, write_summary
+from app.compaction.summary import WrittenSummary, write_summary
 from app.engine.context.summariser import Source, Summariser, SummaryCancelled, SummaryFailed
 from app.engine.core.cancellable_task import CancellableTask
 from app.engine.core.conversation import Conversation
@@ -43,7 +43,7 @@ class CompactionDraft(msgspec.Struct, frozen=True, kw_only=True):
     """A compaction that is not recorded yet."""
 
     preparation: Preparation
-    written: Written
+    written: WrittenSummary
     from_hook: bool = False
     """Whether an extension wrote the summary."""
     details: Any = None
@@ -216,7 +216,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         except CannotCompact as problem:
             self.telling.notify(f"An extension's compaction was left out: {problem}", "warning")
             return False
-        draft = CompactionDraft(preparation=preparation, written=Written(text=summary), from_hook=True)
+        draft = CompactionDraft(preparation=preparation, written=WrittenSummary(text=summary), from_hook=True)
         try:
             await self.compact("manual", draft=draft)
         except (CannotCompact, SummaryFailed):
@@ -316,7 +316,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             if given.first_kept_entry_id != preparation.first_kept_entry_id:
                 preparation = await self._prepared(given.first_kept_entry_id)
             preparation = msgspec.structs.replace(preparation, tokens_before=given.tokens_before)
-            written = Written(text=given.summary, usage=given.usage or Usage())
+            written = WrittenSummary(text=given.summary, usage=given.usage or Usage())
             return CompactionDraft(
                 preparation=preparation, written=written, from_hook=True, details=given.details
             )
@@ -325,8 +325,8 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
 
     async def _write(
         self, preparation: Preparation, instructions: str | None, abort: Abort, source: Source
-    ) -> Written:
-        async def write(request: str, share: float) -> Written:
+    ) -> WrittenSummary:
+        async def write(request: str, share: float) -> WrittenSummary:
             budget = int(self.limits.reserve_tokens * share)
             return await self.summariser.write(request, abort, source, budget=budget)
 

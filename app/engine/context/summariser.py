@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from app.agent.abort import Abort, Aborted
-from app.compaction.summary import SYSTEM_PROMPT, Written
+from app.compaction.summary import SYSTEM_PROMPT, WrittenSummary
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.options import SessionOptions
 from app.engine.core.request_budget import Budget, LimitReached
@@ -63,7 +63,7 @@ class Summariser(msgspec.Struct, frozen=True):
     options: SessionOptions
     budget: Budget
 
-    async def write(self, request: str, abort: Abort, source: Source, *, budget: int) -> Written:
+    async def write(self, request: str, abort: Abort, source: Source, *, budget: int) -> WrittenSummary:
         """Returns the model's answer to `request`, at most `budget` tokens long (0: no limit). Raises
         `SummaryFailed`."""
         attempt = 0
@@ -81,7 +81,7 @@ class Summariser(msgspec.Struct, frozen=True):
             if problem is None:
                 if attempt:
                     await self.publish(SummarizationRetryFinished())
-                return Written(text=message.text.strip(), usage=message.usage)
+                return WrittenSummary(text=message.text.strip(), usage=message.usage)
             attempt += 1
             delay = self._delay(message, attempt)
             if delay is None:

@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 import msgspec
 
-from app.compaction.cut import as_edited
+from app.compaction.cut import apply_edits
 from app.resources.skills import given_skill, skill_block
 from app.sessions.projection import context_entries
 from app.values.content import Text, ToolCall, text_of
@@ -74,7 +74,7 @@ class ActiveSkills:
         if news is recent or _edits_what_was_before(news):
             self._last, self._reads = {}, {}
             news = path()
-        for given in _given(as_edited(news), self._reads, self._files_of):
+        for given in _given(apply_edits(news), self._reads, self._files_of):
             self._last.pop(given.name, None)
             self._last[given.name] = given
         self._seen_to = next((entry.id for entry in reversed(recent) if entry.id), "")

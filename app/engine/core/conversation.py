@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from app.engine.core.active_skills import ActiveSkills
-from app.sessions.file.partial import PartialFile, left_behind
+from app.sessions.file.partial import PartialFile, read_unrecorded
 from app.sessions.log import SessionLog
 from app.sessions.projection import milliseconds, project
 from app.values.content import Text, ToolCall
@@ -225,7 +225,7 @@ class Conversation:
 
     def recover_partial(self) -> AssistantMessage | None:
         """Records an answer that a crash cut off as an aborted message; returns it, if there was one."""
-        partial = left_behind(self.log)
+        partial = read_unrecorded(self.log)
         if partial is None or partial.leaf_id != self.log.leaf_id or self.log.is_read_only:
             return None
         recovered = self.record(partial.recovered())

@@ -19,7 +19,7 @@ class UsageTotals:
     def start_over(self) -> None:
         """Resets the counts for another conversation."""
         log = self._conversation.log
-        self._stats, self._counted = log.counted.and_more(log.entries), len(log.entries)
+        self._stats, self._counted = log.counted.with_entries(log.entries), len(log.entries)
         self.recount()
 
     @property

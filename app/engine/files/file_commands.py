@@ -10,8 +10,8 @@ from app.engine.files.restore import RedoRestore, RestoreRequest, ToEntry, UndoP
 from app.engine.files.session_files import DiffSource, GitDiff, PromptDiff, SessionDiff
 from app.engine.session import Session
 from app.undo.images import Choice
-from app.undo.plan import Plan
-from app.undo.session_undo import FilesMoved
+from app.undo.plan import RestorePlan
+from app.undo.session_undo import FilesChangedSincePlan
 from app.values.unable import Unable
 
 
@@ -136,7 +136,7 @@ async def _preview(session: Session, asked: RestoreRequest, diffs: bool) -> resu
     )
 
 
-async def _preview_rows(plan: Plan, *, diffs: bool) -> list[results.RestoreRow]:
+async def _preview_rows(plan: RestorePlan, *, diffs: bool) -> list[results.RestoreRow]:
     def made() -> list[results.RestoreRow]:
         return [
             without_none(
@@ -162,7 +162,9 @@ async def _restore(
 ) -> results.RestoredFiles:
     plan = await session.restoring.preview(asked)
     if digest is not None and plan.digest != digest:
-        raise FilesMoved("The files are not what they were when this was previewed. Preview it again.")
+        raise FilesChangedSincePlan(
+            "The files are not what they were when this was previewed. Preview it again."
+        )
     done = await session.restoring.carry_out(plan, choices or {})
     return without_none(
         restored=done.data.total,

@@ -10,7 +10,7 @@ from app.engine.files.restore import FileRestorer
 from app.engine.files.session_files import SessionFiles
 from app.engine.permissions.gate import PermissionGate
 from app.engine.secrets.session_mask import SessionMask
-from app.undo.blobs import UndoPlace
+from app.undo.blobs import UndoConfig
 from app.values.events import FileChanged
 from tools.base import FileChange
 
@@ -21,7 +21,7 @@ class FileParts:
     def __init__(
         self,
         core: SessionCore,
-        place: UndoPlace | None,
+        place: UndoConfig | None,
         permits: PermissionGate,
         masking: SessionMask,
         *,

@@ -13,7 +13,7 @@ from app.values.messages import CustomMessage
 from app.values.unable import Unable
 
 if TYPE_CHECKING:
-    from app.undo.plan import Plan
+    from app.undo.plan import RestorePlan
 
 RESTORE_MESSAGE_TYPE = "bayou.files_put_back"
 """Type of the message that reports a restore to the model and in the transcript."""
@@ -57,7 +57,7 @@ class FileRestorer(msgspec.Struct, frozen=True):
     require_idle: Callable[[str], None]
     """Raises `Busy` while a run or a summary is in progress."""
 
-    async def preview(self, asked: RestoreRequest) -> "Plan":
+    async def preview(self, asked: RestoreRequest) -> "RestorePlan":
         match asked:
             case UndoPrompts():
                 return await self.files.planned(lambda restores: restores.undo(asked.count))
@@ -68,11 +68,11 @@ class FileRestorer(msgspec.Struct, frozen=True):
             case _:
                 assert_never(asked)
 
-    async def preview_entry(self, entry_id: str | None, *, is_move: bool = False) -> "Plan":
+    async def preview_entry(self, entry_id: str | None, *, is_move: bool = False) -> "RestorePlan":
         """Plans the restore of the files as of exactly this entry."""
         return await self.files.planned(lambda restores: restores.to_entry(entry_id, is_move=is_move))
 
-    async def carry_out(self, plan: "Plan", choices: Choices = NO_CHOICES) -> RestoreResult:
+    async def carry_out(self, plan: "RestorePlan", choices: Choices = NO_CHOICES) -> RestoreResult:
         """Carries out a plan with the user's choices, and informs the model.
 
         Raises `Unable`, with nothing done."""

@@ -19,17 +19,17 @@ from app.engine.core.options import SessionOptions
 from app.engine.sandbox.command_context import CommandContext
 from app.sessions.errors import SessionReadOnly
 from app.sessions.ids import sidecar
-from app.undo.blobs import UndoPlace
+from app.undo.blobs import UndoConfig
 from app.undo.images import (
-    FILES,
-    RESTORED,
+    FILES_ENTRY_TYPE,
+    RESTORED_ENTRY_TYPE,
     Change,
     Choice,
     FilesData,
     RestoredData,
-    Uncovered,
+    UnheldFile,
     as_data,
-    unpacked,
+    decode_changes,
 )
 from app.undo.ledger import Ledger, LedgerLine
 from app.values.entries import CustomEntry
@@ -44,7 +44,7 @@ from tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from app.undo.differences import Differences
-    from app.undo.plan import Plan
+    from app.undo.plan import RestorePlan
     from app.undo.session_undo import Restores, SessionUndo
 
 
@@ -79,7 +79,7 @@ class SessionFiles:
         workspace: Workspace,
         telling: EventBus,
         options: SessionOptions,
-        place: UndoPlace | None,
+        place: UndoConfig | None,
     ) -> None:
         self._conversation = conversation
         self._workspace = workspace
@@ -111,7 +111,7 @@ class SessionFiles:
         if opened is None or opened.log is not self._conversation.log:
             return None
         data = opened.recorder.take(call_id, tool)
-        told = self._record(FILES, data) if data is not None else None
+        told = self._record(FILES_ENTRY_TYPE, data) if data is not None else None
         opened.recorder.told(call_id)
         return told
 
@@ -207,26 +207,26 @@ class SessionFiles:
                 )
             )
 
-    async def unheld(self, paths: Iterable[str], *, ignored: bool = True) -> tuple[Uncovered, ...]:
+    async def unheld(self, paths: Iterable[str], *, ignored: bool = True) -> tuple[UnheldFile, ...]:
         """Returns the files at or below absolute `paths` that undo could not restore if a command removed or changed
         them.
 
         `ignored`: the command also reaches files that git ignores (`rm -rf` does; `git clean -fd` and `git reset
         --hard` do not). Takes about as long as `git status`."""
         if not self._is_on or not self._options.in_force.settings.undo.commands:
-            return tuple(Uncovered(path=path, why="what commands change is not recorded") for path in paths)
+            return tuple(UnheldFile(path=path, why="what commands change is not recorded") for path in paths)
         opened = await asyncio.to_thread(self._open)
         places = await asyncio.to_thread(lambda: [_without_links_above(path) for path in paths])
         return await opened.watch.unheld(places, ignored=ignored)
 
     def content(self, hash: str) -> bytes | None:
         """Returns the content with this hash, as file events report it; None: it was not kept. For a thread."""
-        from app.undo.blobs import Damaged, Missing  # noqa: PLC0415  (costs start-up)
+        from app.undo.blobs import DamagedContent, MissingContent  # noqa: PLC0415  (costs start-up)
 
         opened = self._opened
         try:
             return opened.store.get(hash) if opened is not None else None
-        except (Damaged, Missing):
+        except (DamagedContent, MissingContent):
             return None
 
     # What changed, and restores
@@ -247,7 +247,7 @@ class SessionFiles:
         opened = await asyncio.to_thread(self._open)
         return await asyncio.to_thread(plan, opened.restores)
 
-    async def carry_out(self, plan: "Plan", choices: Mapping[str, Choice]) -> RestoredData:
+    async def carry_out(self, plan: "RestorePlan", choices: Mapping[str, Choice]) -> RestoredData:
         """Restores the files only; the result still has to be recorded (`record_restore`)."""
         self._require_undo()
         opened = await asyncio.to_thread(self._open)
@@ -261,17 +261,17 @@ class SessionFiles:
         if data.more is None:
             return tuple(change.path for change in data.changes)
         opened = await asyncio.to_thread(self._open)
-        return tuple(change.path for change in unpacked(opened.store.get(data.more)))
+        return tuple(change.path for change in decode_changes(opened.store.get(data.more)))
 
     async def record_restore(self, data: RestoredData) -> str | None:
         """Records a restore; returns the entry's id, or None if nothing was changed. Raises `Unable`."""
         if self._opened is None:  # the ledger has the restore: opening the session again records it
             raise Unable("The session was closed while files were put back. Opening it again records that.")
-        told = self._record(RESTORED, data) if data.total else None
+        told = self._record(RESTORED_ENTRY_TYPE, data) if data.total else None
         self._opened.recorder.told(data.id)
         if told is None:
             return None
-        changes = data.changes if data.more is None else unpacked(self._opened.store.get(data.more))
+        changes = data.changes if data.more is None else decode_changes(self._opened.store.get(data.more))
         for change in changes:
             self._opened.watch.learn(change.name, change.after)
         self._publish_changes(changes, self._opened.recorder.root, data.id, "restore")
@@ -293,7 +293,7 @@ class SessionFiles:
         for key, data in opened.restores.left_open():
             if isinstance(data, RestoredData):
                 if data.total or data.interrupted:
-                    self._record(RESTORED, data)
+                    self._record(RESTORED_ENTRY_TYPE, data)
                 if data.interrupted:
                     count, all_of_them = data.total, data.total + len(data.kept)
                     words.append(
@@ -301,7 +301,7 @@ class SessionFiles:
                         "/redo reverts it."
                     )
             elif data.changes or data.uncovered:
-                self._record(FILES, data)
+                self._record(FILES_ENTRY_TYPE, data)
                 words.append(_summary_of_changes(data))
             opened.recorder.told(key)
         return " ".join(words).strip() or None
@@ -349,14 +349,14 @@ class SessionFiles:
 
     def _collect_if_due(self, opened: "SessionUndo") -> None:
         """Removes contents that no session needs, once a day, in a thread."""
-        from app.undo.blobs import collect, is_due  # noqa: PLC0415  (costs start-up)
+        from app.undo.blobs import collect_garbage, is_due  # noqa: PLC0415  (costs start-up)
 
         if not is_due(opened.store):
             return
         settings = self._options.in_force.settings.undo
 
         def work() -> None:
-            done = collect(opened.store, days=settings.days, max_bytes=settings.max_store_mb << 20)
+            done = collect_garbage(opened.store, days=settings.days, max_bytes=settings.max_store_mb << 20)
             if done.given_up:
                 count = len(done.given_up)
                 self._to_tell.append(
@@ -375,25 +375,25 @@ def _without_links_above(path: str) -> str:
 
 
 def _git_differences(
-    place: UndoPlace | None, workspace: Workspace, revision: str, max_bytes: int
+    place: UndoConfig | None, workspace: Workspace, revision: str, max_bytes: int
 ) -> "Differences":
-    from app.undo.against_git import against_git  # noqa: PLC0415  (when it is first shown)
+    from app.undo.against_git import diff_against_git  # noqa: PLC0415  (when it is first shown)
 
     if place is None or not isinstance(workspace.files, LocalFiles):
         raise Unable("Git is not asked: this session works elsewhere than on this machine.")
     root = Path(os.path.realpath(workspace.cwd))
-    return against_git(
+    return diff_against_git(
         root, home=place.home, may_ask_git=place.may_ask_git, max_bytes=max_bytes, revision=revision
     )
 
 
 def _set_aside(path: Path, lines: Sequence[tuple[int, bytes]]) -> str:
     """Copies unreadable lines of the ledger beside the session; returns no text if they were copied before."""
-    from app.sessions.file.quarantine import set_aside  # noqa: PLC0415  (costs start-up)
+    from app.sessions.file.quarantine import copy_to_quarantine  # noqa: PLC0415  (costs start-up)
     from app.sessions.file.reading import BadLine  # noqa: PLC0415  (as above)
 
     try:
-        if not set_aside(path, [BadLine(offset=offset, data=data) for offset, data in lines]):
+        if not copy_to_quarantine(path, [BadLine(offset=offset, data=data) for offset, data in lines]):
             return ""
     except OSError as problem:
         return f"A line of {sidecar(path, 'files').name} cannot be read, nor copied: {problem.strerror or problem}."

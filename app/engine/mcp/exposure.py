@@ -16,7 +16,7 @@ from app.mcp.hub import Hub, Wishes, line_of, wish
 from app.mcp.tools import SEARCH, McpTools
 from app.values.entries import CustomEntry, Entry
 from app.values.events import EntryAppended
-from app.values.servers import KeptReach
+from app.values.servers import ExposureDecision
 from tools.base import Tool
 
 EXPOSURE_ENTRY_TYPE = "bayou.mcp"
@@ -128,18 +128,18 @@ class McpExposure:
         return self._tools.reachable() if SEARCH in self._toolbox.active() else self._tools.readers()
 
 
-def stored_exposure(conversation: Conversation) -> KeptReach | None:
+def stored_exposure(conversation: Conversation) -> ExposureDecision | None:
     """Returns the last decision in the session's file, on any branch; None where it cannot be decoded."""
     for entry in reversed(conversation.log.entries):
         if isinstance(entry, CustomEntry) and entry.custom_type == EXPOSURE_ENTRY_TYPE:
             try:
-                return msgspec.convert(entry.data, KeptReach)
+                return msgspec.convert(entry.data, ExposureDecision)
             except msgspec.ValidationError:
                 return None
     return None
 
 
-def store_exposure(conversation: Conversation, decided: KeptReach) -> Entry | None:
+def store_exposure(conversation: Conversation, decided: ExposureDecision) -> Entry | None:
     """Records the decision; returns None where the session is read-only."""
     if conversation.log.is_read_only:
         return None

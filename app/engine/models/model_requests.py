@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from app.agent.abort import Abort, Aborted
-from app.agent.outcomes import in_words
+from app.agent.outcomes import describe_error
 from app.engine.core.conversation import Conversation, prompt_text
 from app.engine.core.delivery import Deliveries
 from app.engine.core.event_bus import EventBus
@@ -26,7 +26,7 @@ from app.providers.contract import AssistantStream, Context, Credential, Request
 from app.providers.credentials import CredentialError
 from app.providers.registry import Registry
 from app.providers.request_cache import RequestCache
-from app.values.beginning import Beginning
+from app.values.beginning import PrefixView
 from app.values.content import Image, Text
 from app.values.events import (
     MessageEnd,
@@ -145,7 +145,7 @@ class ModelRequests:
         except Aborted:
             self.stream = failed_stream(model, "Request was aborted", reason="aborted")
         except Exception as problem:  # noqa: BLE001  (hooks and credentials are foreign code)
-            self.stream = failed_stream(model, f"The request could not be made: {in_words(problem)}")
+            self.stream = failed_stream(model, f"The request could not be made: {describe_error(problem)}")
         return self.stream
 
     async def _send(self, model: Model) -> AssistantStream:
@@ -186,8 +186,8 @@ class ModelRequests:
         """Returns the context, the ids of its messages, and a key for its beginning: None where a hook changed
         the messages."""
         conversation = self._conversation
-        said = Beginning(conversation.said)
-        message_ids, stretch = Beginning(conversation.said_ids), conversation.stretch
+        said = PrefixView(conversation.said)
+        message_ids, stretch = PrefixView(conversation.said_ids), conversation.stretch
         context = await self._apply_hooks(said)
         if context.messages is not said:
             message_ids, stretch = tuple(message.id for message in context.messages), None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.agent.tool_pipeline import CallReading
+from app.agent.tool_pipeline import ParsedCall
 from app.permits.decide import CallDecision, PartDecision, is_decided_by_mode
 from tools.base import Tool
 
@@ -22,7 +22,7 @@ class ApprovedDefinitions:
         self._known: dict[str, str] | None = None
         self._lock = threading.Lock()
 
-    def looked_at(self, reading: CallReading, decision: CallDecision) -> CallDecision:
+    def looked_at(self, reading: ParsedCall, decision: CallDecision) -> CallDecision:
         """Returns the decision without the rule if the tool's definition has changed; modes allow any
         definition."""
         if (
@@ -33,7 +33,7 @@ class ApprovedDefinitions:
             return decision
         return _without_rule(decision)
 
-    def allowed(self, reading: CallReading, decision: CallDecision | None = None) -> None:
+    def allowed(self, reading: ParsedCall, decision: CallDecision | None = None) -> None:
         """Stores the definition of a tool that the user or a rule allowed."""
         if reading.effects.server and (decision is None or _is_decided_by_rule(reading, decision)):
             self._keep(reading.tool)
@@ -98,7 +98,7 @@ def _without_rule(decision: CallDecision) -> CallDecision:
     )
 
 
-def _is_decided_by_rule(reading: CallReading, decision: CallDecision) -> bool:
+def _is_decided_by_rule(reading: ParsedCall, decision: CallDecision) -> bool:
     return bool(reading.effects.server) and not is_decided_by_mode(decision.decided_by)
 
 

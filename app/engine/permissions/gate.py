@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from app.agent.hooks import Verdict
-from app.agent.tool_pipeline import CallReading, ReadCall
+from app.agent.tool_pipeline import ParseCall, ParsedCall
 from app.engine.core.questions import ApprovalReply, RuleChanges
 from app.engine.core.session_core import SessionCore
 from app.engine.permissions.approval_request import ApprovalRequests
@@ -138,7 +138,7 @@ class PermissionGate:
 
     # The way of a call
 
-    async def check(self, call: ToolCall, read: ReadCall) -> Verdict:
+    async def check(self, call: ToolCall, read: ParseCall) -> Verdict:
         """Decides whether a call may run, repeating the decision if the user changes its arguments."""
         changed: dict[str, Any] | None = None
         knows_shell = False
@@ -198,8 +198,8 @@ class PermissionGate:
             self._warn_once(f"Commands do not have all of your shell (bash.ownShell): {own.problem}.")
 
     def _read_and_judge(
-        self, read: ReadCall, changed: dict[str, Any] | None, knows_shell: bool
-    ) -> tuple[CallReading, JudgedCall | None]:
+        self, read: ParseCall, changed: dict[str, Any] | None, knows_shell: bool
+    ) -> tuple[ParsedCall, JudgedCall | None]:
         """Reads and judges a call in a thread. Not judged: its names may be the user's aliases, which are not
         loaded yet."""
         reading = read(changed)
@@ -264,13 +264,13 @@ def _may_lose_files(judged: JudgedCall) -> bool:
 
 
 def _record_allowed(
-    definitions: ApprovedDefinitions, boxes: Sandboxes, reading: CallReading, judged: JudgedCall
+    definitions: ApprovedDefinitions, boxes: Sandboxes, reading: ParsedCall, judged: JudgedCall
 ) -> None:
     definitions.allowed(reading, judged.decision)
     boxes.decided(reading.call.id, judged.decision, judged.mode, _command_text(reading))
 
 
-def _command_text(reading: CallReading) -> str:
+def _command_text(reading: ParsedCall) -> str:
     """Returns the command of a call, or a text for other calls."""
     program = reading.effects.runs
     return reading.tool.name if program is None else program.code

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from app.agent.tool_pipeline import CallReading
+from app.agent.tool_pipeline import ParsedCall
 from app.engine.permissions.approved_definitions import ApprovedDefinitions
 from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.sandboxes import Sandboxes
@@ -46,7 +46,7 @@ class CallJudge(msgspec.Struct, frozen=True):
     rules: Callable[[], PermitRules]
     policy: Callable[[PermitRules], PermissionPolicy]
 
-    def judged(self, reading: CallReading) -> JudgedCall:
+    def judged(self, reading: ParsedCall) -> JudgedCall:
         """Judges a call. For a thread."""
         place, decision, rules, mode = self.decided(
             reading.tool.name, reading.effects, arguments=reading.shown_arguments, claim=reading.tool.claim
@@ -61,7 +61,7 @@ class CallJudge(msgspec.Struct, frozen=True):
             is_by_mode_alone=all(is_decided_by_mode(answer.decided_by) for answer in decision.answers),
         )
 
-    def is_asked(self, reading: CallReading) -> bool:
+    def is_asked(self, reading: ParsedCall) -> bool:
         """Whether the current mode and rules ask about the call. For a thread."""
         return self.judged(reading).decision.outcome == "ask"
 

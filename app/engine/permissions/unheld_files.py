@@ -10,14 +10,14 @@ import msgspec
 
 from app.permits.decide import CallDecision, PartDecision, is_decided_by_mode
 from app.permits.verdicts import Removal
-from app.undo.images import Uncovered
+from app.undo.images import UnheldFile
 
 NOT_HELD: Final = "undo, which does not hold these files"
 _MAX_PATHS: Final = 500
 _MAX_NAMED: Final = 5
 
 
-Unheld = Callable[[Iterable[str], bool], Awaitable[tuple[Uncovered, ...]]]
+Unheld = Callable[[Iterable[str], bool], Awaitable[tuple[UnheldFile, ...]]]
 """Returns the files at or below paths that undo could not restore; the flag includes files that git
 ignores."""
 
@@ -26,7 +26,7 @@ async def ask_about_unheld(decision: CallDecision, unheld: Unheld, workspace: st
     """Changes the decision to a question for each part that removes files which undo does not hold."""
     answers: list[PartDecision] = []
     for answer in decision.answers:
-        part, lost = answer.part, list[Uncovered]()
+        part, lost = answer.part, list[UnheldFile]()
         for ignored in (True, False) if is_decided_by_mode(answer.decided_by) else ():
             removals = [one for one in part.removals if one.takes_ignored is ignored]
             paths = await asyncio.to_thread(_paths, removals, workspace) if removals else ()
@@ -57,7 +57,7 @@ def _paths(removals: list[Removal], workspace: str) -> tuple[str, ...]:
     return tuple(path for path in found if path == workspace or path.startswith(workspace + "/"))
 
 
-def _list_names(lost: list[Uncovered]) -> str:
+def _list_names(lost: list[UnheldFile]) -> str:
     shown = [f"{one.path} ({one.why})" for one in lost[:_MAX_NAMED]]
     more = len(lost) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "")

@@ -10,7 +10,7 @@ from typing import Literal, assert_never
 
 import msgspec
 
-from app.values.todos import Phases, TodoItem, TodoPhase, TodoStatus, current_of, items_of, open_items
+from app.values.todos import Phases, TodoItem, TodoPhase, TodoStatus, current_item, items_of, open_items
 from app.values.unable import Unable
 from tools.patterns import late
 from tools.text import escape_controls
@@ -125,7 +125,7 @@ def _added(phases: Phases, change: TodoChange) -> Phases:
 def _phase_for(phases: Phases, name: str) -> int | None:
     if name:
         return next((at for at, phase in enumerate(phases) if phase.name.casefold() == name.casefold()), None)
-    current = current_of(phases)
+    current = current_item(phases)
     at = next((at for at, phase in enumerate(phases) if current in phase.tasks), None)
     return at if at is not None or not phases else len(phases) - 1
 
@@ -141,7 +141,7 @@ def _one(phases: Phases, change: TodoChange) -> str:
         raise TodoRefused(f"{change.op} takes one task; these are {len(change.tasks)}.")
     if change.tasks:
         return _found(phases, change.tasks[0])
-    current = current_of(phases)
+    current = current_item(phases)
     if current is None:
         raise TodoRefused(f"{change.op} needs task: nothing is in progress. {_listed(phases)}")
     return current.content
@@ -164,7 +164,7 @@ def _found(phases: Phases, text: str) -> str:
 
 def _going_on(phases: Phases) -> Phases:
     """When nothing is being done, the next item that waits for nothing is."""
-    if current_of(phases) is not None:
+    if current_item(phases) is not None:
         return phases
     ready = next((item for item in open_items(phases) if item.blocked is None), None)
     if ready is None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from app.agent.tool_pipeline import CallReading
+from app.agent.tool_pipeline import ParsedCall
 from app.engine.secrets.session_mask import SessionMask
 from app.values.json_texts import texts_of, with_texts
 from tools.base import ToolContext, ToolError
@@ -42,7 +42,7 @@ class MaskedCalls:
     def are_needed(self) -> bool:
         return self._masking.mask() is not None
 
-    def begin(self, reading: CallReading) -> dict[str, Any] | None:
+    def begin(self, reading: ParsedCall) -> dict[str, Any] | None:
         """Returns the arguments with the secrets of the changed file, or None if there are none. Runs before
         the call, in a thread. Raises `ToolError` for a placeholder of another file."""
         if not self.are_needed:
@@ -74,7 +74,7 @@ class MaskedCalls:
                     self._masking.known.look_into(Path(path))
         return self._masked(result, where)
 
-    def result(self, reading: CallReading, result: ToolResult) -> ToolResult:
+    def result(self, reading: ParsedCall, result: ToolResult) -> ToolResult:
         """Masks the result of a call before it enters the session. For a thread."""
         if not self.are_needed:
             return result
@@ -116,7 +116,7 @@ class MaskedCalls:
 
     # Back into a file
 
-    def _unmasked_arguments(self, reading: CallReading, changed: tuple[str, ...]) -> dict[str, Any] | None:
+    def _unmasked_arguments(self, reading: ParsedCall, changed: tuple[str, ...]) -> dict[str, Any] | None:
         shown, files = reading.shown_arguments, workspace_of(reading.context).files
         mask = self._masking.mask()
         marks = (

@@ -11,8 +11,8 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from app.agent.outcomes import as_outcome, checked
-from app.agent.tool_pipeline import Gate, Masks, Progress, ToolPipeline
+from app.agent.outcomes import as_outcome, validated_result
+from app.agent.tool_pipeline import Gate, Progress, SecretMasks, ToolPipeline
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
@@ -40,7 +40,7 @@ class NestedCalls(msgspec.Struct, eq=False):
     jobs: JobTable
     hooks: Hooks
     gate: Gate
-    masks: Masks
+    masks: SecretMasks
     telling: EventBus
     _numbers: Iterator[int] = msgspec.field(default_factory=lambda: itertools.count(1))
     _within: WeakValueDictionary[str, _OuterCall] = msgspec.field(
@@ -116,7 +116,7 @@ class NestedCalls(msgspec.Struct, eq=False):
                     tool_call_id=call.id,
                     tool_name=call.name,
                     args=call.arguments,
-                    partial_result=as_outcome(checked(call.name, result)),
+                    partial_result=as_outcome(validated_result(call.name, result)),
                     parent_tool_call_id=parent_id,
                 )
             )

@@ -145,7 +145,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
             log.close()
             raise SwitchCancelled("An extension wants to stay in this session.")
         await self.jobs.close(keep_pinned=True)
-        self.core.queues.forget_companions()
+        self.core.queues.clear_automatic()
         self.core.deliveries.left_context(frozenset(), self.core.conversation.log.__contains__)
         self.core.conversation.open(log).close()
         self.core.workspace.artifacts.move_to_session(*outputs_of(log))

@@ -7,7 +7,7 @@ import msgspec
 
 from app.engine.core.options import sync_policy
 from app.resources.settings.in_force import InForce
-from app.sessions.file.session_file import AsksSync
+from app.sessions.file.session_file import SyncPolicy
 from app.sessions.library import find, is_same_folder, latest, session_folder
 from app.sessions.log import SessionLog
 from tools.files.presence import exists
@@ -40,7 +40,7 @@ class SessionPaths(msgspec.Struct, kw_only=True):
         return bool(self.in_force.settings.sessions.session_dir)
 
     @property
-    def sync(self) -> AsksSync:
+    def sync(self) -> SyncPolicy:
         return partial(sync_policy, self.in_force)
 
     @property

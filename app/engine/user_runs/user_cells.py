@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from app.agent.outcomes import as_outcome, checked
+from app.agent.outcomes import as_outcome, validated_result
 from app.engine.core.conversation import Conversation
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
@@ -17,7 +17,7 @@ from app.engine.secrets.session_mask import SessionMask
 from app.engine.tools.nested_calls import NestedCalls
 from app.engine.user_runs.one_at_a_time import SingleTask
 from app.engine.user_runs.user_shell import CommandBlocked, UserShell
-from app.values.cells import CELL, as_data, own_cell_id
+from app.values.cells import CELL_ENTRY_TYPE, content_to_data, user_cell_id
 from app.values.content import Image, Text, ToolCall, UserContent
 from app.values.events import EntryAppended, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from app.values.messages import CustomMessage
@@ -71,7 +71,7 @@ class UserCells(msgspec.Struct, eq=False):
         exclude: bool = False,
     ) -> UserCell:
         """Runs a cell; the model reads it with the next request unless `exclude`. Raises `Unable`."""
-        call = ToolCall(id=own_cell_id(uuid.uuid4().hex[:12]), name="eval", arguments={"code": code})
+        call = ToolCall(id=user_cell_id(uuid.uuid4().hex[:12]), name="eval", arguments={"code": code})
         if title:
             call.arguments["title"] = title
         result = await self.underway.run(lambda: self._execute(call, timeout, resets))
@@ -171,7 +171,7 @@ class UserCells(msgspec.Struct, eq=False):
                             tool_call_id=call.id,
                             tool_name="eval",
                             args=call.arguments,
-                            partial_result=as_outcome(checked("eval", progress)),
+                            partial_result=as_outcome(validated_result("eval", progress)),
                         )
                     )
             except asyncio.CancelledError:
@@ -180,7 +180,7 @@ class UserCells(msgspec.Struct, eq=False):
             result = eval_result(running.result(), self.workspace)
         except ToolError as problem:
             result = ToolResult(content=(TextPart(text=str(problem)),), is_error=True)
-        return await asyncio.to_thread(self._masked, checked("eval", result), _SOURCE_LABEL)
+        return await asyncio.to_thread(self._masked, validated_result("eval", result), _SOURCE_LABEL)
 
     def _masked(self, result: ToolResult, where: str) -> ToolResult:
         def part(one: Part) -> Part:
@@ -200,14 +200,16 @@ class UserCells(msgspec.Struct, eq=False):
         content = tuple(map(_content, cell.result.content))
         if exclude:
             if not self.conversation.log.is_read_only:
-                data = {**details, "content": as_data(content)}
-                await self.telling.publish(EntryAppended(entry=self.conversation.note(CELL, data)))
+                data = {**details, "content": content_to_data(content)}
+                await self.telling.publish(EntryAppended(entry=self.conversation.note(CELL_ENTRY_TYPE, data)))
             return
         fence = "````" if "```" in cell.code else "```"
         said = Text(
             text=f"The user ran this in the Python kernel:\n{fence}python\n{cell.code}\n{fence}\nIt showed:"
         )
-        self.shell.hold_back(CustomMessage(custom_type=CELL, content=(said, *content), details=details))
+        self.shell.hold_back(
+            CustomMessage(custom_type=CELL_ENTRY_TYPE, content=(said, *content), details=details)
+        )
 
 
 def _content(part: Part) -> UserContent:

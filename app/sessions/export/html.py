@@ -13,13 +13,13 @@ from html import escape
 from pathlib import Path
 from typing import Any, assert_never
 
-from app.agent.outcomes import from_message
+from app.agent.outcomes import result_from_message
 from app.sessions.export.html_blocks import (
-    OPEN_CHARACTERS,
-    OPEN_LINES,
+    MAX_OPEN_CHARACTERS,
+    MAX_OPEN_LINES,
     DrawCard,
     HtmlCards,
-    drawn_by_own_tools,
+    builtin_card_drawer,
     preformatted,
 )
 from app.sessions.export.html_code import ColouredCode, HtmlMarkdown
@@ -27,13 +27,13 @@ from app.sessions.export.html_tree import attribute, branch_steps, tree
 from app.sessions.export.text import calls_line, clean, pretty
 from app.sessions.export.walk import (
     ChangeEntry,
-    Custom,
-    Setting,
-    State,
-    Summary,
-    Unshown,
-    as_it_is,
+    CustomItem,
+    SettingEntry,
+    StateEntry,
+    SummaryEntry,
+    UnsupportedMessage,
     summary_heading,
+    unchanged,
     write,
 )
 from app.sessions.log import SessionLog
@@ -62,10 +62,10 @@ from app.values.usage import Usage, dollars
 from tools.amounts import duration, tokens
 from tools.results import CommandBlock, ImageBlock
 
-_HERE = Path(__file__).parent
+_FOLDER = Path(__file__).parent
 _IMAGE_TYPES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
-LONGEST_TITLE = 80
+MAX_TITLE_CHARACTERS = 80
 _HEADING_ONLY = " "
 """Of an entry that is told, and says no more than its heading does."""
 
@@ -73,13 +73,13 @@ _HEADING_ONLY = " "
 def export_html(
     log: SessionLog,
     *,
-    change: ChangeEntry = as_it_is,
+    change: ChangeEntry = unchanged,
     draw: DrawCard | None = None,
 ) -> str:
     """`draw`: the tools of the session; without them those that come with bayou."""
-    style = _own_file("page.css")
-    script = _own_file("page.js")
-    body = _Body(log, change, draw or drawn_by_own_tools())
+    style = _asset("page.css")
+    script = _asset("page.js")
+    body = _PageBody(log, change, draw or builtin_card_drawer())
     title = escape(body.title())
     policy = (
         f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}';"
@@ -105,15 +105,15 @@ def export_html(
     )
 
 
-def _own_file(name: str) -> str:
-    return (_HERE / name).read_text(encoding="utf-8")
+def _asset(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-class _Body:
+class _PageBody:
     """The parts of the page that come from the session. Everything it returns is escaped."""
 
     def __init__(self, log: SessionLog, change: ChangeEntry, draw: DrawCard) -> None:
@@ -129,8 +129,8 @@ class _Body:
             call.id: call for one in said if isinstance(one, AssistantMessage) for call in one.tool_calls
         }
         self._answered = {one.tool_call_id for one in said if isinstance(one, ToolResultMessage)}
-        self._rows = _Lines(calls)
-        articles = _Articles(calls, self._answered, draw)
+        self._rows = _RowWriter(calls)
+        articles = _ArticleWriter(calls, self._answered, draw)
         self._inners = {id(entry): write(self._changed[id(entry)], articles) for entry in self._entries}
 
     def title(self) -> str:
@@ -142,7 +142,7 @@ class _Body:
             if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
                 words = " ".join(clean(text_of(entry.message.content)).split())
                 if words:
-                    return words if len(words) <= LONGEST_TITLE else f"{words[:LONGEST_TITLE]}…"
+                    return words if len(words) <= MAX_TITLE_CHARACTERS else f"{words[:MAX_TITLE_CHARACTERS]}…"
         return f"Session {clean(self._log.session_id)}"
 
     def facts(self) -> str:
@@ -161,7 +161,7 @@ class _Body:
             ("Model" if len(models) == 1 else "Models", escape(clean(", ".join(filter(None, models))))),
             ("Messages", str(stats.messages)),
             ("Branches", str(stats.branches) if stats.branches > 1 else ""),
-            ("Tokens", _used(used.usage)),
+            ("Tokens", _usage_text(used.usage)),
             ("Cost", dollars(stats.cost)),
             ("Id", escape(clean(log.session_id))),
         )
@@ -184,7 +184,7 @@ class _Body:
         parent = self._log.parent(entry.id) if entry.id in self._log else None
         quiet = "" if mark or self._is_told(entry, stored) else ' class="quiet"'
         return (
-            f'<li{quiet}><a class="{_kind(entry)}{on}" href="#e-{attribute(entry.id)}"'
+            f'<li{quiet}><a class="{_css_class(entry)}{on}" href="#e-{attribute(entry.id)}"'
             f' data-id="{attribute(entry.id)}" data-parent="{attribute(parent or "")}">'
             f"{escape(clean(write(entry, self._rows))[:100])}{mark}</a></li>"
         )
@@ -214,7 +214,7 @@ class _Body:
             if is_result
             else f'<h2 class="who">{escape(clean(self._heading(entry)))} {_figures(entry)}</h2>'
         )
-        kind = f"{_kind(entry)} result" if is_result else _kind(entry)
+        kind = f"{_css_class(entry)} result" if is_result else _css_class(entry)
         return (
             f'<article id="e-{name}" data-id="{name}" class="{kind}{off}{bad}">{steps}{head}{inner}</article>'
         )
@@ -231,14 +231,14 @@ class _Body:
         return said.custom_type if is_custom else write(entry, self._rows)
 
 
-class _Lines:
+class _RowWriter:
     """The writer of an entry as one line."""
 
     def __init__(self, calls: Mapping[str, ToolCall]) -> None:
         self._calls = calls
 
     def prompt(self, message: UserMessage) -> str:
-        return _words(message)
+        return _message_html(message)
 
     def answer(self, message: AssistantMessage) -> str:
         words = " ".join(message.text.split())
@@ -250,27 +250,27 @@ class _Lines:
     def command(self, message: BashExecutionMessage) -> str:
         return f"$ {message.command}"
 
-    def custom(self, message: Custom) -> str:
-        return _words(message) if isinstance(message, CustomMessage) else message.custom_type
+    def custom(self, message: CustomItem) -> str:
+        return _message_html(message) if isinstance(message, CustomMessage) else message.custom_type
 
     def system(self, message: SystemMessage) -> str:
         return "System prompt"
 
-    def summary(self, entry: Summary) -> str:
+    def summary(self, entry: SummaryEntry) -> str:
         return summary_heading(entry)
 
-    def setting(self, entry: Setting) -> str:
+    def setting(self, entry: SettingEntry) -> str:
         if isinstance(entry, ModelChangeEntry):
             return f"Model {entry.provider}/{entry.model_id}"
         return f"Thinking {entry.thinking_level}"
 
-    def state(self, entry: State | Unshown) -> str:
+    def state(self, entry: StateEntry | UnsupportedMessage) -> str:
         if isinstance(entry, LabelEntry):
             return f"Label {entry.label or '(taken away)'}"
         return entry.custom_type if isinstance(entry, CustomEntry) else "Name, cost or state"
 
 
-class _Articles:
+class _ArticleWriter:
     """The writer of what stands under an entry's heading. Everything it returns is escaped."""
 
     def __init__(self, calls: Mapping[str, ToolCall], answered: Set[str], draw: DrawCard) -> None:
@@ -293,7 +293,7 @@ class _Articles:
         return self._blocks(message.content) + note or (_HEADING_ONLY if message.tool_calls else "")
 
     def result(self, message: ToolResultMessage) -> str:
-        card = self._draw(_call_of(message, self._calls), from_message(message))
+        card = self._draw(_call_of(message, self._calls), result_from_message(message))
         note = duration((message.duration_ms or 0) / 1000)
         shown = self._cards.card(card, note=note, is_bad=message.is_error)
         if any(isinstance(block, ImageBlock) for block in card.blocks):
@@ -304,22 +304,22 @@ class _Articles:
         block = CommandBlock(command=message.command, output=message.output, exit_code=message.exit_code)
         return self._cards.block(block)
 
-    def custom(self, message: Custom) -> str:
-        return _folded("content", message.content)
+    def custom(self, message: CustomItem) -> str:
+        return _foldable("content", message.content)
 
     def system(self, message: SystemMessage) -> str:
         sections = "\n\n".join(text or "" for text in (message.sections or {}).values())
-        return _folded("system prompt", f"{text_of(message.content)}{sections}", is_open=False)
+        return _foldable("system prompt", f"{text_of(message.content)}{sections}", is_open=False)
 
-    def summary(self, entry: Summary) -> str:
+    def summary(self, entry: SummaryEntry) -> str:
         return self._markdown(entry.summary)
 
-    def setting(self, entry: Setting) -> str:
+    def setting(self, entry: SettingEntry) -> str:
         return _HEADING_ONLY
 
-    def state(self, entry: State | Unshown) -> str:
+    def state(self, entry: StateEntry | UnsupportedMessage) -> str:
         is_unknown = isinstance(entry, UnknownEntry)
-        return _folded("unknown entry", pretty(entry.raw), is_open=False) if is_unknown else ""
+        return _foldable("unknown entry", pretty(entry.raw), is_open=False) if is_unknown else ""
 
     def _blocks(self, content: str | tuple[Any, ...]) -> str:
         if isinstance(content, str):
@@ -358,11 +358,11 @@ def _call_of(message: ToolResultMessage, calls: Mapping[str, ToolCall]) -> ToolC
     return known or ToolCall(id=message.tool_call_id, name=message.tool_name, arguments={})
 
 
-def _words(message: UserMessage | CustomMessage) -> str:
+def _message_html(message: UserMessage | CustomMessage) -> str:
     return " ".join(text_of(message.content).split()) or "(no text)"
 
 
-def _used(usage: Usage) -> str:
+def _usage_text(usage: Usage) -> str:
     given = usage.input + usage.cache_read + usage.cache_write
     return f"{tokens(given)} in, {tokens(usage.output)} out" if given or usage.output else ""
 
@@ -375,7 +375,7 @@ def _figures(entry: Entry) -> str:
         cost = message.usage.cost.total
         parts += [
             duration((message.duration_ms or 0) / 1000),
-            _used(message.usage),
+            _usage_text(message.usage),
             dollars(cost) if cost else "",
         ]
     return f"<small>{' · '.join(filter(None, parts))}</small>"
@@ -390,7 +390,7 @@ def _time(stamp: str) -> str:
     return f'<time datetime="{at:%Y-%m-%dT%H:%M:%SZ}">{at:%Y-%m-%d %H:%M} UTC</time>'
 
 
-def _folded(name: str, content: str | tuple[Any, ...], *, is_open: bool | None = None) -> str:
+def _foldable(name: str, content: str | tuple[Any, ...], *, is_open: bool | None = None) -> str:
     text = clean(text_of(content))
     images = (
         "" if isinstance(content, str) else "".join(_image(one) for one in content if isinstance(one, Image))
@@ -400,7 +400,7 @@ def _folded(name: str, content: str | tuple[Any, ...], *, is_open: bool | None =
         return images
     shown = (
         " open"
-        if (lines <= OPEN_LINES and len(text) <= OPEN_CHARACTERS if is_open is None else is_open)
+        if (lines <= MAX_OPEN_LINES and len(text) <= MAX_OPEN_CHARACTERS if is_open is None else is_open)
         else ""
     )
     return f"<details{shown}><summary>{name}, {lines} lines</summary>{preformatted(text)}</details>{images}"
@@ -420,7 +420,7 @@ def _is_bad(entry: Entry) -> bool:
     return isinstance(message, ToolResultMessage) and message.is_error
 
 
-def _kind(entry: Entry) -> str:
+def _css_class(entry: Entry) -> str:
     message = entry.message if isinstance(entry, MessageEntry) else None
     if isinstance(message, UserMessage):
         return "user"

@@ -28,13 +28,13 @@ from tools.results import (
 DrawCard = Callable[[ToolCall, ToolResult | None], Card]
 """How the tool of a call shows it."""
 
-OPEN_LINES = 12
-OPEN_CHARACTERS = 2_000
+MAX_OPEN_LINES = 12
+MAX_OPEN_CHARACTERS = 2_000
 """Results up to this size are shown open; diffs and failures always are, up to the greater one."""
-OPEN_CHANGES = 20_000
+MAX_OPEN_DIFF_CHARACTERS = 20_000
 
 
-def drawn_by_own_tools() -> DrawCard:
+def builtin_card_drawer() -> DrawCard:
     """For a session that nobody has open: what comes with bayou draws its calls, others are drawn plainly."""
     from tools.registry import builtin_tools  # noqa: PLC0415  (only where a session has no tools)
 
@@ -73,7 +73,11 @@ class HtmlCards:
         mood = " bad" if is_bad else ""
         if not body:
             return f'<p class="card{mood}">{head}</p>'
-        shown = " open" if (is_bad and _weight(card) <= OPEN_CHANGES) or _is_open(card) else ""
+        shown = (
+            " open"
+            if (is_bad and _character_count(card) <= MAX_OPEN_DIFF_CHARACTERS) or _is_open(card)
+            else ""
+        )
         return f'<details class="card{mood}"{shown}><summary>{head}</summary>{body}</details>'
 
     def block(self, block: Block, *, shows_path: bool = False) -> str:
@@ -91,7 +95,7 @@ class HtmlCards:
             case CommandBlock():
                 return self._command(block)
             case ListBlock():
-                return f"<pre>{_marked(block)}</pre>" + _note(block.note)
+                return f"<pre>{_list_html(block)}</pre>" + _note(block.note)
             case TreeBlock():
                 return preformatted("\n".join(line for root in block.roots for line in _tree_lines(root)))
             case MapBlock():
@@ -114,10 +118,10 @@ class HtmlCards:
 
 
 def _is_open(card: Card) -> bool:
-    weight = _weight(card)
+    weight = _character_count(card)
     if any(isinstance(block, DiffBlock | ImageBlock) for block in card.blocks):
-        return weight <= OPEN_CHANGES
-    return weight <= OPEN_CHARACTERS and _lines(card) <= OPEN_LINES
+        return weight <= MAX_OPEN_DIFF_CHARACTERS
+    return weight <= MAX_OPEN_CHARACTERS and _line_count(card) <= MAX_OPEN_LINES
 
 
 def _text(block: Block) -> str:
@@ -140,11 +144,11 @@ def _text(block: Block) -> str:
             assert_never(block)
 
 
-def _weight(card: Card) -> int:
+def _character_count(card: Card) -> int:
     return sum(len(_text(block)) for block in card.blocks)
 
 
-def _lines(card: Card) -> int:
+def _line_count(card: Card) -> int:
     return sum(_text(block).count("\n") + 1 for block in card.blocks)
 
 
@@ -152,7 +156,7 @@ def preformatted(text: str) -> str:
     return f"<pre>{escape(clean(text))}</pre>"
 
 
-def _marked(block: ListBlock) -> str:
+def _list_html(block: ListBlock) -> str:
     """Items one a line, what stands out in them in bold."""
     marks: dict[int, list[tuple[int, int]]] = {}
     for at, start, end in block.marks:

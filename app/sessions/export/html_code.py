@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 Span = tuple[int, int, str]
 
 MERMAID = frozenset(("mermaid", "mmd"))
-_LONGEST_DIAGRAM = 4_000
-_MOST_DIAGRAM_LINES = 80
+_MAX_DIAGRAM_CHARACTERS = 4_000
+_MAX_DIAGRAM_LINES = 80
 """Drawing takes more than linear time."""
-_LONGEST_LINE = 5_000
-_LONGEST_CODE = 300_000
-_COLOURED = 2_000_000
+_MAX_LINE_CHARACTERS = 5_000
+_MAX_CODE_CHARACTERS = 300_000
+_MAX_COLOURED_CHARACTERS = 2_000_000
 """Characters of a page that get colours: some five seconds of work."""
-_COMPARED = 4_000
+_MAX_COMPARED_PAIRS = 4_000
 """Pairs of lines of a page whose words are compared."""
-_LONGEST_PROSE = 200_000
+_MAX_PROSE_CHARACTERS = 200_000
 """Characters; more than that is nobody's prose, and reading it as Markdown takes its time."""
-_LONGEST_PROSE_LINE = 20_000
+_MAX_PROSE_LINE_CHARACTERS = 20_000
 _ALIGNED = re.compile(r"text-align:\s*(left|right|center)")
 _WORD = re.compile(r"[\w+#.-]+")
 _CLASSES = (
@@ -89,8 +89,8 @@ class ColouredCode:
     """Holds what of the page's bounds is left."""
 
     def __init__(self) -> None:
-        self._characters = _COLOURED
-        self._pairs = _COMPARED
+        self._characters = _MAX_COLOURED_CHARACTERS
+        self._pairs = _MAX_COMPARED_PAIRS
 
     def pre(self, text: str, language: str) -> str:
         text = clean(text)
@@ -144,7 +144,7 @@ class ColouredCode:
 
     def fence(self, text: str, language: str) -> str:
         """A fence in Markdown."""
-        if language in MERMAID and (picture := drawing(text)):
+        if language in MERMAID and (picture := draw_diagram(text)):
             source = (
                 f"<details><summary>source of the drawing</summary><pre>{escape(clean(text))}</pre></details>"
             )
@@ -152,9 +152,9 @@ class ColouredCode:
         return self.pre(text, language)
 
     def _spans(self, text: str, language: str) -> list[Span]:
-        if not text.strip() or len(text) > min(_LONGEST_CODE, self._characters):
+        if not text.strip() or len(text) > min(_MAX_CODE_CHARACTERS, self._characters):
             return []
-        if len(text) > _LONGEST_LINE and max(map(len, text.split("\n"))) > _LONGEST_LINE:
+        if len(text) > _MAX_LINE_CHARACTERS and max(map(len, text.split("\n"))) > _MAX_LINE_CHARACTERS:
             return []
         lexer = _lexer(language)
         if lexer is None:
@@ -225,9 +225,9 @@ def _marked(text: str, start: int, end: int, marks: Sequence[tuple[int, int]]) -
 
 
 @lru_cache(64)
-def drawing(source: str) -> str:
+def draw_diagram(source: str) -> str:
     """The picture of a diagram; nothing when it cannot be drawn."""
-    if len(source) > _LONGEST_DIAGRAM or source.count("\n") > _MOST_DIAGRAM_LINES or not source.strip():
+    if len(source) > _MAX_DIAGRAM_CHARACTERS or source.count("\n") > _MAX_DIAGRAM_LINES or not source.strip():
         return ""
     try:
         import termaid  # noqa: PLC0415  (only where a diagram is)  # pyright: ignore[reportMissingImports]
@@ -249,10 +249,10 @@ class HtmlMarkdown:
 
     def __call__(self, text: str) -> str:
         text = clean(text)
-        if len(text) > _LONGEST_PROSE or max(map(len, text.split("\n"))) > _LONGEST_PROSE_LINE:
+        if len(text) > _MAX_PROSE_CHARACTERS or max(map(len, text.split("\n"))) > _MAX_PROSE_LINE_CHARACTERS:
             return f"<pre>{escape(text)}</pre>"
         tokens = self._markdown.parse(text)
-        _by_class(tokens)
+        _use_css_classes(tokens)
         return self._markdown.renderer.render(tokens, self._markdown.options, {})
 
     def _fence(self, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
@@ -263,7 +263,7 @@ class HtmlMarkdown:
         )
 
 
-def _by_class(tokens: Sequence[Token]) -> None:
+def _use_css_classes(tokens: Sequence[Token]) -> None:
     """The page's policy admits no style in an attribute. Links lead away from the page and tell nothing of it."""
     for token in tokens:
         if "style" in token.attrs:
@@ -274,4 +274,4 @@ def _by_class(tokens: Sequence[Token]) -> None:
             token.attrSet("rel", "noopener noreferrer")
             token.attrSet("target", "_blank")
         if token.children:
-            _by_class(token.children)
+            _use_css_classes(token.children)

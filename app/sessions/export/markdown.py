@@ -6,13 +6,13 @@ from typing import assert_never
 from app.sessions.export.text import calls_line, clean, pretty
 from app.sessions.export.walk import (
     ChangeEntry,
-    Custom,
-    Setting,
-    State,
-    Summary,
-    Unshown,
-    as_it_is,
+    CustomItem,
+    SettingEntry,
+    StateEntry,
+    SummaryEntry,
+    UnsupportedMessage,
     summary_heading,
+    unchanged,
     write,
 )
 from app.sessions.log import SessionLog
@@ -29,7 +29,7 @@ from app.values.messages import (
 _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 
 
-def export_markdown(log: SessionLog, *, change: ChangeEntry = as_it_is) -> str:
+def export_markdown(log: SessionLog, *, change: ChangeEntry = unchanged) -> str:
     """Prompts, answers, tool calls and their results, in order."""
     writer = _Markdown()
     parts = (write(change(entry), writer) for entry in log.path_to())
@@ -75,20 +75,20 @@ class _Markdown:
     def command(self, message: BashExecutionMessage) -> str:
         return f"## You ran\n\n{fenced('$ ' + message.command, 'sh')}\n\n{fenced(message.output)}"
 
-    def custom(self, message: Custom) -> str:
+    def custom(self, message: CustomItem) -> str:
         return f"## {clean(message.custom_type)}\n\n{_content(message.content)}" if message.display else ""
 
     def system(self, message: SystemMessage) -> str:
         return ""
 
-    def summary(self, entry: Summary) -> str:
+    def summary(self, entry: SummaryEntry) -> str:
         return f"## {summary_heading(entry)}\n\n{clean(entry.summary)}"
 
-    def setting(self, entry: Setting) -> str:
+    def setting(self, entry: SettingEntry) -> str:
         is_model = isinstance(entry, ModelChangeEntry)
         return f"*Model: {clean(entry.provider)}/{clean(entry.model_id)}*" if is_model else ""
 
-    def state(self, entry: State | Unshown) -> str:
+    def state(self, entry: StateEntry | UnsupportedMessage) -> str:
         return ""
 
 

@@ -37,34 +37,34 @@ from app.values.messages import (
 
 ChangeEntry = Callable[[Entry], Entry]
 """What becomes of an entry before it is written."""
-State = CustomEntry | UsageEntry | ContextEditEntry | LabelEntry | SessionInfoEntry | UnknownEntry
+StateEntry = CustomEntry | UsageEntry | ContextEditEntry | LabelEntry | SessionInfoEntry | UnknownEntry
 """What the session keeps beside the conversation."""
-Custom = CustomMessage | CustomMessageEntry
-Summary = CompactionEntry | BranchSummaryEntry
-Setting = ModelChangeEntry | ThinkingLevelChangeEntry
-Unshown = CompactionSummaryMessage | BranchSummaryMessage | UnknownMessage
+CustomItem = CustomMessage | CustomMessageEntry
+SummaryEntry = CompactionEntry | BranchSummaryEntry
+SettingEntry = ModelChangeEntry | ThinkingLevelChangeEntry
+UnsupportedMessage = CompactionSummaryMessage | BranchSummaryMessage | UnknownMessage
 """Messages that no session file of bayou has; other programs may have written them."""
 
 
-class Writer(Protocol):
+class EntryWriter(Protocol):
     """One form of text; a method returns nothing for what the form leaves out."""
 
     def prompt(self, message: UserMessage) -> str: ...
     def answer(self, message: AssistantMessage) -> str: ...
     def result(self, message: ToolResultMessage) -> str: ...
     def command(self, message: BashExecutionMessage) -> str: ...
-    def custom(self, message: Custom) -> str: ...
+    def custom(self, message: CustomItem) -> str: ...
     def system(self, message: SystemMessage) -> str: ...
-    def summary(self, entry: Summary) -> str: ...
-    def setting(self, entry: Setting) -> str: ...
-    def state(self, entry: State | Unshown) -> str: ...
+    def summary(self, entry: SummaryEntry) -> str: ...
+    def setting(self, entry: SettingEntry) -> str: ...
+    def state(self, entry: StateEntry | UnsupportedMessage) -> str: ...
 
 
-def as_it_is(entry: Entry) -> Entry:
+def unchanged(entry: Entry) -> Entry:
     return entry
 
 
-def write(entry: Entry, writer: Writer) -> str:
+def write(entry: Entry, writer: EntryWriter) -> str:
     match entry:
         case MessageEntry():
             return _message(entry.message, writer)
@@ -87,7 +87,7 @@ def write(entry: Entry, writer: Writer) -> str:
             assert_never(entry)
 
 
-def _message(message: Message, writer: Writer) -> str:
+def _message(message: Message, writer: EntryWriter) -> str:
     match message:
         case UserMessage():
             return writer.prompt(message)
@@ -107,6 +107,6 @@ def _message(message: Message, writer: Writer) -> str:
             assert_never(message)
 
 
-def summary_heading(entry: Summary) -> str:
+def summary_heading(entry: SummaryEntry) -> str:
     of_branch = isinstance(entry, BranchSummaryEntry)
     return "Summary of another branch" if of_branch else "Summary of what was before"

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from app.sessions.errors import SessionWriteError
-from app.sessions.file.session_file import AsksSync, SessionFile, copied_elsewhere
+from app.sessions.file.session_file import SessionFile, SyncPolicy, copy_to_other_disk
 from app.values.entries import Entry
 from tools.files.presence import exists
 
 
-class Keeping:
+class FileKeeper:
     """The file of one session, once there is one."""
 
     def __init__(
@@ -20,7 +20,7 @@ class Keeping:
         path: Path | None,
         file: SessionFile | None,
         *,
-        sync: AsksSync,
+        sync: SyncPolicy,
         is_read_only: bool,
         needs_feed: bool,
         lines: Callable[[], Iterable[bytes]],
@@ -60,7 +60,7 @@ class Keeping:
             self._needs_feed = False
         elif self.path is not None and (is_worth_a_file or self.unwritten is not None):
             self.begin(line)
-        self._has_written()
+        self._on_written()
 
     def hold(self, line: Iterable[bytes], problem: SessionWriteError) -> None:
         """What the disk did not take: it is written before the next line that it takes."""
@@ -80,9 +80,9 @@ class Keeping:
             self.look()
             self._file.append(on_new_line=self._needs_feed)
             self._needs_feed = False
-        self._has_written()
+        self._on_written()
 
-    def _has_written(self) -> None:
+    def _on_written(self) -> None:
         if self.unwritten is not None:
             self.unwritten = None
             self._tell(f"{self.path} can be written again; everything that was said is in it.")
@@ -94,7 +94,7 @@ class Keeping:
         if not self._file.is_in_place():
             moved = self._file.follow()
             if moved is None:
-                self._begin_anew(self._file)
+                self._recreate(self._file)
                 return
             self.path = moved
             self._tell(f"The session file was renamed; it goes on as {moved}.")
@@ -109,7 +109,7 @@ class Keeping:
         self._needs_feed = not data.endswith(b"\n")
         self._tell(f"Another program wrote {len(entries)} entries into this session; they are in the tree.")
 
-    def _begin_anew(self, old: SessionFile) -> None:
+    def _recreate(self, old: SessionFile) -> None:
         """The file was deleted or replaced under us: what is in memory goes into a new file of that name."""
         assert self.path is not None
         if exists(self.path):
@@ -135,7 +135,7 @@ class Keeping:
         try:
             self.write_held()
         except SessionWriteError as problem:
-            raise copied_elsewhere(problem, self._lines()) from None
+            raise copy_to_other_disk(problem, self._lines()) from None
         finally:
             file, self._file, self.is_read_only = self._file, None, True
             self.unwritten = None

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-_FAR = 1 << 62
+_LOCK_OFFSET = 1 << 62
 """On Windows a lock keeps readers out of its range; nobody reads there."""
 
 
@@ -33,7 +33,7 @@ def try_lock(descriptor: int) -> bool:
 def _try_lock_windows(descriptor: int) -> bool:
     import msvcrt  # noqa: PLC0415  (exists on this platform only)
 
-    os.lseek(descriptor, _FAR, os.SEEK_SET)
+    os.lseek(descriptor, _LOCK_OFFSET, os.SEEK_SET)
     try:
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # pyright: ignore[reportAttributeAccessIssue]
     except OSError:
@@ -52,7 +52,7 @@ def holder_of(descriptor: int) -> int | None:
         return None
 
 
-def locked_elsewhere(paths: Iterable[Path]) -> frozenset[Path]:
+def locked_by_others(paths: Iterable[Path]) -> frozenset[Path]:
     """Which of these another process has open for writing, where the system tells. One look for all of them."""
     own = os.getpid()
     held = {place for place, holder in _holders().items() if holder != own}

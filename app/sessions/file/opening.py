@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from app.sessions.errors import SessionNotFound, SessionUnreadable, SessionWriteError, reason
-from app.sessions.file.quarantine import set_aside
-from app.sessions.file.reading import Reading, check_regular, read_session
-from app.sessions.file.session_file import AsksSync, SessionFile
+from app.sessions.errors import SessionNotFound, SessionUnreadable, SessionWriteError, error_text
+from app.sessions.file.quarantine import copy_to_quarantine
+from app.sessions.file.reading import SessionContents, check_regular, read_session
+from app.sessions.file.session_file import SessionFile, SyncPolicy
 from app.sessions.ids import new_session_id, sidecar
 from app.sessions.stats import Stats
 from app.sessions.tree import Tree
@@ -18,7 +18,7 @@ from app.values.codec import encode_line
 from app.values.entries import SESSION_VERSION, Entry, SessionHeader
 from tools.files.replacing import sync_folder
 
-_NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
+_PERMISSION_ERRORS = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 class OpenedFile(msgspec.Struct, kw_only=True):
@@ -35,14 +35,14 @@ class OpenedFile(msgspec.Struct, kw_only=True):
     """The last line is whole but for its line feed."""
 
 
-def open_session(path: Path, *, read_only: bool, sync: AsksSync, cwd: Path) -> OpenedFile:
+def open_session(path: Path, *, read_only: bool, sync: SyncPolicy, cwd: Path) -> OpenedFile:
     size = check_regular(path)
     path = Path(os.path.realpath(path))
     problems: list[str] = []
-    file = None if read_only else _for_writing(path, sync, problems)
+    file = None if read_only else _open_for_writing(path, sync, problems)
     try:
         if size == 0 and file is not None:
-            return _started(path, file, cwd, problems)
+            return _start_empty_file(path, file, cwd, problems)
         tree, stats = Tree(), Stats()
 
         def each(entries: list[Entry]) -> None:
@@ -52,7 +52,7 @@ def open_session(path: Path, *, read_only: bool, sync: AsksSync, cwd: Path) -> O
         reading = read_session(path, allow_newer=read_only, each=each)
         tree.adopt(reading.links)
         if file is not None and reading.version < SESSION_VERSION:
-            file = _rewritten(path, file, reading, sync, problems)
+            file = _migrate_file(path, file, reading, sync, problems)
         elif file is not None:
             _mend_tail(path, file, reading, problems)
         _report(path, reading, problems, may_write=file is not None)
@@ -71,7 +71,7 @@ def open_session(path: Path, *, read_only: bool, sync: AsksSync, cwd: Path) -> O
     )
 
 
-def _for_writing(path: Path, sync: AsksSync, problems: list[str]) -> SessionFile | None:
+def _open_for_writing(path: Path, sync: SyncPolicy, problems: list[str]) -> SessionFile | None:
     try:
         file = SessionFile.open(path, sync)
         while not file.is_in_place():  # another process migrated or moved it between opening and locking
@@ -81,15 +81,15 @@ def _for_writing(path: Path, sync: AsksSync, problems: list[str]) -> SessionFile
     except FileNotFoundError:
         raise SessionNotFound(path, "was moved or deleted just now", "See the list with --resume.") from None
     except OSError as problem:
-        if problem.errno not in _NOT_ALLOWED:
-            raise SessionUnreadable(path, f"cannot be opened: {reason(problem)}") from None
+        if problem.errno not in _PERMISSION_ERRORS:
+            raise SessionUnreadable(path, f"cannot be opened: {error_text(problem)}") from None
         problems.append(
-            f"{path} cannot be written ({reason(problem)}); it is open read-only. Fork it to continue in a copy."
+            f"{path} cannot be written ({error_text(problem)}); it is open read-only. Fork it to continue in a copy."
         )
         return None
 
 
-def _started(path: Path, file: SessionFile, cwd: Path, problems: list[str]) -> OpenedFile:
+def _start_empty_file(path: Path, file: SessionFile, cwd: Path, problems: list[str]) -> OpenedFile:
     """pi gives an empty file a fresh header; so do we, and say so."""
     header = SessionHeader(id=new_session_id(), cwd=str(cwd))
     file.append(encode_line(header))
@@ -105,16 +105,18 @@ def _started(path: Path, file: SessionFile, cwd: Path, problems: list[str]) -> O
     )
 
 
-def _mend_tail(path: Path, file: SessionFile, reading: Reading, problems: list[str]) -> None:
+def _mend_tail(path: Path, file: SessionFile, reading: SessionContents, problems: list[str]) -> None:
     """A last line that a crash or a full disk broke off goes into the quarantine and out of the file."""
     torn = reading.torn
     if torn is None:
         return
     if torn.data.strip(b"\0"):
         try:
-            set_aside(path, [torn], leaves_file=True)
+            copy_to_quarantine(path, [torn], leaves_file=True)
         except OSError as problem:
-            problems.append(f"The last line of {path} is torn and could not be set aside: {reason(problem)}.")
+            problems.append(
+                f"The last line of {path} is torn and could not be set aside: {error_text(problem)}."
+            )
             return  # it stays, and a line feed keeps the next entry off it
     file.cut(torn.offset)
     reading.ends_with_feed = True
@@ -125,7 +127,7 @@ def _mend_tail(path: Path, file: SessionFile, reading: Reading, problems: list[s
     )
 
 
-def _report(path: Path, reading: Reading, problems: list[str], *, may_write: bool) -> None:
+def _report(path: Path, reading: SessionContents, problems: list[str], *, may_write: bool) -> None:
     if reading.torn is not None and not may_write:
         problems.append(f"The last line of {path.name} is torn; everything before it is here.")
     if reading.has_mark:
@@ -138,14 +140,14 @@ def _report(path: Path, reading: Reading, problems: list[str], *, may_write: boo
         problems.append(f"{what}; everything else is here.")
         return
     try:
-        if set_aside(path, reading.bad):
+        if copy_to_quarantine(path, reading.bad):
             problems.append(f"{what}; copied to {sidecar(path, 'quarantine').name}. Everything else is here.")
     except OSError as problem:
-        problems.append(f"{what} and could not be set aside: {reason(problem)}. Everything else is here.")
+        problems.append(f"{what} and could not be set aside: {error_text(problem)}. Everything else is here.")
 
 
-def _rewritten(
-    path: Path, file: SessionFile, reading: Reading, sync: AsksSync, problems: list[str]
+def _migrate_file(
+    path: Path, file: SessionFile, reading: SessionContents, sync: SyncPolicy, problems: list[str]
 ) -> SessionFile:
     """The file of an old version is kept under another name, and its new form takes its place in one step."""
     kept = sidecar(path, f"v{reading.version}")
@@ -156,7 +158,7 @@ def _rewritten(
         anew = SessionFile.create(draft, lines, sync)
         anew.path = path
         try:
-            _keep(path, kept)
+            _keep_old_version(path, kept)
             draft.replace(path)
             sync_folder(path.parent)
         except BaseException:
@@ -166,7 +168,8 @@ def _rewritten(
     except OSError as problem:
         raise SessionWriteError(
             path,
-            f"is of version {reading.version} and cannot be brought to version {SESSION_VERSION}: {reason(problem)}",
+            f"is of version {reading.version} and cannot be brought to version {SESSION_VERSION}: "
+            f"{error_text(problem)}",
             "Open it read-only, or copy it elsewhere.",
         ) from None
     file.close()
@@ -177,7 +180,7 @@ def _rewritten(
     return anew
 
 
-def _keep(path: Path, kept: Path) -> None:
+def _keep_old_version(path: Path, kept: Path) -> None:
     if kept.exists():
         return
     try:

@@ -19,15 +19,15 @@ from app.values.messages import AssistantMessage
 from app.values.wire import Wire, now_ms
 from tools.files.regular import read_regular
 
-INTERVAL = 0.5
+WRITE_INTERVAL = 0.5
 """Seconds between two writes while text streams."""
-SHARE = 20
+MIN_PAUSE_FACTOR = 20
 """A long answer is written less often: this times as long as it took to write it."""
-LONGEST = 8_000_000
+MAX_CHARACTERS = 8_000_000
 """Characters; beyond them the sidecar stays as it is. It is written whole each time, and no model says so much."""
 
 
-class Partial(Wire, frozen=True, kw_only=True):
+class PartialAnswer(Wire, frozen=True, kw_only=True):
     """What had arrived of an answer."""
 
     session_id: str
@@ -54,7 +54,7 @@ class Partial(Wire, frozen=True, kw_only=True):
 class PartialFile:
     """The sidecar of one session that is being written. A session in memory has none."""
 
-    def __init__(self, log: SessionLog, *, interval: float = INTERVAL) -> None:
+    def __init__(self, log: SessionLog, *, interval: float = WRITE_INTERVAL) -> None:
         self.path = sidecar(log.path, "partial") if log.path is not None else None
         self._session_id = log.session_id
         self._interval = interval
@@ -76,7 +76,7 @@ class PartialFile:
         def look() -> None:
             self._look = None
             message = answer()
-            if message is not None and len(message.text) + len(message.thinking) > LONGEST:
+            if message is not None and len(message.text) + len(message.thinking) > MAX_CHARACTERS:
                 self._due = math.inf
             elif message is not None:
                 loop.run_in_executor(None, self._write, self._partial(message, leaf_id), number)
@@ -89,10 +89,10 @@ class PartialFile:
         """The message so far, now."""
         self._write(self._partial(message, leaf_id), self._ended)
 
-    def _partial(self, message: AssistantMessage, leaf_id: str | None) -> Partial:
-        return Partial(session_id=self._session_id, leaf_id=leaf_id, message=message, saved=now_ms())
+    def _partial(self, message: AssistantMessage, leaf_id: str | None) -> PartialAnswer:
+        return PartialAnswer(session_id=self._session_id, leaf_id=leaf_id, message=message, saved=now_ms())
 
-    def _write(self, newest: Partial, number: int) -> None:
+    def _write(self, newest: PartialAnswer, number: int) -> None:
         """A disk that takes nothing is no reason to stop an answer: the next write tries again."""
         with self._lock:
             if self.path is None or number != self._ended:
@@ -103,7 +103,7 @@ class PartialFile:
             except SessionWriteError:
                 pass
             now = time.monotonic()
-            self._due = now + max(self._interval, SHARE * (now - began))
+            self._due = now + max(self._interval, MIN_PAUSE_FACTOR * (now - began))
 
     def discard(self) -> None:
         """The message has ended and is in the session file, or nobody wants it."""
@@ -120,12 +120,12 @@ class PartialFile:
                 pass  # a disk that became read-only; what is left behind is recognised as recorded
 
 
-def left_behind(log: SessionLog) -> Partial | None:
+def read_unrecorded(log: SessionLog) -> PartialAnswer | None:
     """The answer that a crash cut off, unless it reached the session file after all."""
     if log.path is None:
         return None
     try:
-        partial: Partial = decode(read_regular(sidecar(log.path, "partial")), Partial)
+        partial: PartialAnswer = decode(read_regular(sidecar(log.path, "partial")), PartialAnswer)
     except (OSError, msgspec.DecodeError):
         return None
     if partial.session_id != log.session_id or not partial.message.content:
@@ -135,7 +135,7 @@ def left_behind(log: SessionLog) -> Partial | None:
     return None if _is_recorded(partial, log) else partial
 
 
-def _is_recorded(partial: Partial, log: SessionLog) -> bool:
+def _is_recorded(partial: PartialAnswer, log: SessionLog) -> bool:
     return any(
         isinstance(entry, MessageEntry)
         and isinstance(entry.message, AssistantMessage)

@@ -15,17 +15,17 @@ from app.values.codec import decode_json, encode_json
 from app.values.wire import now_iso
 from tools.files.regular import read_regular
 
-LARGEST_COPY = 8 * 1024 * 1024
+MAX_COPIED_BYTES = 8 * 1024 * 1024
 """Of a longer line only the place is noted; the line itself stays in the session file."""
 
 
-def set_aside(path: Path, lines: Iterable[BadLine], *, leaves_file: bool = False) -> int:
+def copy_to_quarantine(path: Path, lines: Iterable[BadLine], *, leaves_file: bool = False) -> int:
     """Copies what is not there yet and returns how many that were. Raises `OSError`.
 
     `leaves_file`: the lines will be cut from the session file, so that even the longest is copied, and safely.
     """
     place = sidecar(path, "quarantine")
-    known = {str(record.get("sha256")) for record in quarantined(path)}
+    known = {str(record.get("sha256")) for record in read_quarantine(path)}
     fresh: list[bytes] = []
     for line in lines:
         digest = hashlib.sha256(line.data).hexdigest()
@@ -33,7 +33,7 @@ def set_aside(path: Path, lines: Iterable[BadLine], *, leaves_file: bool = False
             known.add(digest)
             fresh.append(encode_json(_record(line, digest, is_whole=leaves_file)) + b"\n")
     if fresh:
-        with open(place, "ab", opener=_at_once) as file:
+        with open(place, "ab", opener=_open_for_sync_write) as file:
             file.write(b"".join(fresh))
             if leaves_file:
                 file.flush()
@@ -41,7 +41,7 @@ def set_aside(path: Path, lines: Iterable[BadLine], *, leaves_file: bool = False
     return len(fresh)
 
 
-def _at_once(path: str, flags: int) -> int:
+def _open_for_sync_write(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK, 0o600)
 
 
@@ -52,7 +52,7 @@ def _record(line: BadLine, digest: str, *, is_whole: bool) -> dict[str, Any]:
         "bytes": len(line.data),
         "sha256": digest,
     }
-    if len(line.data) > LARGEST_COPY and not is_whole:
+    if len(line.data) > MAX_COPIED_BYTES and not is_whole:
         return {**record, "text": None}
     try:
         return {**record, "text": line.data.decode("utf-8")}
@@ -60,7 +60,7 @@ def _record(line: BadLine, digest: str, *, is_whole: bool) -> dict[str, Any]:
         return {**record, "base64": base64.b64encode(line.data).decode("ascii")}
 
 
-def quarantined(path: Path) -> list[dict[str, Any]]:
+def read_quarantine(path: Path) -> list[dict[str, Any]]:
     """The records beside a session file, oldest first."""
     try:
         data = read_regular(sidecar(path, "quarantine"))

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from app.sessions.errors import NotASession, SessionNotFound, SessionTooNew, SessionUnreadable, reason
+from app.sessions.errors import NotASession, SessionNotFound, SessionTooNew, SessionUnreadable, error_text
 from app.values.codec import decode, decode_json
 from app.values.entries import (
     SESSION_VERSION,
@@ -29,10 +29,10 @@ from tools.patterns import late
 HEADER_LIMIT = 1024 * 1024
 """A file whose first mebibyte holds no header is not a session."""
 
-_LINES_AT_ONCE = 256 * 1024
+_CHUNK_BYTES = 256 * 1024
 """Bytes; they stay in the processor's cache."""
 
-Takes = Callable[[list[Entry]], None]
+TakeEntries = Callable[[list[Entry]], None]
 
 _decoder = msgspec.json.Decoder(Entry)
 _share_id = msgspec.structs.force_setattr
@@ -47,7 +47,7 @@ class BadLine(msgspec.Struct, frozen=True, kw_only=True):
     data: bytes
 
 
-class Reading(msgspec.Struct, kw_only=True):
+class SessionContents(msgspec.Struct, kw_only=True):
     """What a file holds."""
 
     header: SessionHeader
@@ -64,7 +64,9 @@ class Reading(msgspec.Struct, kw_only=True):
     """A byte order mark stands before the first line; pi refuses such files."""
 
 
-def read_session(path: Path, *, allow_newer: bool = False, each: Takes | None = None) -> Reading:
+def read_session(
+    path: Path, *, allow_newer: bool = False, each: TakeEntries | None = None
+) -> SessionContents:
     """Raises `SessionNotFound`, `SessionUnreadable`, `NotASession`, `SessionTooNew`. An empty file is no session.
 
     `each` is given the entries some at a time: just read they are at hand, all together they would be fetched from
@@ -89,11 +91,11 @@ def read_header(path: Path) -> tuple[SessionHeader, int]:
         raise _unreadable(path, problem) from None
 
 
-def read_without_header(path: Path) -> Reading:
+def read_without_header(path: Path) -> SessionContents:
     """All that can be read of a file whose first line is lost. Raises `NotASession` when that is nothing."""
     check_regular(path)
     header = SessionHeader(id=path.stem.partition("_")[2] or path.stem, cwd="")
-    reading = Reading(header=header, entries=[])
+    reading = SessionContents(header=header, entries=[])
     try:
         with path.open("rb", buffering=1 << 20) as file:
             _read_lines(file, reading)
@@ -122,10 +124,10 @@ def check_regular(path: Path) -> int:
 
 
 def _unreadable(path: Path, problem: OSError) -> SessionUnreadable:
-    return SessionUnreadable(path, f"cannot be read: {reason(problem)}", "Check its permissions.")
+    return SessionUnreadable(path, f"cannot be read: {error_text(problem)}", "Check its permissions.")
 
 
-def _read(file: BinaryIO, path: Path, allow_newer: bool, each: Takes | None) -> Reading:
+def _read(file: BinaryIO, path: Path, allow_newer: bool, each: TakeEntries | None) -> SessionContents:
     header_data, before, has_mark = _find_header(file, path)
     version = header_data.get("version", 1)
     if not isinstance(version, int) or version > SESSION_VERSION:
@@ -137,7 +139,7 @@ def _read(file: BinaryIO, path: Path, allow_newer: bool, each: Takes | None) -> 
             )
         version = SESSION_VERSION
     header = _header_value(header_data, path)
-    reading = Reading(header=header, entries=[], bad=before, version=version, has_mark=has_mark)
+    reading = SessionContents(header=header, entries=[], bad=before, version=version, has_mark=has_mark)
     reading.size = file.tell()
     file.seek(-1, os.SEEK_CUR)
     reading.ends_with_feed = file.read(1) == b"\n"
@@ -154,10 +156,10 @@ def _header_value(data: dict[str, Any], path: Path) -> SessionHeader:
     try:
         return from_wire({**data, "version": SESSION_VERSION}, SessionHeader)
     except msgspec.ValidationError as problem:
-        raise NotASession(path, f"has a damaged first line ({problem})", _REPAIR) from None
+        raise NotASession(path, f"has a damaged first line ({problem})", _REPAIR_HINT) from None
 
 
-_REPAIR = "It was left as it is; if it is a session, `bayou --fork FILE` saves what can be read of it."
+_REPAIR_HINT = "It was left as it is; if it is a session, `bayou --fork FILE` saves what can be read of it."
 
 
 def _find_header(file: BinaryIO, path: Path) -> tuple[dict[str, Any], list[BadLine], bool]:
@@ -182,13 +184,13 @@ def _find_header(file: BinaryIO, path: Path) -> tuple[dict[str, Any], list[BadLi
         if isinstance(data, dict) and data.get("type") == "session" and isinstance(data.get("id"), str):
             return data, bad, has_mark
         break
-    raise NotASession(path, "is not a session file, or its first line is damaged", _REPAIR)
+    raise NotASession(path, "is not a session file, or its first line is damaged", _REPAIR_HINT)
 
 
-def _read_lines(file: BinaryIO, reading: Reading, each: Takes | None = None) -> None:
+def _read_lines(file: BinaryIO, reading: SessionContents, each: TakeEntries | None = None) -> None:
     """Many lines at once; only where one of them is no entry, one by one."""
     line = b""
-    while lines := file.readlines(_LINES_AT_ONCE):
+    while lines := file.readlines(_CHUNK_BYTES):
         line = lines[-1]
         try:
             found = list(map(_decoder.decode, lines))
@@ -203,7 +205,7 @@ def _read_lines(file: BinaryIO, reading: Reading, each: Takes | None = None) -> 
             if kind is MessageEntry:
                 _share_id(entry.message, "id", entry.id)
             elif kind is CompactionEntry:
-                settled(entry)
+                with_entry_id(entry)
         reading.entries += found
         if each is not None:
             each(found)
@@ -211,7 +213,7 @@ def _read_lines(file: BinaryIO, reading: Reading, each: Takes | None = None) -> 
     reading.ends_with_feed = line.endswith(b"\n") if line else reading.ends_with_feed
 
 
-def _read_each(lines: list[bytes], reading: Reading) -> None:
+def _read_each(lines: list[bytes], reading: SessionContents) -> None:
     for line in lines:
         entry = read_entry(line)
         if entry is not None:
@@ -221,7 +223,7 @@ def _read_each(lines: list[bytes], reading: Reading) -> None:
         reading.size += len(line)
 
 
-def _keep_bad(reading: Reading, bad: BadLine) -> None:
+def _keep_bad(reading: SessionContents, bad: BadLine) -> None:
     if not bad.data.endswith(b"\n"):
         reading.torn = bad
         return
@@ -244,10 +246,10 @@ def read_entry(line: bytes) -> Entry | None:
             return None
         text = line.strip(b"\0 \t\r\n")  # a power cut leaves zeros where a block was never written
         return read_entry(text) if text and b"\0" not in text else None
-    return settled(entry)
+    return with_entry_id(entry)
 
 
-def settled(entry: Entry) -> Entry | None:
+def with_entry_id(entry: Entry) -> Entry | None:
     """A message carries the id of its entry. None: not an entry at all."""
     if isinstance(entry, MessageEntry):
         _share_id(entry.message, "id", entry.id)
@@ -273,7 +275,7 @@ def is_header(line: bytes) -> bool:
     return isinstance(data, dict) and data.get("type") == "session"
 
 
-def _read_old(file: BinaryIO, reading: Reading, header: dict[str, Any]) -> None:
+def _read_old(file: BinaryIO, reading: SessionContents, header: dict[str, Any]) -> None:
     """Versions 1 and 2 are small and rare: plain data first, then their migration, then values."""
     lines: list[dict[str, Any]] = []
     raw = b""
@@ -288,20 +290,20 @@ def _read_old(file: BinaryIO, reading: Reading, header: dict[str, Any]) -> None:
             _keep_bad(reading, BadLine(offset=reading.size, data=raw))
         reading.size += len(raw)
     reading.ends_with_feed = raw.endswith(b"\n") if raw else reading.ends_with_feed
-    found = (settled(from_wire(data, Entry)) for data in migrate_lines(lines, header, reading.version))
+    found = (with_entry_id(from_wire(data, Entry)) for data in migrate_lines(lines, header, reading.version))
     reading.entries.extend(entry for entry in found if entry is not None)
 
 
 def migrate_lines(lines: list[dict[str, Any]], header: dict[str, Any], version: int) -> list[dict[str, Any]]:
     """`lines` without the header, in file order; returns them in today's form, `header` set right in place."""
     if version < 2:
-        lines = _to_version_2(lines, header)
+        lines = _migrate_to_version_2(lines, header)
     if version < 3:
-        lines = [_to_version_3(line) for line in lines]
+        lines = [_migrate_to_version_3(line) for line in lines]
     return lines
 
 
-def _to_version_2(lines: list[dict[str, Any]], header: dict[str, Any]) -> list[dict[str, Any]]:
+def _migrate_to_version_2(lines: list[dict[str, Any]], header: dict[str, Any]) -> list[dict[str, Any]]:
     """A list becomes a chain: every line gets an id and its predecessor as parent."""
     taken: set[str] = set()
     chained: list[dict[str, Any]] = []
@@ -335,7 +337,7 @@ def _id_at(chained: list[dict[str, Any]], index: Any, default: str) -> str:
     return default
 
 
-def _to_version_3(line: dict[str, Any]) -> dict[str, Any]:
+def _migrate_to_version_3(line: dict[str, Any]) -> dict[str, Any]:
     message = line.get("message")
     if isinstance(message, dict) and message.get("role") == "hookMessage":
         return {**line, "message": {**message, "role": "custom"}}

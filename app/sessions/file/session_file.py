@@ -12,13 +12,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from app.sessions.errors import SessionLocked, SessionWriteError, reason
+from app.sessions.errors import SessionLocked, SessionWriteError, error_text
 from app.sessions.file.lock import holder_of, name_of, try_lock
 from tools.files.private import last_resort_folder, last_resort_path
 from tools.files.replacing import sync_folder
 
 Sync = Literal["off", "turn", "entry"]
-AsksSync = Callable[[], Sync]
+SyncPolicy = Callable[[], Sync]
 """When what is written is forced onto the disk; asked at each write, as the settings may have changed."""
 
 
@@ -27,11 +27,11 @@ def at_turn_end() -> Sync:
 
 
 _FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_PIECES = 1000
+_MAX_PIECES = 1000
 """As many the system takes in one call."""
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-_SPACE = "Free some disk space or export the session elsewhere, then try again."
-_PLACE = (
+_DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_FREE_SPACE_HINT = "Free some disk space or export the session elsewhere, then try again."
+_FOLDER_HINT = (
     "Make its folder writable, choose another with --session-dir DIR, or keep no session with --no-session."
 )
 
@@ -39,7 +39,7 @@ _PLACE = (
 class SessionFile:
     """Holds the lock as long as it is open."""
 
-    def __init__(self, path: Path, descriptor: int, sync: AsksSync) -> None:
+    def __init__(self, path: Path, descriptor: int, sync: SyncPolicy) -> None:
         self.path = path
         self.size = os.fstat(descriptor).st_size
         """Bytes that are known to be whole lines of ours."""
@@ -51,13 +51,13 @@ class SessionFile:
         self._is_new = False
 
     @classmethod
-    def open(cls, path: Path, sync: AsksSync) -> "SessionFile":
+    def open(cls, path: Path, sync: SyncPolicy) -> "SessionFile":
         """Raises `SessionLocked`, or `OSError` when the system does not let us write."""
         descriptor = os.open(path, _FLAGS)
         return cls(path, _locked(path, descriptor), sync)
 
     @classmethod
-    def create(cls, path: Path, lines: Iterable[bytes], sync: AsksSync) -> "SessionFile":
+    def create(cls, path: Path, lines: Iterable[bytes], sync: SyncPolicy) -> "SessionFile":
         """A new file with its first lines; nothing is left behind when that fails."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -68,7 +68,7 @@ class SessionFile:
             ) from None
         except OSError as problem:
             raise SessionWriteError(
-                path, f"cannot be created: {reason(problem, path)}", _remedy(problem)
+                path, f"cannot be created: {error_text(problem, path)}", _remedy(problem)
             ) from None
         try:
             file = cls(path, _locked(path, descriptor), sync)
@@ -91,7 +91,7 @@ class SessionFile:
     def append(self, lines: Iterable[bytes] = (), *, on_new_line: bool = False) -> None:
         """Adds whole lines, in whatever pieces, those that are held first. Raises `SessionWriteError` with the file
         as it was."""
-        self._mend()
+        self._truncate_partial_write()
         data = (b"\n" if on_new_line else b"", self._held, *lines)
         try:
             _write_all(self._descriptor, data)
@@ -100,9 +100,9 @@ class SessionFile:
                 self._force()
         except OSError as problem:
             self._is_torn = True
-            self._mend(quietly=True)
+            self._truncate_partial_write(quietly=True)
             raise SessionWriteError(
-                self.path, f"cannot be written: {reason(problem, self.path)}", _remedy(problem)
+                self.path, f"cannot be written: {error_text(problem, self.path)}", _remedy(problem)
             ) from None
         self.size += sum(map(len, data))
         self._held = b""
@@ -114,11 +114,11 @@ class SessionFile:
             os.ftruncate(self._descriptor, size)
         except OSError as problem:
             raise SessionWriteError(
-                self.path, f"cannot be repaired: {reason(problem)}", _remedy(problem)
+                self.path, f"cannot be repaired: {error_text(problem)}", _remedy(problem)
             ) from None
         self.size = size
 
-    def _mend(self, *, quietly: bool = False) -> None:
+    def _truncate_partial_write(self, *, quietly: bool = False) -> None:
         """After a write that broke off: back to the last whole line, now or before the next write."""
         if not self._is_torn:
             return
@@ -128,7 +128,7 @@ class SessionFile:
             if quietly:
                 return
             raise SessionWriteError(
-                self.path, f"cannot be repaired: {reason(problem)}", _remedy(problem)
+                self.path, f"cannot be repaired: {error_text(problem)}", _remedy(problem)
             ) from None
         self._is_torn = False
 
@@ -176,7 +176,7 @@ class SessionFile:
         except OSError as problem:
             raise SessionWriteError(
                 self.path,
-                f"may not be safe on the disk: {reason(problem)}",
+                f"may not be safe on the disk: {error_text(problem)}",
                 "Check the disk, export the session.",
             ) from None
         self._is_dirty = False
@@ -199,7 +199,7 @@ class SessionFile:
             self._descriptor = -1
 
 
-def copied_elsewhere(problem: SessionWriteError, lines: Iterable[bytes]) -> SessionWriteError:
+def copy_to_other_disk(problem: SessionWriteError, lines: Iterable[bytes]) -> SessionWriteError:
     """The last resort for a session whose disk is full: all of it on another disk. What there is to tell of it."""
     assert problem.path is not None
     try:
@@ -228,7 +228,7 @@ def _write_all(descriptor: int, pieces: Iterable[bytes]) -> None:
     views = deque(memoryview(piece) for piece in pieces if piece)
     while views:
         if hasattr(os, "writev"):
-            count = os.writev(descriptor, list(islice(views, _PIECES)))
+            count = os.writev(descriptor, list(islice(views, _MAX_PIECES)))
         else:
             count = os.write(descriptor, views[0])
         while views and count >= len(views[0]):
@@ -251,4 +251,4 @@ def read_at(descriptor: int, offset: int, size: int) -> bytes:
 
 
 def _remedy(problem: OSError) -> str:
-    return _SPACE if problem.errno in _FULL else _PLACE
+    return _FREE_SPACE_HINT if problem.errno in _DISK_FULL_ERRORS else _FOLDER_HINT

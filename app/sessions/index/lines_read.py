@@ -7,15 +7,15 @@ from typing import BinaryIO, Protocol
 from app.sessions.file.reading import read_entry
 from app.sessions.index.summary import SearchableText, texts_of
 
-_TAIL = 64
+_TAIL_BYTES = 64
 """Bytes before the place up to which a file has been read, by which it is known again."""
 
 
-class Rewritten(Exception):
+class FileRewritten(Exception):
     """What was read before is not what stands there now."""
 
 
-class TakesLines(Protocol):
+class LineSink(Protocol):
     """What is made of the lines."""
 
     def take(self, line: bytes, at: int) -> None:
@@ -23,7 +23,7 @@ class TakesLines(Protocol):
         ...
 
 
-class Texts:
+class TextCollector:
     """The texts of the lines that can be searched."""
 
     def __init__(self) -> None:
@@ -35,15 +35,15 @@ class Texts:
             self.found.extend(texts_of(entry, at))
 
 
-def take(
-    path: Path, offset: int, taker: TakesLines, tail: bytes = b"", *, end: int | None = None
+def read_lines(
+    path: Path, offset: int, taker: LineSink, tail: bytes = b"", *, end: int | None = None
 ) -> tuple[int, bytes]:
     """Reads whole lines from `offset` on; returns where the next one will begin, and by what the bytes before that
     are known again (`tail`).
     """
     with path.open("rb", buffering=1 << 15) as file:
         if tail and _tail(file, offset) != tail:
-            raise Rewritten
+            raise FileRewritten
         file.seek(offset)
         for line in file:
             if not line.endswith(b"\n") or (end is not None and offset >= end):
@@ -54,14 +54,14 @@ def take(
 
 
 def _tail(file: BinaryIO, offset: int) -> bytes:
-    begin = max(0, offset - _TAIL)
+    begin = max(0, offset - _TAIL_BYTES)
     file.seek(begin)
     return hashlib.blake2b(file.read(offset - begin), digest_size=8).digest()
 
 
 def text_at(path: Path, at: int) -> SearchableText | None:
     """None when the file has changed meanwhile."""
-    texts = Texts()
+    texts = TextCollector()
     try:
         with path.open("rb") as file:
             file.seek(at)

@@ -7,10 +7,10 @@ import msgspec
 from app.sessions.errors import SessionError
 from app.sessions.file.reading import read_header
 from app.sessions.index.session_line import read_line
-from app.sessions.index.summary import Digest
+from app.sessions.index.summary import SessionDigest
 from app.sessions.projection import milliseconds
 
-_SHORT, _BEGINNING = 256 * 1024, 64 * 1024
+_MAX_WHOLE_BYTES, _HEAD_BYTES = 256 * 1024, 64 * 1024
 """Bytes of a file that is read whole where nobody can wait, and of the part of a longer one that is."""
 
 
@@ -47,14 +47,14 @@ class SessionHit(msgspec.Struct, frozen=True, kw_only=True):
 
 def summary_of_file(name: str) -> SessionSummary | None:
     """What the file itself says, or its beginning; None when it is no session."""
-    path, digest = Path(name), Digest()
+    path, digest = Path(name), SessionDigest()
     try:
         header, offset = read_header(path)
         found = path.stat()
-        is_short = found.st_size <= _SHORT
+        is_short = found.st_size <= _MAX_WHOLE_BYTES
         with path.open("rb") as file:
             file.seek(offset)
-            for line in file.read(-1 if is_short else _BEGINNING).splitlines(keepends=True):
+            for line in file.read(-1 if is_short else _HEAD_BYTES).splitlines(keepends=True):
                 read = read_line(line)[0] if line.endswith(b"\n") else None
                 if read is not None:
                     digest.add(read, line)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tools.files.presence import is_dir
 
-_MANY_ROUNDS = 20
+_ROUNDS_BEFORE_TIDY = 20
 """Of some sessions each: worth making the index smaller."""
 
 
@@ -44,7 +44,7 @@ def _read(root: Path) -> None:
             rounds += 1
             time.sleep(time.monotonic() - started)
             started = time.monotonic()
-        if rounds >= _MANY_ROUNDS:
+        if rounds >= _ROUNDS_BEFORE_TIDY:
             index.tidy()
     finally:
         index.close()

@@ -17,24 +17,24 @@ from pathlib import Path
 
 import msgspec
 
-from app.sessions.errors import SessionError, reason
+from app.sessions.errors import SessionError, error_text
 from app.sessions.file.reading import read_header
 from app.sessions.folders import session_files
-from app.sessions.ids import lately
-from app.sessions.index.excerpts import Term, excerpt, plain_excerpt, seamed, terms_of
-from app.sessions.index.lines_read import Rewritten, Texts, take, text_at
+from app.sessions.ids import recency_key
+from app.sessions.index.excerpts import SearchTerm, excerpt, parse_query, plain_excerpt, with_word_breaks
+from app.sessions.index.lines_read import FileRewritten, TextCollector, read_lines, text_at
 from app.sessions.index.listed import SessionHit, SessionSummary
 from app.sessions.index.session_line import read_line
-from app.sessions.index.summary import Digest, SearchableText, storable
+from app.sessions.index.summary import SearchableText, SessionDigest, storable
 from app.sessions.index.usage import (
     UNKNOWN,
-    LeftOut,
-    UsageFound,
+    EntryUsage,
+    SkippedUsage,
     UsagePart,
+    UsageReport,
     UsageSession,
     UsageSum,
     UsageTally,
-    Use,
     day_of,
 )
 from app.sessions.projection import milliseconds
@@ -59,7 +59,7 @@ when it was said, about: what is newer than most stands behind all others, what 
 gaps take a third of the room that times would. `counted` says which session an entry was counted for; in `used`, a row
 of another one that holds the same entry has it as `copied`, and counts when the first is gone.
 """
-_MOST_NAMED = 5
+_MAX_NAMED_LINES = 5
 """Broken lines of one file that are named by their place; the others are counted."""
 _FILES_AT_ONCE = 20
 _MODULE = "fts5"
@@ -71,9 +71,9 @@ _SEARCHABLE = (
 _PLAIN = (
     "create table if not exists words(rowid integer primary key, text text)"  # no search module in SQLite
 )
-_CANDIDATES = 2_000
+_MAX_CANDIDATES = 2_000
 """Texts that are looked into at most, for one search."""
-_MANY = 5_000
+_TIDY_AFTER = 5_000
 
 
 _refreshing = threading.Lock()
@@ -152,7 +152,7 @@ class SessionIndex:
             return True
 
     def _read_files(self) -> None:
-        files = list(_stated(session_files(self.root)))
+        files = list(_with_stat(session_files(self.root)))
         known = self._known()
         if len(files) == len(known) and all(
             path in known and known[path].is_as(found) for path, found in files
@@ -179,9 +179,9 @@ class SessionIndex:
             self._count_copies()
         self._db.commit()
 
-    def _known(self) -> "dict[str, _Known]":
+    def _known(self) -> "dict[str, _IndexedFile]":
         rows = self._db.execute("select key, path, inode, size, mtime, read, problem is null from sessions")
-        return {self._path(row[1]): _Known(row[0], *row[2:]) for row in rows}
+        return {self._path(row[1]): _IndexedFile(row[0], *row[2:]) for row in rows}
 
     def _path(self, name: bytes) -> str:
         """Of a file, which is called in the database as it is seen from the root."""
@@ -196,10 +196,10 @@ class SessionIndex:
         try:
             header, offset = read_header(Path(path))
             created = milliseconds(header.timestamp)
-            lines = _Lines(Digest(), UsageTally(UNKNOWN, _began(created, found)))
-            read, tail = take(Path(path), offset, lines)
+            lines = _LineReader(SessionDigest(), UsageTally(UNKNOWN, _created_time(created, found)))
+            read, tail = read_lines(Path(path), offset, lines)
         except (SessionError, OSError) as problem:
-            why = problem.what if isinstance(problem, SessionError) else reason(problem)
+            why = problem.what if isinstance(problem, SessionError) else error_text(problem)
             self._db.execute("update sessions set problem=? where key=?", (storable(why), key))
             return
         self._db.execute(
@@ -214,23 +214,23 @@ class SessionIndex:
         )
         self._keep(key, path, lines, found, read, tail)
 
-    def _read_on(self, row: "_Known", path: str, found: os.stat_result) -> bool:
+    def _read_on(self, row: "_IndexedFile", path: str, found: os.stat_result) -> bool:
         """From where it was left. False: another file stands there now, or it cannot be read any more."""
         if row.inode != found.st_ino or found.st_size < row.size or not row.read or not row.is_session:
             return False
         packed, model, created, tail = self._db.execute(
             "select digest, model, created, tail from sessions where key=?", (row.key,)
         ).fetchone()
-        lines = _Lines(_unpacked(packed), UsageTally(model, _began(created, found)))
+        lines = _LineReader(_unpack_digest(packed), UsageTally(model, _created_time(created, found)))
         try:
-            read, tail = take(Path(path), row.read, lines, tail)
-        except (Rewritten, OSError):
+            read, tail = read_lines(Path(path), row.read, lines, tail)
+        except (FileRewritten, OSError):
             return False
         self._keep(row.key, path, lines, found, read, tail)
         return True
 
     def _keep(
-        self, key: int, path: str, lines: "_Lines", found: os.stat_result, read: int, tail: bytes
+        self, key: int, path: str, lines: "_LineReader", found: os.stat_result, read: int, tail: bytes
     ) -> None:
         self._db.execute(
             "update sessions set size=?, mtime=?, read=?, tail=?, digest=?, model=?, broken=broken+? where key=?",
@@ -239,7 +239,7 @@ class SessionIndex:
                 found.st_mtime_ns,
                 read,
                 tail,
-                _packed(lines.digest),
+                _pack_digest(lines.digest),
                 lines.tally.model,
                 len(lines.broken),
                 key,
@@ -248,10 +248,10 @@ class SessionIndex:
         self._count(key, lines.tally.uses)
         if lines.broken:
             named = self._db.execute("select count(*) from broken where session=?", (key,)).fetchone()[0]
-            for at, why in lines.broken[: _MOST_NAMED - named]:
+            for at, why in lines.broken[: _MAX_NAMED_LINES - named]:
                 self._db.execute("insert into broken values(?,?,?)", (key, _line_at(path, at), why))
 
-    def _count(self, key: int, uses: list[Use]) -> None:
+    def _count(self, key: int, uses: list[EntryUsage]) -> None:
         entries = {use.entry for use in uses} - {None}
         counted = {
             entry
@@ -283,11 +283,11 @@ class SessionIndex:
         ).fetchall()
         fresh: list[tuple[int, int, SearchableText]] = []
         for key, name, searchable, read in rows:
-            texts, path = Texts(), Path(self._path(name))
+            texts, path = TextCollector(), Path(self._path(name))
             try:
                 offset = searchable or read_header(path)[1]
-                take(path, offset, texts, end=read)
-            except (SessionError, OSError, Rewritten):
+                read_lines(path, offset, texts, end=read)
+            except (SessionError, OSError, FileRewritten):
                 pass  # gone or changed just now; the next look at the files finds out
             fresh += ((milliseconds(text.time), key, text) for text in texts.found)
             self._db.execute("update sessions set searchable=? where key=?", (read, key))
@@ -315,7 +315,7 @@ class SessionIndex:
 
     def _add_text(self, place: int, key: int, text: SearchableText) -> None:
         self._db.execute("insert into texts(key, session, at) values(?,?,?)", (place, key, text.at))
-        self._db.execute("insert into words(rowid, text) values(?,?)", (place, seamed(text.text)))
+        self._db.execute("insert into words(rowid, text) values(?,?)", (place, with_word_breaks(text.text)))
 
     def _forget(self, keys: list[int]) -> None:
         """Their texts are found no more. What words they had is forgotten when it is much."""
@@ -326,7 +326,7 @@ class SessionIndex:
         lost = self._db.execute(
             "select count(*) from texts where session not in (select key from sessions)"
         ).fetchone()[0]
-        if lost > _MANY and lost > whole / 2:
+        if lost > _TIDY_AFTER and lost > whole / 2:
             self._db.execute("delete from texts")
             self._db.execute(
                 "insert into words(words) values('delete-all')" if self._has_search else "delete from words"
@@ -359,7 +359,7 @@ class SessionIndex:
         self.refresh()
         found = list(self._summaries().values())
         now = time.time()
-        found.sort(key=lambda summary: lately(summary.modified / 1000, now), reverse=True)
+        found.sort(key=lambda summary: recency_key(summary.modified / 1000, now), reverse=True)
         return found
 
     def _summaries(self, keys: Iterable[int] | None = None) -> dict[int, SessionSummary]:
@@ -370,7 +370,7 @@ class SessionIndex:
         )
         return {row[0]: _summary(self.root, row) for row in rows}
 
-    def usage(self) -> UsageFound:
+    def usage(self) -> UsageReport:
         """What all of them used. Where nothing can be kept everything is read, and the answer is the same."""
         if not self.refresh():
             self._db.close()
@@ -392,12 +392,12 @@ class SessionIndex:
         ):
             day = days.get(quarter) or days.setdefault(quarter, day_of(quarter))
             parts.append(UsagePart(session=sessions[key], day=day, model=model, used=UsageSum(*sums)))
-        return UsageFound(
+        return UsageReport(
             parts=tuple(parts),
-            left_out=tuple(self._left_out()),
+            left_out=tuple(self._skipped()),
         )
 
-    def _left_out(self) -> Iterator[LeftOut]:
+    def _skipped(self) -> Iterator[SkippedUsage]:
         named: dict[int, list[tuple[int, str]]] = {}
         for key, line, why in self._db.execute(
             "select session, line, why from broken order by session, line"
@@ -409,19 +409,19 @@ class SessionIndex:
         ):
             path = self._path(name)
             if problem is not None:
-                yield LeftOut(path=path, why=problem)
+                yield SkippedUsage(path=path, why=problem)
                 continue
             lines = named.get(key, [])
-            yield from (LeftOut(path=path, line=line, why=why) for line, why in lines)
+            yield from (SkippedUsage(path=path, line=line, why=why) for line, why in lines)
             if broken > len(lines):
-                yield LeftOut(path=path, why=f"{broken - len(lines)} more of its lines cannot be read")
+                yield SkippedUsage(path=path, why=f"{broken - len(lines)} more of its lines cannot be read")
             if is_open:
-                yield LeftOut(path=path, why="its last line has no end yet")
+                yield SkippedUsage(path=path, why="its last line has no end yet")
 
     def search(self, query: str, *, limit: int = 50) -> list[SessionHit]:
         """Texts with all words of the query (each may be the beginning of a word), newest first; "…" is a phrase. Of
         those that have been read so far."""
-        terms = terms_of(storable(query))
+        terms = parse_query(storable(query))
         if not terms:
             return []
         hits: list[SessionHit] = []
@@ -447,20 +447,22 @@ class SessionIndex:
                 break
         return sorted(hits, key=lambda hit: hit.timestamp, reverse=True)
 
-    def _matching(self, terms: list[Term]) -> Iterator[tuple[int, int]]:
+    def _matching(self, terms: list[SearchTerm]) -> Iterator[tuple[int, int]]:
         """Where texts are that have all the words, be it in another order; the newest first."""
         select = "select session, at from words join texts on texts.key = words.rowid where "
         if self._has_search:
-            wanted = " ".join(_asked(term) for term in terms)
+            wanted = " ".join(_database_query(term) for term in terms)
             sql = f"{select}words match ? order by words.rowid desc limit ?"
-            return self._db.execute(sql, (wanted, _CANDIDATES))
+            return self._db.execute(sql, (wanted, _MAX_CANDIDATES))
         words = [word for term in terms for word in term.words]
         like = " and ".join("text like ?" for _ in words)
         likes = [f"%{word}%" for word in words]  # letters and digits
-        return self._db.execute(f"{select}{like} order by words.rowid desc limit ?", (*likes, _CANDIDATES))
+        return self._db.execute(
+            f"{select}{like} order by words.rowid desc limit ?", (*likes, _MAX_CANDIDATES)
+        )
 
 
-class _Known(msgspec.Struct, frozen=True, array_like=True):
+class _IndexedFile(msgspec.Struct, frozen=True, array_like=True):
     """What is known of a file."""
 
     key: int
@@ -476,10 +478,10 @@ class _Known(msgspec.Struct, frozen=True, array_like=True):
         return bool(self.is_session) and (self.inode, self.size, self.mtime) == there
 
 
-class _Lines:
+class _LineReader:
     """What is made of lines that are new."""
 
-    def __init__(self, digest: Digest, tally: UsageTally) -> None:
+    def __init__(self, digest: SessionDigest, tally: UsageTally) -> None:
         self.digest = digest
         self.tally = tally
         self.broken: list[tuple[int, str]] = []
@@ -495,13 +497,13 @@ class _Lines:
             self.tally.add(found)
 
 
-def _stated(files: Iterable[os.DirEntry[str]]) -> Iterator[tuple[str, os.stat_result]]:
+def _with_stat(files: Iterable[os.DirEntry[str]]) -> Iterator[tuple[str, os.stat_result]]:
     for entry in files:
         with suppress(OSError):  # gone just now
             yield entry.path, entry.stat()
 
 
-def _began(created: int, found: os.stat_result) -> int:
+def _created_time(created: int, found: os.stat_result) -> int:
     return created or found.st_mtime_ns // 1_000_000
 
 
@@ -523,29 +525,29 @@ def _has_search_module(db: sqlite3.Connection) -> bool:
     return True
 
 
-def _asked(term: Term) -> str:
+def _database_query(term: SearchTerm) -> str:
     """In the database's own words; it knows no phrases, so it is asked for all of their words."""
     *whole, last = term.words
     return " ".join([*(f'"{word}"' for word in whole), f'"{last}"{"*" if term.is_open else ""}'])
 
 
-_KEPT = ("name", "first_prompt", "greeting", "messages", "cost", "modified")
+_DIGEST_FIELDS = ("name", "first_prompt", "greeting", "messages", "cost", "modified")
 """Of a digest, in this order."""
 
 
-def _packed(digest: Digest) -> bytes:
-    return msgspec.msgpack.encode([getattr(digest, name) for name in _KEPT])
+def _pack_digest(digest: SessionDigest) -> bytes:
+    return msgspec.msgpack.encode([getattr(digest, name) for name in _DIGEST_FIELDS])
 
 
-def _unpacked(packed: bytes) -> Digest:
-    return Digest(**dict(zip(_KEPT, msgspec.msgpack.decode(packed), strict=True)))
+def _unpack_digest(packed: bytes) -> SessionDigest:
+    return SessionDigest(**dict(zip(_DIGEST_FIELDS, msgspec.msgpack.decode(packed), strict=True)))
 
 
 def _summary(
     root: Path, row: tuple[int, bytes, str, str, str | None, int, int, int, bytes]
 ) -> SessionSummary:
     _, path, session_id, cwd, parent, created, mtime, size, packed = row
-    digest = _unpacked(packed)
+    digest = _unpack_digest(packed)
     return SessionSummary(
         path=root / os.fsdecode(path),
         id=session_id,

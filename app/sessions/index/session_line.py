@@ -12,12 +12,12 @@ from app.sessions.projection import milliseconds
 from app.values.entries import Entry, MessageEntry, UnknownEntry
 from app.values.wire import to_wire
 
-_BROKEN = "the line cannot be read"
-_NO_USAGE = "its usage cannot be read"
+_UNREADABLE_LINE = "the line cannot be read"
+_UNREADABLE_USAGE = "its usage cannot be read"
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 _Dollars = Annotated[float, msgspec.Meta(ge=0, le=10**9)]
-_LATEST = 10**14
+_MAX_TIME = 10**14
 """Unix milliseconds; a line that claims to be later has no time."""
 
 
@@ -77,7 +77,7 @@ class SessionLine(msgspec.Struct, rename="camel"):
 
 
 def _credible(time: float) -> int:
-    return int(time) if 0 < time < _LATEST else 0
+    return int(time) if 0 < time < _MAX_TIME else 0
 
 
 _WITH_USAGE = ("message", "usage", "compaction", "branch_summary")
@@ -97,9 +97,9 @@ def _read_slowly(line: bytes) -> tuple[SessionLine | None, str]:
     """As a session is read: bytes that are no text, absent and unknown fields are borne with."""
     entry = read_entry(line)
     if entry is None:
-        return None, "" if is_blank(line) or is_header(line) else _BROKEN
+        return None, "" if is_blank(line) or is_header(line) else _UNREADABLE_LINE
     data = to_wire(entry)
-    why = _NO_USAGE if data.get("type") in _WITH_USAGE else ""
+    why = _UNREADABLE_USAGE if data.get("type") in _WITH_USAGE else ""
     if isinstance(entry, UnknownEntry):
         return None, why
     try:

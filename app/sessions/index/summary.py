@@ -38,11 +38,11 @@ from tools.patterns import late
 if TYPE_CHECKING:
     from app.sessions.index.session_line import SessionLine
 
-LONGEST_TITLE = 200
-FIRST_ENTRIES = 200
+MAX_TITLE_CHARACTERS = 200
+MAX_TITLE_ENTRIES = 200
 """Of a session, among which is what it is about."""
-LONGEST_TEXT = 20_000
-LONGEST_RESULT = 2_000
+MAX_TEXT_CHARACTERS = 20_000
+MAX_RESULT_CHARACTERS = 2_000
 """Characters of one message, or of one tool result, that are searched."""
 
 _GREETING = late(
@@ -63,7 +63,7 @@ class SearchableText(msgspec.Struct, frozen=True):
     """Where its line begins in the file."""
 
 
-class Digest(msgspec.Struct, kw_only=True):
+class SessionDigest(msgspec.Struct, kw_only=True):
     """What a list shows, counted over the lines read so far."""
 
     name: str | None = None
@@ -100,7 +100,7 @@ class Digest(msgspec.Struct, kw_only=True):
 
     def hear(self, text: str) -> None:
         """A prompt, in order."""
-        title = called(text)
+        title = title_from_prompt(text)
         if not title:
             return
         if _GREETING.fullmatch(title):
@@ -109,15 +109,15 @@ class Digest(msgspec.Struct, kw_only=True):
             self.first_prompt = title
 
 
-def called(text: str) -> str:
+def title_from_prompt(text: str) -> str:
     """What a session is called that begins with this prompt."""
-    return storable(" ".join(text[: LONGEST_TITLE * 4].split())[:LONGEST_TITLE])
+    return storable(" ".join(text[: MAX_TITLE_CHARACTERS * 4].split())[:MAX_TITLE_CHARACTERS])
 
 
-def title_of(entries: Iterable[Entry]) -> str | None:
+def title_from_entries(entries: Iterable[Entry]) -> str | None:
     """What a session is called that has no name: the first thing said in it that is more than a greeting."""
-    digest = Digest()
-    for entry in islice(entries, FIRST_ENTRIES):
+    digest = SessionDigest()
+    for entry in islice(entries, MAX_TITLE_ENTRIES):
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
             digest.hear(text_of(entry.message.content))
             if digest.first_prompt is not None:
@@ -130,7 +130,7 @@ def texts_of(entry: Entry, at: int) -> Iterator[SearchableText]:
     role, text = _text(entry)
     if text.strip():
         yield SearchableText(
-            storable(entry.id), role, storable(entry.timestamp), storable(text[:LONGEST_TEXT]), at
+            storable(entry.id), role, storable(entry.timestamp), storable(text[:MAX_TEXT_CHARACTERS]), at
         )
 
 
@@ -144,11 +144,11 @@ def _text(entry: Entry) -> tuple[str, str]:
         case MessageEntry(message=UserMessage(content=content)):
             return "user", text_of(content)
         case MessageEntry(message=AssistantMessage() as message):
-            return "assistant", _said(message)
+            return "assistant", _answer_text(message)
         case MessageEntry(message=ToolResultMessage() as message):
-            return "tool", text_of(message.content)[:LONGEST_RESULT]
+            return "tool", text_of(message.content)[:MAX_RESULT_CHARACTERS]
         case MessageEntry(message=BashExecutionMessage() as message):
-            return "bash", f"{message.command}\n{message.output[:LONGEST_RESULT]}"
+            return "bash", f"{message.command}\n{message.output[:MAX_RESULT_CHARACTERS]}"
         case SessionInfoEntry():
             return "name", one_line(entry.name or "")
         case CompactionEntry() | BranchSummaryEntry():
@@ -170,12 +170,12 @@ def _text(entry: Entry) -> tuple[str, str]:
             assert_never(entry)
 
 
-def _said(message: AssistantMessage) -> str:
-    calls = (f"{call.name} {_words(call.arguments)}" for call in message.tool_calls)
+def _answer_text(message: AssistantMessage) -> str:
+    calls = (f"{call.name} {_argument_texts(call.arguments)}" for call in message.tool_calls)
     return "\n".join([message.text, *calls])
 
 
-def _words(arguments: dict[str, Any]) -> str:
+def _argument_texts(arguments: dict[str, Any]) -> str:
     return " ".join(
-        str(value)[:LONGEST_RESULT] for value in arguments.values() if isinstance(value, str | int)
+        str(value)[:MAX_RESULT_CHARACTERS] for value in arguments.values() if isinstance(value, str | int)
     )

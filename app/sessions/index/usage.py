@@ -13,12 +13,12 @@ from app.sessions.index.summary import storable
 
 UNKNOWN = "unknown"
 """The model of what was used before any was named, and the day of what has no time."""
-_QUARTER = 15 * 60
+_QUARTER_SECONDS = 15 * 60
 """Seconds. In no time zone does a day begin inside of one: sums of quarters serve them all."""
 
 Grouping = Literal["day", "model", "project", "session"]
 GROUPINGS: tuple[Grouping, ...] = ("day", "model", "project", "session")
-Within = tuple[Grouping, str]
+GroupFilter = tuple[Grouping, str]
 """One group, by its id."""
 
 
@@ -67,7 +67,7 @@ class UsagePart(msgspec.Struct, frozen=True, kw_only=True):
     used: UsageSum
 
 
-class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+class SkippedUsage(msgspec.Struct, frozen=True, kw_only=True):
     """What does not count, for it cannot be read."""
 
     path: str
@@ -76,9 +76,9 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
-class UsageFound(msgspec.Struct, frozen=True, kw_only=True):
+class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[UsagePart, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[SkippedUsage, ...] = ()
 
 
 class UsageGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +90,7 @@ class UsageGroup(msgspec.Struct, frozen=True, kw_only=True):
     used: UsageSum
 
 
-def matching(parts: Iterable[UsagePart], within: Sequence[Within]) -> list[UsagePart]:
+def matching(parts: Iterable[UsagePart], within: Sequence[GroupFilter]) -> list[UsagePart]:
     return [part for part in parts if all(_id(part, by) == id_ for by, id_ in within)]
 
 
@@ -139,7 +139,7 @@ def _empty(part: UsagePart, by: Grouping, id_: str) -> UsageGroup:
     return UsageGroup(id=id_, title=id_ or UNKNOWN, used=UsageSum())
 
 
-class Use(msgspec.Struct, frozen=True):
+class EntryUsage(msgspec.Struct, frozen=True):
     """What one entry used."""
 
     entry: int | None
@@ -156,7 +156,7 @@ class UsageTally:
     def __init__(self, model: str, began: int) -> None:
         """`model`: the last that was named. `began`: Unix milliseconds, for lines without a time."""
         self.model = model
-        self.uses: list[Use] = []
+        self.uses: list[EntryUsage] = []
         self._began = began
 
     def add(self, line: SessionLine) -> None:
@@ -170,14 +170,16 @@ class UsageTally:
         if usage is None or not (used := _sum(usage)).tokens + used.cost:
             return
         time = line.time or line.message_time or self._began
-        quarter = time // 1000 // _QUARTER if time else None
-        self.uses.append(Use(_key(line) if line.id else None, quarter, model or self.model, used))
+        quarter = time // 1000 // _QUARTER_SECONDS if time else None
+        self.uses.append(
+            EntryUsage(_entry_key(line) if line.id else None, quarter, model or self.model, used)
+        )
 
 
 def day_of(quarter: int | None) -> str:
     """In the person's own time zone."""
     try:
-        return UNKNOWN if quarter is None else date.fromtimestamp(quarter * _QUARTER).isoformat()
+        return UNKNOWN if quarter is None else date.fromtimestamp(quarter * _QUARTER_SECONDS).isoformat()
     except (ValueError, OverflowError, OSError):  # no time that there can be
         return UNKNOWN
 
@@ -198,6 +200,6 @@ def _model(provider: str | None, model: str | None) -> str:
     return storable("/".join(filter(None, (provider, model))))
 
 
-def _key(line: SessionLine) -> int:
+def _entry_key(line: SessionLine) -> int:
     said = f"{line.id} {line.timestamp}".encode("utf-8", "replace")
     return int.from_bytes(hashlib.blake2b(said, digest_size=8).digest(), signed=True)

@@ -31,7 +31,7 @@ class UnsentDraft:
         self._shown = shown
         self._file = kept.DraftFile(session.state.file)
         self._timer: asyncio.TimerHandle | None = None
-        self._on_their_way: list[kept.Waiting] = []
+        self._on_their_way: list[kept.QueuedText] = []
         self._is_open = False
         """From `restore` to `close`: before, the file has what was left the last time."""
 
@@ -39,7 +39,7 @@ class UnsentDraft:
     def on_its_way(self, text: str, images: tuple[Image, ...] = (), how: str = "steer") -> Iterator[None]:
         """A prompt is unsent until the session has taken it, for which a server can be waited for. It stays unsent
         where that is cancelled, as bayou is being left then."""
-        prompt = kept.Waiting(text=text, images=images, deliver_as=how)
+        prompt = kept.QueuedText(text=text, images=images, deliver_as=how)
         self._on_their_way.append(prompt)
         is_left = False
         try:
@@ -86,7 +86,7 @@ class UnsentDraft:
             self._timer = None
         names: tuple[QueueName, ...] = ("steering", "follow_up")
         waiting = [
-            kept.Waiting(text=text_of(message.content), images=images_in(message.content), deliver_as=name)
+            kept.QueuedText(text=text_of(message.content), images=images_in(message.content), deliver_as=name)
             for name in names
             for message in self._session.queues.waiting(name)
         ]

@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from app.tui.page_protocols import KeyLabel
-from app.values.cells import is_own_cell
+from app.values.cells import is_user_cell
 from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.events import (
     AgentSettled,
@@ -141,7 +141,7 @@ class Activity:
         if isinstance(event, MessageUpdate):
             self._count(event)
         elif isinstance(event, ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd):
-            if not is_own_cell(event.tool_call_id):  # whose end no run is the end of
+            if not is_user_cell(event.tool_call_id):  # whose end no run is the end of
                 self._note_tool(event)
         elif isinstance(event, QuestionAsked):
             self._note_question(event)

@@ -9,9 +9,9 @@ import msgspec
 from app.engine.session import Session
 from app.engine.state import State
 from app.resources.settings.settings_display import SegmentLook
-from app.sessions.index.summary import called, title_of
+from app.sessions.index.summary import title_from_entries, title_from_prompt
 from app.values.models import Model
-from app.values.todos import closed_of
+from app.values.todos import count_closed
 from app.values.usage import dollars
 from tools.amounts import percentage, tokens
 from widgets.line import plain
@@ -129,7 +129,7 @@ def _jobs(session: Session, state: State, around: FooterContext) -> list[Segment
 
 
 def _todos(session: Session, state: State, around: FooterContext) -> list[Segment]:
-    closed, total = closed_of(session.todos.phases)
+    closed, total = count_closed(session.todos.phases)
     text = f"{closed}/{total} done" if closed < total else ""
     return [Segment(id="todos", text=text, tone="accent", importance=6)]
 
@@ -254,8 +254,8 @@ def header(session: Session, around: FooterContext) -> list[Segment]:
 def _first_prompt(session: Session, around: FooterContext) -> str:
     """Nothing while it is in sight."""
     log = session.log
-    title = title_of(log.entries) or ""
-    return "" if any(called(text) == title for text in around.prompts) else title
+    title = title_from_entries(log.entries) or ""
+    return "" if any(title_from_prompt(text) == title for text in around.prompts) else title
 
 
 def branch_of(session: Session) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.values.cells import content_in
+from app.values.cells import content_from_data
 from app.values.content import Image, Text, UserContent
 from tools.results import Card, ImagePart, Part, TextPart, ToolResult
 from widgets.transcript.blocks import CardState, CustomBlock, CustomKind
@@ -37,7 +37,7 @@ def running_cell(block_id: str, arguments: Any, result: ToolResult | None) -> Cu
 
 def excluded_cell(block_id: str, data: Any) -> CustomBlock:
     """From the entry of one that is kept from the model."""
-    return cell_block(block_id, content_in(data), data, is_excluded=True)
+    return cell_block(block_id, content_from_data(data), data, is_excluded=True)
 
 
 def _block(

@@ -10,7 +10,7 @@ import msgspec
 from app.extensions.catalogue import Catalogue, Rendered
 from app.tui.page_protocols import KeyLabel
 from app.tui.transcript.cell_block import excluded_cell
-from app.values.cells import CELL
+from app.values.cells import CELL_ENTRY_TYPE
 from app.values.content import ToolCall
 from app.values.entries import BranchSummaryEntry, CustomEntry, CustomMessageEntry, Entry
 from app.values.messages import AssistantMessage, CustomMessage
@@ -51,7 +51,7 @@ class Renderers(msgspec.Struct):
 
     def entry(self, entry: CustomEntry) -> CustomBlock | None:
         """Entries that nobody draws are not shown."""
-        if entry.custom_type == CELL:
+        if entry.custom_type == CELL_ENTRY_TYPE:
             return excluded_cell(entry.id, entry.data)
         if self.catalogue is None:
             return None

@@ -5,7 +5,7 @@ from typing import assert_never, cast
 
 import msgspec
 
-from app.agent.outcomes import ABORTED, SKIPPED, from_message
+from app.agent.outcomes import ABORTED, SKIPPED, result_from_message
 from app.compaction.summary import BRANCH_PREAMBLE
 from app.engine.files.file_diagnostics import MESSAGE_TYPE as DIAGNOSTICS
 from app.engine.files.file_diagnostics import problem_line
@@ -14,7 +14,7 @@ from app.engine.files.restore import RESTORE_MESSAGE_TYPE
 from app.tui.transcript.cell_block import cell_block
 from app.tui.transcript.changes_line import ChangesLine
 from app.tui.transcript.renderers import Renderers
-from app.values.cells import CELL
+from app.values.cells import CELL_ENTRY_TYPE
 from app.values.content import Content, Image, Text, Thinking, ToolCall, UserContent, text_of
 from app.values.diagnostics import Diagnostic
 from app.values.entries import (
@@ -270,7 +270,7 @@ def result_block(
 ) -> CardBlock:
     return CardBlock(
         id=block_id,
-        card=renderers.call(call, from_message(message)),
+        card=renderers.call(call, result_from_message(message)),
         state=result_state(message),
         timing=duration_text(message.duration_ms),
     )
@@ -330,7 +330,7 @@ def custom_block(block_id: str, message: CustomMessage, renderers: Renderers) ->
     drawn = renderers.message(block_id, message, kind)
     if drawn is not None:
         return drawn
-    if message.custom_type == CELL:
+    if message.custom_type == CELL_ENTRY_TYPE:
         return cell_block(block_id, message.content[1:], message.details, is_excluded=False)
     details = message.details if isinstance(message.details, dict) else {}
     text = text_of(message.content)

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from app.agent.outcomes import from_outcome
+from app.agent.outcomes import result_from_outcome
 from app.tui.transcript.cell_block import cell_block, running_cell
-from app.values.cells import is_own_cell
+from app.values.cells import is_user_cell
 from app.values.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from widgets.transcript.view import Transcript
 
@@ -19,7 +19,7 @@ class RunningCells:
     def takes(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> bool:
         """Whether the event is one of theirs, and done with here."""
         call_id = event.tool_call_id
-        if not is_own_cell(call_id):
+        if not is_user_cell(call_id):
             return False
         if isinstance(event, ToolExecutionStart):
             self._arguments[call_id] = event.args
@@ -27,7 +27,7 @@ class RunningCells:
         elif call_id not in self._arguments:
             pass  # of another conversation
         elif isinstance(event, ToolExecutionUpdate):
-            self._transcript.add(running_cell(call_id, event.args, from_outcome(event.partial_result)))
+            self._transcript.add(running_cell(call_id, event.args, result_from_outcome(event.partial_result)))
         else:
             known = {
                 **self._arguments.pop(call_id),

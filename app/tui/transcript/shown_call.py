@@ -2,7 +2,7 @@
 
 import msgspec
 
-from app.agent.outcomes import from_outcome
+from app.agent.outcomes import result_from_outcome
 from app.values.content import ToolCall
 from app.values.events import ToolOutcome
 from tools.results import ToolResult
@@ -37,4 +37,4 @@ class ShownCall(msgspec.Struct, kw_only=True):
     @property
     def result(self) -> ToolResult | None:
         """What there is to be drawn of it besides its arguments."""
-        return self.preview if self.outcome is None else from_outcome(self.outcome)
+        return self.preview if self.outcome is None else result_from_outcome(self.outcome)

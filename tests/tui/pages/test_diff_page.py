@@ -9,7 +9,7 @@ import pytest
 
 from app.providers.scripted import ScriptedAnswer, say
 from app.tui.features.diff.page import DiffPage
-from app.undo.blobs import UndoPlace
+from app.undo.blobs import UndoConfig
 from app.values.content import ToolCall
 from app.values.unable import Unable
 from tests.engine.stage import Play
@@ -24,7 +24,7 @@ class Project:
     def __init__(self, folder: Path) -> None:
         self.folder = Path(os.path.realpath(folder)) / "project"
         self.folder.mkdir()
-        place = UndoPlace(store=folder / "agent" / "blobs", home=folder, may_ask_git=lambda: False)
+        place = UndoConfig(store=folder / "agent" / "blobs", home=folder, may_ask_git=lambda: False)
         self.play = Play(folder, tools=builtin_tools(), cwd=self.folder, undo=place)
         self.edited: list[tuple[str, int]] = []
         self.problem = ""

@@ -9,7 +9,7 @@ from app.providers.scripted import ScriptedAnswer, say
 from app.resources.settings.in_force import InForce
 from app.tui.features.tree.page import TreePage
 from app.tui.features.undo.page import FilesPage
-from app.undo.blobs import UndoPlace
+from app.undo.blobs import UndoConfig
 from app.values.content import ToolCall
 from app.values.unable import Unable
 from tests.engine.stage import Play
@@ -23,7 +23,7 @@ class Project:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "project"
         self.folder.mkdir()
-        place = UndoPlace(store=folder / "agent" / "blobs", home=folder, may_ask_git=lambda: False)
+        place = UndoConfig(store=folder / "agent" / "blobs", home=folder, may_ask_git=lambda: False)
         self.play = Play(folder, tools=builtin_tools(), cwd=self.folder, undo=place)
 
     async def prompt(self, text: str, **files: str) -> None:

@@ -12,7 +12,7 @@ from app.tui.entry_texts import entry_title
 from app.tui.features.tree.entries import TreeEntries, heading
 from app.tui.features.tree.page import TreePage
 from app.tui.features.undo.page import FilesPage
-from app.values.cells import CELL
+from app.values.cells import CELL_ENTRY_TYPE
 from app.values.content import text_of
 from app.values.entries import BranchSummaryEntry, CustomMessageEntry
 from tests.engine.stage import Play
@@ -218,4 +218,4 @@ def test_what_bayou_wrote_for_the_model_is_no_extensions_and_a_cell_is_the_perso
         entry = CustomMessageEntry(id="a", parent_id=None, custom_type=kind, content="x", display=True)
         return heading(entry).split(" · ")[0]
 
-    assert (said(CELL), said("file-map")) == ("Your cell", "For the model")
+    assert (said(CELL_ENTRY_TYPE), said("file-map")) == ("Your cell", "For the model")

@@ -14,9 +14,9 @@ from app.engine.tree.session_paths import SessionPaths
 from app.engine.tree.tree_commands import clone_from
 from app.engine.tree.tree_commands import fork as fork_session
 from app.sessions.errors import SessionError
-from app.sessions.file.lock import locked_elsewhere
+from app.sessions.file.lock import locked_by_others
 from app.sessions.index.listed import SessionSummary
-from app.sessions.library import list_sessions, newest_sessions, rename_session, search_now, threads
+from app.sessions.library import list_sessions, newest_sessions, rename_session, rows_with_forks, search_now
 from app.sessions.log import SessionLog
 from app.sessions.trash import delete_session, in_trash, undo_delete
 from app.tui.entry_texts import entry_title, one_line, prompt_rows
@@ -214,7 +214,7 @@ class SessionsPage(msgspec.Struct):
         return await self._listed(await asyncio.to_thread(list_sessions, places.root, places.cwd))
 
     async def _listed(self, found: list[SessionSummary]) -> list[SessionRow]:
-        elsewhere = await asyncio.to_thread(locked_elsewhere, [one.path for one in found])
+        elsewhere = await asyncio.to_thread(locked_by_others, [one.path for one in found])
         self._summaries = {str(one.path): one for one in found}
         now, here = now_ms(), str(self.places.cwd)
         recency = {one.path: -place for place, one in enumerate(found)}
@@ -234,7 +234,7 @@ class SessionsPage(msgspec.Struct):
                 is_elsewhere=one.path in elsewhere,
                 words=one_line(one.first_prompt or "", 300),
             )
-            for thread in threads(found)
+            for thread in rows_with_forks(found)
             for one in (thread.summary,)
         ]
 

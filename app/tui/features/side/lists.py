@@ -10,7 +10,7 @@ from app.tui.features.todos.todo_list import GLYPHS, TONES, TodoList, state_of
 from app.tui.page_protocols import SaveDefault, ShowMessage, Spawn
 from app.undo.history import has_changes
 from app.values.events import EntryAppended, Event, JobChanged, SessionReplaced, TodosChanged
-from app.values.todos import closed_of
+from app.values.todos import count_closed
 from app.values.unable import Unable
 from tools.amounts import MINUS, changed_files
 from widgets.status.side_panel import SidePanel, SideRow, SideSection, SideTone
@@ -133,7 +133,7 @@ def _file(file: "FileDifference") -> SideRow:
 
 def _todos(session: Session) -> SideSection | None:
     phases = session.todos.phases
-    closed, total = closed_of(phases)
+    closed, total = count_closed(phases)
     if not total:
         return None
     rows: list[SideRow] = []

@@ -18,7 +18,7 @@ from app.engine.session import Session
 from app.tui.features.todos.todo_list import GLYPHS, TONES, state_of
 from app.tui.page_protocols import AskPerson, NotifyWaiting, ShowMessage
 from app.values.events import PlanProposed, QuestionAsked
-from app.values.todos import Phases, TodoItem, TodoStatus, closed_of, items_of
+from app.values.todos import Phases, TodoItem, TodoStatus, count_closed, items_of
 from widgets.lists.rows import ListRow
 from widgets.screens.block import BlockView
 from widgets.screens.dialogs import InputScreen, TextScreen
@@ -164,7 +164,7 @@ def _row(item: TodoItem) -> ListRow:
 
 
 def _counted(phases: Phases) -> str:
-    closed, total = closed_of(phases)
+    closed, total = count_closed(phases)
     return f"{closed} of {total} closed" if total else ""
 
 

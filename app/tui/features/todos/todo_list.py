@@ -11,7 +11,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from app.engine.session import Session
-from app.values.todos import Phases, TodoItem, TodoPhase, closed_of, current_of
+from app.values.todos import Phases, TodoItem, TodoPhase, count_closed, current_item
 from widgets.key_labels import hint_parts
 from widgets.line import Line, cells, plain
 
@@ -144,7 +144,7 @@ class TodoList:
             return
         self._shown = phases
         at = phase_at_hand(phases)
-        closed, total = closed_of(phases)
+        closed, total = count_closed(phases)
         head = TodoHead(phase=at.name if at else "", closed=closed, total=total)
         self.view.show(
             head, [TodoRow(text=item.content, state=state_of(item)) for item in at.tasks] if at else []
@@ -160,7 +160,7 @@ class TodoList:
 
 def phase_at_hand(phases: Phases) -> TodoPhase | None:
     """Where the work is: that of the current item, else the first with something open, else the last."""
-    current = current_of(phases)
+    current = current_item(phases)
     holding = (phase for phase in phases if current is not None and current in phase.tasks)
     open_ones = (phase for phase in phases if any(item.is_open for item in phase.tasks))
     return (

@@ -7,7 +7,7 @@ from app.sessions.log import SessionLog
 from app.tui.entry_texts import entry_text, one_line
 from app.undo.history import settled, tally
 from app.undo.images import files_of, restored_of
-from app.values.cells import CELL
+from app.values.cells import CELL_ENTRY_TYPE
 from app.values.content import Text, ToolCall
 from app.values.entries import (
     BranchSummaryEntry,
@@ -254,7 +254,7 @@ def heading(entry: Entry) -> str:
         said = message.model
     elif isinstance(message, ToolResultMessage):
         said = f"{message.tool_name}, {'failed' if message.is_error else 'result'}"
-    elif isinstance(entry, CustomMessageEntry) and entry.custom_type == CELL:
+    elif isinstance(entry, CustomMessageEntry) and entry.custom_type == CELL_ENTRY_TYPE:
         said = "Your cell"
     return f"{said} · {time_of_day(entry.timestamp)}"
 

@@ -10,13 +10,13 @@ from app.engine.session import Session
 from app.tui.features.undo.screen import ChangeRow, ChangesScreen
 from app.tui.page_protocols import AskPerson, ShowMessage
 from app.undo.images import Choice, RestoredData
-from app.undo.session_undo import in_words
+from app.undo.session_undo import restored_text
 from app.values.unable import Unable
 from tools.amounts import changed_files, changed_lines
 from widgets.screens.picker import Picked
 
 if TYPE_CHECKING:
-    from app.undo.plan import Plan, Row
+    from app.undo.plan import RestoreFileRow, RestorePlan
 
 _NO_NUMBER = "/undo takes a number of prompts: /undo 3 undoes the last three that changed files."
 
@@ -40,7 +40,7 @@ class FilesPage(msgspec.Struct, frozen=True):
         """The conversation stays where it is."""
         await self._put_back(ToEntry(entry_id=entry_id))
 
-    async def differ_at(self, entry_id: str) -> "Plan | None":
+    async def differ_at(self, entry_id: str) -> "RestorePlan | None":
         """Returns the restore plan for that entry; None if nothing would change or no history is kept."""
         try:
             plan = await self.session.restoring.preview(ToEntry(entry_id=entry_id))
@@ -62,7 +62,7 @@ class FilesPage(msgspec.Struct, frozen=True):
     def tell(self, data: RestoredData) -> None:
         """How it is taken back, and what was not done; what was done stands in the transcript."""
         kept = [f"  {one.path}: {one.why}" for one in data.kept if one.why != "kept as it is"]
-        lines = [in_words(data)] if not data.total else []
+        lines = [restored_text(data)] if not data.total else []
         if kept and data.total:
             lines.append("Not changed:" if len(kept) == 1 else "They stayed as they are:")
         lines += kept[:20]
@@ -70,7 +70,7 @@ class FilesPage(msgspec.Struct, frozen=True):
             lines.append("/undo takes that back." if data.undoes else "/redo takes that back.")
         self.say("\n".join(lines))
 
-    async def choose(self, plan: "Plan") -> dict[str, Choice] | None:
+    async def choose(self, plan: "RestorePlan") -> dict[str, Choice] | None:
         """Which files, and how; None: none of them, nothing is done."""
         diffs: dict[tuple[str, str], str] = {}
         waiting: set[tuple[str, str]] = set()
@@ -109,14 +109,14 @@ class FilesPage(msgspec.Struct, frozen=True):
 _CHOICES: dict[str, Choice] = {"restore": "restore", "merge": "merge", "keep": "keep"}
 
 
-def _remarks(plan: "Plan") -> list[str]:
+def _remarks(plan: "RestorePlan") -> list[str]:
     return [
         f"git's head moved from {before} to {after} and stays there: only files are restored"
         for before, after in plan.heads
     ]
 
 
-def _row(row: "Row") -> ChangeRow:
+def _row(row: "RestoreFileRow") -> ChangeRow:
     is_fixed = row.state in ("unheld", "refused")
     choices = () if is_fixed else ("restore", "merge", "keep") if row.can_merge else ("restore", "keep")
     return ChangeRow(

@@ -11,13 +11,13 @@ from app.engine.tree.session_paths import SessionPaths
 from app.sessions.index.usage import (
     GROUPINGS,
     UNKNOWN,
+    GroupFilter,
     Grouping,
-    LeftOut,
-    UsageFound,
+    SkippedUsage,
     UsageGroup,
     UsagePart,
+    UsageReport,
     UsageSum,
-    Within,
     grouped,
     matching,
     total,
@@ -50,10 +50,10 @@ class UsagePage(msgspec.Struct, frozen=True):
 class _OpenUsage:
     """From opening to closing."""
 
-    def __init__(self, found: UsageFound, home: Path) -> None:
+    def __init__(self, found: UsageReport, home: Path) -> None:
         self._found = found
         self._home = home
-        self._within: list[tuple[Within, str]] = []
+        self._within: list[tuple[GroupFilter, str]] = []
         """What was chosen, one within the other, and what it is called."""
         self._by: Grouping = GROUPINGS[0]
 
@@ -141,6 +141,6 @@ def _days(parts: Sequence[UsagePart], today: date, *, is_money: bool) -> tuple[U
     return tuple(shown)
 
 
-def _left_out(one: LeftOut) -> tuple[str, str]:
+def _left_out(one: SkippedUsage) -> tuple[str, str]:
     name = Path(one.path).name
     return one.why, f"line {one.line} of {name}" if one.line else name

@@ -5,7 +5,7 @@ import asyncio
 
 import pytest
 
-from app.providers.scripted import Made, call
+from app.providers.scripted import ScriptedAnswer, call
 from bench.walks import BATCH, LIMITS, REQUEST, Walk, edit, walked
 
 MAX_PROMPT_MODULES = 38
@@ -34,7 +34,7 @@ def test_a_read_that_makes_a_map_seldom_goes_back_and_forth() -> None:
         ("edit of one line", (edit(1), edit(2))),
     ],
 )
-def test_a_call_goes_through_few_modules(name: str, calls: tuple[Made, ...]) -> None:
+def test_a_call_goes_through_few_modules(name: str, calls: tuple[ScriptedAnswer, ...]) -> None:
     count = asyncio.run(walked(Walk(BATCH, skip=1), *calls)).loop
     most_modules, most_changes = LIMITS[name]
     assert len(count.modules) <= most_modules, count.modules

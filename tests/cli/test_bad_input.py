@@ -207,8 +207,8 @@ def test_a_terminal_too_small_to_work_in(tmp_path: Path) -> None:
 
 def test_a_fault_of_ours_without_a_terminal(tmp_path: Path) -> None:
     program = (
-        "import sys, app.assembly.build as build\n"
-        "build.ModelCatalogue.load = lambda *a, **k: 1 / 0\n"
+        "import sys, app.providers.models.catalogue as catalogue\n"
+        "catalogue.ModelCatalogue.load = lambda *a, **k: 1 / 0\n"
         "from app.cli.main import main\n"
         "sys.exit(main(['-p', 'list']))"
     )

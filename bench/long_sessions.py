@@ -172,7 +172,7 @@ def _opening_rows(megabytes: int, cwd: Path, env: dict[str, str]) -> Iterator[Ro
     for _ in range(REPEAT):
         for program, command in commands.items():
             costs[program].append(_opening_cost(command, cwd, env))
-    ours = middle(costs["bayou_command"])
+    ours = middle(costs["bayou"])
     theirs = middle(costs["pi"]) if "pi" in costs else None
     for title, field, unit, scale in (("wall", "wall", "ms", 1000), ("memory", "peak", "MiB", 1 / 2**20)):
         yield Row(

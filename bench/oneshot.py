@@ -125,7 +125,7 @@ def _compare(
         for program, command in commands.items():
             costs[program].append(run(command, cwd, env))
     middle = {program: median(found) for program, found in costs.items()}
-    ours, theirs = middle["bayou_command"], middle.get("pi")
+    ours, theirs = middle["bayou"], middle.get("pi")
     for title, unit, scale, field, most in (
         ("wall", "ms", 1000, "wall", limit if "JSON" not in name else ""),
         ("CPU", "ms", 1000, "cpu", limit),
@@ -141,7 +141,7 @@ def _compare(
         )
     if "json" in words:
         done = subprocess.run(
-            commands["bayou_command"], cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True
+            commands["bayou"], cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True
         )
         yield Row(name=f"{name}: output", figure=len(done.stdout) / 1e6, unit="MB", limit="0.35 MB")
 
@@ -205,7 +205,7 @@ def _first_page_rows(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
             finally:
                 terminal.close()
     middle = {program: median(found) for program, found in costs.items()}
-    ours, theirs, textual = middle["bayou_command"], middle.get("pi"), middle["textual"]
+    ours, theirs, textual = middle["bayou"], middle.get("pi"), middle["textual"]
     for title, field in (("wall", "wall"), ("CPU", "cpu")):
         yield Row(
             name=f"page ready: {title}",

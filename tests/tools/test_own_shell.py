@@ -120,7 +120,7 @@ GOES_ON = {
     "prints": "yes | head -c 9000000",
     "leaves a child": "(sleep 60 &)",
     "ends a subshell": "(exit 3); x=$(exec true); [ $? -eq 0 ] && alias code='echo kept'",
-    "is pattern_error": "if (((",
+    "is broken": "if (((",
     "noclobber": "set -o noclobber",
     "odd separators": "IFS=,",
     "bold options": "set -f; set -u",

@@ -43,9 +43,7 @@ _MAX_CONTEXT: Final = 50
 
 
 class GrepArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    pattern: Annotated[
-        str, msgspec.Meta(description="Regular ripgrep_expression (or plain text with literal)")
-    ]
+    pattern: Annotated[str, msgspec.Meta(description="Regular expression (or plain text with literal)")]
     path: Annotated[
         str | None, msgspec.Meta(description="File or directory to search; the working directory by default")
     ] = None

@@ -130,7 +130,7 @@ def box_details(outcome: CommandOutcome, output: str) -> dict[str, Any]:
     if found and outcome.command is not None and outcome.command.box is not None:
         box, home = outcome.command.box, os.path.expanduser("~")  # noqa: PTH111  (a text is wanted)
         wanted = [request_for(one, box, home, os.path.exists) for one in found]
-        details["find_outcome_refusals"] = [
+        details["refused"] = [
             {"kind": one.kind, "place": one.place, **({"allow": asks.text} if asks is not None else {})}
             for one, asks in zip(found, wanted, strict=True)
         ]

@@ -20,5 +20,5 @@ MEANINGS = {
     PROVIDER: "the request failed: the provider's error, or no key for it",
     BLOCKED: "the agent says that it is blocked: its answer ends with a line that begins with `BLOCKED:`",
     CRASHED: "an internal error",
-    130: "interrupted (Ctrl+C); 128 and the signal's number when another signal ended it",
+    130: "interrupted; 128 and the signal's number when another signal ended it",
 }

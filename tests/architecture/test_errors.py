@@ -18,7 +18,7 @@ OF_A_MODULE_FOR_ITSELF = {
     "app/providers/stream/pieces.py:StreamBroken": "how a script breaks off",
     "app/resources/rules/rule_patterns.py:PatternTooSlow": "a pattern that takes too long; its rule is told",
     "app/resources/trust/fingerprint.py:TooMuch": "more than can be looked at; the question says so",
-    "app/sessions/index/lines_read.py:Rewritten": "the file is another than it was: it is read again",
+    "app/sessions/index/lines_read.py:FileRewritten": "the file is another than it was: it is read again",
     "app/values/json_comments.py:_BadConstant": "becomes a JsonFault with its place",
 }
 """Exceptions of `app` outside of the family, and what becomes of each."""

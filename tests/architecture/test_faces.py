@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.architecture.sources import ROOT, files, name, nodes
 
 FULL_SCREEN = files("app/tui")
-MADE_BY_THE_APPLICATION = {"app.py", "run.py", "offering.py", "opening.py"}
+MADE_BY_THE_APPLICATION = {"app.py", "run.py", "offering.py", "startup.py"}
 """Where it is put together; nobody else may know it."""
 
 NO_PAGES = {

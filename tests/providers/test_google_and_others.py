@@ -340,7 +340,7 @@ def test_without_botocore_bedrock_says_what_to_install_and_is_not_ready(tmp_path
     env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "AWS_BEARER_TOKEN_BEDROCK": "k"}
     model = "amazon-bedrock/amazon.nova-lite-v1:0"
     for words, code in (
-        (("--no-session", "--model", model, "-p", "hi"), 1),
+        (("--no-session", "--model", model, "-p", "hi"), 6),
         (("auth", "check", "--provider", "amazon-bedrock"), 1),
         (("auth", "check", "--model", model), 1),
     ):

@@ -31,7 +31,7 @@ import asyncio, sys, time
 import app.engine.session, app.resources.settings.settings  # what a session has loaded before its extensions
 from pathlib import Path
 began = time.process_time()
-from app.extensions.loading.loader import Choice, in_folder
+from app.extensions.loading.loader import in_folder
 from app.extensions.runner import Extensions
 imported = time.process_time()
 async def main():

@@ -8,7 +8,7 @@ import pytest
 from app.providers.scripted import ScriptedAnswer, call
 from bench.walks import BATCH, LIMITS, REQUEST, Walk, edit, walked
 
-MAX_PROMPT_MODULES = 38
+MAX_PROMPT_MODULES = 39
 MAX_MAP_CHANGES = 70
 """From one module to another."""
 

@@ -318,9 +318,9 @@ RACE = """
 import asyncio, sys
 from pathlib import Path
 from app.providers.credentials import Credentials
-from app.providers.signin.pkce import Pkce
+from app.providers.signin.pkce import PkceSignIn
 folder, url = sys.argv[1:]
-sign_in = Pkce(id="test", name="Test", authorize_url="", token_url=url, client_id="c")
+sign_in = PkceSignIn(id="test", name="Test", authorize_url="", token_url=url, client_id="c")
 found = asyncio.run(Credentials(Path(folder), {}, sign_ins={"test": sign_in}).resolve("test"))
 print(found.key)
 """

@@ -12,7 +12,7 @@ from app.engine.permissions.past_verdicts import PastVerdict
 from app.engine.prompts import Disposition
 from app.engine.session import Session
 from app.exit_codes import BLOCKED, FAILED, LIMIT, MISFIT, PROVIDER, REFUSED, USAGE
-from app.modes.answer_schema import REPAIRS, AnswerSchema
+from app.modes.answer_schema import REPAIRS, AnswerSchema, SchemaFault
 from app.printing import print_problem
 from app.sessions.errors import SessionWriteError
 from app.values.content import Image
@@ -105,7 +105,10 @@ async def end_of(
             return failed
         if (left_open := _left_open(session)) is not None:
             return left_open
-        misfit = schema.misfit(session.last_answer.text) if schema and session.last_answer else ""
+        try:
+            misfit = schema.misfit(session.last_answer.text) if schema and session.last_answer else ""
+        except SchemaFault as problem:
+            return Ending(USAGE, f"The schema of --output-schema cannot be used: {problem}.")
         if not misfit:
             return None
         if repair < REPAIRS:

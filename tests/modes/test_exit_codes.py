@@ -15,6 +15,8 @@ from tests.modes.processes import STAGE
 from tests.modes.test_print_and_json import bayou
 
 NUMBER, OBJECT = '{"type": "number"}', '{"type": "object"}'
+FAULTY = '{"if": {"const": 42}, "then": {"$ref": "#/nowhere"}}'
+"""It is seen only with the answer."""
 
 
 @pytest.mark.parametrize(
@@ -26,6 +28,7 @@ NUMBER, OBJECT = '{"type": "number"}', '{"type": "object"}'
         (["BLOCKED: a key"], BLOCKED, "BLOCKED: a key\n", "The agent is blocked: a key"),
         (["--output-schema", "number", "hello"], DONE, "42\n", ""),
         (["--output-schema", "object", "hello"], MISFIT, "", "does not fit the schema: $: 42 is not of type"),
+        (["--output-schema", "faulty", "hello"], USAGE, "", "it refers to what is not in it"),
         (["--output-schema", "nowhere", "hello"], USAGE, "", "nowhere: No such file or directory."),
     ],
 )
@@ -34,6 +37,7 @@ async def test_the_exit_code_says_how_a_run_ended(
 ) -> None:
     (tmp_path / "number").write_text(NUMBER)
     (tmp_path / "object").write_text(OBJECT)
+    (tmp_path / "faulty").write_text(FAULTY)
     done = await bayou("-e", STAGE, "-p", *words, cwd=tmp_path)
     assert done.code == code, done.err
     assert err in done.err and (out is None or done.out == out)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from app.values.wire import Wire
 
 
@@ -33,8 +35,8 @@ class Approval(Wire, frozen=True, kw_only=True, gc=True):
     why: str
     decided_by: str
     mode: str
-    confirmation_word: str | None = None
-    """What has to be typed; None: it is not the floor."""
+    confirmation_word: str | None = msgspec.field(default=None, name="floorWord")
+    """The word that a person must type; None: the command is not a dangerous one."""
     rules: tuple[OfferedRule, ...] = ()
     asked: int = 0
     """Questions of this session so far."""

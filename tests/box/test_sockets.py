@@ -137,7 +137,7 @@ async def test_the_agent_for_keys_is_reached_by_a_network_command_that_was_let_r
 ) -> None:
     monkeypatch.setenv("SSH_AUTH_SOCK", str(daemon))
     hands = boxed()
-    hands.let_run("push", uses_network=True, speaks_no_proxy=True, programs=frozenset({"git"}))
+    hands.let_run("push", uses_network=True, bypasses_proxy=True, programs=frozenset({"git"}))
     assert "reached" in await hands.text(f"{CONNECT} {daemon}", "push")
     assert "reached" not in await hands.text(f"{CONNECT} {daemon}")
 

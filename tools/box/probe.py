@@ -61,7 +61,7 @@ def _answer_connection(child: int, descriptor: int) -> None:
     asked = ctypes.CDLL(None, use_errno=True).syscall(_PIDFD_GETFD, process, descriptor, 0)
     if asked < 0:
         raise OSError(ctypes.get_errno() or errno.EPERM, "")
-    __import__("connections").Connections(asked, [b"/"]).answer_next()
+    __import__("connections").ConnectionBroker(asked, [b"/"]).answer_next()
 
 
 if __name__ == "__main__":

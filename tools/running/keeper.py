@@ -239,7 +239,7 @@ def _start_command(
         news, received, _, _ = socket.recv_fds(problem, _MAX_PLACES, 1)
         if received:
             os.set_inheritable(received[0], False)
-            connections = _load_box_module("connections").Connections(received[0], news.split(b"\0"))
+            connections = _load_box_module("connections").ConnectionBroker(received[0], news.split(b"\0"))
             news = problem.recv(512)
     if news:
         os.waitpid(child, 0)

@@ -1,4 +1,4 @@
-"""`anthropic-messages`: through the anthropic SDK, for Anthropic and for every server that speaks its format."""
+"""The adapter of `anthropic-messages`, for Anthropic and for every server that speaks its format."""
 
 from app.providers.adapters.anthropic_wire import MessagesReader, payload
 from app.providers.adapters.common import (

@@ -1,4 +1,5 @@
-"""Anthropic's messages format: the conversation as its JSON, and its events as blocks. Pure; no network here."""
+"""Anthropic's messages format: encodes a conversation as its JSON and decodes its events into blocks. Pure,
+without network."""
 
 from collections.abc import Sequence
 from typing import Any, assert_never
@@ -76,7 +77,8 @@ def messages(
 
 
 def _spelled(messages: Sequence[ProviderMessage], model: Model) -> list[dict[str, Any]]:
-    """Neighbours of the user's side become one message, as the format has only two sides."""
+    """Encodes messages, joining neighbours of the user's side into one, because the format only alternates
+    between two sides."""
     out: list[dict[str, Any]] = []
     for message in messages:
         match message:
@@ -106,7 +108,8 @@ def _spelled(messages: Sequence[ProviderMessage], model: Model) -> list[dict[str
 
 
 def is_adaptive(model: Model) -> bool:
-    """Whether the model decides itself how long it thinks (from version 4.6 on) and takes an effort, no budget."""
+    """Says whether the model decides itself how long it thinks (from version 4.6 on): it takes an effort
+    instead of a budget."""
     forced = compat(model).get("forceAdaptiveThinking")
     if forced is not None:
         return bool(forced)
@@ -191,7 +194,7 @@ def _assistant_blocks(message: AssistantMessage, model: Model) -> list[dict[str,
 
 
 class MessagesReader:
-    """Reads one response. Blocks are known by their index on the wire."""
+    """Reads the events of one response into blocks, which it keys by their index on the wire."""
 
     def __init__(self, model: Model, stream: AssistantStream) -> None:
         self.is_over = False
@@ -258,7 +261,7 @@ class MessagesReader:
             draft.error_message = f"The model stopped for an unknown reason: {reason}"
 
     def _count(self, usage: dict[str, Any]) -> None:
-        """Counts are cumulative; what an event does not name stays as it was."""
+        """Updates the usage. Counts are cumulative, so a count that an event leaves out keeps its value."""
         named = {field: count(usage, name) for field, name in _COUNTS.items() if usage.get(name) is not None}
         old = self._usage
         self._usage = msgspec.structs.replace(

@@ -1,4 +1,5 @@
-"""`azure-openai-responses`: the responses format on a resource of one's own, with deployments instead of models."""
+"""The adapter of `azure-openai-responses`: the responses format on an Azure resource, which has deployments
+instead of models."""
 
 from collections.abc import Mapping
 from urllib.parse import urlsplit
@@ -18,6 +19,8 @@ DEFAULT_API_VERSION = "v1"
 
 
 class Deployment(msgspec.Struct, frozen=True, kw_only=True):
+    """The address of an Azure resource, the deployment that serves a model, and the API version."""
+
     base_url: str
     deployment: str
     api_version: str
@@ -49,7 +52,8 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
 
 
 def place_for(model: Model, env: Mapping[str, str]) -> Deployment:
-    """Resource, deployment and version: from the credential's settings, which include the environment's."""
+    """Reads resource, deployment and API version from the credential's settings, which include the
+    environment's."""
     base = model.base_url or env.get("AZURE_OPENAI_BASE_URL")
     resource = env.get("AZURE_OPENAI_RESOURCE_NAME")
     if not base and resource:
@@ -66,7 +70,7 @@ def place_for(model: Model, env: Mapping[str, str]) -> Deployment:
 
 
 def deployments(text: str) -> dict[str, str]:
-    """`model=deployment,model=deployment`."""
+    """Parses `model=deployment,model=deployment`."""
     pairs = (pair.partition("=") for pair in text.split(","))
     return {model.strip(): name.strip() for model, mark, name in pairs if mark and name.strip()}
 

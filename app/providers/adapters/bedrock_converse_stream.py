@@ -1,6 +1,6 @@
-"""`bedrock-converse-stream`: Amazon Bedrock. botocore finds the credentials, signs, and cuts the binary event stream
-into events; the bytes travel like all others. botocore comes with the extra `bayou[bedrock]`.
-"""
+"""The adapter of `bedrock-converse-stream`, Amazon Bedrock. botocore finds the credentials, signs requests
+and decodes the binary event stream; bayou's senders carry the bytes. botocore comes with the extra
+`bayou[bedrock]`."""
 
 import asyncio
 import os
@@ -65,7 +65,7 @@ def region_of(session: Any, env: Mapping[str, str]) -> str:
 
 
 def _botocore() -> Any:
-    """The package with the parts that are used. By name, because it need not be there."""
+    """Imports botocore with the parts that are used. The import is by name, because the package is optional."""
     try:
         for part in ("auth", "awsrequest", "eventstream", "session"):
             import_module(f"botocore.{part}")
@@ -80,7 +80,8 @@ def _session(env: Mapping[str, str]) -> Any:
 
 
 def _authorized(request: HttpRequest, session: Any, region: str, options: StreamOptions) -> dict[str, str]:
-    """The headers with a bearer token or a signature. Blocks: a role may have to be assumed first."""
+    """Returns the headers with a bearer token or a signature. Blocks, because a role may have to be assumed
+    first."""
     headers = dict(request.headers)
     if options.credential.key:
         return {**headers, "Authorization": f"Bearer {options.credential.key}"}
@@ -105,7 +106,7 @@ def _authorized(request: HttpRequest, session: Any, region: str, options: Stream
 
 
 class EventStreamDecoder:
-    """Amazon's binary framing, cut anywhere."""
+    """Decodes Amazon's binary event framing from chunks that may be cut anywhere."""
 
     def __init__(self) -> None:
         self._buffer = _botocore().eventstream.EventStreamBuffer()

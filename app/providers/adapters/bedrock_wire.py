@@ -1,4 +1,5 @@
-"""Amazon Bedrock's Converse format: the conversation as its JSON, and its events as blocks. Pure; no network here."""
+"""Amazon Bedrock's Converse format: encodes a conversation as its JSON and decodes its events into blocks.
+Pure, without network."""
 
 import base64
 from typing import Any, assert_never
@@ -27,7 +28,7 @@ from app.values.models import Model
 from app.values.usage import Usage
 
 EXCEPTION = "exception:"
-"""In front of the name of an event that tells of an error."""
+"""Prefix of the names of events that report an error."""
 _CACHE_POINT = {"cachePoint": {"type": "default"}}
 _STOP: dict[str, StopReason] = {
     "end_turn": "stop",
@@ -157,7 +158,8 @@ def _result(message: ToolResultMessage) -> dict[str, Any]:
 
 
 class ConverseReader:
-    """Text blocks begin with their first delta: this format announces only tool calls."""
+    """Reads the events of one response into blocks. A text block begins with its first delta, because this
+    format announces only tool calls."""
 
     def __init__(self, model: Model, stream: AssistantStream) -> None:
         self.is_over = False

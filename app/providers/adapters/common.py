@@ -1,5 +1,5 @@
-"""What several wire formats share: the spelling of a person's parts, answer limits, cache and session headers, GitHub
-Copilot's request headers."""
+"""Helpers that several wire formats share: user content, answer limits, headers for authorization, caching
+and GitHub Copilot."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, assert_never
@@ -26,7 +26,8 @@ def compat(model: Model) -> Mapping[str, Any]:
 
 
 def answer_limit(model: Model, options: StreamOptions, prepared: PreparedRequest) -> int:
-    """The most tokens to ask for: what is wanted, what the model can, and what the context window leaves."""
+    """Returns the `max_tokens` of a request: the smallest of the requested limit, the model's limit and the
+    room that is left in the context window."""
     wanted = min(options.max_tokens or model.max_tokens, model.max_tokens)
     room = model.context_window - _estimated_tokens(prepared) - _SAFETY_MARGIN_TOKENS
     return max(min(wanted, room), min(wanted, _MIN_ANSWER_TOKENS))
@@ -40,7 +41,7 @@ def _estimated_tokens(prepared: PreparedRequest) -> int:
 
 
 def affinity_headers(model: Model, options: StreamOptions, *, is_default: bool = False) -> dict[str, str]:
-    """Headers by which a router keeps a session on the server that has its cache."""
+    """Returns the headers with which a router sends a session's requests to the server that has its cache."""
     if not options.session_id or not options.use_cache:
         return {}
     switches = compat(model)
@@ -58,7 +59,8 @@ def affinity_headers(model: Model, options: StreamOptions, *, is_default: bool =
 
 
 def copilot_headers(model: Model, prepared: PreparedRequest) -> dict[str, str]:
-    """GitHub Copilot bills by who began the turn and wants to be told of images; each request says it anew."""
+    """Returns GitHub Copilot's headers, which every request repeats: who began the turn (for billing) and
+    whether it has images."""
     if model.provider != "github-copilot":
         return {}
     headers = {
@@ -72,9 +74,9 @@ def copilot_headers(model: Model, prepared: PreparedRequest) -> dict[str, str]:
 
 
 def authorization(model: Model, options: StreamOptions) -> dict[str, str]:
-    """The key as a bearer token; nothing for servers that need none. Cloudflare's gateway has a header of its own,
-    because it would pass the usual one on to the provider behind it.
-    """
+    """Returns the header with the key as a bearer token, or no header for servers that need none.
+    Cloudflare's gateway has a separate header, because it passes `Authorization` on to the provider behind
+    it."""
     key = options.credential.key
     if not key:
         return {}
@@ -85,15 +87,15 @@ _KEY_HEADERS = {"cloudflare-ai-gateway": "Cf-Aig-Authorization"}
 
 
 def wants_bearer(model: Model, options: StreamOptions) -> bool:
-    """Whether the key goes as a bearer token even where the format has a header for keys."""
+    """Says whether the key is sent as a bearer token even where the format has a header for keys."""
     return options.credential.is_bearer or model.provider in ("github-copilot", *_KEY_HEADERS)
 
 
 def address(model: Model, options: StreamOptions, default: str) -> str:
-    """The model's base URL; `{NAME}` in it is a setting that came with the credential.
+    """Returns the model's base URL, with each `{NAME}` filled in from the credential's settings.
 
-    `default`: the vendor's, for the providers that bayou knows. The key of another one was not given for it.
-    """
+    `default` is the vendor's URL. It serves only the providers that bayou knows: another provider's key
+    must not go there."""
     if not model.base_url and model.provider not in PROVIDERS:
         raise ProviderError(f"No address is known for {model.key}: its provider needs a base URL.")
     base = model.base_url or default
@@ -110,7 +112,8 @@ def user_parts(
     text: Callable[[str], dict[str, Any]],
     image: Callable[[Image], dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """What a person said, or a tool brought, in the words that a format has for texts and images."""
+    """Encodes the texts and images of a user message or a tool result with the format's own `text` and
+    `image` encoders."""
     parts: list[dict[str, Any]] = []
     for block in (Text(text=content),) if isinstance(content, str) else content:
         match block:
@@ -126,7 +129,7 @@ def user_parts(
 
 
 def alternating(sides: Iterable[tuple[str, list[dict[str, Any]]]], field: str) -> list[dict[str, Any]]:
-    """Messages whose sides alternate, as some formats want it: neighbours of one side become one message."""
+    """Joins neighbouring messages of the same side, for formats in which the sides must alternate."""
     out: list[dict[str, Any]] = []
     for role, parts in sides:
         if not parts:
@@ -143,7 +146,7 @@ def incomplete_error(detail: str) -> ProviderError:
 
 
 def count(data: Mapping[str, Any] | None, *path: str) -> int:
-    """A token count out of nested usage data; 0 where it is missing or not a number."""
+    """Reads a token count from nested usage data; 0 if it is missing or not a number."""
     value: Any = data
     for name in path:
         value = value.get(name) if isinstance(value, Mapping) else None
@@ -151,5 +154,5 @@ def count(data: Mapping[str, Any] | None, *path: str) -> int:
 
 
 def clamped_cache_key(session_id: str | None) -> str | None:
-    """OpenAI takes at most 64 code points."""
+    """Cuts a session id to the 64 code points that OpenAI accepts as a cache key."""
     return session_id[:64] if session_id else None

@@ -1,6 +1,5 @@
-"""What a server of the chat-completions format can and wants: detected from provider and address, overridden by the
-model's own switches. Names and defaults of the switches are described in docs/models.md.
-"""
+"""The capabilities of servers of the chat-completions format: detected from provider and address, then
+overridden by the model's `compat` switches. docs/models.md describes their names and defaults."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,6 +11,8 @@ from app.values.models import Model
 
 
 class Switches(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The features and quirks of one chat-completions server."""
+
     supports_store: bool = True
     supports_developer_role: bool = True
     supports_reasoning_effort: bool = True
@@ -73,7 +74,7 @@ _FORMATS = {name: name for name in ("deepseek", "zai", "together", "ant-ling", "
 
 
 def known_server(model: Model) -> str:
-    """Which known server this is; the provider's own id when it is none."""
+    """Returns the name of the known server behind a model, or the provider's id if the server is not known."""
     for name, hosts in _HOSTS:
         if any(host in model.base_url for host in hosts):
             return name
@@ -81,7 +82,8 @@ def known_server(model: Model) -> str:
 
 
 def switches_for(model: Model) -> Switches:
-    """Detected, then overridden field by field. A switch of a wrong type is ignored rather than fatal."""
+    """Detects a model's switches, then applies its overrides one by one. An override of a wrong type is
+    ignored."""
     detected = _detected(model)
     own = compat(model)
     if not own:

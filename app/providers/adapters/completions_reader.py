@@ -1,7 +1,6 @@
-"""The chat-completions format, receiving half: its chunks as blocks. Pure; no network here.
+"""Decodes the chunks of a chat-completions response into blocks. Pure, without network.
 
-Servers differ in what they leave out: indices and ids of calls, usage, a finish reason, the closing `[DONE]`.
-"""
+Servers may leave out indices and ids of calls, the usage, the finish reason and the closing `[DONE]`."""
 
 from typing import Any
 
@@ -39,6 +38,8 @@ _ERRORS = {
 
 
 class CompletionsReader:
+    """Reads the chunks of one chat-completions response into blocks."""
+
     def __init__(self, model: Model, switches: Switches, stream: AssistantStream) -> None:
         self.is_over = False
         self._model = model
@@ -152,10 +153,10 @@ class CompletionsReader:
             opened.append(arguments)
 
     def _key(self, delta: dict[str, Any], function: dict[str, Any]) -> int:
-        """Which call a delta belongs to: by id and index, else by id, else by index, else the last.
+        """Returns the number of the call that a delta belongs to: by id and index, else by id, else by index,
+        else the last call.
 
-        A name begins a new one where the index, or at a known index the id, is another.
-        """
+        A name begins a new call if the index is new, or if a known index comes with another id."""
         call_id, index, begins = delta.get("id"), delta.get("index"), bool(function.get("name"))
         is_numbered = isinstance(index, int)
         if call_id and is_numbered and (call_id, index) in self._key_of_both:
@@ -183,7 +184,7 @@ class CompletionsReader:
         return bool(call_id and known) and call_id not in known
 
     def _sign(self, detail: Any) -> None:
-        """Encrypted reasoning belongs to the call whose id it names."""
+        """Attaches encrypted reasoning to the call whose id it carries."""
         if (
             not isinstance(detail, dict)
             or detail.get("type") != "reasoning.encrypted"

@@ -1,4 +1,4 @@
-"""The chat-completions format, sending half: the conversation as its JSON. Pure; no network here."""
+"""Encodes a conversation as a chat-completions request. Pure, without network."""
 
 from collections.abc import Sequence
 from typing import Any, assert_never
@@ -91,14 +91,16 @@ def spell(messages: Sequence[ProviderMessage], model: Model, switches: Switches)
 
 
 def _say_user(out: list[dict[str, Any]], message: dict[str, Any], switches: Switches) -> None:
-    """Some servers refuse a user's message right behind a tool's."""
+    """Appends a user message, with a filler before it for servers that refuse a user message right after a
+    tool message."""
     if switches.requires_assistant_after_tool_result and out and out[-1]["role"] == "tool":
         out.append({"role": "assistant", "content": _CONTINUED})
     out.append(message)
 
 
 def _parts(content: str | tuple[UserContent, ...]) -> str | list[dict[str, Any]]:
-    """A plain string where there is nothing but one text: every server reads that."""
+    """Encodes content as a plain string if it is a single text, which every server reads, else as a list of
+    parts."""
     if isinstance(content, str):
         return content
     texts = [block for block in content if isinstance(block, Text)]
@@ -112,7 +114,7 @@ def _image(block: Image) -> dict[str, Any]:
 
 
 def _attached(images: list[dict[str, Any]]) -> dict[str, Any]:
-    """Tool messages hold text only: their images follow in a message of the user's."""
+    """Returns a user message with the images of tool results, because tool messages hold only text."""
     return {"role": "user", "content": [{"type": "text", "text": _ATTACHED}, *images]}
 
 
@@ -150,7 +152,7 @@ def _assistant(message: AssistantMessage, model: Model, switches: Switches) -> d
 
 
 def _reasoning_details(message: AssistantMessage) -> list[Any]:
-    """Encrypted thoughts that a router sent along with calls, as they came."""
+    """Returns the encrypted reasoning that a router sent along with calls, unchanged."""
     details: list[Any] = []
     for block in message.content:
         if isinstance(block, ToolCall) and block.thought_signature:
@@ -204,7 +206,8 @@ def _cache(model: Model, options: StreamOptions, switches: Switches) -> dict[str
 
 
 def _mark_for_cache(out: list[dict[str, Any]]) -> None:
-    """Anthropic behind a router: a mark on the prompt and on the last text of the conversation."""
+    """Adds cache marks to the prompt and to the last text of the conversation, for Anthropic models behind a
+    router."""
     for message in out:
         content = message.get("content")
         if isinstance(content, str) and content:
@@ -265,7 +268,8 @@ def _budget(level: ThinkingLevel, options: StreamOptions, switches: Switches) ->
 
 
 def _filled(template: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    """`{"$var": "thinking.enabled"}` stands for a value; one that has none is left out."""
+    """Replaces `{"$var": "thinking.enabled"}` and the like in a template by values; a variable without a
+    value is dropped."""
     out: dict[str, Any] = {}
     for name, item in template.items():
         if isinstance(item, dict) and set(item) == {"$var"}:

@@ -1,4 +1,5 @@
-"""`google-generative-ai` and `google-vertex`: one format, two places and two ways to pay."""
+"""The adapters of `google-generative-ai` and `google-vertex`: one format, with different addresses and
+credentials."""
 
 from urllib.parse import quote
 

@@ -1,4 +1,5 @@
-"""Google's application default credentials: an access token out of the file that `gcloud` or a service account left."""
+"""Gets access tokens from Google's application default credentials, the file that `gcloud` or a service
+account leaves."""
 
 import asyncio
 import time
@@ -19,12 +20,12 @@ _GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
 _EARLY = 60
 _tokens: dict[str, tuple[str, float, float]] = {}
-"""By file, for a token lives an hour and costs a request: it, and when it ends by two clocks. One can be set, the other
-stands still while the machine sleeps; what comes first counts."""
+"""Access tokens by file, because a token lives an hour and costs a request. Each has its end by the wall
+clock, which can be set, and by the monotonic clock, which stops during sleep; the earlier end counts."""
 
 
 async def access_token(env: Mapping[str, str]) -> str:
-    """A token for Vertex AI. Raises `ProviderError`."""
+    """Returns an access token for Vertex AI. Raises `ProviderError`."""
     path = adc_file(env)
     if path is None:
         raise ProviderError(
@@ -69,7 +70,7 @@ def _fetch(path: Path) -> tuple[str, float]:
 
 
 def signed_assertion(account: Mapping[str, Any], now: float) -> str:
-    """A JWT by which a service account asks for a token (RFC 7523, RS256)."""
+    """Returns the signed JWT with which a service account requests a token (RFC 7523, RS256)."""
     import jwt  # noqa: PLC0415  (only a service account signs, and what signs takes its time)
 
     claims = {

@@ -1,4 +1,5 @@
-"""Google's generateContent format: the conversation as its JSON, and its chunks as blocks. Pure; no network here."""
+"""Google's generateContent format: encodes a conversation as its JSON and decodes its chunks into blocks.
+Pure, without network."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from app.values.usage import Usage
 
 _GENERATION = re.compile(r"gemini-(\d+)")
 _NO_SIGNATURE = "skip_thought_signature_validator"
-"""Google's word for a call that no Gemini made, in a conversation that goes on with one."""
+"""The signature that Google accepts for calls that a model of another vendor made."""
 _CHOICE = {"auto": "AUTO", "any": "ANY", "none": "NONE"}
 
 
@@ -134,7 +135,8 @@ def _signed(part: dict[str, Any], signature: str | None) -> dict[str, Any]:
 
 
 class GoogleReader:
-    """Parts have no index: a text goes on until a part of another kind comes."""
+    """Reads the chunks of one response into blocks. Parts have no index: a text block continues until a part
+    of another kind arrives."""
 
     def __init__(self, model: Model, stream: AssistantStream) -> None:
         self.is_over = False
@@ -191,7 +193,7 @@ class GoogleReader:
             opened.signature = signature
 
     def _sign_last(self, signature: str | None) -> None:
-        """An empty text that only carries a signature belongs to what came before it."""
+        """Attaches the signature of an empty text part to the block before it."""
         if not signature:
             return
         for key in ("text", "thinking"):
@@ -203,7 +205,7 @@ class GoogleReader:
             self._blocks.sign(len(self._blocks) - 1, signature)
 
     def _call(self, call: dict[str, Any], signature: str | None) -> None:
-        """A call comes whole: one start, one delta, one end."""
+        """Adds a tool call, which arrives whole: one start, one delta, one end."""
         self._blocks.end_all()
         self._calls += 1
         name = call.get("name") or ""

@@ -1,4 +1,4 @@
-"""`mistral-conversations`: Mistral's chat format. It is close to chat completions; what differs is here."""
+"""The adapter of `mistral-conversations`, Mistral's chat format: the differences from chat completions."""
 
 from collections.abc import Sequence
 from typing import Any, assert_never
@@ -72,7 +72,7 @@ def payload(prepared: PreparedRequest, model: Model, options: StreamOptions) -> 
 
 
 def _thinking(model: Model, options: StreamOptions) -> dict[str, Any]:
-    """Older reasoning models have a mode of the prompt, newer ones an effort."""
+    """Returns the thinking fields: older reasoning models have a prompt mode, newer ones an effort."""
     if not model.reasoning:
         return {}
     level = clamp_level(model, options.thinking)
@@ -98,7 +98,8 @@ def _spelled(messages: Sequence[ProviderMessage], model: Model) -> list[dict[str
 
 
 def _without_fillers(spelled: Any, assistants: list[AssistantMessage]) -> list[dict[str, Any]]:
-    """Messages that only keep the sides alternating stand for none of the conversation's."""
+    """Removes the filler messages that only keep the sides alternating, so that the rest matches the
+    conversation's messages."""
     items = list(spelled)
     if len(items) == len(assistants):
         return items

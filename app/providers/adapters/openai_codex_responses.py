@@ -1,4 +1,5 @@
-"""`openai-codex-responses`: the responses format on a ChatGPT account. Needs an account sign-in, no key."""
+"""The adapter of `openai-codex-responses`: the responses format on a ChatGPT account, which needs a sign-in
+instead of a key."""
 
 import base64
 
@@ -43,7 +44,7 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
 
 
 def account_of(token: str) -> str:
-    """The account that an access token names. The token is read, not checked: that is the server's business."""
+    """Returns the account id in an access token. The server verifies the token; here it is only decoded."""
     try:
         part = token.split(".")[1]
         claims = msgspec.json.decode(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))

@@ -1,4 +1,4 @@
-"""`openai-completions`: through the openai SDK, for every server that speaks the chat-completions format."""
+"""The adapter of `openai-completions`, for every server that speaks the chat-completions format."""
 
 from app.providers.adapters.common import address, affinity_headers, authorization, copilot_headers
 from app.providers.adapters.completions_compat import switches_for

@@ -1,4 +1,4 @@
-"""`openai-responses`: through the openai SDK, for OpenAI and for every server that speaks its responses format."""
+"""The adapter of `openai-responses`, for OpenAI and for every server that speaks its responses format."""
 
 from app.providers.adapters.common import address, affinity_headers, authorization, copilot_headers
 from app.providers.adapters.responses_reader import ResponsesReader

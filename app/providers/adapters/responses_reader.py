@@ -1,7 +1,7 @@
-"""OpenAI's responses format, receiving half: its events as blocks. Pure; no network here.
+"""Decodes the events of OpenAI's responses format into blocks. Pure, without network.
 
-Blocks are known by the output index of their item. What came only with an item's end is made up for there.
-"""
+Blocks are keyed by the output index of their item. Content that arrives only with the end of an item is
+added then."""
 
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -19,6 +19,8 @@ from app.values.usage import Usage
 
 
 class ResponsesReader:
+    """Reads the events of one response into blocks."""
+
     def __init__(self, model: Model, stream: AssistantStream) -> None:
         self.is_over = False
         self._model = model
@@ -196,7 +198,7 @@ def _call_id(item: dict[str, Any]) -> str:
 
 
 def _complete(call: OpenCall, arguments: str) -> None:
-    """Adds what the deltas left out; some servers send the arguments only at the end."""
+    """Adds the arguments that the deltas left out; some servers send them only at the end."""
     if not arguments:
         return
     so_far = call.text

@@ -1,4 +1,4 @@
-"""OpenAI's responses format, sending half: the conversation as its JSON. Pure; no network here."""
+"""Encodes a conversation as a request of OpenAI's responses format. Pure, without network."""
 
 from collections.abc import Sequence
 from typing import Any, assert_never
@@ -19,7 +19,7 @@ OPENAI_HOST = "api.openai.com"
 
 
 def joined_id(call_id: str) -> str:
-    """`call|item` with both halves fit for the wire."""
+    """Returns `call|item` with both ids made valid for the format."""
     call, _, item = call_id.partition("|")
     return f"{fitting_id(call)}|{fitting_id(item)}" if item else fitting_id(call)
 
@@ -60,7 +60,7 @@ def payload(
 
 
 def _is_account(model: Model, options: StreamOptions) -> bool:
-    """OpenAI refuses some fields to those who pay with a ChatGPT account instead of a key."""
+    """Says whether the request uses a ChatGPT account instead of a key; OpenAI refuses some fields then."""
     return model.provider == "openai" and options.credential.is_bearer
 
 
@@ -108,7 +108,8 @@ def _result(content: tuple[UserContent, ...]) -> str | list[dict[str, Any]]:
 
 
 def _output(message: AssistantMessage, model: Model, index: int) -> list[dict[str, Any]]:
-    """An answer as the items it came as. The ids of another model's items mean nothing here and are left out."""
+    """Encodes an answer as the items that it arrived as. Item ids of other models are left out, because they
+    mean nothing here."""
     is_own = (message.provider, message.model) == (model.provider, model.id)
     out: list[dict[str, Any]] = []
     has_reasoning = False
@@ -148,7 +149,8 @@ def _output(message: AssistantMessage, model: Model, index: int) -> list[dict[st
 
 
 def _reasoning_item(block: Thinking) -> dict[str, Any] | None:
-    """The item as it came; it is the signature of a thought of this format."""
+    """Returns the reasoning item unchanged from the signature of the thinking block, where this format keeps
+    it."""
     try:
         item = msgspec.json.decode(block.thinking_signature or "")
     except (ValueError, RecursionError):

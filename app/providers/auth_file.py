@@ -1,4 +1,5 @@
-"""`auth.json`: stored keys and sign-ins. Mode 0600, written whole under a lock, left alone when it is broken."""
+"""`auth.json`: the stored keys and sign-ins. Written with mode 0600, as a whole and under a lock; a broken
+file is never overwritten."""
 
 import os
 from collections.abc import Iterator
@@ -19,19 +20,21 @@ Entry = dict[str, Any]
 
 
 class AuthFile:
-    """Reads are cheap and see what other processes wrote; changes happen under `locked`."""
+    """Reads and changes `auth.json`. Reads are cheap and see the writes of other processes; changes happen
+    under `locked`."""
 
     def __init__(self, agent_dir: Path) -> None:
         self.path = agent_dir / "auth.json"
         self.fault: str | None = None
         self.tightened: str | None = None
-        """That others could read it, and no longer can."""
+        """A notice that other users could read the file until its mode was restricted."""
         self.entries = ReloadedFile(self.path, self._read)
         """The stored credentials by provider; none when the file is missing or broken (`fault` says why)."""
 
     @contextmanager
     def locked(self) -> Iterator[dict[str, Entry]]:
-        """Holds the lock of all processes; what the entries are at the end is written. Raises `FileFault`."""
+        """Holds a lock across processes and writes the yielded entries at its end, if they have changed.
+        Raises `FileFault`."""
         from filelock import FileLock, Timeout  # noqa: PLC0415  (only changes need it)
 
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,7 +64,7 @@ class AuthFile:
         self.entries.forget()
 
     def _restrict_permissions(self) -> None:
-        """Copied from elsewhere, or made by hand: keys are nobody else's business."""
+        """Removes the access of other users, which a copied or hand-made file may have."""
         try:
             mode = self.path.stat().st_mode & 0o777
             if not mode & 0o077 or os.name != "posix":

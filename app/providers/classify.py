@@ -1,8 +1,8 @@
-"""What a failed answer means for the next step: make room, try again (and when), ask for another key, give up.
+"""Classifies a failed answer by the next step: compact, retry (and when), ask for another key, give up.
 
-Two sources: the facts that our own adapters keep with the message (status, `retry-after`, the server's word), and
-the text, because old sessions and other writers have nothing else. The patterns are tables with a test per row.
-"""
+It uses the facts that bayou's adapters store with the message (status, `retry-after`, the server's error
+type), and the text, because older sessions and other writers have nothing else. The patterns are tables
+with a test per row."""
 
 import re
 from functools import cache
@@ -19,6 +19,8 @@ Kind = Literal[
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """The kind of a failure, and whether and when a retry makes sense."""
+
     kind: Kind = "none"
     is_overflow: bool = False
     is_retryable: bool = False
@@ -27,7 +29,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Rows = tuple[tuple[str, str], ...]
-"""Names and regular expressions, compiled when a failure is first looked at."""
+"""Names and regular expressions, which are compiled when the first failure is classified."""
 
 
 def _rows(*rows: tuple[str, str]) -> Rows:
@@ -71,7 +73,8 @@ OVERFLOW = _rows(
     ("token limit", r"token limit exceeded"),
     ("HTTP 413", r"^(?:.{0,60}API error \(413\):|413\b)"),
 )
-"""Whose words, and their pattern. Only for answers that ended in an error."""
+"""Messages of a full context window: the vendor and the pattern. They count only for answers that ended
+in an error."""
 
 CEREBRAS_OVERFLOW = r"^(?:400|413)\b.{0,40}(?:no body|without a reason|too large)"
 
@@ -95,7 +98,7 @@ QUOTA = _rows(
     ("Z.ai 1308", r'"code"\s*:\s*"?1308\b|\b1308:'),
     ("payment", r"\bpayment required\b"),
 )
-"""Waiting does not help: somebody has to pay."""
+"""Messages of used-up credit. A retry does not help until the account is paid."""
 
 AUTH = _rows(
     ("key", r"invalid.{0,10}api.?key|incorrect api key|api key not valid|no api key|authentication_error"),
@@ -118,7 +121,7 @@ MODEL_GONE = _rows(
     ),
     ("no such", r"no such model|no endpoints? found for|is not a valid model"),
 )
-"""The server no longer has the model, or has it for others."""
+"""Messages of a server that no longer has the model, or does not offer it to this account."""
 
 RATE_LIMIT = _rows(
     ("rate limit", r"rate.?limit"),
@@ -173,7 +176,7 @@ _WAITS = (
 
 
 def classify(message: AssistantMessage, model: Model | None = None) -> Failure:
-    """What `message` failed of, if it did."""
+    """Returns why `message` failed; the kind is `none` if it did not fail."""
     if message.stop_reason == "aborted":
         return Failure(kind="aborted")
     if message.stop_reason != "error":
@@ -228,7 +231,7 @@ def _is_overflow(text: str, facts: dict[str, Any], provider: str) -> bool:
 
 
 def _is_silent_overflow(message: AssistantMessage, model: Model | None) -> bool:
-    """Some servers drop what does not fit and say nothing; the counts betray them."""
+    """Detects an overflow by token counts, for servers that drop the overflowing text without an error."""
     if model is None or model.context_window <= 0:
         return False
     read = message.usage.input + message.usage.cache_read
@@ -240,7 +243,7 @@ def _is_silent_overflow(message: AssistantMessage, model: Model | None) -> bool:
 
 
 def _facts(message: AssistantMessage) -> dict[str, Any]:
-    """What an adapter of ours noted; empty for messages of others."""
+    """Returns the details that bayou's adapter stored with the message; empty for messages of other writers."""
     for entry in reversed(message.diagnostics if isinstance(message.diagnostics, list) else []):
         if isinstance(entry, dict) and entry.get("type") == "provider_error":
             details = entry.get("details")

@@ -1,4 +1,4 @@
-"""Clouds whose credentials are around rather than given: whether they are there, without reading a secret."""
+"""Detects whether credentials of a cloud are available on this machine, without reading a secret."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,7 +19,7 @@ def has_aws(env: Mapping[str, str]) -> bool:
 
 
 def adc_file(env: Mapping[str, str]) -> Path | None:
-    """Where Google's application default credentials lie, if they do."""
+    """Returns the path of Google's application default credentials, if the file exists."""
     named = env.get("GOOGLE_APPLICATION_CREDENTIALS")
     if named:
         path = Path(named).expanduser()

@@ -1,8 +1,7 @@
-"""The one way to ask a model: `stream(model, context, options)` returns at once an `AssistantStream`.
+"""The contract of all models: `stream(model, context, options)` returns an `AssistantStream` at once.
 
-After it has returned nothing is raised: every failure is the stream's single terminal `error` event. Who
-speaks which wire format is the adapters' business; which adapter serves a model is `registry`'s.
-"""
+Afterwards nothing is raised: each failure becomes the stream's single terminal `error` event. The adapters
+speak the wire formats; `registry` chooses the adapter of a model."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -22,7 +21,7 @@ from app.values.usage import Usage
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """What the model is to read."""
+    """The input of a request: system prompt, messages and tools."""
 
     system_prompt: str = ""
     messages: Sequence[Message] = ()
@@ -30,7 +29,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Credential(msgspec.Struct, frozen=True, kw_only=True):
-    """What proves who pays. `key` is sent as the provider expects it; never logged, never shown."""
+    """The key, headers and settings that authorize a request. `key` is never logged and never shown."""
 
     key: str = ""
     is_bearer: bool = False
@@ -43,29 +42,31 @@ class Credential(msgspec.Struct, frozen=True, kw_only=True):
 
 
 OnEvent = Callable[[str, bytes], Awaitable[None]]
-"""One event of the response as it came: its name, if the format has names, and its data."""
+"""Receives one raw event of a response: its name, if the format has names, and its data."""
 
 
 OnPayload = Callable[[dict[str, Any], Model], Awaitable[dict[str, Any] | None]]
-"""Told a request's payload; may return another."""
+"""Receives a request's payload and may return a replacement."""
 
 
 class RequestHooks(msgspec.Struct, frozen=True, kw_only=True):
-    """Told, and asked, around one HTTP request."""
+    """Callbacks around one HTTP request, for observing and changing it."""
 
     on_payload: Callable[[dict[str, Any]], Awaitable[dict[str, Any] | None]] | None = None
     """May replace the payload."""
     on_headers: Callable[[dict[str, str | None]], Awaitable[None]] | None = None
     """May change the request headers in place; None suppresses one."""
     on_response: Callable[[int, Mapping[str, str]], Awaitable[None]] | None = None
-    """Status and headers of the response, before its body is read."""
+    """Receives status and headers of the response before its body is read."""
     on_event: OnEvent | None = None
     on_state: Callable[[str, float], None] | None = None
-    """`waiting` (nothing yet) or `stalled` (nothing more) with the seconds until the request is given up, then
-    `flowing` when it goes on; for display."""
+    """Receives, for display, `waiting` (no event yet) or `stalled` (no further event) with the seconds
+    left until the timeout, then `flowing` when events arrive again."""
 
 
 class StreamOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of one request: credential, thinking, limits, network, timeouts and hooks."""
+
     credential: Credential = Credential()
     thinking: ThinkingLevel = "off"
     thinking_budgets: Mapping[str, int] = {}
@@ -85,16 +86,16 @@ class StreamOptions(msgspec.Struct, frozen=True, kw_only=True):
     first_event_seconds: float = 300.0
     idle_seconds: float = 300.0
     merge_seconds: float = INTERVAL
-    """Deltas of one block that come within this time are one event; 0: each as it came."""
+    """Joins deltas of a block that arrive within this time into one event; 0 passes each delta on."""
     is_person_reading: bool = False
-    """A person reads while it comes: a model without a network keeps to a pace that can be followed."""
+    """Says that a person reads the answer as it arrives; offline models then send at a readable pace."""
     hooks: RequestHooks = RequestHooks()
     kept: RequestCache | None = None
-    """What earlier requests of the same session have spelled out."""
+    """The encoded messages of earlier requests of the session."""
 
 
 Produce = Callable[["AssistantStream"], Awaitable[None]]
-"""An adapter's body: reads the response, updates the draft and emits; returns or raises when it is over."""
+"""The body of an adapter: reads the response, updates the draft and emits events until the response ends."""
 
 
 class PartialAnswer(msgspec.Struct, kw_only=True):
@@ -111,12 +112,11 @@ class PartialAnswer(msgspec.Struct, kw_only=True):
 
 
 class AssistantStream:
-    """One response on its way: iterate over its events, or await `result()`; `cancel()` at any time.
+    """A response in progress: iterate over its events, or await `result()`; `cancel()` at any time.
 
-    An adapter writes to `draft` and emits. `before_snapshot` lets it keep open blocks in a form that is cheap to
-    grow, and put them into the draft when somebody looks. A response that is silent for longer than these seconds ends
-    with an error; zero means no limit.
-    """
+    An adapter updates `draft` and emits events. It may hold open blocks in a form that is cheap to grow;
+    `before_snapshot` then copies them into the draft when a snapshot is taken. A response that is silent
+    for longer than its timeouts ends with an error; zero means no limit."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class AssistantStream:
     ) -> None:
         self.draft = PartialAnswer()
         self.before_snapshot: Callable[[bool], None] | None = None
-        """Told whether it is the last look."""
+        """Called before a snapshot of the draft; its argument says whether the snapshot is the last."""
         self._model = model
         self._message_id = message_id
         self._timestamp = timestamp
@@ -167,17 +167,18 @@ class AssistantStream:
         self.touch()
 
     def emit_delta(self, kind: DeltaKind, index: int, text: str) -> None:
-        """The same as emitting a delta, without building an event for each."""
+        """Emits a delta without building an event object for each."""
         if not self._final.done():
             self._events.put_delta(kind, index, text)
 
     def touch(self) -> None:
-        """Tells the watchdog that the response is alive. Keep-alives do not count."""
+        """Reports to the watchdog that the response is alive. Adapters do not call it for keep-alives."""
         if self._watchdog is not None:
             self._watchdog.touch()
 
     async def room(self) -> None:
-        """For adapters, between two pieces: waits for a listener that is far behind. The server is not silent then."""
+        """Waits while the listener is far behind; adapters call it between two pieces. The timeouts do not
+        run meanwhile."""
         if self._events.has_room or not self._has_listener:
             return
         if self._watchdog is not None:
@@ -193,7 +194,7 @@ class AssistantStream:
 
     @property
     def partial(self) -> AssistantMessage:
-        """The message so far."""
+        """Returns the message as received so far."""
         return self._final.result() if self._final.done() else self._snapshot(is_last=False)
 
     def _snapshot(self, *, is_last: bool) -> AssistantMessage:
@@ -221,13 +222,13 @@ class AssistantStream:
         return await asyncio.shield(self._final)
 
     def cancel(self) -> None:
-        """Ends the response as `aborted`, keeping what has arrived. Its listener is told at once."""
+        """Ends the response as `aborted` and keeps what has arrived. The listener receives the end at once."""
         self._fail("aborted", "Request was aborted")
         if self._task is not None:
             self._task.cancel()
 
     async def closed(self) -> None:
-        """Waits until the adapter has let go of its connection."""
+        """Waits until the adapter has released its connection."""
         if self._task is not None:
             await asyncio.wait([self._task])
 
@@ -291,18 +292,19 @@ class AssistantStream:
 
 
 def text_of(said: Any) -> str | None:
-    """What a server gave for a name or an id. Some count with numbers where others have texts."""
+    """Converts a name or an id from a server to text. Some servers send numbers for them."""
     if isinstance(said, str):
         return said
     return str(said) if isinstance(said, int) and not isinstance(said, bool) else None
 
 
 Adapter = Callable[[Model, Context, StreamOptions, AssistantStream], Awaitable[None]]
-"""Speaks one `api`: reads the response into the stream. It may raise; the stream turns that into its end."""
+"""Serves one `api`: reads the response into the stream. An exception that it raises becomes the stream's
+error event."""
 
 
 def speaks(*apis: str) -> Callable[[Adapter], Adapter]:
-    """Marks what an adapter can speak; a model of another `api` is an error and not a confused request."""
+    """Declares which APIs an adapter serves; a model of another `api` is an error before any request."""
 
     def decorate(adapter: Adapter) -> Adapter:
         async def checked(

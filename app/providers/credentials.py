@@ -1,8 +1,8 @@
-"""Who pays: the credential of a provider, from the first place that has one.
+"""Finds the credential of a provider: the first of several sources that has one.
 
-Order: given for this run, stored, from an extension or models.json, from the environment, from the surroundings of
-a cloud. A credential belongs to a provider's name: two providers on one API never share a key.
-"""
+Order: given for this run, stored, from an extension or models.json, from the environment, from a cloud's
+credentials on this machine. A credential belongs to a provider's name: two providers with the same API
+never share a key."""
 
 import asyncio
 from collections.abc import Mapping
@@ -29,21 +29,21 @@ _OAUTH_BETA = {"Anthropic-Beta": "oauth-2025-04-20"}
 
 
 class _ExtensionKey(msgspec.Struct, frozen=True, kw_only=True):
-    """What an extension said of a provider's key."""
+    """An extension's settings for a provider's key."""
 
     owner: str
     key: str | None
     headers: Mapping[str, str]
     is_bearer: bool
     is_for_address: bool
-    """It was given together with an address."""
+    """The extension gave the key together with an address."""
 
 
 def _key_for_address(
     provider: str, extension_key: _ExtensionKey | None, own: Access
 ) -> tuple[str, Source, bool] | None:
-    """The key that came with another address for one of bayou's own providers, its source, and whether it is a bearer
-    token. What is stored, and what the environment has, is for the provider's usual address."""
+    """Returns the key that came with another address for one of bayou's built-in providers, its source, and
+    whether it is a bearer token. Stored keys and the environment's are for the provider's usual address."""
     if provider not in PROVIDERS:
         return None
     if extension_key is not None and extension_key.is_for_address and extension_key.key:
@@ -54,6 +54,8 @@ def _key_for_address(
 
 
 class Credentials:
+    """The credentials of all providers: finds, stores and forgets keys and sign-ins."""
+
     def __init__(
         self, agent_dir: Path, env: Mapping[str, str], *, sign_ins: Mapping[str, "SignIn"] | None = None
     ) -> None:
@@ -70,12 +72,12 @@ class Credentials:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with auth.json, with its place; its other entries still count."""
+        """Returns the faults of auth.json with their places; its other entries stay in use."""
         self._auth.entries.now()
         return tuple(problem for problem in (self._auth.tightened, self._auth.fault) if problem)
 
     def use_for_this_run(self, provider: str, key: str) -> None:
-        """The command line's key; never written anywhere."""
+        """Sets the command line's key, which is never written to a file."""
         self._for_this_run[provider] = key
 
     def provide(
@@ -88,8 +90,8 @@ class Credentials:
         is_bearer: bool = False,
         is_for_address: bool = False,
     ) -> None:
-        """An extension's key for a provider: a value, `$NAME` or `!command`. `is_for_address`: for the address that the
-        extension gives that provider."""
+        """Sets an extension's key for a provider: a value, `$NAME` or `!command`. `is_for_address` says that
+        the key is for the address that the extension gives the provider."""
         entry = _ExtensionKey(
             owner=owner,
             key=key,
@@ -100,7 +102,7 @@ class Credentials:
         self._provided.setdefault(provider, []).append(entry)
 
     def offer(self, provider: str, sign_in: "SignIn", *, owner: str) -> None:
-        """An extension's way to sign in; it goes before bayou's own."""
+        """Adds an extension's sign-in for a provider; it takes precedence over the built-in one."""
         self._offered.setdefault(provider, []).append((owner, sign_in))
 
     def withdraw(self, owner: str) -> None:
@@ -110,16 +112,16 @@ class Credentials:
             self._provided[provider] = [entry for entry in entries if entry.owner != owner]
 
     def prepare(self, provider: str) -> None:
-        """Reads what files say of it, so that the first request need not; for a thread."""
+        """Reads the files about a provider ahead of its first request. Call it on a thread."""
         self._auth.entries.now()
         self._models_file_access(provider)
 
     def has(self, provider: str) -> bool:
-        """Whether a request could be made. Runs nothing and reads no secret."""
+        """Says whether a provider has a credential, without running a command or reading a secret."""
         return self.source(provider) is not None
 
     def source(self, provider: str) -> Source | None:
-        """Where the credential would come from."""
+        """Returns which source the credential would come from."""
         if provider in self._for_this_run:
             return "run"
         if (
@@ -145,7 +147,7 @@ class Credentials:
         return "models.json" if self._needs_no_key(provider) else None
 
     async def resolve(self, provider: str) -> Credential | None:
-        """The credential, its secret read. None: there is none. Raises `CredentialError`."""
+        """Returns the credential with its secret, or None if there is none. Raises `CredentialError`."""
         known = PROVIDERS.get(provider)
         found = await self._find(provider, known)
         if found is None:
@@ -157,7 +159,8 @@ class Credentials:
         return msgspec.structs.replace(found, headers=headers, env={**settings, **found.env})
 
     async def of_key(self, provider: str, key: str) -> Credential:
-        """A key that nobody has stored yet, as requests would have it. Raises `CredentialError`."""
+        """Returns the credential that an unstored key would give, so that it can be checked. Raises
+        `CredentialError`."""
         known = PROVIDERS.get(provider)
         secret = await self._values.resolve(key, what=f"The key for {provider}")
         settings = {
@@ -217,7 +220,7 @@ class Credentials:
 
     @property
     def sign_ins(self) -> dict[str, "SignIn"]:
-        """Account sign-ins by provider; extensions may add theirs."""
+        """Account sign-ins by provider, including those of extensions."""
         if self._sign_ins is None:
             from app.providers.signin.definitions import sign_ins  # noqa: PLC0415  (only sign-ins need it)
 
@@ -228,7 +231,7 @@ class Credentials:
         return {**self._sign_ins, **offered}
 
     async def store_key(self, provider: str, key: str, env: Mapping[str, str] | None = None) -> None:
-        """Keeps an API key (or `$NAME`, or `!command`) in auth.json. Raises `CredentialError`."""
+        """Stores an API key (or `$NAME`, or `!command`) in auth.json. Raises `CredentialError`."""
         entry: Entry = {"type": "api_key", "key": key, **({"env": dict(env)} if env else {})}
         await self.store(provider, entry)
 
@@ -240,8 +243,8 @@ class Credentials:
         await self._change(write)
 
     async def refused(self, provider: str, credential: Credential) -> None:
-        """A server did not take the token of a sign-in, though by this machine's clock it should last: clocks are set,
-        and accounts withdraw tokens. The next request, in whichever process, gets a fresh one."""
+        """Marks a sign-in's token as refused by the server, so that the next request in any process fetches a
+        fresh one. It may look valid because a clock was set or the account withdrew it."""
         entry = self._auth.entries.now().get(provider)
         if entry is None or entry["type"] == "api_key" or entry.get("access") != credential.key:
             return
@@ -255,7 +258,7 @@ class Credentials:
         await self._change(write)
 
     async def forget(self, provider: str) -> bool:
-        """Removes what is stored; False if there was nothing."""
+        """Removes the stored credential; False if there was none."""
         found: list[Any] = []
 
         def remove() -> None:
@@ -266,7 +269,7 @@ class Credentials:
         return found[0] is not None
 
     def stored(self) -> Mapping[str, str]:
-        """Provider → `api_key` or `oauth`."""
+        """Maps each provider with a stored credential to `api_key` or `oauth`."""
         return {provider: entry["type"] for provider, entry in self._auth.entries.now().items()}
 
     async def _change(self, change: Any) -> None:
@@ -276,7 +279,7 @@ class Credentials:
             raise CredentialError(f"The credential could not be stored: {problem}") from None
 
     async def _headers(self, provider: str) -> dict[str, str]:
-        """Headers that models.json or an extension wants with every request of this provider."""
+        """Returns the headers that models.json or an extension adds to each request of a provider."""
         extension_key = self._latest_extension_key(provider)
         wanted = {
             **self._models_file_access(provider).headers,
@@ -292,7 +295,7 @@ class Credentials:
         return entries[-1] if entries else None
 
     def _models_file_access(self, provider: str) -> Access:
-        """models.json, which is read once."""
+        """Returns the key settings of models.json, which is read once."""
         access = self._in_models_file.get(provider)
         if access is None:
             if self._models_file is None:
@@ -305,6 +308,7 @@ class Credentials:
         return has_key and all(self._env.get(name) for name in known.required)
 
     def _needs_no_key(self, provider: str) -> bool:
-        """A provider of one's own without a key is taken to need none (a server on this machine)."""
+        """Says whether a provider needs no key: one from models.json without a key, such as a server on this
+        machine."""
         own = self._models_file_access(provider)
         return provider not in PROVIDERS and own.is_listed and own.key is None

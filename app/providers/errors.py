@@ -1,7 +1,7 @@
-"""What goes wrong with a request, as one exception that carries the facts; and plain sentences out of error bodies.
+"""The exception of failed requests with the server's details, and the extraction of plain sentences from
+error bodies.
 
-What a failure means for the next step (retry, compact, give up) is decided by `classify`.
-"""
+`classify` decides what a failure means for the next step (retry, compact, give up)."""
 
 import re
 import time
@@ -22,7 +22,7 @@ _MAX_TEXT = 1_000
 
 
 class ProviderError(Exception):
-    """A request that failed: in words, and as far as it is known with the server's status and its wish to wait."""
+    """A failed request: the message and, if known, the server's status, error type and requested wait."""
 
     def __init__(
         self,
@@ -36,10 +36,10 @@ class ProviderError(Exception):
         self.status = status
         self.retry_after_ms = retry_after_ms
         self.kind = kind
-        """The server's own word for it (`rate_limit_error`), or one of ours (`timeout`, `connection`)."""
+        """The server's error type (`rate_limit_error`), or one of bayou's (`timeout`, `connection`)."""
 
     def without(self, secrets: Iterable[str]) -> "ProviderError":
-        """The same, should the server have repeated a key in its answer, in whatever spelling."""
+        """Returns the error with all secrets masked, in case the server repeated a key in any spelling."""
         written = sorted({text for secret in secrets for text in spellings(secret)}, key=len, reverse=True)
         text, kind = _without(str(self), written), _without(self.kind or "", written)
         if text == str(self) and kind == (self.kind or ""):
@@ -48,7 +48,7 @@ class ProviderError(Exception):
 
     @property
     def diagnostics(self) -> list[dict[str, Any]]:
-        """The facts in the form in which they are kept with the failed message."""
+        """Returns the details in the form in which they are stored with the failed message."""
         facts = {"status": self.status, "retryAfterMs": self.retry_after_ms, "kind": self.kind}
         details = {name: value for name, value in facts.items() if value is not None}
         return [{"type": "provider_error", "timestamp": now_ms(), "details": details}] if details else []
@@ -61,7 +61,7 @@ def _without(text: str, secrets: Iterable[str]) -> str:
 
 
 def error_from_response(status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
-    """The error that an HTTP response with an error status tells of."""
+    """Builds the error of an HTTP response with an error status."""
     text, kind = read_error_body(body)
     return ProviderError(
         f"{status} {with_kind(text, kind)}".strip()
@@ -74,7 +74,7 @@ def error_from_response(status: int, headers: Mapping[str, str], body: bytes) ->
 
 
 def read_error_body(body: bytes) -> tuple[str, str | None]:
-    """The sentence in an error body, whatever its format, and the server's word for the kind of error."""
+    """Extracts the sentence and the server's error type from an error body of any format."""
     raw = body.decode("utf-8", "replace").strip()
     try:
         data = msgspec.json.decode(raw)
@@ -84,7 +84,7 @@ def read_error_body(body: bytes) -> tuple[str, str | None]:
 
 
 def error_from_json(data: Any) -> tuple[str, str | None]:
-    """The same for a decoded body, or for an `error` event of a stream."""
+    """Extracts the sentence and the error type from a decoded body or from an `error` event of a stream."""
     if isinstance(data, list) and data:
         data = data[0]
     if not isinstance(data, dict):
@@ -106,7 +106,7 @@ def error_from_json(data: Any) -> tuple[str, str | None]:
 
 
 def error_in_stream(data: Mapping[str, Any]) -> ProviderError:
-    """The error that an event of a stream tells of."""
+    """Builds the error that an event of a stream reports."""
     text, kind = error_from_json(data)
     inner = data.get("error")
     code = inner.get("code") if isinstance(inner, dict) else None
@@ -115,7 +115,7 @@ def error_in_stream(data: Mapping[str, Any]) -> ProviderError:
 
 
 def plain_sentence(text: str) -> str:
-    """HTML reduced to its title and its first words; anything else is left as it is."""
+    """Reduces HTML to its title and its first words; other text is unchanged."""
     if not re.search(r"<(html|body|head|title|h1|p|div|center)\b", text, re.IGNORECASE):
         return text
     title = _TITLE.search(text)
@@ -128,7 +128,8 @@ def plain_sentence(text: str) -> str:
 
 
 def retry_after_ms(headers: Mapping[str, str]) -> int | None:
-    """How long the server asks to wait: `retry-after-ms`, `retry-after` (seconds or a date), or a reset time."""
+    """Returns how long the server asks to wait, from `retry-after-ms`, `retry-after` (seconds or a date) or a
+    reset time."""
     found = {name.lower(): value for name, value in headers.items()}
     for name, factor in (("retry-after-ms", 1.0), ("retry-after", 1000.0)):
         value = found.get(name)
@@ -149,7 +150,7 @@ def retry_after_ms(headers: Mapping[str, str]) -> int | None:
 
 
 def _servers_now(headers: Mapping[str, str]) -> float:
-    """What time it is by the clock that the server reckons with; by ours where it does not say."""
+    """Returns the server's time from the response, or this machine's if the response has none."""
     import email.utils  # noqa: PLC0415  (as above)
 
     try:
@@ -163,12 +164,12 @@ _SPAN = late(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
 
 
 def _without_resets(headers: Mapping[str, str]) -> Mapping[str, str]:
-    """Only who has hit a limit waits for it to be full again."""
+    """Removes the headers with reset times, which matter only after a limit was hit."""
     return {name: value for name, value in headers.items() if name.lower() not in _RESETS}
 
 
 def _reset_ms(headers: Mapping[str, str]) -> int | None:
-    """When a used-up limit is full again, written as a span (`6m0s`)."""
+    """Returns when a used-up limit resets, from spans such as `6m0s`."""
     waits: list[int] = []
     for name in _RESETS:
         match = _SPAN.fullmatch(headers.get(name, ""))
@@ -195,7 +196,7 @@ _REASONS = {
 
 
 def with_kind(text: str, kind: str | None) -> str:
-    """The sentence behind the server's word for it, unless that is in it."""
+    """Puts the server's error type before the sentence, unless the sentence contains it."""
     if not kind or kind in text:
         return text
     return f"{kind}: {text}" if text else kind
@@ -212,7 +213,7 @@ def _first_text(data: Mapping[str, Any], *names: str) -> str:
 
 
 def _nested_sentence(error: Mapping[str, Any]) -> str:
-    """Routers put the answer of the server behind them into `metadata.raw`."""
+    """Reads `metadata.raw`, where routers put the error of the server behind them."""
     metadata = error.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, dict) else None
     if not isinstance(raw, str) or not raw.strip():

@@ -1,4 +1,4 @@
-"""Images beyond what a model takes in a request: the oldest become words. Pure."""
+"""Replaces the oldest images by a text when a request has more images than its model accepts. Pure."""
 
 from collections.abc import Mapping, Sequence
 from math import ceil
@@ -13,11 +13,11 @@ from app.values.models import Model
 
 TOO_MANY = "(An image was here; the model does not take more of them in one request.)"
 _IMAGE_SHARE = 0.75
-"""Of the bytes of a request, for images; the rest is for words."""
+"""The share of a request's bytes that images may use; the rest is for text."""
 
 
 def within_limits(messages: Sequence[ProviderMessage], model: Model) -> list[ProviderMessage]:
-    """The messages with at most as many images as `inputLimits` allows."""
+    """Returns the messages with at most as many images as the model's `inputLimits` allow."""
     images = (model.input_limits or {}).get("images")
     per_request, per_message = _number(images, "maxPerRequest"), _number(images, "maxPerMessage")
     bytes_allowed = _number(model.input_limits, "maxRequestBytes")
@@ -36,7 +36,8 @@ def within_limits(messages: Sequence[ProviderMessage], model: Model) -> list[Pro
 
 
 def _oldest_to_drop(sizes: Sequence[int], most: int, most_bytes: int) -> int:
-    """In steps, so that the beginning of the conversation, which the cache keeps, does not change at every turn."""
+    """Returns how many images to drop. The number grows in steps, so that the cached beginning of the
+    conversation does not change on every turn."""
     drop = 0
     if most and len(sizes) > most:
         step = ceil(most / 2)
@@ -59,7 +60,7 @@ def _images(message: ProviderMessage) -> list[Image]:
 
 
 def _without(message: ProviderMessage, count: int) -> ProviderMessage:
-    """The first `count` images as words."""
+    """Replaces the first `count` images of a message by a text."""
     if not count or isinstance(message, AssistantMessage) or isinstance(message.content, str):
         return message
     blocks = list(message.content)

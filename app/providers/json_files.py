@@ -1,4 +1,5 @@
-"""JSON files that people edit (models.json, auth.json): what is wrong in one is told with its name and place."""
+"""Reads JSON files that people edit (models.json, auth.json) and reports a fault with the file's name and the
+place in it."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from tools.files.regular import read_regular
 
 
 def read_object(path: Path) -> tuple[dict[str, Any], str]:
-    """The file's object and its text; an empty object where there is no file. Raises `FileFault`."""
+    """Returns the file's object and its text; an empty object if the file does not exist. Raises `FileFault`."""
     try:
         raw = read_regular(path)
     except FileNotFoundError:
@@ -33,7 +34,7 @@ def read_object(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def place_of(text: str, path: tuple[str | int, ...]) -> tuple[int, int]:
-    """Line and column of the value at `path`, or of the nearest thing above it that is there."""
+    """Returns line and column of the value at `path`, or of its nearest existing parent."""
     found = places(text)
     while path not in found:
         path = path[:-1]

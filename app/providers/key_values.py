@@ -1,4 +1,5 @@
-"""Values that stand for a secret: written out, `$NAME` for a variable, or `!command` for what a command prints."""
+"""Resolves values that stand for a secret: literal text, `$NAME` for a variable, or `!command` for a
+command's output."""
 
 import asyncio
 import os
@@ -13,30 +14,30 @@ _COMMAND_SECONDS = 60.0
 
 
 class CredentialError(Unable):
-    """A credential that cannot be had. Names the provider and what to do, never the secret."""
+    """A credential that is not available. The message names the provider and the next step, never the secret."""
 
 
 def variable_of(value: str) -> str | None:
-    """The variable that the whole value names, if it does."""
+    """Returns the variable's name if the whole value is one variable."""
     match = _VARIABLE.fullmatch(value)
     return (match[1] or match[2]) if match else None
 
 
 def can_be_had(value: str, env: Mapping[str, str]) -> bool:
-    """Whether the value looks as if it will give something, without running anything."""
+    """Says whether the value would probably resolve, without running a command."""
     name = variable_of(value)
     return bool(env.get(name)) if name else bool(value.strip())
 
 
 def masked(secret: str) -> str:
-    """A secret as it may be shown: enough to recognise it by, if it is long."""
+    """Returns a secret in a form that may be shown: a long one keeps enough characters to be recognised."""
     if len(secret) < 16:
         return "•" * 8
     return f"{secret[:4]}…{secret[-4:]}"
 
 
 class KeyValues:
-    """Reads such values; a command runs once in the life of the process."""
+    """Resolves key values; each command runs once per process."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = env
@@ -44,7 +45,7 @@ class KeyValues:
         self._running: dict[str, asyncio.Lock] = {}
 
     async def resolve(self, value: str, *, what: str) -> str:
-        """`what` says in errors what the value is for. Raises `CredentialError`."""
+        """Returns the secret. Errors name its purpose, `what`. Raises `CredentialError`."""
         if value.startswith("!"):
             return await self._output_of(value[1:].strip(), what)
         name = variable_of(value)

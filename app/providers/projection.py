@@ -1,4 +1,5 @@
-"""Messages that only bayou knows, as the user's messages that a model reads. Pure; the wire is not known here."""
+"""Converts bayou's message types to the user, assistant and tool messages that providers know. Pure, without
+wire formats."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -18,11 +19,12 @@ from app.values.messages import (
 )
 
 ProviderMessage = UserMessage | AssistantMessage | ToolResultMessage
-"""What providers have words for."""
+"""The message types that providers know."""
 
 
 def to_provider_messages(messages: Sequence[Message]) -> list[ProviderMessage]:
-    """System messages are left out: what they say is in the context's prompt and tools."""
+    """Converts messages for a provider. System messages are left out: their content is in the context's
+    prompt and tools."""
     sent: list[ProviderMessage] = []
     for message in messages:
         match message:

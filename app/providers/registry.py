@@ -1,4 +1,4 @@
-"""Which adapter serves which `api`. Adapters are imported at their first use; the last registration wins."""
+"""Maps each `api` to its adapter. Adapters are imported at their first use; the last registration wins."""
 
 import asyncio
 import sys
@@ -25,7 +25,8 @@ BUILT_IN = {
     "mistral-conversations": "app.providers.adapters.mistral_conversations",
     "bedrock-converse-stream": "app.providers.adapters.bedrock_converse_stream",
 }
-"""Each module offers `adapter`, and `warm(model)` where its first request needs more than the senders."""
+"""The modules of the built-in adapters. Each has `adapter`, and `warm(model)` if its first request needs
+more than the senders."""
 
 
 class _Registration(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +43,7 @@ class _Registration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Registry:
-    """The adapters that one session may use."""
+    """The adapters that a session can use."""
 
     def __init__(self) -> None:
         self._by_api: dict[str, list[_Registration]] = {}
@@ -53,7 +54,7 @@ class Registry:
         self._add(api, _Registration(owner=owner, adapter=adapter))
 
     def remove_owner(self, owner: str) -> None:
-        """Takes back everything that `owner` registered; what it covered shows again."""
+        """Removes the registrations of `owner`; the registrations that they covered apply again."""
         for api, registrations in list(self._by_api.items()):
             kept = [entry for entry in registrations if entry.owner != owner]
             if kept:
@@ -67,7 +68,7 @@ class Registry:
     def stream(
         self, model: Model, context: Context, options: StreamOptions, *, message_id: str | None = None
     ) -> AssistantStream:
-        """Asks `model`. Returns at once; whatever goes wrong is the stream's terminal event."""
+        """Sends a request to `model`. Returns at once; each failure becomes the stream's terminal event."""
         stream = AssistantStream(
             model,
             message_id=message_id or new_id(),
@@ -99,7 +100,7 @@ class Registry:
         return stream.run(produce)
 
     def warm(self, model: Model) -> None:
-        """Loads what the first request to `model` needs. Takes a while: meant for a thread of its own."""
+        """Loads the modules that the first request to `model` needs. Slow: call it on a thread."""
         registrations = self._by_api.get(model.api)
         if not registrations or registrations[-1].module is None:
             return
@@ -112,7 +113,7 @@ class Registry:
             warm(model)
 
     async def close(self) -> None:
-        """Closes the connections that were kept for the next request."""
+        """Closes the idle connections."""
         if "app.providers.senders.client" in sys.modules:  # else there was no request
             from app.providers.senders.client import close_connections  # noqa: PLC0415  (loaded by now)
 
@@ -135,7 +136,7 @@ class Registry:
 
 
 def _secrets(model: Model, credential: Credential) -> Iterator[str]:
-    """What was sent that a server could repeat in an error."""
+    """Yields the secrets in a request that a server could repeat in an error."""
     yield credential.key
     for name, value in ({**(model.headers or {}), **credential.headers}).items():
         if name.lower() == "authorization" or looks_secret(name.replace("-", "_"), value):

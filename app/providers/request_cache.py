@@ -1,8 +1,8 @@
-"""What of a conversation's wire form is kept from one request to the next, so that a turn costs the same however many
-came before it, and what was sent once is sent again in the same bytes.
+"""Keeps the encoded messages of a conversation between requests, so that the cost of a turn does not grow
+with the conversation and repeated messages have the same bytes.
 
-A conversation is settled up to its last answer: what stands before that changes no more. Of one model, in one session.
-"""
+The messages before the last answer are settled: they no longer change. A cache belongs to one model in one
+session."""
 
 from collections.abc import Callable, Sequence
 from operator import is_
@@ -15,29 +15,31 @@ from app.values.messages import Message, ToolResultMessage
 from app.values.models import Model
 
 Spell = Callable[[Sequence[ProviderMessage], int], list[dict[str, Any]]]
-"""An adapter's JSON for some messages that stand behind so many others."""
+"""An adapter's encoder: turns messages into JSON objects, given the number of messages before them."""
 
 PayloadPart = bytes | dict[str, Any]
-"""The JSON of messages in a row, each with the comma behind it; or one message as data."""
+"""The JSON of consecutive messages, each with a comma after it; or one message as data."""
 _LARGE_BYTES = 256 * 1024
-"""Encoded so large (images), a message is encoded anew each time rather than held in memory twice."""
+"""A message whose JSON is this large (images) is encoded for each request instead of being held in memory
+twice."""
 _MAX_PART_BYTES = 512 * 1024
-"""A piece of this size grows no more: requests hand it on as it is, and copy only what stands behind it."""
+"""A part of this size is closed: later messages start a new part, and requests reuse the closed one
+without a copy."""
 
 
 class CachedPrefix:
-    """The beginning of one conversation as one model reads it."""
+    """The settled beginning of a conversation, encoded for one model."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self.sources: list[Message] = []
-        """The messages as they came, to be known again."""
+        """The original messages, by which later requests recognise the prefix."""
         self.names: Any = None
-        """The ids of calls that were given out."""
+        """The ids that tool calls were given."""
         self.count = 0
         self.measure = MessageStats()
         self.stretch: object = None
-        """What the conversation was a part of when it was last looked at."""
+        """The stretch of the request that last used the prefix."""
         self._whole: list[PayloadPart] = []
         self._growing = bytearray()
 
@@ -54,7 +56,7 @@ class CachedPrefix:
                 self._close()
 
     def pieces(self) -> list[PayloadPart]:
-        """As they are now."""
+        """Returns the encoded parts."""
         return [*self._whole, bytes(self._growing)] if self._growing else list(self._whole)
 
     def _close(self) -> None:
@@ -64,7 +66,7 @@ class CachedPrefix:
 
 
 class MessageStats:
-    """What requests have to know of all their messages."""
+    """Counts over all messages of a request: characters and images, and whether there are tool results."""
 
     def __init__(self, messages: Sequence[ProviderMessage] = ()) -> None:
         self.characters = 0
@@ -101,24 +103,23 @@ class MessageStats:
 
 
 class RequestCache:
-    """What a session keeps: of each wire format the conversation that was sent last."""
+    """The cached prefixes of a session: for each wire format the conversation of the latest request."""
 
     def __init__(self, stretch: object = None) -> None:
         self._by_api: dict[str, CachedPrefix] = {}
         self.stretch = stretch
-        """Requests of one begin with the same messages, so that those of the one before need not be compared. None:
-        they may be others."""
+        """Requests of the same stretch begin with the same messages, so that these need no comparison with the
+        cached ones. None: the messages are compared."""
 
     def within(self, stretch: object) -> "RequestCache":
-        """The same for requests of another stretch."""
+        """Returns a cache with the same prefixes for requests of another stretch."""
         same = RequestCache(stretch)
         same._by_api = self._by_api
         return same
 
     def begin(self, messages: Sequence[Message], model: Model) -> CachedPrefix:
-        """What is settled of these messages. It is given away: only a request that comes to its end brings it back
-        (`give_back`), so that nothing half-made is used again.
-        """
+        """Takes the cached prefix that these messages begin with out of the cache. Only a request that
+        completes puts it back (`give_back`), so that a half-finished prefix is never reused."""
         settled = self._by_api.pop(model.api, None)
         if settled is None or settled.model != model or not self._continues(settled, messages):
             settled = CachedPrefix(model)
@@ -137,7 +138,7 @@ class RequestCache:
 
 
 class PayloadParts:
-    """The growing list of a request: what was kept of it between what is new."""
+    """A request's message list, in which cached parts stand between new messages."""
 
     def __init__(
         self, head: list[dict[str, Any]], kept: list[PayloadPart], tail: list[dict[str, Any]]
@@ -147,7 +148,7 @@ class PayloadParts:
         self.tail = tail
 
     def encoded(self) -> list[bytes]:
-        """The list's JSON in parts: the kept ones may be millions of bytes, which are not copied."""
+        """Returns the list's JSON in parts; the cached ones may be megabytes and are not copied."""
         out = [b"["]
         for part in (*self.head, *self._kept, *self.tail):
             out += (part,) if isinstance(part, bytes) else (encode_json(part), b",")
@@ -157,7 +158,7 @@ class PayloadParts:
         return out
 
     def items(self) -> list[dict[str, Any]]:
-        """As data, for who wants to change it."""
+        """Returns the list as data, for hooks that change it."""
         out = list(self.head)
         for piece in self._kept:
             out += [piece] if isinstance(piece, dict) else decode_json(b"[%b]" % piece[:-1])

@@ -1,8 +1,7 @@
-"""A model that says what it was told to say, through the same registry and contract as all others: for tests,
-for benchmarks and for recorded demonstrations.
+"""A model that sends scripted answers through the same registry and contract as all others, for tests,
+benchmarks and recorded demonstrations.
 
-Responses are queued as answers, as whole messages, or as functions of the full context and the call count.
-"""
+Responses are queued as answers, as whole messages, or as functions of the full context and the call count."""
 
 import asyncio
 import random
@@ -25,7 +24,7 @@ API = "scripted"
 
 
 class ScriptedAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """One response: its blocks, and how it ends."""
+    """One scripted response: its blocks, and how it ends."""
 
     blocks: tuple[AssistantContent, ...] = ()
     stop: StopReason | None = None
@@ -33,13 +32,13 @@ class ScriptedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
     """Fails with this text, after the blocks."""
     breaks_after: int | None = None
-    """Ends (with `error`, or a text of its own) once so many pieces have been sent."""
+    """Ends with `error`, or a default text, after so many pieces."""
     status: int = 200
     headers: Mapping[str, str] = {}
     delay_headers: float = 0.0
     """Seconds until the response's headers arrive."""
     gate: asyncio.Event | None = None
-    """Everything is sent, but the response does not end until this is set."""
+    """The response sends its blocks but does not end until this event is set."""
 
     def __add__(self, other: "ScriptedAnswer") -> "ScriptedAnswer":
         return msgspec.structs.replace(other, blocks=self.blocks + other.blocks)
@@ -50,7 +49,7 @@ Response = ScriptedResponse | Callable[[Context, int], ScriptedResponse | Awaita
 
 
 def say(text: str, **ending: Any) -> ScriptedAnswer:
-    """A text; `ending` are fields of `ScriptedAnswer`: `say("half a sen", stop="length")`."""
+    """A text answer; `ending` sets fields of `ScriptedAnswer`: `say("half a sen", stop="length")`."""
     return ScriptedAnswer(blocks=(Text(text=text),), **ending)
 
 
@@ -59,17 +58,17 @@ def think(text: str) -> ScriptedAnswer:
 
 
 def call(name: str, /, call_id: str = "", **arguments: Any) -> ScriptedAnswer:
-    """One tool call; calls are added up with `+` to be made side by side."""
+    """An answer with one tool call; `+` joins calls into one answer with several."""
     return ScriptedAnswer(blocks=(ToolCall(id=call_id, name=name, arguments=arguments),))
 
 
 def fail(text: str, status: int = 500, **ending: Any) -> ScriptedAnswer:
-    """An error response. A stream that fails half-way is `say("…", error="…", breaks_after=3)`."""
+    """An error response. For a stream that fails half-way use `say("…", error="…", breaks_after=3)`."""
     return ScriptedAnswer(error=text, status=status, **ending)
 
 
 class Scripted:
-    """The script and its adapter."""
+    """The queue of scripted responses and the adapter that sends them."""
 
     def __init__(
         self,
@@ -84,7 +83,7 @@ class Scripted:
     ) -> None:
         self.responses: list[Response] = list(responses)
         self.contexts: list[Context] = []
-        """What was asked, request by request."""
+        """The requests received, in order."""
         self.model = Model(
             id="script",
             name="Scripted model",
@@ -95,13 +94,13 @@ class Scripted:
             context_window=context_window,
         )
         self._sizes = sizes(random.Random(seed), *piece)
-        """How many characters come at once, at least and at most."""
+        """The length of the next piece: random, between the two numbers of `piece`."""
         self._tokens_per_second = tokens_per_second
         self._calls = 0
         self._cached = b""
 
     def register(self, registry: Registry) -> Model:
-        """Makes `registry` serve this script; returns the model to ask for."""
+        """Registers the script's adapter in `registry` and returns its model."""
         registry.register(API, self.adapter, owner=API)
         return self.model
 
@@ -144,7 +143,7 @@ class Scripted:
         return response if isinstance(response, ScriptedAnswer) else _answer_of(response)
 
     async def _send(self, answer: ScriptedAnswer, stream: AssistantStream) -> ScriptedAnswer:
-        """Sends the blocks; returns how the answer really ended."""
+        """Sends the blocks; returns the answer with its actual end."""
         sender = Sender(
             stream,
             size=self._sizes,
@@ -164,7 +163,8 @@ class Scripted:
         return block
 
     def usage(self, context: Context) -> Usage:
-        """A cache that remembers the last prompt: what both begin with is read from it."""
+        """Counts the tokens like a cache that remembers the last prompt: the common beginning is a cache
+        read."""
         prompt = context.system_prompt.encode("utf-8", "replace")
         prompt += b"".join(encode(value) for value in (*context.tools, *context.messages))
         common = common_prefix_length(self._cached, prompt)

@@ -1,7 +1,6 @@
-"""The one transform before sending: a conversation as the target model may read it, whoever wrote it.
+"""Transforms a conversation into one that the target model accepts, whichever model wrote its answers. Pure.
 
-Pure. What is left to the adapters is spelling: which JSON a block becomes.
-"""
+The adapters then only encode the blocks as JSON."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ from app.values.models import Model
 from tools.patterns import late
 
 IdRule = Callable[[str], str]
-"""A tool-call id as the target's format wants it."""
+"""Converts a tool-call id to the form that the target's format accepts."""
 
 MISSING_RESULT = "No result provided"
 NO_OUTPUT = "(no output)"
@@ -27,18 +26,19 @@ NO_IMAGE = "(An image was here; this model reads text only.)"
 
 
 class PreparedRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What an adapter spells out. Assistant messages hold only what may be replayed to this model."""
+    """A conversation that is ready for an adapter. Its assistant messages hold only content that this model
+    may receive."""
 
     system: str
     messages: tuple[ProviderMessage, ...]
-    """All of them; with `settled`, those behind it."""
+    """All messages; with `settled`, only those behind the cached prefix."""
     tools: tuple[ToolDeclaration, ...]
     measure: MessageStats
-    """Of all messages."""
+    """Counts over all messages, the settled ones included."""
     settled: CachedPrefix | None = None
-    """What need not be spelled again."""
+    """The prefix that is already encoded."""
     newly_cached: tuple[ProviderMessage, ...] = ()
-    """What has come to be settled since the last request."""
+    """Messages that have become settled since the last request."""
     kept: RequestCache | None = None
 
     @property
@@ -57,7 +57,8 @@ class PreparedRequest(msgspec.Struct, frozen=True, kw_only=True):
 def prepare(
     context: Context, model: Model, rule: IdRule = str, *, kept: RequestCache | None = None
 ) -> PreparedRequest:
-    """The context for `model`: see docs/providers.md. With `kept`, only what came since the request before is read."""
+    """Prepares the context for `model`: see docs/providers.md. With `kept`, only messages newer than the last
+    request are processed."""
     settled = kept.begin(context.messages, model) if kept is not None else CachedPrefix(model)
     usable, places = _usable(context.messages, len(settled.sources))
     if kept is None or (model.input_limits and (settled.measure.images or any(map(has_image, usable)))):
@@ -87,7 +88,7 @@ def prepare(
 def spelled(
     prepared: PreparedRequest, head: list[dict[str, Any]], spell: Spell
 ) -> "list[dict[str, Any]] | PayloadParts":
-    """The messages in an adapter's JSON behind `head`; what is settled as it was."""
+    """Returns the messages in an adapter's JSON after `head`; the settled ones come from the cache."""
     settled, kept = prepared.settled, prepared.kept
     if settled is None or kept is None:
         return [*head, *spell(prepared.messages, 0)]
@@ -106,7 +107,8 @@ def _prepared(context: Context, **fields: Any) -> PreparedRequest:
 
 
 def _usable(messages: Sequence[Message], start: int) -> tuple[list[ProviderMessage], list[int]]:
-    """Messages from `start` on in the words of providers, without broken answers; and where each of them came from."""
+    """Converts the messages from `start` on to provider messages without broken answers; also returns the
+    index that each came from."""
     usable: list[ProviderMessage] = []
     places: list[int] = []
     for place in range(start, len(messages)):
@@ -118,9 +120,8 @@ def _usable(messages: Sequence[Message], start: int) -> tuple[list[ProviderMessa
 
 
 def _last_answer(messages: Sequence[ProviderMessage]) -> int:
-    """Where the last answer stands that does not follow right behind another one: some formats join neighbours of
-    one side. What comes before it changes no more.
-    """
+    """Returns the index of the last answer that does not directly follow another answer, because some formats
+    join neighbours of one side. The messages before it no longer change."""
     found = 0
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
@@ -134,7 +135,7 @@ def _last_answer(messages: Sequence[ProviderMessage]) -> int:
 
 
 def _has_content(message: ProviderMessage) -> bool:
-    """What is blank is not sent."""
+    """Says whether a message has content that is not blank; blank messages are not sent."""
     if isinstance(message.content, str):
         return bool(message.content.strip())
     return any(
@@ -168,7 +169,8 @@ def _readable_by(usable: Sequence[ProviderMessage], model: Model, names: "_Ids")
 
 
 def fitting_id(call_id: str, limit: int = 64) -> str:
-    """At most `limit` characters of `A-Za-z0-9_-`; the same id always gives the same one."""
+    """Shortens an id to at most `limit` characters of `A-Za-z0-9_-`; the same id always gives the same
+    result."""
     call_id = call_id.split("|", 1)[0]
     if len(call_id) <= limit and _PLAIN.fullmatch(call_id):
         return call_id
@@ -177,14 +179,14 @@ def fitting_id(call_id: str, limit: int = 64) -> str:
 
 
 def plain_id(call_id: str, length: int) -> str:
-    """Exactly `length` letters and digits."""
+    """Converts an id to exactly `length` letters and digits."""
     if len(call_id) == length and call_id.isascii() and call_id.isalnum():
         return call_id
     return hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:length]
 
 
 def clean(text: str) -> str:
-    """Unpaired surrogates become replacement characters, pairs become the character they mean."""
+    """Replaces unpaired surrogates by replacement characters, and pairs by the character they encode."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -197,22 +199,23 @@ _OTHER = late(r"[^A-Za-z0-9_-]")
 
 
 class _Ids:
-    """Ids of one conversation for one target; two that would become the same are kept apart."""
+    """Maps tool-call ids of a conversation to the target's form and keeps them distinct."""
 
     def __init__(self, rule: IdRule, before: "_Ids | None" = None) -> None:
         self._rule = rule
         self._given: dict[str, str] = {}
         self._taken: set[str] = set()
         self._attempts: dict[str, int] = {}
-        """How often an id had to be changed: from there on it is tried again."""
+        """The number of changes that made an id distinct; the next search starts from there."""
         self._before = before
 
     def copy_for_append(self) -> "_Ids":
-        """For what stands behind, without changing these."""
+        """Returns a map for later messages that extends this one without changing it."""
         return _Ids(self._rule, self)
 
     def assign(self, call_id: str) -> str:
-        """For a new call; a later message may use an id again (servers without ids of their own count from zero)."""
+        """Returns a new id for a new call. A later call may reuse an id, because servers without ids count
+        from zero."""
         given = self._rule(call_id)
         attempt = self._attempts.get(call_id) or (
             self._before._attempts.get(call_id, 0) if self._before else 0
@@ -227,7 +230,7 @@ class _Ids:
         return given
 
     def __getitem__(self, call_id: str) -> str:
-        """For the answer to the latest call of that id."""
+        """Returns the id for the result of the latest call with that id."""
         before = self._before._given.get(call_id) if self._before else None
         return self._given.get(call_id) or before or self.assign(call_id)
 
@@ -237,7 +240,7 @@ def _is_broken(message: ProviderMessage) -> bool:
 
 
 def _with_results_in_place(messages: Sequence[ProviderMessage]) -> list[ProviderMessage]:
-    """Every call is answered right behind its message, in call order; results without a call are left out."""
+    """Moves each call's result right behind its message, in call order, and drops results without a call."""
     out: list[ProviderMessage] = []
     for index, message in enumerate(messages):
         if isinstance(message, ToolResultMessage):
@@ -289,7 +292,8 @@ def _user_content(content: str | tuple[UserContent, ...], model: Model) -> tuple
 
 
 def _replayed(message: AssistantMessage, model: Model, names: _Ids) -> AssistantMessage:
-    """Thinking and signatures go back only to the provider and model that made them."""
+    """Prepares an answer for replay; thinking and signatures go only to the provider and model that made
+    them."""
     is_own = (message.provider, message.model, message.api) == (model.provider, model.id, model.api)
     blocks: list[AssistantContent] = []
     for block in message.content:
@@ -342,7 +346,8 @@ def _stable_tool(tool: ToolDeclaration) -> ToolDeclaration:
 
 
 def _stable_schema(schema: Any, *, is_properties: bool = False) -> Any:
-    """Keywords in alphabetical order. Properties stay as declared: models write them in that order."""
+    """Sorts a schema's keywords alphabetically. Properties keep their order, because models write them in
+    that order."""
     if isinstance(schema, dict):
         items = schema.items() if is_properties else sorted(schema.items())
         return {

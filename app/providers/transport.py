@@ -1,8 +1,8 @@
-"""The seam between wire formats and the network: a `Request` goes in, status, headers and bytes come out.
+"""The interface between wire formats and the network: an `HttpRequest` goes in; status, headers and bytes
+come out.
 
-An adapter says what to send and reads what comes; how it travels (SDK, plain httpx, proxies, certificates) is
-decided in `app.providers.senders`. So a lighter sender can take an SDK's place without touching an adapter.
-"""
+Adapters say what to send and read the response. `app.providers.senders` decides how it travels (SDK, plain
+httpx, proxies, certificates), so that a lighter sender can replace an SDK without a change of an adapter."""
 
 import platform
 import sys
@@ -22,11 +22,11 @@ from app.values.models import Model
 from app.version import VERSION
 
 _LARGE_BYTES = 128 * 1024
-"""Smaller ones are joined: each piece is a write of its own."""
+"""Smaller parts are joined, because each part is a separate write."""
 
 
 class RequestBody:
-    """Read as often as it is sent: a redirect or a stale connection asks for it again."""
+    """A body that can be read again, for a redirect or a stale connection that needs a second send."""
 
     def __init__(self, parts: Iterable[bytes]) -> None:
         self._pieces = tuple(_joined(parts))
@@ -60,12 +60,12 @@ def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
 USER_AGENT = f"bayou/{VERSION} ({sys.platform}; python/{platform.python_version()}; {platform.machine()})"
 _DIAGNOSIS_BYTES = 8_192
 _LEADING_BYTES = b"\xef\xbb\xbf \t\r\n\v\f"
-"""What may stand before a page and says nothing of what comes."""
+"""Bytes before the content that say nothing about its type."""
 _SSE_MARKS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
 class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One HTTP request. `headers` are complete: a sender adds only what the transport itself needs."""
+    """One HTTP request. `headers` are complete: a sender adds only those that the transport itself needs."""
 
     base_url: str
     path: str
@@ -74,7 +74,7 @@ class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
     query: Mapping[str, str] = {}
     method: str = "POST"
     is_secret: bool = False
-    """The body is a credential itself: no redirect takes it to another server."""
+    """The body is a credential, so redirects to another server are not followed."""
 
     @property
     def url(self) -> str:
@@ -89,30 +89,30 @@ class ServerResponse(Protocol):
     headers: Mapping[str, str]
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """The body, as it comes. Raises `ProviderError` when the connection breaks."""
+        """Yields the body as it arrives. Raises `ProviderError` when the connection breaks."""
         ...
 
 
 Send = Callable[[HttpRequest, StreamOptions], AbstractAsyncContextManager[ServerResponse]]
-"""Opens the request; raises `ProviderError` for an error status or when nothing could be reached. Leaving the
-context closes the connection, if its response was not read to the end."""
+"""Opens the request; raises `ProviderError` for an error status or an unreachable server. Leaving the
+context closes the connection if its response was not read to the end."""
 
 
 class Reader(Protocol):
-    """The reading half of a wire format: takes events, writes blocks. Pure; knows no network."""
+    """Decodes the events of a wire format and writes blocks. Pure, without network."""
 
     is_over: bool
-    """True once the terminal event was seen; what comes after it is not read."""
+    """True after the terminal event; later events are ignored."""
 
     def take(self, event: str, data: bytes) -> None: ...
 
     def finish(self) -> None:
-        """The body ended. Raises `ProviderError` when the response is not complete."""
+        """Called at the end of the body. Raises `ProviderError` if the response is incomplete."""
         ...
 
 
 def request_headers(model: Model, options: StreamOptions, **own: str) -> dict[str, str]:
-    """The headers of a request: bayou's name, the adapter's, the model's, the credential's, the caller's."""
+    """Merges the headers of a request from bayou, the adapter, the model, the credential and the caller."""
     headers = {"User-Agent": USER_AGENT, "Content-Type": "application/json"}
     headers.update(own)
     headers.update(model.headers or {})
@@ -122,9 +122,8 @@ def request_headers(model: Model, options: StreamOptions, **own: str) -> dict[st
 
 
 def encode_payload(payload: Mapping[str, Any], last: str = "messages") -> bytes | RequestBody:
-    """The request's JSON: its fields in a fixed order and the growing list at the end, so that two consecutive
-    requests share every byte up to their new messages.
-    """
+    """Encodes the request's JSON with fixed field order and the growing list at the end, so that consecutive
+    requests share all bytes up to their new messages."""
     names = sorted(name for name in payload if name != last)
     growing = payload.get(last)
     if isinstance(growing, PayloadParts):
@@ -137,7 +136,7 @@ def encode_payload(payload: Mapping[str, Any], last: str = "messages") -> bytes 
 
 
 async def final_payload(payload: dict[str, Any], model: Model, options: StreamOptions) -> dict[str, Any]:
-    """The payload with the model's and the caller's own fields, after the hook has seen it."""
+    """Adds the model's and the caller's extra fields to the payload and passes it through the hook."""
     of_level = (model.sampling_params_by_thinking_level or {}).get(options.thinking) or {}
     payload = {**payload, **(model.sampling_params or {}), **of_level, **options.sampling}
     if options.hooks.on_payload is not None:
@@ -150,7 +149,7 @@ async def final_payload(payload: dict[str, Any], model: Model, options: StreamOp
 
 
 class EventDecoder(Protocol):
-    """Bytes in, events out."""
+    """Decodes bytes into events."""
 
     def feed(self, chunk: bytes) -> list[tuple[str, bytes]]: ...
 
@@ -165,7 +164,7 @@ async def converse(
     stream: AssistantStream,
     decoder: EventDecoder | None = None,
 ) -> None:
-    """Sends the request and lets `reader` read the event stream that answers it."""
+    """Sends the request and passes the events of its response to `reader`."""
     decoder = decoder or SseDecoder()
     on_event = options.hooks.on_event
     async with send(request, options) as answer:
@@ -198,7 +197,8 @@ async def converse(
 
 
 def _is_not_event_stream(head: bytes) -> bool:
-    """A page, or one whole JSON value: told at once, though the server may leave the connection open."""
+    """Detects a web page or a single JSON value, so that the error is reported at once even if the server
+    keeps the connection open."""
     start = head[:1]
     if start != b"{":
         return start == b"<"
@@ -223,7 +223,7 @@ def _beginning(data: bytes) -> str:
 
 
 def _take_last(reader: Reader, event: str, data: bytes) -> None:
-    """An event without its end: whole, from a server that saves the last line break, or cut in two."""
+    """Handles the last event without a line break: complete, if the server omits it, or truncated."""
     try:
         if not reader.is_over:
             _take(reader, event, data)
@@ -244,7 +244,7 @@ def _no_event_stream(head: bytes) -> ProviderError:
 
 
 def decode_event(data: bytes) -> Any:
-    """The JSON of one event; invalid UTF-8 inside it becomes replacement characters. Raises `ProviderError`."""
+    """Decodes the JSON of one event; invalid UTF-8 becomes replacement characters. Raises `ProviderError`."""
     try:
         return _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -258,7 +258,7 @@ def decode_event(data: bytes) -> Any:
 
 
 def _without_lone_surrogates(data: Any) -> Any:
-    """Without halves of letters, which a server that cuts texts where it likes leaves."""
+    """Replaces lone surrogates, which servers leave when they cut a text inside a character."""
     if isinstance(data, str):
         return data.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(data, dict):

@@ -48,10 +48,10 @@ class CompletionsReader:
         self._blocks = Blocks(stream)
         self._has_finished = False
         self._calls: list[int] = []
-        """Keys of the calls so far; the last one takes deltas that name none."""
+        """Keys of the calls so far; the last call takes deltas without an id and index."""
         self._key_of_id: dict[str, int] = {}
         self._key_of_both: dict[tuple[str, int], int] = {}
-        """By id and index: some servers repeat an id, and some count every call as number 0."""
+        """Keys by id and index: some servers repeat an id, and some give every call the index 0."""
         self._last_key_of_index: dict[int, int] = {}
 
     def take(self, event: str, data: bytes) -> None:

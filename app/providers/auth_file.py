@@ -91,7 +91,7 @@ class AuthFile:
             self.fault = str(problem)
             return {}
         entries: dict[str, Entry] = {}
-        fault: str | None = None  # told at the end: a thread that is about to write goes by it meanwhile
+        fault: str | None = None  # set at the end, because a writing thread checks it meanwhile
         for provider, entry in data.items():
             wrong = _problem_of(entry)
             if wrong is None:

@@ -27,7 +27,7 @@ def warm(model: Model) -> None:
     try:
         _botocore()
     except ProviderError:
-        pass  # the request that meets it tells of it
+        pass  # the request that runs into the problem reports it
 
 
 @speaks("bedrock-converse-stream")

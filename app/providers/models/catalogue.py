@@ -1,7 +1,7 @@
-"""Which models there are: bundled ones, those of models.json, those of extensions, those that a server was asked for.
+"""The catalogue of models: bundled ones, those of models.json and of extensions, and those that servers
+listed.
 
-Bundled data is one JSON file per provider in `data/`, read when the provider is first looked at.
-"""
+Bundled data is one JSON file per provider in `data/`, read when the provider is first used."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +20,7 @@ _SHARED = ("api", "baseUrl", "compat", "headers", "transport")
 
 
 class ModelCatalogue:
-    """The models of one program run. Reading never fails: what cannot be used is in `problems`."""
+    """The models of one program run. Reading never fails: unusable entries are reported in `problems`."""
 
     def __init__(self, own: ModelsFile, discovered: Mapping[str, Discovered], env: Mapping[str, str]) -> None:
         self._own = own
@@ -36,12 +36,13 @@ class ModelCatalogue:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with models.json, with line and column."""
+        """Returns the faults of models.json with line and column."""
         return tuple(self._problems)
 
     @property
     def providers(self) -> tuple[str, ...]:
-        """Ids, in the order in which a default is looked for: one's own first."""
+        """Returns the provider ids in the order of the search for a default model: the user's providers come
+        first."""
         own = [*self._own.providers, *self._added, *self._discovered]
         return tuple(dict.fromkeys([*(name for name in own if name not in PROVIDERS), *PROVIDERS, "offline"]))
 
@@ -55,7 +56,7 @@ class ModelCatalogue:
         return self._models_of(provider).get(model_id)
 
     def default_of(self, provider: str) -> Model | None:
-        """The model to begin with."""
+        """Returns the provider's default model."""
         models = self._models_of(provider)
         known = PROVIDERS.get(provider)
         chosen = models.get(known.default_model) if known else None
@@ -63,7 +64,7 @@ class ModelCatalogue:
 
     @property
     def unlisted_providers(self) -> tuple[str, ...]:
-        """Providers of one's own whose models nobody has written down: their servers can be asked."""
+        """Returns the user's providers without listed models; their servers can be asked for a list."""
         return tuple(
             provider
             for provider, entry in self._own.providers.items()
@@ -71,12 +72,13 @@ class ModelCatalogue:
         )
 
     def unlisted_model(self, provider: str, model_id: str) -> Model | None:
-        """A model of a known place that no list names, with the usual limits and no prices."""
+        """Returns a model that no list has, of a provider with a known address, with default limits and no
+        prices."""
         template = self._template(provider)
         return self._made(provider, {model_id: template}).get(model_id) if template.get("api") else None
 
     def place_of(self, provider: str) -> tuple[str, str]:
-        """The api and address of models that nothing more is known of."""
+        """Returns the API and the address for models of a provider that have no settings."""
         base = self._template(provider)
         first = next(iter(self._models_of(provider).values()), None)
         api = base.get("api") or (first.api if first else "openai-completions")
@@ -88,7 +90,7 @@ class ModelCatalogue:
         return own or (known.name if known else provider)
 
     def add_provider(self, provider: str, entry: Mapping[str, Any], *, owner: str) -> None:
-        """An extension's provider or changes to one, in the form of models.json."""
+        """Adds an extension's provider, or its changes to one, in the form of models.json."""
         self._added.setdefault(provider, []).append((owner, dict(entry)))
         self._by_provider.pop(provider, None)
 
@@ -102,7 +104,7 @@ class ModelCatalogue:
             self._by_provider.pop(provider, None)
 
     def take_discovered(self, provider: str, found: Discovered) -> None:
-        """The answer of a server that was asked for its models."""
+        """Adds the models that a provider's server listed."""
         self._discovered[provider] = found
         self._by_provider.pop(provider, None)
 
@@ -133,12 +135,13 @@ class ModelCatalogue:
         return self._made(provider, entries)
 
     def _layers(self, provider: str) -> list[Mapping[str, Any]]:
-        """What is said of a provider beyond the bundled data: by models.json, then by extensions."""
+        """Returns the entries about a provider that extend the bundled data: from models.json, then from
+        extensions."""
         own = self._own.providers.get(provider)
         return [layer for layer in (own, *(entry for _, entry in self._added.get(provider, ()))) if layer]
 
     def _template(self, provider: str) -> dict[str, Any]:
-        """What a model has that its server names and nobody describes."""
+        """Returns the settings of a model that only its server lists: what the provider's models share."""
         base = dict(_bundled(provider)[0])
         for layer in self._layers(provider):
             base.update({name: layer[name] for name in _SHARED if layer.get(name)})
@@ -153,13 +156,14 @@ class ModelCatalogue:
                 self._problems.append(f"The model {provider}/{model_id} is left out: {problem}")
                 continue
             if model.max_tokens > model.context_window > 0:
-                # A server told its window and not the limit of its answers.
+                # The server reported its window but not its answer limit.
                 model = msgspec.structs.replace(model, max_tokens=model.context_window)
             out[model_id] = self._with_env(model)
         return out
 
     def _with_env(self, model: Model) -> Model:
-        """`$NAME` in a model's own headers; a provider's are read with its key."""
+        """Replaces `$NAME` in a model's headers by the variable's value. A provider's headers are resolved
+        with its key."""
         if not model.headers or not any("$" in value for value in model.headers.values()):
             return model
         headers = {
@@ -172,7 +176,7 @@ class ModelCatalogue:
 def _layered(
     entries: Mapping[str, dict[str, Any]], layer: Mapping[str, Any], shared: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    """Bundled models with a layer's changes, then its own models, then its overrides."""
+    """Applies a layer to the bundled models: its changes, then its models, then its overrides."""
     changes = {name: layer[name] for name in ("api", "baseUrl", "transport") if layer.get(name)}
     out = {model_id: _merged({**entry, **changes}, _compat_of(layer)) for model_id, entry in entries.items()}
     base = {name: shared[name] for name in ("api", "baseUrl", "compat") if name in shared}
@@ -190,7 +194,7 @@ def _compat_of(layer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Objects are merged, everything else is replaced."""
+    """Merges objects; all other values are replaced."""
     out = dict(base)
     for name, value in changes.items():
         old = out.get(name)
@@ -199,7 +203,7 @@ def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
 
 
 class _DataFile(msgspec.Struct, kw_only=True, rename="camel"):
-    """What most of a provider's models have stands once; a model may say otherwise."""
+    """A bundled data file. Its fields hold for all models of the provider, unless a model has another value."""
 
     models: list[dict[str, Any]]
     api: str
@@ -212,7 +216,7 @@ _decoder = msgspec.json.Decoder(_DataFile)
 
 
 def _bundled(provider: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What the models of a data file share, and the models with it filled in."""
+    """Returns the fields that the models of a data file share, and the models with these fields filled in."""
     if provider not in PROVIDERS:
         return {}, []
     try:

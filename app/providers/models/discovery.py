@@ -1,4 +1,5 @@
-"""Asking a server which models it has: on demand, kept with its age, and told in words when it comes to nothing."""
+"""Lists a server's models on request, stores the list with its age, and explains why a list could not be
+read."""
 
 import asyncio
 import time
@@ -19,19 +20,19 @@ ASKING_SECONDS = 15.0
 
 
 class Discovery(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a provider's own list of models."""
+    """The state of a provider's own model list."""
 
     state: State
     url: str = ""
     status: int | None = None
     error: str = ""
     age_seconds: float | None = None
-    """Of the list that is kept."""
+    """The age of the stored list."""
     count: int = 0
 
 
 def known_state(provider: str, catalogue: ModelCatalogue, credentials: Credentials) -> Discovery:
-    """Before anything is asked."""
+    """Returns the state of the stored list, without a request."""
     if not credentials.has(provider):
         return Discovery(state="unauthenticated")
     kept = catalogue.discovered(provider)
@@ -48,7 +49,7 @@ async def discover(
     *,
     proxy: str | None = None,
 ) -> Discovery:
-    """Asks the provider's server, and keeps its answer in the catalogue and on disk."""
+    """Asks the provider's server for its models and stores the answer in the catalogue and on disk."""
     api, base_url = catalogue.place_of(provider)
     if not base_url:
         return Discovery(state="unavailable", error="no base URL is known")
@@ -79,7 +80,7 @@ async def discover(
 
 
 def hint(discovery: Discovery) -> str | None:
-    """A line for the model picker; nothing when all is well."""
+    """Returns a line for the model picker, or None if there is no problem."""
     kept = (
         ""
         if discovery.age_seconds is None
@@ -125,7 +126,8 @@ def models_url(api: str, base_url: str) -> str:
 
 
 def read_models(data: Any) -> list[dict[str, Any]]:
-    """The models of an answer, in the form of models.json; several servers' habits are understood."""
+    """Converts a server's answer to models in the form of models.json; the list formats of several servers
+    are supported."""
     items: Any = data
     if isinstance(data, dict):
         items = data.get("data") if isinstance(data.get("data"), list) else data.get("models")
@@ -194,7 +196,7 @@ def _first_number(item: Mapping[str, Any], *paths: tuple[str, ...]) -> int | Non
 
 
 def _prices(pricing: Any) -> dict[str, float]:
-    """Routers tell dollars per token."""
+    """Converts the prices of routers, which are in dollars per token."""
     if not isinstance(pricing, Mapping):
         return {}
     names = {

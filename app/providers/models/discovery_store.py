@@ -1,4 +1,4 @@
-"""What servers said of their models when they were asked, kept with the time of the answer."""
+"""Stores the model lists of servers with the time of the answer."""
 
 import time
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from tools.files.replacing import replace_atomically
 
 
 class Discovered(msgspec.Struct, frozen=True, kw_only=True):
-    """Models in the form of models.json, and when they were told."""
+    """The models of a server in the form of models.json, and when the server listed them."""
 
     models: tuple[dict[str, Any], ...] = ()
     fetched_at: float = 0.0
@@ -24,7 +24,8 @@ class Discovered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_discovered(agent_dir: Path) -> Mapping[str, Discovered]:
-    """Nothing when there is no store, or none that can be read: it can always be filled again."""
+    """Returns the stored lists; none if the store is missing or unreadable, because discovery can fill it
+    again."""
     try:
         return msgspec.json.decode(read_regular(store_path(agent_dir)), type=dict[str, Discovered])
     except (OSError, ValueError, RecursionError):
@@ -32,7 +33,7 @@ def load_discovered(agent_dir: Path) -> Mapping[str, Discovered]:
 
 
 def save_discovered(agent_dir: Path, provider: str, found: Discovered) -> None:
-    """Replaces the file whole; two writers at once lose at most one of the answers."""
+    """Stores a list by replacing the whole file; of two concurrent writers, one may lose its answer."""
     store = {**load_discovered(agent_dir), provider: found}
     replace_atomically(store_path(agent_dir), msgspec.json.encode(store), mode=0o600)
 

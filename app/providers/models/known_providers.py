@@ -1,6 +1,5 @@
-"""The providers that bayou knows by name: what they are called, where their keys are looked for, which of their
-models is the default. Their models are in `data/`; whose key it is depends on the provider, never on the API.
-"""
+"""The providers that bayou knows: their names, the variables of their keys and their default models. Their
+models are in `data/`; keys belong to the provider, not to the API."""
 
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -9,23 +8,25 @@ import msgspec
 
 
 class KnownProvider(msgspec.Struct, frozen=True, kw_only=True):
+    """A provider that bayou knows: where its credential comes from and which model is its default."""
+
     id: str
     name: str
     env: tuple[str, ...] = ()
-    """Variables that may hold a key, first one first."""
+    """Variables that may hold a key, in order of precedence."""
     bearer_env: tuple[str, ...] = ()
     """Variables that hold a token, sent as a bearer; they come before `env`."""
     settings: tuple[str, ...] = ()
-    """Variables that are no secret and say where or how (region, resource, account)."""
+    """Variables with settings that are not secret (region, resource, account)."""
     required: tuple[str, ...] = ()
-    """Settings without which a key is of no use."""
+    """Settings without which a key does not work."""
     default_model: str = ""
     package: str = ""
-    """A library without which no request can be made, and which comes with an extra of bayou's."""
+    """A library that requests need and that an extra of bayou installs."""
 
     @property
     def missing_package(self) -> str:
-        """What to do where that library is not installed; empty where all is there."""
+        """Says how to install the library; empty if nothing is missing."""
         if not self.package or find_spec(self.package) is not None:
             return ""
         return (
@@ -35,7 +36,7 @@ class KnownProvider(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _with_key(id: str, name: str, variable: str, default_model: str) -> KnownProvider:
-    """One whose key is in one variable, and that wants nothing else."""
+    """Describes a provider that needs only a key in one variable."""
     return KnownProvider(id=id, name=name, env=(variable,), default_model=default_model)
 
 
@@ -150,11 +151,11 @@ _LIST = (
 )
 
 PROVIDERS: Mapping[str, KnownProvider] = {provider.id: provider for provider in _LIST}
-"""In the order in which a default is looked for: those who make models before those who pass them on."""
+"""The providers in the order of the search for a default model: vendors before resellers."""
 
 
 def key_variable(provider: str, env: Mapping[str, str]) -> str:
-    """The variable of the environment that holds its key or token; nothing when none does."""
+    """Returns the environment variable that holds the provider's key or token; empty if none does."""
     known = PROVIDERS.get(provider)
     named = (*known.bearer_env, *known.env) if known is not None else ()
     return next((name for name in named if env.get(name)), "")
@@ -167,4 +168,5 @@ RESELLERS = frozenset(
         *("cloudflare-workers-ai", "cloudflare-ai-gateway", "opencode", "opencode-go"),
     )
 )
-"""They pass on what others make: of the same model the maker's own is meant, unless there is a key for theirs alone."""
+"""Providers that offer models of other vendors. A model name means the vendor's own offering, unless only
+the reseller has a key."""

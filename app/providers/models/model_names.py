@@ -1,4 +1,5 @@
-"""Names that people type for models: exact ones, parts of one, with a provider in front and a level behind."""
+"""Resolves the model names that people type: exact or partial, with an optional provider before and a level
+after."""
 
 import fnmatch
 from collections.abc import Iterable, Sequence
@@ -17,14 +18,16 @@ _KEYLESS = ("offline", "scripted")
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
+    """A selected model, its thinking level and a warning about the name."""
+
     model: Model
     thinking: ThinkingLevel | None = None
-    """The level that the name asked for."""
+    """The level in the name."""
     warning: str | None = None
 
 
 class ModelNotFound(Unable):
-    """No model, or more than one, goes by that name. `candidates` are those that were meant, perhaps."""
+    """No model, or more than one, matches the name. `candidates` are similar or matching models."""
 
     def __init__(self, message: str, candidates: Sequence[Model] = ()) -> None:
         lines = [message, *(f"  {model.key}" for model in candidates[:_SHOWN])]
@@ -37,7 +40,7 @@ class ModelNotFound(Unable):
 def select_model(
     pattern: str, catalogue: ModelCatalogue, credentials: Credentials, provider: str | None = None
 ) -> Selection:
-    """The model that `pattern` means. Raises `ModelNotFound`."""
+    """Returns the model that `pattern` names. Raises `ModelNotFound`."""
     readings = _level_splits(pattern)
     for name, level in readings if provider is None else ():
         # First: reading the lists of all providers costs a start some time and memory.
@@ -61,9 +64,8 @@ def select_model(
 def select_scope(
     patterns: Iterable[str], catalogue: ModelCatalogue, credentials: Credentials
 ) -> tuple[Model, ...]:
-    """The models that any of the patterns means, `*` and `?` allowed. Patterns that mean none are passed over,
-    unless all do: then `ModelNotFound`.
-    """
+    """Returns the models that match any of the patterns, which may contain `*` and `?`. Patterns without a
+    match are ignored, but if none matches, `ModelNotFound` is raised."""
     wanted = [pattern.strip() for pattern in patterns if pattern.strip()]
     chosen: dict[str, Model] = {}
     for pattern in wanted:
@@ -93,7 +95,8 @@ def _scope_of(pattern: str, catalogue: ModelCatalogue, credentials: Credentials)
 
 
 def _level_splits(pattern: str) -> list[tuple[str, ThinkingLevel | None]]:
-    """As a whole, and with what follows the last colon as a level: model ids may contain colons themselves."""
+    """Returns the readings of a name: as a whole, and with the text after the last colon as a level, because
+    model ids may contain colons."""
     pattern = pattern.strip()
     readings: list[tuple[str, ThinkingLevel | None]] = [(pattern, None)]
     name, colon, word = pattern.rpartition(":")
@@ -104,7 +107,7 @@ def _level_splits(pattern: str) -> list[tuple[str, ThinkingLevel | None]]:
 
 
 def _with_provider_prefix(name: str, catalogue: ModelCatalogue) -> Model | None:
-    """Of a name as `provider/model`."""
+    """Returns the model if the name has the form `provider/model`."""
     prefix, slash, rest = name.partition("/")
     own = catalogue.models_of(prefix) or catalogue.models_of(prefix.lower()) if slash else ()
     best = _best(rest, own)
@@ -114,7 +117,7 @@ def _with_provider_prefix(name: str, catalogue: ModelCatalogue) -> Model | None:
 def _pick(
     name: str, catalogue: ModelCatalogue, credentials: Credentials, provider: str | None
 ) -> Model | None:
-    """None: no model is meant. Raises `ModelNotFound` when several are and nothing tells which."""
+    """Returns the model that a name means, or None. Raises `ModelNotFound` if several match equally well."""
     if not name:
         return None
     best = _best(name, catalogue.models_of(provider) if provider else catalogue.models())
@@ -138,7 +141,7 @@ def _has_key(model: Model, credentials: Credentials) -> bool:
 
 
 def _best(name: str, pool: Sequence[Model]) -> list[Model]:
-    """The models of the best kind of match. Dated names stand behind those without a date."""
+    """Returns the models with the best kind of match. Names with a date rank after names without."""
     wanted = name.lower()
     words = [word for word in wanted.replace("-", " ").replace("_", " ").split() if word]
     tiers: dict[int, list[Model]] = {}
@@ -173,7 +176,7 @@ def _is_dated(model: Model) -> bool:
 
 
 def _unlisted_selection(pattern: str, catalogue: ModelCatalogue, provider: str | None) -> Selection | None:
-    """An id that is newer than this version, named with its provider: taken as it is."""
+    """Selects a model id that this version does not know, given with its provider, and uses it as typed."""
     name, level = _level_splits(pattern)[-1]
     if provider is None:
         provider, slash, name = name.partition("/")

@@ -1,4 +1,4 @@
-"""Who makes a model, by its name: of what several offer, its maker's is meant before what is passed on."""
+"""Maps a model name to its vendor, so that the vendor's own offering wins over resellers."""
 
 from functools import lru_cache
 from typing import Final
@@ -23,11 +23,12 @@ _VENDOR_PREFIXES: Final = (
     (late(r"r?ling|ring"), ("ant-ling",)),
     (late(r"nemotron"), ("nvidia",)),
 )
-"""By the beginning of a model's name, without the folders that resellers put before it."""
+"""Vendors by the beginning of a model's name, after removal of the folders that resellers put before it."""
 
 
 def is_resold(model: Model) -> bool:
-    """A provider that a person has written down is nobody's reseller."""
+    """Says whether a provider resells another vendor's model. Providers that the user configured never count
+    as resellers."""
     return model.provider in PROVIDERS and _is_resold(model.provider, model.id)
 
 

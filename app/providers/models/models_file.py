@@ -1,6 +1,5 @@
-"""`models.json`: providers and models of one's own, and changes to the bundled ones. Read as it is written by hand:
-comments are allowed, and what is wrong is told with line and column while the rest still counts.
-"""
+"""`models.json`: the user's providers and models, and changes to the bundled ones. The file may have
+comments; each fault is reported with line and column, while the rest stays in use."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,6 +28,8 @@ _NAMES = {str: "a text", int: "a whole number", dict: "an object", bool: "true o
 
 
 class ModelsFile(msgspec.Struct, frozen=True, kw_only=True):
+    """The valid entries of `models.json` and the faults of the others."""
+
     path: Path
     providers: Mapping[str, dict[str, Any]] = {}
     problems: tuple[str, ...] = ()
@@ -45,15 +46,15 @@ class ModelsFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):
-    """What the file says of one provider's key."""
+    """The key settings of one provider in the file."""
 
     key: str | None
     headers: Mapping[str, str]
     is_bearer: bool
     is_listed: bool
-    """The file has the provider, be it without a key."""
+    """The file has an entry for the provider, even if without a key."""
     is_for_address: bool
-    """The key stands beside an address."""
+    """The key is given together with an address."""
 
 
 def load_models_file(agent_dir: Path) -> ModelsFile:
@@ -66,7 +67,7 @@ def load_models_file(agent_dir: Path) -> ModelsFile:
 
 
 class _Check:
-    """Takes what is right, and notes what is not."""
+    """Validates the file: keeps valid entries and collects the faults of the others."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""What a response cost, from its tokens and the model's prices."""
+"""Computes the cost of a response from its tokens and the model's prices."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from app.values.usage import Cost, Usage
 
 
 def with_cost(usage: Usage, model: Model, *, billed: float | None = None) -> Usage:
-    """`usage` with its cost and total. `billed`: what the provider itself says it charged."""
+    """Returns `usage` with its cost and total. `billed` is the amount that the provider itself reports."""
     prices = prices_for(usage, model)
     long_writes = usage.cache_write1h or 0
     short_writes = max(usage.cache_write - long_writes, 0)
@@ -31,7 +31,8 @@ def with_cost(usage: Usage, model: Model, *, billed: float | None = None) -> Usa
 
 
 def prices_for(usage: Usage, model: Model) -> Prices | PriceTier:
-    """The tier whose threshold the whole input has passed holds for the whole request."""
+    """Returns the prices of a request. The tier whose threshold the whole input exceeds applies to the whole
+    request."""
     total_input = usage.input + usage.cache_read + usage.cache_write
     passed = [tier for tier in model.cost.tiers or () if tier.input_tokens_above < total_input]
     return max(passed, key=lambda tier: tier.input_tokens_above) if passed else model.cost

@@ -1,4 +1,4 @@
-"""How hard a model is to think: which levels it has, what a level is called and what it may cost in tokens."""
+"""The thinking levels of a model: which it supports, the provider's names for them and their token budgets."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ BUDGETS: dict[str, int] = {
 
 
 def supported_levels(model: Model) -> tuple[ThinkingLevel, ...]:
-    """From the least to the most."""
+    """Returns the model's levels in ascending order."""
     if not model.reasoning:
         return ("off",)
     words = model.thinking_level_map or {}
@@ -30,7 +30,7 @@ def supported_levels(model: Model) -> tuple[ThinkingLevel, ...]:
 
 
 def clamp_level(model: Model, level: ThinkingLevel) -> ThinkingLevel:
-    """The level itself, else the next higher one that the model has, else the next lower."""
+    """Returns the level if the model has it, else the next higher one, else the next lower."""
     levels = supported_levels(model)
     if level in levels:
         return level
@@ -40,18 +40,17 @@ def clamp_level(model: Model, level: ThinkingLevel) -> ThinkingLevel:
 
 
 def provider_word(model: Model, level: ThinkingLevel) -> str:
-    """What the provider calls the level. `level` must be a supported one."""
+    """Returns the provider's name for a level, which must be a supported one."""
     return (model.thinking_level_map or {}).get(level) or level
 
 
 def budget_for(level: ThinkingLevel, budgets: Mapping[str, int]) -> int:
-    """Tokens that thinking may take at that level."""
+    """Returns the token budget for thinking at a level."""
     return budgets.get(level) or BUDGETS.get(level, 0)
 
 
 def room_for_thinking(max_tokens: int, budget: int) -> int:
-    """The budget that fits below an answer limit: some room must stay for the answer itself, and 1,024 is the
-    least that providers accept (0: no room to think).
-    """
+    """Returns the budget that fits below an answer limit with room left for the answer. Providers accept at
+    least 1,024 tokens; 0 means that thinking does not fit."""
     fitting = min(budget, max_tokens - 1_024)
     return fitting if fitting >= 1_024 else 0

@@ -1,4 +1,5 @@
-"""The guide's decision: one answer to one context. A pure function, so that the same question has the same answer."""
+"""Decides the guide's answer to a context. A pure function, so that the same question always has the same
+answer."""
 
 import re
 from collections.abc import Sequence
@@ -43,7 +44,7 @@ def answer_to(context: Context) -> ScriptedAnswer:
 
 
 def _first(context: Context, asked: list[UserMessage], told: str) -> ScriptedAnswer:
-    """The answer that begins with a request."""
+    """Returns the first answer to a request."""
     wanted = parse_requests("\n".join(text_of(message.content) for message in asked))
     is_active = {tool.name for tool in context.tools}
     texts = [told]
@@ -79,7 +80,7 @@ def _refusal(planned: PlannedCall, active: set[str]) -> str:
 
 
 def _tour_step(messages: Sequence[Message]) -> int:
-    """Which step of the tour the last request is, from 1; 0 if it asked for something else."""
+    """Returns the step of the tour that the last request asks for, from 1; 0 if it is another request."""
     asked = [text_of(message.content) for message in messages if isinstance(message, UserMessage)]
     steps = [text for text in asked if "tour" in parse_requests(text)]
     return (len(steps) - 1) % len(TOUR) + 1 if steps and steps[-1] == asked[-1] else 0
@@ -91,7 +92,7 @@ def _index_after_last_answer(messages: Sequence[Message]) -> int:
 
 
 def _results_text(messages: Sequence[Message], begin: int) -> str:
-    """What the calls of the last answer brought back."""
+    """Describes the results of the last answer's calls."""
     answer = messages[begin - 1] if begin else None
     if not isinstance(answer, AssistantMessage):
         return ""
@@ -114,7 +115,7 @@ _MAX_SUMMARY_LINES = 30
 
 
 def is_summary_request(context: Context) -> bool:
-    """Without tools, and with a conversation to be summed up."""
+    """Recognises a compaction request: no tools, and a conversation to summarise."""
     if context.tools:
         return False
     return "<conversation>" in _request(context) or "summar" in context.system_prompt.lower()

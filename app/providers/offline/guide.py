@@ -1,8 +1,8 @@
-"""`offline/guide`: a deterministic agent behind the same contract as all other models. It is no language model.
+"""`offline/guide`: a deterministic agent behind the same contract as all models. It is not a language model.
 
-It is what bayou opens on without credentials: it understands eight requests (`verbs`), really calls the tools and
-tells what came back, and plays a recorded tour. What it answers is decided in `answers`; here that is streamed.
-"""
+bayou starts with it when there are no credentials. It understands eight requests (`verbs`), calls the real
+tools, describes their results and plays a recorded tour. `answers` decides the answer; this module streams
+it."""
 
 import os
 import random
@@ -20,9 +20,10 @@ from app.values.models import Model
 from app.values.usage import Usage
 
 TOKENS_PER_SECOND: Final = 150.0
-"""A pace at which one can read along; for those who do (`StreamOptions.is_person_reading`), programs get it at once."""
+"""A readable pace, used when a person reads along (`StreamOptions.is_person_reading`); programs get the
+answer at once."""
 PACE_VARIABLE: Final = "BAYOU_OFFLINE_PACE"
-"""Environment: tokens per second, 0 for as fast as possible."""
+"""The environment variable with tokens per second; 0 means no limit."""
 
 
 async def adapter(model: Model, context: Context, options: StreamOptions, stream: AssistantStream) -> None:
@@ -39,7 +40,8 @@ async def adapter(model: Model, context: Context, options: StreamOptions, stream
 
 
 def pace_of(model: Model, options: StreamOptions) -> float:
-    """Tokens per second, 0 for no limit: the model's own, the environment's, or what the face needs."""
+    """Returns tokens per second, 0 for no limit: from the model, else the environment, else a default for its
+    reader."""
     usual = TOKENS_PER_SECOND if options.is_person_reading else 0.0
     chosen = (model.compat or {}).get("tokensPerSecond", os.environ.get(PACE_VARIABLE))
     try:

@@ -1,10 +1,10 @@
-"""Who the offline guide is. What it understands and answers is imported when it is asked (`guide`)."""
+"""Defines the offline guide's model. Its parser and its answers are imported at the first request (`guide`)."""
 
 from app.values.models import Model
 
 
 def offline_model(tokens_per_second: float | None = None) -> Model:
-    """The model; with a pace of its own, or with that of the environment."""
+    """Returns the model with the given pace, or the environment's."""
     return Model(
         id="guide",
         name="Offline guide (no language model)",

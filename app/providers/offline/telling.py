@@ -1,4 +1,4 @@
-"""Tells in words what tool calls brought back. Looks at what the model reads, as a model would."""
+"""Describes the results of tool calls in words, from the same text that a model reads."""
 
 import re
 from collections import Counter
@@ -12,7 +12,7 @@ from app.values.messages import ToolResultMessage
 
 
 class CallWithResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A call and what came back."""
+    """A tool call and its result."""
 
     call: ToolCall
     result: ToolResultMessage
@@ -41,7 +41,7 @@ _SHOWN_NAMES = 10
 
 
 def tell(results: tuple[CallWithResult, ...]) -> str:
-    """One result in some detail; several as a list."""
+    """Describes a single result in some detail, several as a list."""
     if len(results) == 1:
         return _in_detail(results[0])
     lines = [f"- {_in_short(exchange)}" for exchange in results]
@@ -75,7 +75,7 @@ def _in_detail(exchange: CallWithResult) -> str:
 
 
 def _could_not_begin(exchange: CallWithResult) -> bool:
-    """A command that fails has run all the same it said is told."""
+    """Says whether a call failed before it ran. A failing bash command did run, so its output is shown."""
     return exchange.result.is_error and exchange.call.name != "bash"
 
 
@@ -117,7 +117,7 @@ def _read_detail(exchange: CallWithResult) -> str:
 
 
 def _bash_output(exchange: CallWithResult) -> tuple[str, str]:
-    """Output and how the command ended."""
+    """Returns a command's output and how it ended."""
     ending = _EXIT.search(exchange.text)
     output = exchange.text[: ending.start()] if ending else exchange.text
     return output.strip("\n"), ending["end"] if ending else ""
@@ -144,7 +144,7 @@ def _bash_detail(exchange: CallWithResult) -> str:
 
 
 def _fenced_end(output: str) -> str:
-    """The last lines that a command wrote."""
+    """Returns the last lines of a command's output as a code block."""
     lines = output.splitlines()
     head = "Its last lines:\n\n" if len(lines) > _SHOWN_OUTPUT else ""
     return head + _fenced("\n".join(line[:160] for line in lines[-_SHOWN_OUTPUT:]))
@@ -172,7 +172,7 @@ def _grep_detail(exchange: CallWithResult) -> str:
 
 
 def _names_in(exchange: CallWithResult) -> list[str]:
-    """The paths or entries that `find` or `ls` listed."""
+    """Returns the paths or entries in a result of `find` or `ls`."""
     text = _body(exchange)
     if text.startswith(("No files", "(empty", "No matches")):
         return []

@@ -1,4 +1,4 @@
-"""The tour: a recorded conversation, one answer for each time that `tour` is said. It is data; `answers` plays it."""
+"""The tour: a recorded conversation with one answer for each `tour` request. It is data; `answers` plays it."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The eight requests that the guide understands: their words, and the tool calls they become."""
+"""Parses the eight requests that the guide understands into tool calls."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from app.values.content import ToolCall
 
 
 class HelpRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the help."""
+    """A row of the guide's help: a request, an example and its effect."""
 
     syntax: str
     example: str
@@ -34,12 +34,12 @@ HELP_ROWS = (
 
 
 class PlannedCall(msgspec.Struct, frozen=True):
-    """A tool call to make."""
+    """A tool call that a request asks for."""
 
     tool: str
     arguments: Mapping[str, object]
     purpose: str
-    """Continues "I will …"."""
+    """Completes the sentence "I will …"."""
 
     @property
     def call(self) -> ToolCall:
@@ -55,7 +55,8 @@ _QUOTED = re.compile(r"""(["'`])(.*)\1""", re.DOTALL)
 
 
 def parse_requests(request: str) -> tuple[GuideRequest, ...]:
-    """One request a line; a command goes on to the end. Nothing, if a line is not understood."""
+    """Parses one request per line; a command continues to the end of the text. Empty if a line is not
+    understood."""
     rest, found = request.strip(), list[GuideRequest]()
     while rest:
         line, _, rest = (rest, "", "") if _RUN.match(rest) else rest.partition("\n")

@@ -1,4 +1,5 @@
-"""Whom to believe that a server is who it says: the usual certificates, and those of private authorities."""
+"""Loads the certificates that server connections are verified with: the usual ones and those of private
+authorities."""
 
 import os
 import ssl
@@ -13,12 +14,13 @@ _one_at_a_time = threading.Lock()
 
 
 def bundle_of(given: str | None) -> str:
-    """The file with further certificates: what the options name, else the environment."""
+    """Returns the file with additional certificates: from the options, else from the environment."""
     return given or next((os.environ[name] for name in _EXTRA_BUNDLES if os.environ.get(name)), "")
 
 
 def must_be_readable(bundle: str) -> None:
-    """A file that is not there is told at the first request, encrypted or not. Raises `ProviderError`."""
+    """Reports an unreadable certificate file at the first request, even an unencrypted one. Raises
+    `ProviderError`."""
     try:
         if bundle:
             Path(bundle).open("rb").close()
@@ -27,10 +29,10 @@ def must_be_readable(bundle: str) -> None:
 
 
 def trusted(bundle: str) -> ssl.SSLContext:
-    """What connections are checked with. Takes 20 ms the first time, most of it beside Python: call it on a thread.
+    """Returns the TLS context that verifies connections. The first call takes 20 ms, mostly outside the
+    interpreter lock: call it on a thread.
 
-    Who asks while another thread reads the same files waits for that one. Raises `ProviderError`.
-    """
+    A lock makes concurrent callers wait for the first. Raises `ProviderError`."""
     with _one_at_a_time:
         return _read(os.environ.get("SSL_CERT_FILE") or "", bundle)
 

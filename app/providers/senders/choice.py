@@ -1,4 +1,5 @@
-"""How a model's requests travel: as bayou sends them, or through the vendor's SDK where the model says so."""
+"""Chooses the sender of a model's requests: bayou's own, or the vendor's SDK if the model's settings ask for
+it."""
 
 import asyncio
 import sys
@@ -17,7 +18,8 @@ _SDKS = {
 
 
 async def sender_for(model: Model) -> Send:
-    """Imports it, on a thread if it is not there yet. Raises `ProviderError` for an SDK that cannot be had."""
+    """Returns the model's sender, importing it on a thread if needed. Raises `ProviderError` if its SDK is
+    not available."""
     if "app.providers.senders.exchange" in sys.modules and model.transport != "sdk":
         return _load(model)
     return await asyncio.to_thread(_load, model)
@@ -45,7 +47,7 @@ def _load(model: Model) -> Send:
 
 
 def warm(model: Model) -> None:
-    """Loads beforehand what the first request needs. Takes a while: meant for a thread of its own."""
+    """Imports the modules that the first request needs. Slow: call it on a thread."""
     try:
         _load(model)
         import anyio  # noqa: PLC0415  (what httpx2 stands on; it loads its event loop's part at the first use)
@@ -56,4 +58,4 @@ def warm(model: Model) -> None:
 
             trusted(bundle_of(None))
     except ProviderError:
-        pass  # the request that meets it tells of it
+        pass  # the request that runs into the problem reports it

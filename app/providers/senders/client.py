@@ -1,7 +1,6 @@
-"""The one HTTP client that providers and MCP servers share: proxies, certificates and kept connections.
+"""The HTTP client that providers and MCP servers share: proxies, certificates and kept connections.
 
-A client belongs to its event loop and to the network settings that it was made with; there is one unless these change.
-"""
+A client belongs to an event loop and its network settings; each combination has one."""
 
 import asyncio
 import os
@@ -26,7 +25,8 @@ _clients: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Clients]" = weak
 
 
 def shared_client(proxy: str | None = None, ca_bundle: str | None = None) -> httpx2.AsyncClient:
-    """`proxy`: before every server, instead of the environment's. `ca_bundle`: a file of further certificates."""
+    """Returns the client for these settings. `proxy` serves all servers instead of the environment's;
+    `ca_bundle` is a file of additional certificates."""
     bundle = bundle_of(ca_bundle)
     clients = _clients.setdefault(asyncio.get_running_loop(), {})
     key = (proxy or "", bundle, os.environ.get("SSL_CERT_FILE", ""))
@@ -45,13 +45,14 @@ def shared_client(proxy: str | None = None, ca_bundle: str | None = None) -> htt
 
 
 async def close_connections() -> None:
-    """Closes what this event loop keeps open."""
+    """Closes the connections of this event loop."""
     for client in _clients.pop(asyncio.get_running_loop(), {}).values():
         await client.aclose()
 
 
 class ThroughSharedClient(httpx2.AsyncBaseTransport):
-    """For libraries that need a client with their own headers and sign-in: its requests go out by the shared one."""
+    """Sends requests through the shared client, for libraries that need a client with separate headers and
+    sign-in."""
 
     def __init__(self, proxy: str | None = None, ca_bundle: str | None = None) -> None:
         self._settings = proxy, ca_bundle
@@ -62,13 +63,14 @@ class ThroughSharedClient(httpx2.AsyncBaseTransport):
 
 
 class Route(httpx2.AsyncBaseTransport):
-    """To servers directly or by one proxy. Certificates are read at the first encrypted connection."""
+    """Connects to servers directly or through a proxy. It loads certificates at the first encrypted
+    connection."""
 
     def __init__(self, proxy: str | None, bundle: str) -> None:
         self._proxy = proxy
         self._bundle = bundle
         self._opened: dict[bool, EarlyResponseTransport] = {}
-        """With encryption, and without."""
+        """The transports with and without encryption."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         proxy = None if self._proxy is None else usable_proxy(self._proxy)
@@ -89,10 +91,11 @@ class Route(httpx2.AsyncBaseTransport):
 
 
 def proxies(configured: str | None, environment: Mapping[str, str] | None = None) -> dict[str, str | None]:
-    """httpx2's patterns of addresses, each with its proxy; None: directly. `configured` goes before the environment.
+    """Maps httpx2's address patterns to a proxy, or to None for a direct connection. `configured` takes
+    precedence over the environment.
 
-    `environment`: as `urllib.request.getproxies` tells it, of variables or of the system.
-    """
+    `environment` has the form of `urllib.request.getproxies`, which reads variables or the system
+    settings."""
     found = getproxies() if environment is None else environment
     names = [name.strip() for name in found.get("no", "").split(",")]
     if configured:
@@ -106,7 +109,8 @@ def proxies(configured: str | None, environment: Mapping[str, str] | None = None
 
 
 def _pattern(name: str) -> str:
-    """Of a host, a domain (with or without a dot or a star before it) or a network; "" for what is none."""
+    """Returns httpx2's pattern of a host, a domain (with or without a dot or a star before it) or a network;
+    "" if the name is not valid."""
     host = name.rpartition("://")[2].removeprefix("*").lstrip(".")
     try:
         network = ip_network(host, strict=False)
@@ -122,7 +126,7 @@ def _pattern(name: str) -> str:
 
 
 def usable_proxy(address: str) -> httpx2.Proxy:
-    """Raises `ProviderError`."""
+    """Parses a proxy's address. Raises `ProviderError`."""
     try:
         proxy = httpx2.Proxy(address if "://" in address else f"http://{address}")
         if proxy.url.host:

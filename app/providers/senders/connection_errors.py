@@ -1,4 +1,4 @@
-"""What a failing connection means, in words: what is the matter with the server, and what to do."""
+"""Explains connection failures: what is wrong with the server, and what to do."""
 
 import ssl
 import time
@@ -22,11 +22,11 @@ _TLS_REASONS = {
     "TLSV13_ALERT_CERTIFICATE_REQUIRED": "it wants a certificate of its clients, and bayou has none to show.",
     "SSLV3_ALERT_HANDSHAKE_FAILURE": "it found no cipher that both know, or wants a certificate of its clients.",
 }
-"""By OpenSSL's name for what went wrong."""
+"""Explanations by OpenSSL's name of the fault."""
 
 
 def connection_error(problem: BaseException, url: str) -> ProviderError:
-    """For exceptions of httpx2 and of the vendors' SDKs: by name, so that no SDK has to be imported."""
+    """Converts exceptions of httpx2 and the vendors' SDKs, recognised by name so that no SDK is imported."""
     if isinstance(problem, ProviderError):
         return problem
     host = urlsplit(url).netloc.rpartition("@")[2]
@@ -83,7 +83,7 @@ def _tls_error(problem: ssl.SSLError, host: str, *, is_open: bool) -> ProviderEr
 
 
 def _innermost(problem: BaseException) -> BaseException:
-    """The cause at the bottom that has something to say."""
+    """Returns the deepest cause that has a message."""
     best = problem
     current: BaseException | None = problem
     for _ in range(10):
@@ -93,7 +93,7 @@ def _innermost(problem: BaseException) -> BaseException:
         if current is None:
             break
         if isinstance(current, ssl.SSLWantReadError | ssl.SSLWantWriteError):
-            continue  # that more was waited for is nothing wrong with the encryption
+            continue  # waiting for more bytes is no encryption error
         if isinstance(current, ssl.SSLError):
             return current
         if isinstance(current, OSError) and str(current):

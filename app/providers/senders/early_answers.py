@@ -1,8 +1,8 @@
-"""Connections on which an answer is heard while a large request is still being written, as an httpx2 transport.
+"""An httpx2 transport that receives a response while a large request is still being written.
 
-A server that refuses a large request answers before it has read it, and may never read the rest. httpx2 reads only when
-all is written; here each large write waits for the answer too, and ends when that is there first.
-"""
+A server that refuses a large request answers before it has read the body, and may never read the rest.
+httpx2 reads only after the whole request is written; here each large write also waits for the response and
+stops when it arrives."""
 
 import asyncio
 import socket
@@ -14,7 +14,7 @@ import httpcore2
 import httpx2
 
 _LARGE_BYTES = 64 * 1024
-"""More than systems take in without the other side reading."""
+"""More than systems buffer while the other side does not read."""
 HTTP2_ONLY, TLS_ONLY = "it speaks HTTP/2 only", "it speaks TLS"
 _HAS_UNREAD_BYTES = "has_unasked_answer"
 _KEEPALIVE_OPTIONS = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)] + [
@@ -22,10 +22,12 @@ _KEEPALIVE_OPTIONS = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)] + [
     for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 60), ("TCP_KEEPCNT", 5))
     if hasattr(socket, name)
 ]
-"""A server that thinks for minutes is known to be there."""
+"""TCP keep-alive, which detects a lost connection to a server that thinks for minutes."""
 
 
 class EarlyResponseTransport(httpx2.AsyncBaseTransport):
+    """The transport: httpcore2's connection pool over streams that read during large writes."""
+
     def __init__(self, context: ssl.SSLContext | None, proxy: httpx2.Proxy | None) -> None:
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=context,
@@ -90,9 +92,9 @@ class _Stream(httpcore2.AsyncNetworkStream):
     def __init__(self, below: httpcore2.AsyncNetworkStream) -> None:
         self._below = below
         self._early: asyncio.Task[bytes] | None = None
-        """The reading that began with a large write."""
+        """The read that a large write started."""
         self._has_read = True
-        """Since the last write. A response without is what was left of the bytes before."""
+        """Whether a read followed the last write; without one, a response consists of leftover bytes."""
         self._has_heard = False
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
@@ -111,7 +113,7 @@ class _Stream(httpcore2.AsyncNetworkStream):
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Raises `WriteError` when the answer comes first: httpcore2 then reads it."""
+        """Raises `WriteError` when the response arrives first, so that httpcore2 reads it."""
         self._has_read = False
         if self._early is None:
             if len(buffer) < _LARGE_BYTES:
@@ -145,6 +147,6 @@ class _Stream(httpcore2.AsyncNetworkStream):
 
 
 def _as_httpx2(problem: Exception) -> Exception:
-    """httpx2 has each of httpcore2's exceptions by the same name."""
+    """Converts an httpcore2 exception to the httpx2 exception of the same name."""
     kind = getattr(httpx2, type(problem).__name__, None)
     return kind(str(problem)) if type(problem).__module__ == "httpcore2" and kind else problem

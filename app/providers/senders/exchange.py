@@ -1,4 +1,5 @@
-"""One request and its answer: redirects that take no credential to another server, hooks, errors in words."""
+"""Sends one request and receives its response: redirects that keep credentials from other servers, hooks, and
+errors in words."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -25,7 +26,7 @@ _SAFE_HEADERS = (
     "content-type",
     "user-agent",
 )
-"""Headers that a server of another origin gets too: none that could be a credential, whatever its name."""
+"""Headers that a redirect may take to another origin: none of them can hold a credential."""
 _ENCODINGS = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "identity": "identity", "": ""}
 _INVALID_HEADER_CHARACTERS = late(r"[^\t\x20-\x7e\x80-\xff]")
 _REST_SECONDS = 0.05
@@ -42,7 +43,8 @@ async def send(request: HttpRequest, options: StreamOptions) -> AsyncIterator[Se
 
 @asynccontextmanager
 async def opened(request: HttpRequest, options: StreamOptions) -> AsyncIterator["HttpxResponse"]:
-    """The answer, whatever its status, behind redirects. Leaving closes what was not read to the end."""
+    """Opens the response of any status, after redirects. Leaving the context closes the connection if the
+    response was not read to the end."""
     client = shared_client(options.proxy, options.ca_bundle)
     response = await _sent(client, await _request(request, options))
     try:
@@ -67,7 +69,7 @@ async def opened(request: HttpRequest, options: StreamOptions) -> AsyncIterator[
 
 
 async def fetch(request: HttpRequest, options: StreamOptions) -> tuple[int, bytes]:
-    """Status and whole body of a short exchange, whose connection is not kept."""
+    """Returns status and whole body of a short exchange; the connection is closed afterwards."""
     closing = HttpRequest(
         base_url=request.base_url,
         path=request.path,
@@ -82,7 +84,7 @@ async def fetch(request: HttpRequest, options: StreamOptions) -> tuple[int, byte
 
 
 class HttpxResponse:
-    """A response whose headers have arrived, at the address that it came from in the end."""
+    """A response whose headers have arrived, with its final address after redirects."""
 
     def __init__(self, response: httpx2.Response) -> None:
         encoding = response.headers.get("content-encoding", "").strip().lower()
@@ -104,7 +106,7 @@ class HttpxResponse:
             raise connection_error(problem, self._url) from problem
 
     async def read(self, limit: int) -> bytes:
-        """The body as far as it may be of interest."""
+        """Returns the body up to `limit` bytes."""
         body = bytearray()
         async for piece in self.chunks():
             body += piece
@@ -113,7 +115,7 @@ class HttpxResponse:
         return bytes(body[:limit])
 
     async def read_rest(self) -> None:
-        """Formats say when they are over before the body ends: with its end read, the connection can be kept."""
+        """Reads the rest of the body after the format's terminal event, so that the connection can be reused."""
         try:
             async with asyncio.timeout(_REST_SECONDS):
                 async for _ in self._body:
@@ -123,7 +125,7 @@ class HttpxResponse:
 
 
 async def status_error(answer: HttpxResponse) -> ProviderError:
-    """The error that a response with an error status tells of."""
+    """Builds the error of a response with an error status."""
     try:
         body = await answer.read(_MAX_ERROR_BYTES)
     except ProviderError:
@@ -132,7 +134,8 @@ async def status_error(answer: HttpxResponse) -> ProviderError:
 
 
 async def _sent(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
-    """A kept connection that its server has closed meanwhile is replaced by a new one."""
+    """Sends the request; if a kept connection was closed by its server meanwhile, sends it again on a new
+    one."""
     is_new: list[bool] = []
 
     async def trace(name: str, _: Any) -> None:
@@ -153,12 +156,12 @@ async def _sent(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.R
 
 
 def _was_closed(problem: Exception) -> bool:
-    """Whether the connection ended before anything was answered, so that nothing is done twice."""
+    """Says whether the connection ended before any response, so that a second send repeats nothing."""
     return not isinstance(problem, httpx2.RemoteProtocolError) or "without sending" in str(problem)
 
 
 def _redirected(response: httpx2.Response, request: HttpRequest) -> httpx2.Request:
-    """The request to where a redirect leads. Raises `ProviderError` where it is not followed."""
+    """Returns the request that follows a redirect. Raises `ProviderError` if the redirect is not followed."""
     following, status, here = response.next_request, response.status_code, response.url
     if following is None or (following.url.port or 0) > _MAX_PORT:
         place = response.headers.get("location", "")
@@ -187,12 +190,12 @@ def _redirected(response: httpx2.Response, request: HttpRequest) -> httpx2.Reque
 
 
 def _shown(url: httpx2.URL) -> str:
-    """Without its query, where keys may be."""
+    """Returns the address without its query, which may contain keys."""
     return str(url.copy_with(username=None, password=None, query=None, fragment=None))
 
 
 async def _request(request: HttpRequest, options: StreamOptions) -> httpx2.Request:
-    """Raises `ProviderError` for what is no address, and for a header that cannot be sent."""
+    """Builds the request. Raises `ProviderError` for an invalid address or header."""
     try:
         url = httpx2.URL(request.url)
     except (httpx2.InvalidURL, UnicodeError) as problem:
@@ -206,14 +209,15 @@ async def _request(request: HttpRequest, options: StreamOptions) -> httpx2.Reque
         text = value.strip()
         if not name.isascii() or _INVALID_HEADER_CHARACTERS.search(
             text
-        ):  # said without the value, which may be a key
+        ):  # the value may be a key, so the message leaves it out
             raise ProviderError(f"The header {name} holds characters that cannot be sent.")
         headers.append((name.encode("ascii"), text.encode("latin-1")))
     return httpx2.Request(request.method, url, headers=headers, content=request.body)
 
 
 async def _headers(request: HttpRequest, options: StreamOptions) -> dict[str, str]:
-    """What the adapter gave and what the transport needs, by names in lower case, after the hook has seen them."""
+    """Merges the headers of the adapter and the transport, with lower-case names, and passes them through the
+    hook."""
     headers = {"accept": "*/*", "accept-encoding": "gzip, deflate", "connection": "keep-alive"}
     headers.update((name.lower(), value) for name, value in request.headers.items())
     if options.hooks.on_headers is not None:

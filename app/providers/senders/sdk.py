@@ -1,8 +1,8 @@
-"""Sends through a vendor's SDK, for who asks for it (`"transport": "sdk"`): its client over the shared connections, its
-retries set to none, its raw stream instead of an object for every chunk. Keys and addresses are always given, so that
-nothing is taken from the environment unasked. Importing an SDK costs half a second and more: `choice` sees to it that
-only they pay.
-"""
+"""Sends through a vendor's SDK, for models with `"transport": "sdk"`: its client over the shared connections,
+without its retries, and with its raw stream instead of an object per chunk. Keys and addresses are always
+passed, so that the SDK takes none from the environment.
+
+Importing an SDK takes half a second or more, so `choice` imports it only for these models."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -18,14 +18,14 @@ from app.providers.senders.connection_errors import connection_error
 from app.providers.transport import HttpRequest, Send, ServerResponse
 
 _NO_KEY = "none"
-"""SDKs insist on a key; the header they make of this one is not sent."""
+"""A placeholder, because SDKs require a key; its header is not sent."""
 _TRANSPORT_HEADERS = frozenset(
     ("host", "content-length", "transfer-encoding", "accept", "accept-encoding", "connection", "content-type")
 )
 
 
 class SdkRequest(msgspec.Struct, frozen=True):
-    """The request that is under way in this task: the SDKs offer no other way through to their hooks."""
+    """The current task's request; the SDKs offer no other way to pass data to their hooks."""
 
     request: HttpRequest
     options: StreamOptions
@@ -35,7 +35,7 @@ _exchange: ContextVar[SdkRequest | None] = ContextVar("exchange", default=None)
 
 
 def sender_of(library: str) -> Send:
-    """Imports the SDK with what its first request needs. Raises `ImportError`."""
+    """Imports the SDK and the modules that its first request needs. Raises `ImportError`."""
     if library == "anthropic":
         import anthropic.resources  # noqa: PLC0415  (costs more than a second)
 
@@ -77,11 +77,11 @@ def _sender(sdk: Any, make_client: Callable[..., Any]) -> Send:
 
 
 def _client_for(sdk: Any, options: StreamOptions) -> Any:
-    """Of the SDK's own kind, over the shared connections."""
+    """Returns a client of the SDK over the shared connections."""
     return sdk.DefaultAsyncHttpxClient(
         transport=ThroughSharedClient(options.proxy, options.ca_bundle),
         trust_env=False,
-        # A redirect would take the headers along, and with them the key.
+        # A redirect would send the headers, and with them the key, to another server.
         follow_redirects=False,
         event_hooks={"request": [_before_request], "response": [_after_headers]},
         timeout=sdk.Timeout(None, connect=CONNECT_SECONDS),
@@ -89,9 +89,8 @@ def _client_for(sdk: Any, options: StreamOptions) -> Any:
 
 
 async def _before_request(request: Any) -> None:
-    """The last word on the headers: what the adapter gave, and what the transport needs. An SDK's own headers,
-    and those it takes from the environment for one particular vendor, do not reach other servers.
-    """
+    """Replaces the SDK's headers by those of the adapter and the transport, so that headers that the SDK adds
+    or takes from the environment for one vendor never reach other servers."""
     current = _exchange.get()
     if current is None:
         return
@@ -122,7 +121,7 @@ async def _after_headers(response: Any) -> None:
 
 
 class SdkResponse:
-    """A `ServerResponse` over a response of the library that the SDKs send with."""
+    """A `ServerResponse` over a response of the HTTP library that the SDKs use."""
 
     def __init__(self, response: Any) -> None:
         self.status: int = response.status_code

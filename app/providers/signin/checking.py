@@ -1,4 +1,4 @@
-"""Whether a key opens what it should: one small request to its provider, before anybody is told of a connection."""
+"""Checks a key with one small request to its provider before the connection is reported as working."""
 
 from collections.abc import Awaitable, Callable
 from typing import Literal
@@ -12,28 +12,29 @@ from app.providers.registry import Registry
 from app.values.messages import user_message
 
 SECONDS = 20.0
-"""Longer nobody waits for that."""
+"""The timeout of a check."""
 _ANSWER_TOKENS = 16
 
 
 class KeyCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of asking. `text` says more, where there is more to say."""
+    """The result of a check. `text` gives details, if there are any."""
 
     state: Literal["accepted", "refused", "unknown"]
     text: str = ""
 
 
 Check = Callable[[str, Credential], Awaitable[KeyCheck]]
-"""Asks a provider, by its id, whether it takes a credential."""
+"""Checks whether a provider, given by id, accepts a credential."""
 
 
 class KeyChecker:
-    """Asks with the least that every server understands: a few words to the provider's usual model."""
+    """Checks keys with a minimal request that every server understands: a few words to the provider's default
+    model."""
 
     def __init__(
         self, catalogue: ModelCatalogue, registry: Registry, options: Callable[[], StreamOptions | None]
     ) -> None:
-        """`options`: how requests are sent now; None: no request is to be made."""
+        """`options` returns the current request options, or None while requests are not allowed."""
         self._catalogue = catalogue
         self._registry = registry
         self._options = options
@@ -61,6 +62,6 @@ class KeyChecker:
         kind = classify(message, model).kind
         if kind == "auth" or (kind == "other" and any(compiled(row).search(text) for _, row in AUTH)):
             return KeyCheck(state="refused", text=text)
-        if kind in ("rate_limit", "quota"):  # who counts or bills has let us in
+        if kind in ("rate_limit", "quota"):  # a server that limits or bills requests has accepted the key
             return KeyCheck(state="accepted", text=text)
         return KeyCheck(state="unknown", text=text)

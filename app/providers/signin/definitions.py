@@ -1,8 +1,7 @@
-"""The sign-ins of the known providers: addresses, scopes, and what is special about each.
+"""The sign-ins of the known providers: addresses, scopes, and their special steps.
 
-bayou signs in as itself: it uses no other product's application id. Where a provider wants a registered
-application, its id comes from a variable; the sign-in says so when it is missing.
-"""
+bayou signs in under its own name and uses no other product's application id. If a provider requires a
+registered application, its id comes from a variable; the sign-in names the variable when it is missing."""
 
 import asyncio
 import secrets
@@ -20,7 +19,7 @@ from app.providers.signin.pkce import PkceSignIn, RedirectServer, code_of, first
 
 
 class OpenRouterSignIn(msgspec.Struct, frozen=True, kw_only=True):
-    """OpenRouter hands out a key of one's own; no application needs to be registered, nothing expires."""
+    """OpenRouter's sign-in: gives the user a key that does not expire, without a registered application."""
 
     id: str = "openrouter"
     name: str = "OpenRouter"
@@ -57,7 +56,7 @@ class OpenRouterSignIn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CopilotSignIn(msgspec.Struct, frozen=True, kw_only=True):
-    """GitHub's device code, then a short-lived token for Copilot that is fetched anew with the GitHub token."""
+    """GitHub's device code, followed by a short-lived Copilot token that is renewed with the GitHub token."""
 
     device: DeviceCodeSignIn
     token_url: str = "https://api.github.com/copilot_internal/v2/token"
@@ -89,7 +88,8 @@ class CopilotSignIn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetaSignIn(msgspec.Struct, frozen=True, kw_only=True):
-    """A code on Meta's page says who one is; that buys a key of the model API, good for a day, again and again."""
+    """Meta's device code, followed by a key of the model API that lasts a day and is renewed with the
+    sign-in."""
 
     device: DeviceCodeSignIn
     key_url: str = "https://api.meta.ai/muse-code/key"
@@ -124,7 +124,7 @@ _DAY = 86_400
 
 
 def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
-    """By provider. `env` holds the ids of applications that the person has registered."""
+    """Returns the sign-ins by provider. `env` holds the ids of applications that the user has registered."""
 
     def client(provider: str) -> str:
         return env.get(variable_of(provider), "")
@@ -197,12 +197,12 @@ def sign_ins(env: Mapping[str, str]) -> dict[str, SignIn]:
 
 
 def variable_of(provider: str) -> str:
-    """Where the id of one's own application is looked for."""
+    """Returns the variable for the id of the user's registered application."""
     return f"BAYOU_{provider.upper().replace('-', '_')}_CLIENT_ID"
 
 
 def _chatgpt() -> PkceSignIn:
-    """Sign in with ChatGPT: each sign-in registers a client of its own, under bayou's name."""
+    """Builds the sign-in with ChatGPT, in which each sign-in registers a new client under bayou's name."""
     resource = {"resource": "https://api.openai.com/v1"}
     return PkceSignIn(
         id="openai",
@@ -215,7 +215,7 @@ def _chatgpt() -> PkceSignIn:
         redirect_host="127.0.0.1",
         redirect_port=1455,
         redirect_path="/auth/callback",
-        # The host's id is new each time: nothing about this machine is told.
+        # The host's id is random each time, so that it reveals nothing about this machine.
         extra={"agent_name_hint": "bayou", "ext_agent_host_id": f"urn:uuid:{uuid.uuid4()}", **resource},
         token_extra=resource,
     )

@@ -1,4 +1,4 @@
-"""Sign-in with a code that is typed in any browser (RFC 8628)."""
+"""Sign-in with a code that the user types in any browser (RFC 8628)."""
 
 import asyncio
 import time
@@ -16,6 +16,8 @@ _GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 
 
 class DeviceCodeSignIn(msgspec.Struct, frozen=True, kw_only=True):
+    """OAuth with a device code: the addresses, the client and the scope of a provider."""
+
     id: str
     name: str
     device_url: str
@@ -33,7 +35,7 @@ class DeviceCodeSignIn(msgspec.Struct, frozen=True, kw_only=True):
         return entry_of(await self.tokens(ui), self.name)
 
     async def tokens(self, ui: SignInUi) -> dict[str, Any]:
-        """The provider's answer once the person has agreed. Raises `CredentialError`."""
+        """Returns the provider's tokens once the user has agreed. Raises `CredentialError`."""
         if self.missing:
             raise unregistered(self.name, self.missing)
         scope = {"scope": self.scope} if self.scope else {}

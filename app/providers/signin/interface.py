@@ -1,4 +1,4 @@
-"""What an account sign-in is, and how it talks to the person. Who draws the dialog is not known here."""
+"""The interface of account sign-ins and of the dialog with the user. Independent of how the dialog is drawn."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from app.providers.key_values import CredentialError
 from app.values.json_texts import with_texts
 
 Entry = dict[str, Any]
-"""As it is stored: `{"type": "oauth", "access", "refresh", "expires" (Unix ms), …}`."""
+"""A sign-in as stored: `{"type": "oauth", "access", "refresh", "expires" (Unix ms), …}`."""
 
 _SECRET_FIELDS = (
     "refresh_token",
@@ -22,33 +22,33 @@ _SECRET_FIELDS = (
     "device_code",
     "subject_token",
 )
-"""Of what is sent: a server that refuses may repeat it."""
+"""Secret fields of requests; they are masked in errors, because a server may repeat them."""
 
 
 class SignInUi(Protocol):
-    """The person's side. Each method may be cancelled."""
+    """The dialog with the user during a sign-in. Each method may be cancelled."""
 
     async def open_url(self, url: str, instructions: str) -> None:
-        """Opens the browser, or shows the address where there is none."""
+        """Opens the browser, or shows the address if there is no browser."""
         ...
 
     async def show_code(self, code: str, url: str, seconds: float) -> None:
-        """A code to be typed at that address within that time."""
+        """Shows a code that the user must type at the address within that time."""
         ...
 
     async def prompt(self, question: str) -> str:
-        """A line of text: the redirect address, when the browser cannot reach this machine."""
+        """Asks for a line of text, such as the redirect address when the browser cannot reach this machine."""
         ...
 
     async def select(self, question: str, options: Sequence[tuple[str, str]]) -> str:
-        """One of `(value, label)`."""
+        """Lets the user choose one of `(value, label)`; returns its value."""
         ...
 
     def progress(self, text: str) -> None: ...
 
 
 class SignIn(Protocol):
-    """One provider's sign-in."""
+    """The sign-in of one provider."""
 
     @property
     def id(self) -> str: ...
@@ -58,15 +58,15 @@ class SignIn(Protocol):
 
     @property
     def missing(self) -> str:
-        """The variable that must hold an application's id first; empty when the sign-in can begin."""
+        """Returns the variable that must first hold an application's id; empty if the sign-in can begin."""
         ...
 
     async def login(self, ui: SignInUi) -> Entry:
-        """Raises `CredentialError`."""
+        """Signs in and returns the entry to store. Raises `CredentialError`."""
         ...
 
     def refresh(self, entry: Entry) -> Entry:
-        """A fresh entry for an old one. Blocks: it runs on a thread, under the lock. Raises `CredentialError`."""
+        """Returns a renewed entry. Blocks; it runs on a thread and under the lock. Raises `CredentialError`."""
         ...
 
     def credential(self, entry: Entry) -> Credential: ...
@@ -75,7 +75,8 @@ class SignIn(Protocol):
 def post(
     url: str, data: Mapping[str, Any], *, is_json: bool = False, headers: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """One request of a sign-in and its JSON answer. OAuth errors are answers too: see the `error` field."""
+    """Sends a request of a sign-in and returns its JSON answer. OAuth errors are answers too: see the `error`
+    field."""
     # Only a sign-in needs these.
     from urllib.parse import urlencode  # noqa: PLC0415
 
@@ -100,7 +101,7 @@ async def post_async(url: str, data: Mapping[str, Any], *, is_json: bool = False
 
 
 def fetch_json(url: str, *, headers: Mapping[str, str], body: bytes = b"") -> dict[str, Any]:
-    """The answer to a request, which is posted if it has a body."""
+    """Returns the JSON answer to a GET request, or to a POST request if there is a body."""
     # Only a sign-in needs these.
     from app.providers.contract import StreamOptions  # noqa: PLC0415
     from app.providers.errors import ProviderError, read_error_body  # noqa: PLC0415
@@ -137,7 +138,7 @@ def unregistered(name: str, variable: str) -> CredentialError:
 
 
 def error_text(answer: Mapping[str, Any]) -> str | None:
-    """What an OAuth answer complains of."""
+    """Returns the error in an OAuth answer."""
     error = answer.get("error")
     if not error:
         return None

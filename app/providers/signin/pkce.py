@@ -1,7 +1,6 @@
 """Sign-in in the browser with PKCE: a page of the provider, and a redirect back to this machine.
 
-Where the browser runs on another machine the redirect cannot arrive; then its address can be pasted.
-"""
+If the browser runs on another machine, the redirect cannot arrive; the user can paste its address instead."""
 
 import asyncio
 import base64
@@ -26,14 +25,14 @@ _INSTRUCTIONS = "Sign in there. If the last page cannot be reached, paste its ad
 
 
 def new_verifier() -> tuple[str, str]:
-    """A secret and the challenge made of it."""
+    """Returns a random secret and its PKCE challenge."""
     verifier = secrets.token_urlsafe(48)
     digest = hashlib.sha256(verifier.encode()).digest()
     return verifier, base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 class PkceSignIn(msgspec.Struct, frozen=True, kw_only=True):
-    """OAuth with a code and PKCE, as RFC 7636 and RFC 8252 have it."""
+    """OAuth with an authorization code and PKCE (RFC 7636 and RFC 8252)."""
 
     id: str
     name: str
@@ -42,19 +41,19 @@ class PkceSignIn(msgspec.Struct, frozen=True, kw_only=True):
     client_id: str
     scope: str = ""
     redirect_port: int = 0
-    """0: any free one."""
+    """The port of the redirect; 0 means any free port."""
     redirect_path: str = "/callback"
     redirect_host: str = "localhost"
     extra: Mapping[str, str] = {}
-    """Further fields of the address that is opened."""
+    """Additional fields of the authorization address."""
     token_extra: Mapping[str, str] = {}
-    """Further fields of every request for tokens."""
+    """Additional fields of every token request."""
     is_client_given: bool = False
-    """Whether each sign-in is given a client of its own, which the redirect names; `client_id` only asks for one."""
+    """Each sign-in is given a new client, which the redirect names; `client_id` only requests one."""
     is_json: bool = False
-    """Whether the token endpoint wants JSON."""
+    """The token endpoint expects JSON."""
     headers: Mapping[str, str] = {}
-    """Sent with every request that the token pays for."""
+    """Headers of every request that uses the token."""
     client_variable: str = ""
 
     @property
@@ -117,7 +116,7 @@ def refreshed(
     is_json: bool = False,
     extra: Mapping[str, str] | None = None,
 ) -> Entry:
-    """The standard refresh grant. What the old entry knows besides stays."""
+    """Performs OAuth's refresh grant. Other fields of the old entry are kept."""
     fields = {
         "grant_type": "refresh_token",
         "refresh_token": entry.get("refresh", ""),
@@ -145,7 +144,7 @@ def entry_of(tokens: Mapping[str, Any], name: str) -> Entry:
 
 
 def code_of(answer: str, state: str) -> str:
-    """The code in a redirect's address (or in what was pasted). Raises `CredentialError`."""
+    """Returns the code in a redirect's address or a pasted text. Raises `CredentialError`."""
     fields = _fields(answer)
     if "error" in fields:
         raise CredentialError(
@@ -181,7 +180,7 @@ def _fields(answer: str) -> dict[str, str]:
 
 
 async def first_redirect(callback: "RedirectServer", ui: SignInUi) -> str:
-    """What comes first: the redirect, or a pasted address."""
+    """Returns the redirect or the pasted address, whichever arrives first."""
     waiting = asyncio.ensure_future(callback.answer())
     pasting = asyncio.ensure_future(ui.prompt("Address of the last page (only if it cannot be reached):"))
     try:
@@ -196,9 +195,8 @@ async def first_redirect(callback: "RedirectServer", ui: SignInUi) -> str:
 
 
 class RedirectServer:
-    """A server on this machine that waits for one redirect. Any page can send a browser here: what does not bring the
-    state of this sign-in is turned away, and waited on.
-    """
+    """A local server that waits for one redirect. Any web page can send a browser here, so it rejects
+    requests without the state of this sign-in and continues to wait."""
 
     def __init__(self, port: int, path: str, state: str = "") -> None:
         self.port = port
@@ -220,14 +218,15 @@ class RedirectServer:
             self._server.close()
 
     def expect(self, state: str) -> None:
-        """For who learns it only now."""
+        """Sets the state, if it was not known when the server was made."""
         self._state = state
 
     async def answer(self) -> str:
         return await asyncio.shield(self._answer)
 
     def _is_ours(self, fields: Mapping[str, str]) -> bool:
-        """A refusal may come without a state: it brings nothing in."""
+        """Says whether a redirect belongs to this sign-in. A refusal may lack the state, because it carries
+        no code."""
         if "error" in fields and "state" not in fields:
             return True
         return not self._state or fields.get("state") == self._state

@@ -1,4 +1,4 @@
-"""Keeps a sign-in fresh, however many processes use it: one refreshes under the lock, the others take its result."""
+"""Refreshes sign-ins across processes: one process refreshes under the lock and the others use its result."""
 
 import asyncio
 import time
@@ -11,11 +11,11 @@ from app.providers.signin.interface import Entry, SignIn
 from app.values.unable import FileFault
 
 _EARLY_MS = 60_000
-"""A token is not used in its last minute."""
+"""A token is refreshed this long before its end."""
 
 
 async def fresh_credential(provider: str, sign_ins: Mapping[str, SignIn], auth: AuthFile) -> Credential:
-    """The stored sign-in as a credential, refreshed when it is about to end. Raises `CredentialError`."""
+    """Returns the stored sign-in as a credential, refreshed if its end is near. Raises `CredentialError`."""
     sign_in = sign_ins.get(provider)
     entry = auth.entries.now().get(provider)
     if entry is None:
@@ -33,7 +33,8 @@ def is_ending(entry: Entry) -> bool:
 
 
 def _refresh_once(provider: str, sign_in: SignIn, auth: AuthFile) -> Entry:
-    """Blocks until the lock is ours. If someone else has refreshed meanwhile, that is taken."""
+    """Refreshes the entry under the lock, for which it blocks. If another process has refreshed it meanwhile,
+    that entry is used."""
     try:
         with auth.locked() as entries:
             entry = entries.get(provider)

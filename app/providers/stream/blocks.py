@@ -1,8 +1,7 @@
-"""Puts a response together block by block: keeps the draft's content and emits the matching events.
+"""Assembles a response block by block: updates the draft's content and emits the matching events.
 
-Adapters name a block by the key that their wire format gives it. Growing text is kept in buffers; the draft sees
-it when a block ends or when somebody asks for the message so far.
-"""
+Adapters identify a block by the key of their wire format. Growing text is buffered; the draft receives it
+when a block ends or when a snapshot is taken."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -34,7 +33,7 @@ def _must_be_text(said: Any) -> None:
 
 
 class OpenText:
-    """A text or thinking block that still grows."""
+    """A text or thinking block that is still growing."""
 
     __slots__ = ("_emit", "_kind", "_pieces", "index", "is_redacted", "is_thinking", "signature")
 
@@ -48,7 +47,7 @@ class OpenText:
         self._emit = stream.emit_delta
 
     def append(self, text: str) -> None:
-        """Raises `TypeError` where a server gave something else."""
+        """Adds text. Raises `TypeError` if the server sent another type."""
         if not text:
             return
         _must_be_text(text)
@@ -74,7 +73,7 @@ class OpenText:
 
 
 class OpenCall:
-    """A tool call whose arguments still grow."""
+    """A tool call whose arguments are still growing."""
 
     __slots__ = ("_arguments", "_emit", "id", "index", "name", "namespace", "signature")
 
@@ -88,7 +87,7 @@ class OpenCall:
         self._emit = stream.emit_delta
 
     def append(self, text: str) -> None:
-        """Raises `TypeError` where a server gave something else."""
+        """Adds to the arguments. Raises `TypeError` if the server sent another type."""
         if not text:
             return
         _must_be_text(text)
@@ -117,7 +116,7 @@ class OpenCall:
 
 
 class Blocks:
-    """The blocks of one response. Ending is idempotent; a delta for a block that never began begins it."""
+    """The blocks of one response. Ending a block twice is harmless; a delta for an unknown block begins it."""
 
     def __init__(self, stream: AssistantStream) -> None:
         self._stream = stream
@@ -129,7 +128,7 @@ class Blocks:
         return len(self._content)
 
     def text(self, key: Hashable) -> OpenText:
-        """The open text block of that key, begun if need be."""
+        """Returns the open text block with that key and begins it if needed."""
         found = self._open.get(key)
         if isinstance(found, OpenText) and not found.is_thinking:
             return found
@@ -176,7 +175,7 @@ class Blocks:
             self.end(key)
 
     def add_thinking(self, block: Thinking) -> None:
-        """A whole block at once (redacted thinking)."""
+        """Adds a complete thinking block (redacted thinking)."""
         index = len(self._content)
         self._content.append(block)
         self._stream.emit(ThinkingStart(content_index=index))

@@ -1,9 +1,8 @@
-"""The merge stage: a queue of stream events that joins deltas of one block until the listener takes them.
+"""The queue between a response and its listener, which joins waiting deltas of the same block.
 
-A delta is handed out at the earliest `interval` after the one before it, so that a listener's cost follows time and
-not tokens; any other event, and the end, sends the waiting text out first. A slow listener gets longer deltas
-instead of a longer queue.
-"""
+A delta is delivered at the earliest `interval` after the previous one, so that the listener's cost follows
+time and not tokens; any other event, and the end, delivers the waiting text first. A slow listener
+receives longer deltas instead of a longer queue."""
 
 import asyncio
 from collections import deque
@@ -13,13 +12,13 @@ from app.values.stream import Delta, StreamEvent, TextDelta, ThinkingDelta, Tool
 
 INTERVAL = 0.033
 MAX_WAITING_EVENTS = 1000
-"""Events that may wait for the listener before the producer should wait for it. Joined deltas never are so many."""
+"""The number of undelivered events above which the producer should wait. Joined deltas never reach it."""
 
 DeltaKind = type[TextDelta] | type[ThinkingDelta] | type[ToolCallDelta]
 
 
 class _DeltaRun:
-    """Deltas of one kind and block that follow each other."""
+    """Consecutive deltas of one kind and block."""
 
     __slots__ = ("_text", "index", "kind", "write")
 
@@ -34,13 +33,13 @@ class _DeltaRun:
 
 
 class EventQueue:
-    """One producer, one listener."""
+    """The queue of one producer and one listener."""
 
     def __init__(self, interval: float = INTERVAL) -> None:
         self._interval = interval
         self._items: deque[StreamEvent | _DeltaRun] = deque()
         self._tail: _DeltaRun | None = None
-        """The last item, if it is a run that can still grow."""
+        """The last queued run of deltas, if more deltas can join it."""
         self._is_closed = False
         self._waiter: asyncio.Future[None] | None = None
         self._next_delta_at = 0.0
@@ -65,7 +64,7 @@ class EventQueue:
             self._tail = None
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """Marks the end of the events."""
         self._is_closed = True
         self._wake()
 
@@ -74,13 +73,13 @@ class EventQueue:
         return len(self._items) < MAX_WAITING_EVENTS
 
     async def room(self) -> None:
-        """For the producer: until the listener has taken enough."""
+        """Waits, for the producer, until the listener has taken enough events."""
         while not self.has_room:
             self._room = asyncio.get_running_loop().create_future()
             await self._room
 
     async def get(self) -> StreamEvent | None:
-        """The next event; None after the last one."""
+        """Returns the next event, or None after the last."""
         if self._room is not None and self.has_room:
             if not self._room.done():
                 self._room.set_result(None)

@@ -1,7 +1,6 @@
-"""Tool arguments: JSON that a model writes, complete or not. Nothing here raises on bad text.
+"""Parses tool arguments: JSON from a model, complete or not. Invalid text never raises.
 
-Reading is jiter's work, in one pass over the text. Here: what to do when the text is not quite JSON.
-"""
+jiter parses in one pass over the text; this module handles text that is not quite JSON."""
 
 import re
 from io import StringIO
@@ -16,13 +15,13 @@ _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 
 
 def parse_partial(text: str) -> dict[str, Any]:
-    """What can be read of arguments that are still arriving; an object, at worst an empty one."""
+    """Parses the readable part of incomplete arguments; returns an object, which may be empty."""
     data, _ = _read(text, is_partial=True)
     return data if isinstance(data, dict) else {}
 
 
 def parse_arguments(text: str) -> tuple[dict[str, Any], str | None]:
-    """The finished arguments, and why they could not be read if they could not."""
+    """Returns the complete arguments, and an error if they could not be parsed."""
     if not text.strip():
         return {}, None
     data, problem = _read(text, is_partial=False)
@@ -40,9 +39,8 @@ def parse_arguments(text: str) -> tuple[dict[str, Any], str | None]:
 
 
 class PartialArguments:
-    """Arguments while they arrive: grows by deltas, is read again only after it has grown by a good part, so that
-    all the reading together costs little more than reading the end once.
-    """
+    """Arguments that arrive in deltas. They are parsed again only after they have grown considerably, so that
+    all parsing together costs little more than one pass."""
 
     __slots__ = ("_buffer", "_length", "_read_again_at", "_value")
 
@@ -62,7 +60,7 @@ class PartialArguments:
 
     @property
     def value(self) -> dict[str, Any]:
-        """What could be read when it was last read. Read again whenever the text has doubled."""
+        """Returns the latest parsed value. The text is parsed again when its length has doubled."""
         if self._length >= self._read_again_at:
             self._value = self.exact()
             self._read_again_at = self._length + max(64, self._length)
@@ -72,12 +70,12 @@ class PartialArguments:
         return parse_partial(self.text)
 
     def finish(self) -> tuple[dict[str, Any], str | None]:
-        """See `parse_arguments`."""
+        """Returns the complete arguments, as `parse_arguments` does."""
         return parse_arguments(self.text)
 
 
 def repair(text: str) -> str:
-    """The text with raw control characters and bad escapes inside its strings written as JSON wants them."""
+    """Escapes raw control characters and fixes invalid escapes inside the text's strings."""
 
     def mend(match: re.Match[str]) -> str:
         found = match.group()

@@ -1,4 +1,4 @@
-"""Sends finished blocks piece by piece, as a network would: what models without a network have in common."""
+"""Sends complete blocks in pieces like a network, for models without one (offline and scripted)."""
 
 import asyncio
 import random
@@ -27,11 +27,11 @@ CHARACTERS_PER_TOKEN = 4
 
 
 class StreamBroken(Exception):
-    """The response ended before all of it was sent."""
+    """The scripted response broke off before all of it was sent."""
 
 
 class Sender(msgspec.Struct, eq=False):
-    """Writes blocks into one stream. Every piece is a place to be cancelled at."""
+    """Writes blocks into a stream piece by piece; it can be cancelled between pieces."""
 
     stream: AssistantStream
     size: Callable[[], int]
@@ -39,7 +39,7 @@ class Sender(msgspec.Struct, eq=False):
     breaks_after: int | None = None
 
     async def send(self, block: AssistantContent) -> None:
-        """Sends `block` as the next one. Raises `StreamBroken` once `breaks_after` pieces are out."""
+        """Sends `block` as the next one. Raises `StreamBroken` after `breaks_after` pieces."""
         content, emit = self.stream.draft.content, self.stream.emit
         index = len(content)
         match block:
@@ -72,7 +72,7 @@ class Sender(msgspec.Struct, eq=False):
         content[index] = block  # signatures included
 
     async def _pieces(self, text: str) -> AsyncGenerator[tuple[str, str], None]:
-        """Each piece, and all so far."""
+        """Yields each piece with the text so far."""
         position = 0
         while position < len(text):
             self._count()
@@ -95,11 +95,11 @@ class Sender(msgspec.Struct, eq=False):
 
 
 def sizes(source: random.Random, low: int, high: int) -> Callable[[], int]:
-    """Piece lengths as a network makes them: uneven."""
+    """Returns a source of random piece lengths, uneven like a network's."""
     return lambda: source.randint(low, high)
 
 
 def with_output(usage: Usage, content: list[AssistantContent]) -> Usage:
-    """`usage` of the prompt, and what was sent."""
+    """Returns the prompt's `usage` with the tokens of the sent content."""
     output = sum(len(encode(block)) for block in content) // CHARACTERS_PER_TOKEN
     return msgspec.structs.replace(usage, output=output, total_tokens=usage.total_tokens + output)

@@ -1,22 +1,21 @@
-"""Server-sent events out of bytes, as they come. Knows nothing of what is in them."""
+"""Decodes server-sent events from bytes as they arrive, independent of their content."""
 
 _MAX_EVENT_BYTES = 64 * 1024 * 1024
-"""Bytes of an event. A server that never ends one must not fill the memory."""
+"""The largest event, so that a server that never ends an event cannot fill the memory."""
 
 
 class SseDecoder:
-    """Feeds on chunks that may be cut anywhere; yields `(event name, data)` for each event with data.
+    """Takes chunks that may be cut anywhere and yields `(event name, data)` for each event with data.
 
-    Comments, `id:` and `retry:` lines are skipped. Lines may end in LF, CR LF or CR.
-    """
+    Comments, `id:` and `retry:` lines are skipped. Lines may end in LF, CR LF or CR."""
 
     def __init__(self) -> None:
         self._pending: list[bytes] = []
-        """Pieces of a line without its end. A long one comes in many: they are put together once."""
+        """Pieces of an incomplete line; a long line arrives in many pieces, which are joined once."""
         self._event = ""
         self._data: list[bytes] = []
         self._held = 0
-        """Bytes of the event that has begun: in lines that are whole, and in the one that is not."""
+        """Bytes of the current event, in its complete lines and in the incomplete one."""
 
     def feed(self, chunk: bytes) -> list[tuple[str, bytes]]:
         pending = self._pending
@@ -38,7 +37,7 @@ class SseDecoder:
         return found
 
     def finish(self) -> list[tuple[str, bytes]]:
-        """What the end of the stream leaves: an event whose last line break never came."""
+        """Returns the last event if the stream ended without its final line break."""
         rest, self._pending = b"".join(self._pending).rstrip(b"\r"), []
         return self._lines([*([rest] if rest else []), b""])
 

@@ -1,4 +1,5 @@
-"""Watches a response for silence: tells of it while it lasts, and says when it has lasted too long."""
+"""Watches a response for silence: reports it while it lasts, and calls for the timeout when it lasts too
+long."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,11 +8,12 @@ OnState = Callable[[str, float], None]
 
 _TELL_EVERY = 1.0
 _TELL_AFTER = 2.0
-"""Shorter silences are not worth a word."""
+"""Shorter silences are not reported."""
 
 
 class Watchdog:
-    """`waiting` until the first event, `stalled` between later ones, `flowing` when a silence has ended."""
+    """Reports `waiting` before the first event, `stalled` in a silence between events, and `flowing` when
+    events arrive again."""
 
     def __init__(
         self,
@@ -35,7 +37,7 @@ class Watchdog:
         self._schedule(self._loop.time())
 
     def touch(self) -> None:
-        """Something meaningful has arrived. Keep-alives are not."""
+        """Records that an event has arrived; keep-alives do not count."""
         self._has_begun = True
         self._last = self._loop.time()
         if self._has_told:
@@ -48,7 +50,7 @@ class Watchdog:
 
     @property
     def _limit(self) -> float:
-        """Zero or less: no limit."""
+        """The current timeout; zero or less means no limit."""
         return self._idle if self._has_begun else self._first
 
     def _schedule(self, now: float) -> None:

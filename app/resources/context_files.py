@@ -1,4 +1,5 @@
-"""Context files: what a person tells every session about a folder, from the top of the disk down to here."""
+"""Finds context files: instructions that people write for every session in a folder, from the root folder
+down to `cwd`."""
 
 import os
 from collections.abc import Iterator
@@ -12,22 +13,26 @@ from app.values.unable import FileFault
 from tools.files.presence import exists, is_dir, is_file
 
 NAMES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
-"""The first that exists in a folder counts there."""
+"""Names in order of precedence; only the first that exists in a folder is read there."""
 
 
 class ContextFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A context file and its text."""
+
     path: Path
     text: str
 
 
 class ContextFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """The context files of a session, in reading order, and the faults of unreadable ones."""
+
     files: tuple[ContextFile, ...] = ()
     problems: tuple[str, ...] = ()
 
 
 def find_context_files(paths: Paths) -> ContextFiles:
-    """The agent folder's file first, then one per folder from the root down to `cwd`. Reading runs nothing, so
-    no trust is needed."""
+    """Returns the agent folder's file, then one per folder from the root down to `cwd`. Reading runs nothing,
+    so no trust is needed."""
     found: list[ContextFile] = []
     problems: list[str] = []
     seen: set[Path] = set()
@@ -57,7 +62,8 @@ def find_context_files(paths: Paths) -> ContextFiles:
 
 
 def _is_strangers(path: Path) -> bool:
-    """Above a project anybody may have written, as in `/tmp`."""
+    """Says whether another user owns a file. Other users can write to folders above a project, such as
+    `/tmp`."""
     try:
         return path.stat().st_uid not in (0, os.getuid())
     except (OSError, AttributeError):  # not there any more; a system without owners
@@ -65,7 +71,8 @@ def _is_strangers(path: Path) -> bool:
 
 
 def _base(folder: Path, top: Path) -> Path:
-    """What a file's links may not lead out of: the project, or of a folder above it that folder."""
+    """Returns the folder that a context file's links may not leave: the project, or for a folder above the
+    project that folder."""
     return top if folder.is_relative_to(top) else folder
 
 
@@ -73,7 +80,7 @@ def _first(folder: Path) -> Path | None:
     for name in NAMES:
         path = folder / name
         try:
-            if exists(path) and not is_dir(path):  # a pipe is told of, not passed over
+            if exists(path) and not is_dir(path):  # a pipe is reported, not skipped
                 return path
         except OSError:
             continue
@@ -81,8 +88,8 @@ def _first(folder: Path) -> Path | None:
 
 
 def _folders(cwd: Path) -> Iterator[Path]:
-    """Root first. A worktree that lies inside its own main checkout has a copy of the same files: where it has
-    one, the main checkout's is passed over."""
+    """Yields the folders from the root down. A worktree inside its main checkout has copies of the same
+    files, so the checkout's folder is skipped where both have a context file of the same name."""
     worktree, main = _nested_worktree(cwd)
     for folder in (*reversed(cwd.parents), cwd):
         if worktree and main and folder.is_relative_to(main) and not folder.is_relative_to(worktree):
@@ -94,7 +101,8 @@ def _folders(cwd: Path) -> Iterator[Path]:
 
 
 def _nested_worktree(cwd: Path) -> tuple[Path | None, Path | None]:
-    """The worktree that `cwd` is in and its main checkout, if the one lies inside the other."""
+    """Returns the worktree that contains `cwd` and its main checkout, if the worktree lies inside the
+    checkout."""
     for folder in (cwd, *cwd.parents):
         link = folder / ".git"
         if is_dir(link):
@@ -108,7 +116,8 @@ def _nested_worktree(cwd: Path) -> tuple[Path | None, Path | None]:
 
 
 def _main_checkout(link: Path) -> Path | None:
-    """A worktree's `.git` file names `<main>/.git/worktrees/<name>`; a submodule's names another place."""
+    """Returns the main checkout that a worktree's `.git` file names (`<main>/.git/worktrees/<name>`), or None
+    for a submodule's."""
     try:
         line = link.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

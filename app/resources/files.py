@@ -1,4 +1,5 @@
-"""Small text files that people edit: read with every fault in plain words, replaced whole or not at all."""
+"""Reads and replaces small text files that people edit: faults are reported in plain words, and a write
+replaces the whole file or nothing."""
 
 import os
 import stat
@@ -8,13 +9,13 @@ from app.values.unable import FileFault
 from tools.files.replacing import replace_atomically
 
 LIMIT = 4 * 1024 * 1024
-"""No file that a person writes for bayou is larger; what is, is not one."""
+"""The largest file that is read; files that people write for bayou are smaller."""
 
 
 def read_text(path: Path) -> str | None:
-    """The text of a file, None when there is none. Raises `FileFault`."""
+    """Returns the text of a file, or None if the file does not exist. Raises `FileFault`."""
     try:
-        # A pipe is not waited for, whenever it came there.
+        # A pipe must not block the read, even one that has just replaced the file.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -36,7 +37,7 @@ def read_text(path: Path) -> str | None:
 
 
 def way_out(path: Path, base: Path) -> str:
-    """What is wrong with a file that seems to lie in `base` and is a link, or behind one, that leads out of it."""
+    """Says where a path inside `base` leads if its links leave `base`; empty otherwise."""
     target = Path(os.path.realpath(path))
     if not path.is_relative_to(base) or target.is_relative_to(os.path.realpath(base)):
         return ""
@@ -44,7 +45,7 @@ def way_out(path: Path, base: Path) -> str:
 
 
 def write_text(path: Path, text: str, *, mode: int | None = None) -> None:
-    """Replaces the file in one step; without `mode` it keeps its own. Raises `FileFault`."""
+    """Replaces the file in one step; without `mode` the file keeps its permissions. Raises `FileFault`."""
     try:
         replace_atomically(path, text.encode("utf-8", "surrogatepass"), mode=mode)
     except OSError as problem:

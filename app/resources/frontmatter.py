@@ -1,4 +1,4 @@
-"""Markdown files and the block between two `---` lines that they may begin with."""
+"""Reads Markdown files with frontmatter, the block between two `---` lines at their beginning."""
 
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,17 @@ _NO_WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "nul
 
 
 class Frontmatter(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields of a file's frontmatter and the text after it."""
+
     fields: dict[str, Any] = {}
     body: str = ""
     problem: str = ""
-    """What was wrong with the block, in plain words; what could be read of it is in `fields` all the same."""
+    """A fault of the block in plain words; `fields` has the readable part all the same."""
 
 
 def files_in(folder: Path, suffixes: tuple[str, ...], problems: list[str]) -> list[Path]:
-    """Those that end so, by name; why the folder cannot be looked into is added to `problems`."""
+    """Returns the files in `folder` with these suffixes, sorted by name. If the folder cannot be read, adds
+    the reason to `problems`."""
     try:
         return sorted(path for path in folder.iterdir() if path.suffix in suffixes and is_file(path))
     except (FileNotFoundError, NotADirectoryError):
@@ -33,7 +36,7 @@ def files_in(folder: Path, suffixes: tuple[str, ...], problems: list[str]) -> li
 
 
 def read_document(path: Path, problems: list[str]) -> Frontmatter | None:
-    """None for a file that is gone, or that cannot be read, which is added to `problems`."""
+    """Reads a file; None if it is gone or unreadable. An unreadable file is added to `problems`."""
     try:
         text = read_text(path)
     except FileFault as problem:
@@ -43,7 +46,8 @@ def read_document(path: Path, problems: list[str]) -> Frontmatter | None:
 
 
 def split_frontmatter(text: str) -> Frontmatter:
-    """Fields and body. Without a leading `---` line, or without its end, everything is body."""
+    """Returns fields and body. Without a leading `---` line, or without the closing one, the whole text is
+    body."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     first, _, rest = text.partition("\n")
     if first.rstrip() != "---":
@@ -79,7 +83,8 @@ def _fields(block: str) -> tuple[dict[str, Any], str]:
 
 
 def _plain(block: str) -> dict[str, Any] | None:
-    """Lines of `key: words` that can mean nothing else, as most such blocks are; None where there is more to it."""
+    """Parses lines of `key: words` that YAML would read the same way, as in most files; None if the block has
+    anything else."""
     found: dict[str, Any] = {}
     for line in block.split("\n"):
         match = _PLAIN_LINE.fullmatch(line)
@@ -90,7 +95,7 @@ def _plain(block: str) -> dict[str, Any] | None:
 
 
 def _line_by_line(block: str) -> dict[str, Any]:
-    """What a person meant, read one `key: value` at a time, when the whole is not YAML."""
+    """Reads a block that is not valid YAML as one `key: value` per line."""
     import yaml  # noqa: PLC0415  (already loaded by the caller)
 
     found: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Changing a JSON file that people write in too: the rest of the text, comments included, stays byte for byte."""
+"""Changes JSON files that people also edit: the rest of the text, comments included, stays byte for byte."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,15 +10,14 @@ from tools.files.presence import exists
 
 
 def change_json(file: Path, edit: Callable[[str], str], *, new_mode: int | None = None) -> None:
-    """Puts what `edit` makes of the text in its place. A file that is not there yet is made, with `new_mode`.
+    """Replaces the file's text by the result of `edit`. A missing file is created with `new_mode`.
 
-    Raises `Unable` for one that is broken or being changed, leaving it untouched, and `OSError`.
-    """
+    Raises `OSError`, and `Unable` for a file that is broken or being changed, which stays as it is."""
     import filelock  # noqa: PLC0415  (most sessions change none)
 
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
-        # Two processes that change different things at once must both be heard.
+        # A lock keeps the changes of two processes that write at the same time.
         with filelock.FileLock(f"{file}.lock", timeout=5):
             text = read_text(file) or "{}\n"
             changed = edit(text)

@@ -1,16 +1,16 @@
-"""The launch frame: the empty page as the last start drew it, shown at once by the next one while Python is loading.
+"""The launch frame: the empty page as the last start drew it. The next start shows it at once, while Python
+is loading.
 
-In a file for each size of the terminal, with what it depends on: bayou's version, what the terminal says it can, the
-settings and the theme. Nothing of a session, a model or a folder is in it. Needs nothing but the system, like what
-shows it (`widgets.terminal.early_terminal`).
-"""
+There is a file per terminal size. It records what it depends on: bayou's version, the terminal's
+capabilities, the settings and the theme. It contains nothing of a session, a model or a folder. Imports
+only system modules, like `widgets.terminal.early_terminal`, which shows it."""
 
 import os
 
 from app.version import VERSION
 
 TYPE_CHECKING = False
-"""As in `typing`, which is not imported: it takes as long as all of this."""
+"""Stands in for `typing.TYPE_CHECKING`, because importing `typing` takes as long as this whole module."""
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -30,16 +30,16 @@ _CAPABLE = (
     "vte",
     "wezterm",
 )
-"""Terminals that are known to have an alternate screen; others start without a frame."""
+"""Terminals that have an alternate screen; other terminals start without a frame."""
 _MOST_SIZES = 8
 _LARGEST = 1 << 20
 
 
 class Frame:
-    """`row`, `column`, `room`: where typed letters stand, from 1, and how many cells there are; `style`: theirs.
+    """A drawn page. `row` and `column`, from 1, are the position of typed text, `room` its width in cells,
+    `style` its style.
 
-    `theme`: the file that the theme was read from, or nothing.
-    """
+    `theme` is the file that the theme was read from, or empty."""
 
     def __init__(self, *, row: int, column: int, room: int, style: bytes, theme: str, content: bytes) -> None:
         self.row, self.column, self.room = row, column, room
@@ -54,7 +54,7 @@ def is_capable(env: "Mapping[str, str]") -> bool:
 
 
 def read(size: tuple[int, int], env: "Mapping[str, str]", cwd: str) -> Frame | None:
-    """None where there is none that fits, is whole, and is the person's own."""
+    """Returns the stored frame, or None if there is none that matches, is complete and belongs to the user."""
     try:
         with open(_path(size, env), "rb") as file:  # noqa: PTH123  (a `Path` costs more than all of this)
             status = os.fstat(file.fileno())
@@ -73,7 +73,7 @@ def read(size: tuple[int, int], env: "Mapping[str, str]", cwd: str) -> Frame | N
 
 
 def write(frame: Frame, size: tuple[int, int], env: "Mapping[str, str]", cwd: str) -> None:
-    """Where it cannot be written, there is none."""
+    """Stores the frame; a write error leaves no frame."""
     from pathlib import Path  # noqa: PLC0415  (who shows a frame must not pay for writing one)
 
     from tools.files.replacing import replace_atomically  # noqa: PLC0415  (likewise)
@@ -94,7 +94,7 @@ def write(frame: Frame, size: tuple[int, int], env: "Mapping[str, str]", cwd: st
 
 
 def remove_all(env: "Mapping[str, str]") -> None:
-    """There shall be none."""
+    """Deletes all stored frames."""
     folder = os.path.dirname(_path((0, 0), env))  # noqa: PTH120
     try:
         for name in os.listdir(folder):  # noqa: PTH208
@@ -108,7 +108,7 @@ def _path(size: tuple[int, int], env: "Mapping[str, str]") -> str:
 
 
 def _agent_dir(env: "Mapping[str, str]") -> str:
-    """As `Paths` finds it."""
+    """Returns the agent folder, by the same rule as `Paths`."""
     home = env.get("HOME") or os.path.expanduser("~")  # noqa: PTH111
     named = env.get("BAYOU_AGENT_DIR") or ""
     if named == "~" or named.startswith("~/"):
@@ -125,7 +125,8 @@ def _key(size: tuple[int, int], env: "Mapping[str, str]", cwd: str, theme: str) 
 
 
 def _settings_above(cwd: str) -> "Sequence[str]":
-    """A project's settings count for the folders in it, too."""
+    """Returns the project settings files from `cwd` upwards, because they also apply to the folders below
+    them."""
     found = [os.path.join(cwd, ".bayou", "settings.json")]  # noqa: PTH118
     while (above := os.path.dirname(cwd)) != cwd:  # noqa: PTH120
         cwd = above

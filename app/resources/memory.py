@@ -1,4 +1,4 @@
-"""Files of context that a person adds lines to: where they are, and what becomes of them. Pure but for reading."""
+"""Finds the context files that a person can add lines to, and adds lines to them."""
 
 from pathlib import Path
 
@@ -15,15 +15,15 @@ NEW = "AGENTS.md"
 
 
 class MemoryFile(msgspec.Struct, frozen=True, kw_only=True):
-    """One that a line can be added to."""
+    """A context file that lines can be added to."""
 
     path: Path
     whose: str
-    """`yours, in every project`, `this project's`."""
+    """A label: `yours, in every project`, `this project's`."""
 
 
 def memory_files(paths: Paths) -> tuple[MemoryFile, ...]:
-    """Those that are read as context, or would be: the person's own, and the project's at its top."""
+    """Returns the existing or future context files of the user and of the project's top folder."""
     return (
         MemoryFile(path=_in(paths.top), whose="this project's"),
         MemoryFile(path=_in(paths.agent_dir), whose="yours, in every project"),
@@ -35,7 +35,7 @@ def _in(folder: Path) -> Path:
 
 
 def added_by(text: str, line: str) -> str:
-    """What stands behind a text when one more item does."""
+    """Returns the text that appends `line` as a list item."""
     item = f"- {' '.join(line.split())}\n"
     if not text.strip():
         return item
@@ -45,7 +45,7 @@ def added_by(text: str, line: str) -> str:
 
 
 def add_line(file: MemoryFile, line: str, paths: Paths) -> None:
-    """To the file as it is by now, whoever changed it; what was there stays byte for byte. Raises `FileFault`."""
+    """Appends a line to the file's current content, which stays byte for byte. Raises `FileFault`."""
     path = file.path
     if path.parent != paths.agent_dir and (problem := paths.way_out(path)):
         raise FileFault(path, f"is not written: {problem}")

@@ -1,4 +1,4 @@
-"""Where things lie: bayou's own folder, the project's, sessions, caches, crash reports, shipped styles."""
+"""The paths of bayou's files: its own folder, the project's, sessions, caches, crash reports, shipped styles."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -13,18 +13,18 @@ PROJECT_FOLDER = ".bayou"
 
 
 class Paths(msgspec.Struct, kw_only=True):
-    """All places of one process. Nothing here is created or read; whoever writes makes the folder.
+    """All paths of one process. It creates and reads nothing; writers create their folders.
 
-    The folder that is worked in becomes another with a session of another project (`enter`), so what follows from it
-    is asked for and not kept.
-    """
+    The working folder changes when a session of another project opens (`enter`), so the paths that depend
+    on it are properties, which callers must not store."""
 
     home: Path
     cwd: Path
     agent_dir: Path
     """`~/.bayou/agent`, or `BAYOU_AGENT_DIR`."""
     sessions_dir: Path
-    """Root of all sessions, one folder per working directory below: `BAYOU_SESSION_DIR`, or in the agent folder."""
+    """The root of all sessions, with one folder per working directory: `BAYOU_SESSION_DIR`, or in the
+    agent folder."""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], cwd: Path) -> "Paths":
@@ -38,7 +38,7 @@ class Paths(msgspec.Struct, kw_only=True):
 
     @property
     def project_dir(self) -> Path:
-        """The project's own folder; what lies in it counts once the project is trusted."""
+        """The project's `.bayou` folder, whose files apply only to a trusted project."""
         return self.cwd / PROJECT_FOLDER
 
     @property
@@ -59,12 +59,12 @@ class Paths(msgspec.Struct, kw_only=True):
 
     @property
     def cache_dir(self) -> Path:
-        """Everything in it can be deleted at any time."""
+        """The cache folder, whose files can be deleted at any time."""
         return self.agent_dir / "cache"
 
     @property
     def working_dir(self) -> Path:
-        """For folders of one run."""
+        """The parent of temporary folders of one run."""
         return self.cache_dir / "working"
 
     @property
@@ -81,18 +81,19 @@ class Paths(msgspec.Struct, kw_only=True):
 
     @property
     def top(self) -> Path:
-        """Where the project begins that `cwd` is in: its repository's folder, unless that holds the person's home."""
+        """The top folder of the project that contains `cwd`: the repository's folder, unless that contains
+        the user's home."""
         root = project_root(self.cwd)
         return self.cwd if root is None or (root != self.cwd and self.home.is_relative_to(root)) else root
 
     def way_out(self, path: Path) -> str:
-        """What is wrong with a file that seems to be the project's and lies elsewhere."""
+        """Says where a path in the project leads if its links leave the project; empty otherwise."""
         if path.is_relative_to(self.agent_dir):
             return ""
         return way_out(path, self.top)
 
     def shown(self, path: Path) -> str:
-        """A path as people read it: relative to here, or with `~`."""
+        """Returns a path in short form: relative to the working folder, or with `~`."""
         for base, prefix in ((self.cwd, ""), (self.home, "~/")):
             if path != base and path.is_relative_to(base):
                 return prefix + path.relative_to(base).as_posix()
@@ -108,7 +109,8 @@ def _folder(value: str | None, home: Path, cwd: Path) -> Path | None:
 
 
 def _absolute(path: Path) -> Path:
-    """Without resolving symbolic links: people know a folder by the name they went through."""
+    """Makes a path absolute without resolving symbolic links, because people know a folder by the name that
+    they used."""
     return Path(os.path.normpath(path if path.is_absolute() else Path.cwd() / path))
 
 
@@ -120,14 +122,14 @@ def styles_dir() -> Path:
 
 
 def docs_dir() -> Path:
-    """The shipped documentation with its examples, for people and for the agent: `docs/`, `app/_docs`."""
+    """The shipped documentation with its examples, for users and for the agent: `docs/` or `app/_docs`."""
     app = Path(__file__).resolve().parent.parent
     installed = app / "_docs"
     return installed if is_dir(installed) else app.parent / "docs"
 
 
 def project_root(cwd: Path) -> Path | None:
-    """The nearest folder at or above `cwd` that holds a `.git`; None outside any repository."""
+    """Returns the nearest folder at or above `cwd` with a `.git`; None outside any repository."""
     for folder in (cwd, *cwd.parents):
         if exists(folder / ".git"):
             return folder
@@ -135,7 +137,7 @@ def project_root(cwd: Path) -> Path | None:
 
 
 def between(cwd: Path, top: Path) -> Iterator[Path]:
-    """`cwd` and the folders above it, up to the project's top."""
+    """Yields `cwd` and the folders above it, up to the project's top folder."""
     for folder in (cwd, *cwd.parents):
         yield folder
         if folder == top:

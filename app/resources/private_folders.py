@@ -1,4 +1,4 @@
-"""bayou's own folders are readable for their person only: made so, and put right where they are wider."""
+"""Keeps bayou's folders readable for their user only: creates them so and tightens wider permissions."""
 
 import os
 import stat
@@ -11,7 +11,8 @@ _PRIVATE = 0o700
 
 
 def keep_private(paths: Paths) -> None:
-    """The agent folder, the sessions' and the folders in them; what cannot be made or changed stays as it is."""
+    """Tightens the agent folder, the sessions folder and the folders in the agent folder; folders that cannot
+    be created or changed are skipped."""
     _keep(paths.agent_dir, is_made=True)
     _keep(paths.sessions_dir, is_made=not paths.sessions_dir.is_relative_to(paths.agent_dir))
     try:
@@ -36,4 +37,4 @@ def _keep(folder: Path, *, is_made: bool) -> None:
         if mode & 0o077:
             folder.chmod(mode & _PRIVATE)
     except OSError:
-        pass  # A home that cannot be written, or a folder of someone else: told where something is kept in it.
+        pass  # A read-only home or another user's folder: writers of files in it report the error.

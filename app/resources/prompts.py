@@ -1,4 +1,4 @@
-"""Prompt templates: Markdown files that a person calls as `/name arguments`."""
+"""Prompt templates: Markdown files that the user inserts with `/name arguments`."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,6 +13,8 @@ from tools.patterns import late
 
 
 class PromptTemplate(msgspec.Struct, frozen=True, kw_only=True):
+    """A prompt template: its name, its text with placeholders and its description."""
+
     name: str
     """The file's name without `.md`."""
     path: Path
@@ -25,6 +27,8 @@ class PromptTemplate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PromptTemplates(msgspec.Struct, frozen=True, kw_only=True):
+    """The templates that were found, and the faults of unreadable ones."""
+
     templates: tuple[PromptTemplate, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -32,15 +36,15 @@ class PromptTemplates(msgspec.Struct, frozen=True, kw_only=True):
         return next((template for template in self.templates if template.name == name), None)
 
     def expand(self, text: str) -> str | None:
-        """The prompt that `/name arguments` stands for, None when no template has that name."""
+        """Returns the prompt for `/name arguments`, or None if no template has that name."""
         name, arguments = _command(text)
         template = self.named(name) if name else None
         return template.expand(arguments) if template else None
 
 
 def find_prompts(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) -> PromptTemplates:
-    """Of the trusted project, then of the agent folder, then from settings, packages and flags; the first of a
-    name counts."""
+    """Finds the templates of the trusted project, then of the agent folder, then from settings, packages and
+    flags; of several with one name, the first is used."""
     places = [paths.project_dir / "prompts"] if is_trusted else []
     places += [paths.agent_dir / "prompts", *more]
     found: dict[str, PromptTemplate] = {}
@@ -89,7 +93,8 @@ def _command(text: str) -> tuple[str, str]:
 
 
 def split_arguments(text: str) -> tuple[str, ...]:
-    """Words; a quote counts only where an argument begins, so that `don't` stays one word."""
+    """Splits text into words. A quote has its meaning only at the start of an argument, so that `don't` stays
+    one word."""
     words: list[str] = []
     at = 0
     while at < len(text):
@@ -119,8 +124,8 @@ _PLACEHOLDER = late(
 
 
 def substitute(body: str, arguments: Sequence[str]) -> str:
-    """`$1`, `$@`, `$ARGUMENTS`, `${1:-default}`, `${@:-default}`, `${@:N}`, `${@:N:L}`. One pass: what an argument
-    contains is never looked at again."""
+    """Replaces `$1`, `$@`, `$ARGUMENTS`, `${1:-default}`, `${@:-default}`, `${@:N}` and `${@:N:L}` in one
+    pass, so that placeholders inside arguments stay as they are."""
 
     def value(match: re.Match[str]) -> str:
         if match["from"]:

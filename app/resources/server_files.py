@@ -1,6 +1,5 @@
-"""Where MCP servers are written down, and what stands there: read as it is, told with line and column where it is
-broken. What an entry means is `app.mcp`'s business; what of it is asked about, `brought_servers`'.
-"""
+"""Reads the files that configure MCP servers, without interpreting the entries; faults are reported with line
+and column. `app.mcp` interprets the entries; `brought_servers` lists those that need trust."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,24 +17,24 @@ ServerOrigin = Literal["user", "project", "flag", "extension", "client"]
 
 
 class ServerPlace(msgspec.Struct, frozen=True):
-    """One file that may name servers."""
+    """A file that may configure servers."""
 
     path: Path
     origin: ServerOrigin
 
 
 class WrittenServers(msgspec.Struct, frozen=True, kw_only=True):
-    """What one file says of servers, unchecked, by the names they are given there."""
+    """The unchecked server entries of one file, by name."""
 
     path: Path
     entries: Mapping[str, Any] = {}
     text: str = ""
     fault: str = ""
-    """Why nothing of it counts."""
+    """Why no entry of the file is used."""
     fault_line: int = 0
 
     def line_of(self, *keys: str | int) -> int:
-        """The line of a value below `mcpServers`, or of what holds it."""
+        """Returns the line of a value below `mcpServers`, or of its nearest parent."""
         found, path = places(self.text), (KEY, *keys)
         while path not in found:
             path = path[:-1]
@@ -47,12 +46,13 @@ def user_servers_file(paths: Paths) -> Path:
 
 
 def project_server_files(paths: Paths) -> tuple[Path, ...]:
-    """Those behind win over those before."""
+    """Returns the project's server files in ascending precedence."""
     return (paths.cwd / "mcp.json", paths.cwd / ".mcp.json", paths.project_dir / "mcp.json")
 
 
 def read_servers(path: Path, *, way_out: str = "") -> WrittenServers:
-    """Never raises: what cannot be read has a fault, and no entries. No file is no fault."""
+    """Reads a file and never raises: an unreadable file has a fault and no entries. A missing file is not a
+    fault."""
     if way_out:
         return WrittenServers(path=path, fault=f"{way_out}.")
     try:

@@ -1,8 +1,7 @@
-"""Rules for the agent: bayou's own and those that people have written for Cursor, Windsurf and Cline.
+"""Finds and reads rules for the agent: bayou's own and those for Cursor, Windsurf and Cline.
 
-Finding and reading them, and sorting them into buckets: always in the prompt, in the rulebook that the model
-reads on demand (`rule://name`), or waiting for their condition in a stream. Matching a stream is `rule_watch`'s.
-"""
+Sorts them into buckets: always in the prompt, in the rulebook that the model reads on demand
+(`rule://name`), or conditional, matched against the stream by `rule_watch`."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,25 +19,27 @@ from tools.files.presence import is_dir, is_file
 
 Source = Literal["native", "cursor", "windsurf", "cline"]
 SOURCES: tuple[Source, ...] = ("native", "cursor", "windsurf", "cline")
-"""In order of rank: of two rules with one name, the one found first counts."""
+"""Sources in order of precedence: of several rules with one name, the first found is used."""
 Bucket = Literal["conditional", "always", "rulebook", "unreachable"]
 InterruptMode = Literal["never", "prose-only", "tool-only", "always"]
 _INTERRUPT_MODES = ("never", "prose-only", "tool-only", "always")
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule for the agent: its text, and when it applies."""
+
     name: str
     path: Path
     source: Source
     content: str
-    """Without its frontmatter."""
+    """The text after the frontmatter."""
     description: str = ""
     globs: tuple[str, ...] = ()
     always_apply: bool = False
     conditions: tuple[str, ...] = ()
-    """Regular expressions, each of which compiles."""
+    """Valid regular expressions."""
     scopes: tuple[Scope, ...] = ()
-    """Where the conditions are looked for."""
+    """The parts of a stream in which the conditions are searched."""
     interrupt_mode: InterruptMode = "always"
 
     @property
@@ -51,24 +52,27 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnknownRule(Unable):
-    """`str` names the rules that there are."""
+    """No rule has that name. The message lists the existing rules."""
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules of a session, and the faults of unreadable ones."""
+
     rules: tuple[Rule, ...] = ()
     shadowed: tuple[Rule, ...] = ()
-    """Rules whose name an earlier one has."""
+    """Rules that are not used, because an earlier rule has the same name."""
     problems: tuple[str, ...] = ()
 
     def of(self, bucket: Bucket) -> tuple[Rule, ...]:
         return tuple(rule for rule in self.rules if rule.bucket == bucket)
 
     def with_globs(self) -> tuple[Rule, ...]:
-        """Those that come by themselves when a file is touched."""
+        """Returns the rules that apply automatically when a matching file is touched."""
         return tuple(rule for rule in self.of("rulebook") if rule.globs)
 
     def for_prompt(self) -> tuple[tuple[tuple[str, str], ...], tuple[RuleLine, ...]]:
-        """Rules that always apply (name and text), and the rulebook: `always_rules` and `rulebook` of the prompt."""
+        """Returns the rules that always apply (name and text) and the rulebook: `always_rules` and `rulebook`
+        of the prompt."""
         always = tuple((rule.name, rule.content) for rule in self.of("always"))
         rulebook = tuple(
             RuleLine(name=rule.name, description=rule.description, globs=rule.globs)
@@ -78,7 +82,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
         return always, rulebook
 
     def read(self, name: str) -> str:
-        """The text behind `rule://name`. Raises `UnknownRule`."""
+        """Returns the text of `rule://name`. Raises `UnknownRule`."""
         readable = [rule for rule in self.rules if rule.bucket != "unreachable"]
         for rule in readable:
             if rule.name == name:
@@ -88,7 +92,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_rules(paths: Paths, *, is_trusted: bool, sources: Iterable[str] = SOURCES) -> Rules:
-    """All rules, those of the first source first. The project's count once it is trusted."""
+    """Returns all rules in order of their sources. The project's rules apply only if the project is trusted."""
     wanted = set(sources)
     problems: list[str] = []
     counted: dict[str, Rule] = {}
@@ -111,7 +115,8 @@ def find_rules(paths: Paths, *, is_trusted: bool, sources: Iterable[str] = SOURC
 
 
 def _files(source: Source, paths: Paths, is_trusted: bool, problems: list[str]) -> Iterator[tuple[Path, str]]:
-    """The project's own, whoever they were written for, once it is trusted."""
+    """Yields the rule files of a source with their rules' names. The project's files are included only if the
+    project is trusted."""
     match source:
         case "native":
             if is_trusted:
@@ -138,7 +143,8 @@ def _in_folder(folder: Path, suffixes: tuple[str, ...], problems: list[str]) -> 
 
 
 def _cline(paths: Paths, problems: list[str]) -> Iterator[tuple[Path, str]]:
-    """The nearest `.clinerules` from here up to the project's top: one rule, or a folder of them."""
+    """Yields the nearest `.clinerules` from `cwd` up to the project's top folder: a single rule, or a folder
+    of rules."""
     for folder in between(paths.cwd, paths.top):
         place = folder / ".clinerules"
         if is_dir(place):
@@ -150,7 +156,7 @@ def _cline(paths: Paths, problems: list[str]) -> Iterator[tuple[Path, str]]:
 
 
 def read_rule(path: Path, *, name: str, source: Source, problems: list[str]) -> Rule | None:
-    """One file as a rule; what is wrong with it is added to `problems`."""
+    """Reads a file as a rule; its faults are added to `problems`."""
     document = read_document(path, problems)
     if document is None:
         return None
@@ -188,7 +194,7 @@ def read_rule(path: Path, *, name: str, source: Source, problems: list[str]) -> 
 
 
 def _always_applies(fields: dict[str, Any], source: Source) -> bool:
-    """Cline's and Windsurf's rules apply by themselves unless they say otherwise: so they do in their own tools."""
+    """Says whether a rule always applies. Cline's and Windsurf's rules do by default, as in their own tools."""
     if fields.get("alwaysApply") is True or fields.get("trigger") == "always_on":
         return True
     says_nothing = not fields.keys() & {"alwaysApply", "trigger", "description", "globs", "condition"}
@@ -198,7 +204,8 @@ def _always_applies(fields: dict[str, Any], source: Source) -> bool:
 def _conditions(
     path: Path, fields: dict[str, Any], problems: list[str]
 ) -> tuple[tuple[str, ...], tuple[Scope, ...]]:
-    """What to look for and where. A condition that is a file glob means: any edit or write of such a file."""
+    """Returns the conditions and their scopes. A condition that is a file glob means any edit or write of a
+    matching file."""
     given = next(
         (fields[key] for key in ("condition", "ttsr_trigger", "ttsrTrigger") if fields.get(key) is not None),
         None,
@@ -218,7 +225,7 @@ def _conditions(
 
 
 def _texts(value: Any, *, split: bool = True) -> tuple[str, ...]:
-    """A list's texts, or a text, split at commas where those separate."""
+    """Returns the texts of a list, or the parts of a comma-separated text."""
     if isinstance(value, str):
         parts = value.split(",") if split and "{" not in value and "(" not in value else [value]
         return tuple(part.strip() for part in parts if part.strip())

@@ -1,8 +1,7 @@
-"""Regular expressions that a rule's file brings along: looked for within a limit of time that holds.
+"""Searches for a rule's regular expressions within a time limit.
 
-The standard library's engine cannot be stopped, and one `(a+)+$` would hold up the whole session. `regex` has the same
-language and stops by the clock. What would cost too much to compile is refused before.
-"""
+The standard library's engine cannot be interrupted, so that one `(a+)+$` would block the whole session.
+`regex` has the same syntax and a timeout. Expressions that would be too expensive to compile are rejected."""
 
 from functools import lru_cache
 from math import prod
@@ -12,22 +11,22 @@ from app.values.unable import Unable
 from tools.patterns import late
 
 PATIENCE = 0.05
-"""Seconds for one look. Text comes in pieces, many in a second."""
+"""Seconds for one search. Text arrives in many pieces per second."""
 _LONGEST = 1000
 _MOST_REPEATS = 10_000
 _COUNTS = late(r"\{\s*(\d*)\s*(?:,\s*(\d*)\s*)?\}")
 
 
 class PatternTooSlow(Exception):
-    """The time was over before anything was found."""
+    """The time limit passed before a match was found."""
 
 
 class NoEngine(Unable):
-    """This installation lacks the library that conditions are looked for with."""
+    """The `regex` library, which conditions need, is not installed."""
 
 
 def compile_condition(text: str) -> str:
-    """What is wrong with a regular expression; empty when nothing is. Raises `NoEngine`."""
+    """Returns the fault of a regular expression; empty if it is valid. Raises `NoEngine`."""
     if len(text) > _LONGEST:
         return f"it is longer than {_LONGEST:,} characters"
     counts = [
@@ -45,7 +44,7 @@ def compile_condition(text: str) -> str:
 
 
 def search(condition: str, text: str) -> str | None:
-    """What the condition finds first. Raises `SurveyStopped`."""
+    """Returns the condition's first match, or None. Raises `PatternTooSlow`."""
     try:
         match = _compiled(condition).search(text, timeout=PATIENCE)
     except TimeoutError:

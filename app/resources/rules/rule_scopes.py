@@ -1,4 +1,5 @@
-"""Where in a stream a rule's condition is looked for: `text`, `thinking`, `tool`, `tool:edit(src/**)`."""
+"""The scopes of a rule's condition, the parts of a stream it applies to: `text`, `thinking`, `tool`,
+`tool:edit(src/**)`."""
 
 import re
 from fnmatch import fnmatchcase
@@ -14,11 +15,13 @@ Part = Literal["text", "thinking", "tool"]
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a stream: text, thinking, or the calls of a tool."""
+
     part: Part
     tool: str = ""
-    """Empty: any tool."""
+    """The tool's name; empty means any tool."""
     glob: str = ""
-    """Only calls whose path fits; empty: any call."""
+    """Restricts the scope to calls with a matching path; empty means any call."""
 
     def covers(self, part: Part, tool: str, path: str) -> bool:
         if self.part != part or (self.tool and self.tool != tool):
@@ -32,7 +35,8 @@ _MOST_CHOICES = 64
 
 
 def parse_scopes(text: str) -> tuple[Scope, ...]:
-    """Tokens between commas, those inside quotes and brackets excepted. Unknown tokens are passed over."""
+    """Parses comma-separated tokens; commas inside quotes and brackets do not separate. Unknown tokens are
+    ignored."""
     found: list[Scope] = []
     for token in split_outside_brackets(text):
         match = _TOKEN.match(token)
@@ -62,7 +66,8 @@ def split_outside_brackets(text: str) -> tuple[str, ...]:
 
 
 def scopes_of_glob(text: str) -> tuple[Scope, ...]:
-    """The scopes that a condition means which is really a file glob (`*.py`, `src/**/*.ts`); empty if it is not one."""
+    """Returns the scopes for a condition that is a file glob (`*.py`, `src/**/*.ts`); empty if it is not a
+    glob."""
     has_glob = any(character in text for character in "*?[{")
     has_place = "/" in text or re.search(r"\*\.\w+", text) is not None
     is_regex_only = re.search(r"[\\^$|+()]", text) is not None or ".*" in text
@@ -72,7 +77,7 @@ def scopes_of_glob(text: str) -> tuple[Scope, ...]:
 
 
 def wrong_with_glob(glob: str) -> str:
-    """Nothing, if it can fit what it seems to be meant for."""
+    """Returns the fault of a glob with an unclosed bracket; empty if there is none."""
     for begin, end in ("[]", "{}"):
         if glob.count(begin) > glob.count(end):
             return f"has a {begin} that is never closed: it fits only what is called like that"
@@ -80,18 +85,19 @@ def wrong_with_glob(glob: str) -> str:
 
 
 def matches_glob(path: str, glob: str) -> bool:
-    """`**` crosses folders, `*` does not, `{a,b}` chooses; a glob without a slash is matched against the name."""
+    """Matches a path against a glob: `**` crosses folders, `*` does not, `{a,b}` chooses. A glob without a
+    slash is matched against the file's name."""
     name = path.replace("\\", "/")
     if "/" not in glob:
         return any(fnmatchcase(PurePosixPath(name).name, one) for one in _choices(glob))
-    # Calls often name absolute paths, globs are written from the project's top: any tail of folders may fit.
+    # Calls often name absolute paths and globs start at the project's top, so any tail of the path may match.
     parts = name.split("/")
     return any(_matches(parts, one.split("/")) for one in _choices(glob))
 
 
 @lru_cache(maxsize=256)
 def _choices(glob: str) -> tuple[str, ...]:
-    """`{a,b}` as globs without braces, as many as anybody would write."""
+    """Expands `{a,b}` to globs without braces, up to a limit."""
     found, waiting = [], [glob]
     while waiting and len(found) + len(waiting) <= _MOST_CHOICES:
         one = waiting.pop()
@@ -104,7 +110,7 @@ def _choices(glob: str) -> tuple[str, ...]:
 
 
 def _matches(parts: list[str], globs: list[str]) -> bool:
-    """Whether any tail of the folders fits: in steps, so that no glob costs more than its length times the path's."""
+    """Says whether any tail of the folders matches; the cost is at most the glob's length times the path's."""
     reached = set(range(len(parts)))
     for glob in globs:
         if glob == "**":

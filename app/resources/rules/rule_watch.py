@@ -1,8 +1,7 @@
-"""Rules that interrupt: looks at an answer while it streams and says when it breaks one.
+"""Watches a streaming answer for violations of the conditional rules.
 
-It only looks and counts. Stopping the stream, dropping the partial answer and going on is the engine's business,
-with the text that `interruption` makes.
-"""
+It only searches and counts. The engine stops the stream, drops the partial answer and continues with the
+text that `interruption` returns."""
 
 import time
 from collections import defaultdict
@@ -31,25 +30,28 @@ from app.values.stream import (
 from tools.patterns import late
 
 _REACH = 4000
-"""How far before new text a match may begin. Looking at the whole answer again for each piece would cost its square."""
+"""How far before new text a match may begin. Searching the whole answer for each piece would have
+quadratic cost."""
 
 
 _MOST_SECONDS = 5.0
-"""That one rule may be looked for in one session."""
+"""The total search time of a rule in one session."""
 _HEAD = 20_000
-"""The path is looked for at the beginning of a call's arguments only."""
+"""The path is searched only in this many characters at the beginning of a call's arguments."""
 _PATH = late(r'"(?:path|file_path|filePath)"\s*:\s*"((?:[^"\\]|\\.)*)"')
 
 
 class RuleHit(msgspec.Struct, frozen=True, kw_only=True):
+    """A violation of a rule: the rule and the text that matched."""
+
     rule: Rule
     matched: str
     interrupts: bool
-    """False: the call may run, and its result says which rule it broke."""
+    """False: the call may run, and its result names the rule that it violated."""
 
 
 class _Call:
-    """What is known of a tool call whose arguments are still arriving."""
+    """The arguments of a tool call that are still arriving, and the path in them."""
 
     def __init__(self, tool: str = "") -> None:
         self.tool = tool
@@ -66,7 +68,7 @@ class _Call:
 
 
 class RuleWatch:
-    """The conditional rules of one session."""
+    """Watches one session's answers for violations of its conditional rules."""
 
     def __init__(self, rules: Iterable[Rule], *, repeat_gap_turns: int = 0) -> None:
         self._rules = [rule for rule in rules if rule.bucket == "conditional"]
@@ -77,19 +79,19 @@ class RuleWatch:
         self._last_hit: dict[str, int] = {}
         self._answer = ""
         self._finished: set[str] = set()
-        """Answers that were looked at whole; news of them may come late."""
+        """Completely searched answers; further events of these may arrive late."""
         self._whole: set[int] = set()
-        """Blocks of this answer that were."""
+        """Completely searched blocks of the current answer."""
         self._tails: dict[int, str] = {}
         self._calls: dict[int, _Call] = {}
 
     @property
     def is_idle(self) -> bool:
-        """There is nothing to look for."""
+        """Says whether there are no conditional rules."""
         return not self._rules
 
     def begin_answer(self, answer_id: str) -> None:
-        """What is heard from now on is this answer's."""
+        """Starts an answer; later events belong to it."""
         if answer_id == self._answer:
             return
         self._answer = answer_id
@@ -99,11 +101,12 @@ class RuleWatch:
         self._calls.clear()
 
     def finish_answer(self) -> None:
-        """Nothing more of it is looked at."""
+        """Marks the current answer as completely searched."""
         self._finished.add(self._answer)
 
     def rest(self, content: Iterable[AssistantContent]) -> Iterator[tuple[int, RuleHit]]:
-        """What is found in the blocks of a whole answer that were not heard to their end."""
+        """Searches the blocks of a complete answer whose streams were not followed to the end, and yields the
+        violations."""
         for index, block in enumerate(content):
             if index in self._whole:
                 continue
@@ -127,8 +130,8 @@ class RuleWatch:
                 yield index, hit
 
     def hear(self, event: BlockEvent) -> RuleHit | None:
-        """One event of the answer's stream. Of a tool call the arguments are looked at as they arrive; a scope with
-        a glob counts from when the path is known."""
+        """Searches an event of the answer's stream. A tool call's arguments are searched as they arrive; a
+        scope with a glob applies once the path is known."""
         if not self._rules or self._answer in self._finished:
             return None
         match event:
@@ -151,7 +154,8 @@ class RuleWatch:
         return None
 
     def look(self, index: int, part: Part, delta: str, *, tool: str = "", path: str = "") -> RuleHit | None:
-        """More of content block `index`. The first rule that it breaks, at most once per gap."""
+        """Searches new text of content block `index` and returns the first violated rule; each rule is
+        reported at most once per gap."""
         if not self._rules:
             return None
         tail = self._tails.get(index, "")
@@ -167,12 +171,13 @@ class RuleWatch:
         return None
 
     def take_problems(self) -> tuple[str, ...]:
-        """What went wrong since the last time, in words."""
+        """Returns the problems since the last call, in words."""
         told, self._problems = tuple(self._problems), []
         return told
 
     def _search(self, rule: Rule, text: str) -> str | None:
-        """A rule that takes too long, at once or by and by, is looked for no more."""
+        """Searches for a rule's conditions. A rule that exceeds a time limit, in one search or in total, is
+        disabled."""
         begun = time.monotonic()
         try:
             found = [matched for one in rule.conditions if (matched := search(one, text)) is not None]
@@ -210,7 +215,7 @@ def _interrupts(rule: Rule, part: Part) -> bool:
 
 
 def interruption(hit: RuleHit, *, was_stopped: bool = True) -> str:
-    """What the model is told of an answer that broke a rule."""
+    """Returns the message to the model about an answer that violated a rule."""
     rule = hit.rule
     place = f"the rule {rule.name} ({rule.path.as_posix()})"
     told = (
@@ -222,6 +227,6 @@ def interruption(hit: RuleHit, *, was_stopped: bool = True) -> str:
 
 
 def reminder(hit: RuleHit) -> str:
-    """What is put before a tool's result when the call broke a rule that does not interrupt."""
+    """Returns the text that precedes a tool's result when its call violated a rule that does not interrupt."""
     rule = hit.rule
     return f'<reminder rule="{rule.name}">\nThis call touches a rule of the project:\n{rule.content}\n</reminder>'

@@ -1,4 +1,5 @@
-"""Skills: folders with a `SKILL.md` whose name and description the model knows, and whose text it reads on demand."""
+"""Skills: folders with a `SKILL.md`. The prompt lists their names and descriptions, and the model reads their
+text on demand."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -22,12 +23,14 @@ _LIMIT = 2000
 
 
 class Skill(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill: its name, description and file."""
+
     name: str
     description: str
     path: Path
-    """Its `SKILL.md`."""
+    """The path of its `SKILL.md`."""
     is_for_model: bool = True
-    """False: only a person calls it; the prompt does not list it."""
+    """False: only the user can call the skill; the prompt does not list it."""
     fields: dict[str, Any] = {}
 
     @property
@@ -35,7 +38,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
         return self.path.parent
 
     def expand(self, arguments: str = "") -> str:
-        """What `/skill:name arguments` sends. Raises `FileFault` when the file is gone."""
+        """Returns the prompt for `/skill:name arguments`. Raises `FileFault` if the file is gone."""
         text = read_text(self.path)
         if text is None:
             raise FileFault(self.path, "is gone; /reload looks for skills again")
@@ -46,26 +49,28 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GivenSkill(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill as it was sent in a prompt."""
+    """A skill that was sent at the beginning of a prompt."""
 
     name: str
     location: str
     block: str
-    """All of it, with its tags."""
+    """The whole block with its tags."""
 
 
 def skill_block(name: str, location: str, text: str) -> str:
-    """A skill as a model reads it."""
+    """Returns the block with which a skill's text is sent to a model."""
     return f'<skill name="{name}" location="{location}">\n{text}\n</skill>'
 
 
 def given_skill(prompt: str) -> GivenSkill | None:
-    """The skill that a prompt begins with, when it was made from `/skill:name`."""
+    """Returns the skill that a prompt begins with, if `/skill:name` made the prompt."""
     match = _BLOCK.match(prompt)
     return GivenSkill(name=match[1], location=match[2], block=match[0]) if match else None
 
 
 class Skills(msgspec.Struct, frozen=True, kw_only=True):
+    """The skills of a session, and the faults of unreadable ones."""
+
     skills: tuple[Skill, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -73,18 +78,19 @@ class Skills(msgspec.Struct, frozen=True, kw_only=True):
         return next((skill for skill in self.skills if skill.name == name), None)
 
     def called_by(self, text: str) -> Skill | None:
-        """The skill that `/skill:name arguments` means."""
+        """Returns the skill that `/skill:name arguments` names."""
         match = _CALL.match(text.strip())
         return self.named(match[1]) if match else None
 
     def expand(self, text: str) -> str | None:
-        """The prompt that such a call stands for, None when it is not a skill's."""
+        """Returns the prompt for `/skill:name arguments`, or None if the text names no skill."""
         match, skill = _CALL.match(text.strip()), self.called_by(text)
         return skill.expand(match[2]) if match and skill else None
 
 
 def find_skills(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) -> Skills:
-    """The first of a name counts: the nearest project folder, then the person's own, then settings, packages, flags."""
+    """Finds the skills; of several with one name, the first is used. Order: the nearest project folder, the
+    user's folders, settings, packages, flags."""
     found: dict[str, Skill] = {}
     problems: list[str] = []
     seen: set[Path] = set()
@@ -119,7 +125,8 @@ def _places(paths: Paths, is_trusted: bool) -> Iterator[Path]:
 
 
 def _skill_files(place: Path) -> Iterator[Path]:
-    """A place is a `SKILL.md`, a skill's folder, or a folder of skills, also in groups."""
+    """Yields the skill files of a place: a `SKILL.md`, a skill's folder, or a folder of skills, which may be
+    nested in groups."""
     if is_file(place):
         yield place
         return
@@ -167,7 +174,7 @@ def _read(path: Path, problems: list[str]) -> Skill | None:
 
 
 def _reason(fields: dict[str, Any], problem: str) -> str:
-    """Why this is not a skill, in plain words; empty when it is one."""
+    """Returns why this is not a valid skill, in plain words; empty if it is valid."""
     name, description = fields.get("name"), fields.get("description")
     if not fields:
         return problem or "needs a block between two --- lines at its beginning, with name and description"

@@ -1,8 +1,8 @@
-"""The system prompt: ordered sections with stable bytes. The same parts give the same text; no clock, no machine.
+"""Builds the system prompt from ordered sections. The same parts always give the same bytes, so that it holds
+no time and no data of the machine.
 
-What the parts are (which tools, files, skills) is collected by the caller; how a change reaches a running
-conversation is the engine's business.
-"""
+The caller collects the parts (tools, files, skills); the engine brings a changed prompt into a running
+conversation."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -31,7 +31,7 @@ _MORE_TOOLS = "Further tools may be described beside this list."
 
 
 class ToolLine(msgspec.Struct, frozen=True, kw_only=True):
-    """What the prompt tells of one active tool."""
+    """The prompt's description of an active tool."""
 
     name: str
     snippet: str = ""
@@ -39,26 +39,30 @@ class ToolLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkillLine(msgspec.Struct, frozen=True, kw_only=True):
+    """The prompt's line about a skill."""
+
     name: str
     description: str
     location: str
 
 
 class RuleLine(msgspec.Struct, frozen=True, kw_only=True):
+    """The prompt's line about a rule in the rulebook."""
+
     name: str
     description: str
     globs: tuple[str, ...] = ()
 
 
 class PromptParts(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything the prompt is made from. Values only."""
+    """The parts that the system prompt is built from."""
 
     cwd: Path
     tools: tuple[ToolLine, ...] = ()
     guidelines: tuple[str, ...] = ()
-    """Further rules, of extensions."""
+    """Additional guidelines from extensions."""
     custom: str | None = None
-    """Replaces role, tools, rules and docs."""
+    """Replaces the role, tools, rules and docs sections."""
     appended: tuple[str, ...] = ()
     context_files: tuple[ContextFile, ...] = ()
     always_rules: tuple[tuple[str, str], ...] = ()
@@ -66,13 +70,13 @@ class PromptParts(msgspec.Struct, frozen=True, kw_only=True):
     rulebook: tuple[RuleLine, ...] = ()
     skills: tuple[SkillLine, ...] = ()
     docs_dir: str = ""
-    """Where bayou's own documentation lies; empty leaves the section out."""
+    """The folder of bayou's documentation; empty leaves the section out."""
     sections: Mapping[str, str] = {}
-    """Of extensions, after all others and in this order."""
+    """Sections of extensions, which follow all others in this order."""
 
 
 class PromptSections(msgspec.Struct, frozen=True, kw_only=True):
-    """The prompt, section by section. Only `preamble` is written without its name around it."""
+    """The sections of the prompt. All but `preamble` are enclosed in tags with their names."""
 
     sections: tuple[tuple[str, str], ...]
 
@@ -87,7 +91,7 @@ class PromptSections(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build_prompt(parts: PromptParts) -> PromptSections:
-    """Pure: the same parts give the same bytes."""
+    """Builds the prompt. Pure: the same parts give the same bytes."""
     sections: list[tuple[str, str]] = [("preamble", (parts.custom or "").strip() or ROLE)]
     if not (parts.custom and parts.custom.strip()):
         sections.append(("tools", _tools(parts.tools)))
@@ -142,7 +146,7 @@ def _project_context(files: Sequence[ContextFile]) -> str:
 
 
 def rules_section(always: Sequence[tuple[str, str]], rulebook: Sequence[RuleLine]) -> str:
-    """Rules that always apply, then those that are read on demand."""
+    """Returns the rules that always apply, followed by those that are read on demand."""
     blocks = [f'<rule name="{_attribute(name)}">\n{text}\n</rule>' for name, text in always]
     if rulebook:
         lines = [
@@ -178,7 +182,7 @@ def _attribute(value: str) -> str:
 
 
 class PromptFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """What SYSTEM.md and APPEND_SYSTEM.md say."""
+    """The contents of SYSTEM.md and APPEND_SYSTEM.md."""
 
     system: str | None = None
     append: str | None = None
@@ -186,7 +190,8 @@ class PromptFiles(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_prompt_files(paths: Paths, *, is_trusted: bool) -> PromptFiles:
-    """The trusted project's files count over the agent folder's. Flags count over both; the caller knows them."""
+    """Reads the files; the trusted project's take precedence over the agent folder's. Flags override both,
+    which the caller applies."""
     problems: list[str] = []
 
     def first(name: str) -> str | None:

@@ -1,7 +1,7 @@
-"""Finding themes: those that ship in `styles/themes`, the person's, the trusted project's, and settings' own.
+"""Finds themes: the shipped ones in `styles/themes`, the user's, the trusted project's and those of the
+settings.
 
-A theme is a JSON or a TCSS file; its name is the file's. What is inside is read by those who draw.
-"""
+A theme is a JSON or TCSS file, named after the file. The user interface reads its content."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,22 +19,26 @@ SUFFIXES = (".json", ".tcss")
 
 
 class ThemeFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A theme's file, and where it comes from."""
+
     name: str
     path: Path
     source: Source
 
     def stamp(self) -> Stamp:
-        """Changes whenever the file does, for hot reload."""
+        """Returns a value that changes with the file, for hot reload."""
         return file_stamp(self.path)
 
 
 class Themes(msgspec.Struct, frozen=True, kw_only=True):
+    """The themes that were found, and the faults of unreadable folders."""
+
     files: tuple[ThemeFile, ...] = ()
     problems: tuple[str, ...] = ()
     places: tuple[tuple[Path, Source], ...] = ()
-    """Where was looked for them."""
+    """The folders that were searched."""
     top: Path | None = None
-    """Of the project: what lies in it and leads out of it is not read."""
+    """The project's top folder; files in it whose links lead out of it are not read."""
 
     def looked_for_again(self) -> "Themes":
         return _find(self.places, self.top)
@@ -48,7 +52,8 @@ class Themes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_themes(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = (), has_own: bool = True) -> Themes:
-    """The last of a name counts, so that one's own theme can replace a shipped one. `has_own`: the person's too."""
+    """Finds the themes; of several with one name, the last is used, so that a user's theme can replace a
+    shipped one. `has_own` includes the user's themes."""
     places: list[tuple[Path, Source]] = [(styles_dir() / "themes", "built-in")]
     if has_own:
         places.append((paths.themes_dir, "user"))

@@ -1,8 +1,8 @@
-"""Which settings count now. One object for a session and its face; whoever goes by a setting asks it at that moment.
+"""The settings in force: one object for a session and its user interface, which read each setting at the
+moment of use.
 
-They lie in layers: what was set for this session, the command line's flags, the trusted project's file, the person's
-own. The first that has a key says its value; lists that add up are joined, the person's first.
-"""
+Settings come in layers: set for this session, the command line's flags, the trusted project's file, the
+user's file. The first layer with a key decides its value; lists that add up are joined, the user's first."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -27,28 +27,28 @@ from tools.files.watched import WatchedFiles
 Origin = Literal["session", "flags", "project", "global"]
 ORDER: tuple[Origin, ...] = ("session", "flags", "project", "global")
 Follower = Callable[[Settings], None]
-"""Told with the settings before, whenever others are in force."""
+"""Called with the previous settings whenever the settings in force change."""
 
 
 class InForce:
-    """Settings and where they come from. Without `paths` there are no files."""
+    """The settings in force and their layers. Without `paths` no files are read."""
 
     def __init__(
         self, paths: Paths | None = None, *, is_trusted: bool = False, flags: Mapping[str, Any] | None = None
     ) -> None:
-        """`flags`: values by name, for this run. Raises `SettingRefused` for one that does not fit."""
+        """`flags` are values by name for this run. Raises `SettingRefused` for an invalid value."""
         self.settings = Settings()
         self.project_counts: Callable[[], bool] = lambda: True
-        """Asked before the project's file is read anew: whether it is still what the person said yes to."""
+        """Says, before the project's file is read again, whether it is unchanged since the user trusted it."""
         self._paths = paths
         self._is_trusted = is_trusted
         given = {name: sound(find_key(name), value) for name, value in (flags or {}).items()}
         self._layers: dict[Origin, Layer] = dict.fromkeys(ORDER, Layer())
         self._layers["flags"] = Layer(values=given)
         self._flaws: dict[Origin, tuple[SettingsProblem, ...]] = {}
-        """What is wrong with each file as it was read last."""
+        """The problems of each file as of its last read."""
         self.files = WatchedFiles()
-        """Those that were read, and count."""
+        """The files that were read, watched for changes."""
         self._project_file: Path | None = None
         self._followers: list[Follower] = []
         self._spelled: dict[str, Any] | None = None
@@ -56,25 +56,26 @@ class InForce:
 
     @property
     def problems(self) -> tuple[SettingsProblem, ...]:
-        """What is wrong with the files as they were read last."""
+        """Returns the problems of the settings files as of the last read."""
         return (*self._flaws.get("global", ()), *self._flaws.get("project", ()))
 
     def as_in_file(self) -> Mapping[str, Any]:
-        """All of them spelled as in the file, with those that bayou does not know. Made once a change."""
+        """Returns all settings by their names in the file, unknown keys included. The result is cached until
+        a change."""
         if self._spelled is None:
             self._spelled = as_in_file(self.settings)
         return {**self._layers["global"].extra, **self._layers["project"].extra, **self._spelled}
 
     def origin(self, name: str) -> Origin | None:
-        """The first layer that has it; None: the default counts."""
+        """Returns the first layer that has the setting, or None if the default is in force."""
         return next((origin for origin in ORDER if name in self._layers[origin].values), None)
 
     def are_of_project(self, *names: str) -> bool:
-        """Whether what counts of any of them is the project's word."""
+        """Says whether the project's file decides any of these settings."""
         return any(self.origin(name) == "project" for name in names)
 
     def said(self, name: str) -> Mapping[Origin, Any]:
-        """What each layer says of it, for those to whom it matters who said it."""
+        """Returns the value of each layer that has the setting, for callers to which the origin matters."""
         return {
             origin: self._layers[origin].values[name]
             for origin in ORDER
@@ -82,39 +83,40 @@ class InForce:
         }
 
     def is_sound(self, origin: Origin, group: str) -> bool:
-        """Whether the file of that origin was read without anything wrong in it, or in that group of it."""
+        """Says whether the file of that origin could be read and has no problem in that group of settings."""
         return not any(
             problem.kind == "broken" or problem.key.split(".")[0] == group
             for problem in self._flaws.get(origin, ())
         )
 
     def subscribe(self, follower: Follower) -> None:
-        """For what cannot ask by itself, such as a widget."""
+        """Adds a follower, for objects that cannot read a setting at each use, such as a widget."""
         self._followers.append(follower)
 
     # Changes
 
     def set(self, name: str, value: Any) -> None:
-        """Counts for this session, whatever the files say. Raises `SettingRefused`."""
+        """Sets a value for this session, above all files. Raises `SettingRefused`."""
         mine = {**self._layers["session"].values, name: sound(find_key(name), value)}
         self._layers["session"] = Layer(values=mine)
         self._settle()
 
     def keep(self, name: str, value: Any) -> None:
-        """Writes the person's file, and sees to it that the value counts here, too. Raises `SettingRefused`."""
+        """Writes a value to the user's file and makes sure that it is in force here, too. Raises
+        `SettingRefused`."""
         self._write(name, value)
         if not self._places or name in self._layers["session"].values or self._hides_file(name):
             self.set(name, value)
 
     def reset(self, name: str) -> None:
-        """Takes it out of the person's file and of this session. Raises `SettingRefused`."""
+        """Removes the setting from the user's file and from this session. Raises `SettingRefused`."""
         mine = {key: value for key, value in self._layers["session"].values.items() if key != name}
         self._write(name, None, is_reset=True)
         self._layers["session"] = Layer(values=mine)
         self._settle()
 
     def trust(self, is_trusted: bool) -> tuple[SettingsProblem, ...]:
-        """Whether the project's file counts, as it is now. Returns what is wrong with it."""
+        """Sets whether the project's file is used, as it is now. Returns the file's problems."""
         if not (is_trusted or self._is_trusted):
             return ()
         self._is_trusted = is_trusted
@@ -128,25 +130,25 @@ class InForce:
         return self._read(("project",))
 
     def follow(self) -> tuple[SettingsProblem, ...]:
-        """Reads the files that have changed. Returns what is wrong with them; their sound values count."""
+        """Reads the files that have changed. Returns their problems; their valid values are used."""
         if not self.files.any_changed():
             return ()
         places = self._places
         changed: list[Origin] = [one for one in self._files() if self.files.has_changed(places[one])]
         if "project" in changed and not self.project_counts():
-            changed.remove("project")  # what was read when it counted stays
+            changed.remove("project")  # the values read while the file was trusted stay
             self.files.note(places["project"])
         return self._read(tuple(changed)) if changed else ()
 
     def without_project(self) -> Settings:
-        """What would count if the project had said nothing."""
+        """Returns the settings without the project's file."""
         return self._settled(("session", "flags", "global"))
 
     # Reading
 
     @property
     def _places(self) -> dict[Origin, Path]:
-        """Asked each time: the project may have become another."""
+        """The settings files by origin. A property, because the project can change."""
         paths = self._paths
         return {"project": paths.project_settings_file, "global": paths.settings_file} if paths else {}
 
@@ -165,7 +167,7 @@ class InForce:
                 self._project_file = file
             layer, problems = read_layer(file, is_project=origin == "project")
             found.extend((origin, problem) for problem in problems)
-            if layer is not None:  # else what was read before stays
+            if layer is not None:  # else the values read before stay
                 self._layers[origin] = _carried_over(self._layers[origin], layer, problems)
         self._settle()
         told = [(origin, self._with_consequence(origin, problem)) for origin, problem in found]
@@ -174,7 +176,7 @@ class InForce:
         return tuple(problem for _, problem in told)
 
     def _with_consequence(self, origin: Origin, problem: SettingsProblem) -> SettingsProblem:
-        """What comes of it, which the file alone cannot say."""
+        """Adds to a problem which values stay in force, which the file alone does not show."""
         if problem.kind == "broken":
             stays = (
                 "Its former settings stay in force"
@@ -191,7 +193,7 @@ class InForce:
         return msgspec.structs.replace(problem, text=text)
 
     def _settle(self) -> None:
-        """Works out what counts, and tells it if it is something else."""
+        """Merges the layers and calls the followers if the settings have changed."""
         before = self.settings
         settings = self.settings = self._settled(ORDER)
         if settings != before:
@@ -212,13 +214,14 @@ class InForce:
     # Writing
 
     def _hides_file(self, name: str) -> bool:
-        """Something above the person's own file has it, and it is not a list that it would be joined to."""
+        """Says whether flags or the project's file override the user's file for this setting. Lists that add
+        up are never overridden."""
         return self.origin(name) in ("flags", "project") and not find_key(name).adds_up
 
     def _write(self, name: str, value: Any, *, is_reset: bool = False) -> None:
         if not self._places:
             return
-        # Changing a text needs a lock and more; few sessions ever do.
+        # Imported late: few sessions change a settings file.
         from app.resources.settings.settings_file import set_value, unset  # noqa: PLC0415
 
         if is_reset:
@@ -229,7 +232,7 @@ class InForce:
 
 
 def _carried_over(before: Layer, now: Layer, problems: tuple[SettingsProblem, ...]) -> Layer:
-    """In the place of a value that is wrong now, the one that was read there before."""
+    """Replaces wrong values by those that were read in their place before."""
     wrong = tuple(problem.key for problem in problems if problem.kind == "wrong")
     kept = {
         name: value
@@ -240,7 +243,7 @@ def _carried_over(before: Layer, now: Layer, problems: tuple[SettingsProblem, ..
 
 
 def _key(name: str) -> SettingKey | None:
-    """None for the name of a group."""
+    """Returns the key, or None for the name of a group."""
     try:
         return find_key(name)
     except SettingRefused:

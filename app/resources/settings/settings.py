@@ -1,9 +1,8 @@
-"""All settings as one value, and each of them as a key: its name, its type, what it is for.
+"""All settings as one value, and each setting as a key with its name, type and description.
 
-The keys themselves are in `settings_agent` and the modules beside it. Reading a file is
-`settings_reading`'s business, which value counts `in_force`'s, changing a file `settings_file`'s, the documentation
-`settings_docs`'s.
-"""
+The groups are defined in `settings_agent` and the modules beside it. `settings_reading` reads a file,
+`in_force` decides which value applies, `settings_file` changes a file, `settings_docs` generates the
+documentation."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -59,15 +58,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 FLAT_GROUPS = frozenset(
     ("model", "interaction", "tools", "sessions", "network", "shell", "resources", "display", "editor")
 )
-"""Groups whose keys stand at the top of the file: `defaultModel`, not `model.defaultModel`."""
+"""Groups whose keys are at the top level of the file: `defaultModel`, not `model.defaultModel`."""
 
 
 class SettingRefused(Unable):
-    """The change was not made. `str` says why and what to do."""
+    """A rejected change of a setting. The message says why and what to do."""
 
 
 class SettingKey(msgspec.Struct, frozen=True, kw_only=True):
-    """One leaf of the settings: where it is in the file and in the value, its type and what it is for."""
+    """One setting: its path in the file and in `Settings`, its type and its description."""
 
     path: tuple[str, ...]
     attributes: tuple[str, ...]
@@ -77,7 +76,7 @@ class SettingKey(msgspec.Struct, frozen=True, kw_only=True):
     is_global_only: bool = False
     adds_up: bool = False
     runs: bool = False
-    """A project's value can make something run or be written elsewhere, so the trust question puts it first."""
+    """A project's value can run a program or redirect writes, so the trust question lists it first."""
 
     @property
     def name(self) -> str:
@@ -85,14 +84,14 @@ class SettingKey(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def group(self) -> str:
-        """What a person reads above it and its neighbours."""
+        """The heading of the setting's group."""
         words = self.attributes[0].replace("_", " ")
         return words[:1].upper() + words[1:]
 
 
 @cache
 def keys() -> tuple[SettingKey, ...]:
-    """Every setting, in the order of the groups."""
+    """Returns all settings in the order of their groups."""
     found: list[SettingKey] = []
     for field in msgspec.structs.fields(Settings):
         path = () if field.name in FLAT_GROUPS else (field.encode_name,)
@@ -101,7 +100,7 @@ def keys() -> tuple[SettingKey, ...]:
 
 
 def find_key(name: str) -> SettingKey:
-    """The key called `name` (`bash.autoBackground.thresholdMs`). Raises `SettingRefused`."""
+    """Returns the key named `name` (`bash.autoBackground.thresholdMs`). Raises `SettingRefused`."""
     key = _by_name().get(name)
     if key is None:
         raise SettingRefused(f"There is no setting {name}. docs/settings.md lists all of them.")
@@ -114,7 +113,7 @@ def _by_name() -> Mapping[str, SettingKey]:
 
 
 def converted(key: SettingKey, value: Any) -> Any:
-    """`value` as the settings hold it. Raises `SettingRefused` when it does not fit."""
+    """Converts `value` to the type of the setting. Raises `SettingRefused` if that fails."""
     try:
         return msgspec.convert(value, key.type)
     except msgspec.ValidationError as problem:
@@ -122,7 +121,7 @@ def converted(key: SettingKey, value: Any) -> Any:
 
 
 def value_at(settings: Settings, key: SettingKey) -> Any:
-    """The value that is in force, as in the file."""
+    """Returns a setting's value in the form of the file."""
     value: Any = settings
     for attribute in key.attributes:
         value = getattr(value, attribute)
@@ -130,12 +129,12 @@ def value_at(settings: Settings, key: SettingKey) -> Any:
 
 
 def with_value(settings: Settings, key: SettingKey, value: Any) -> Settings:
-    """`settings` with one value, converted before, in the place of another."""
+    """Returns `settings` with one value replaced; `value` must be converted already."""
     return _replaced(settings, key.attributes, value)
 
 
 def as_in_file(settings: Settings) -> dict[str, Any]:
-    """All of them as plain data, spelled as in the file."""
+    """Returns all settings as plain data with their names in the file."""
     document: dict[str, Any] = {}
     for field in msgspec.structs.fields(Settings):
         group = msgspec.to_builtins(getattr(settings, field.name))
@@ -144,7 +143,7 @@ def as_in_file(settings: Settings) -> dict[str, Any]:
 
 
 def choices(key: SettingKey) -> tuple[Any, ...]:
-    """The values to choose from, for keys that have a fixed few; empty otherwise."""
+    """Returns the possible values of a setting with a fixed choice; empty for other settings."""
     plain = get_args(key.type)[0]
     if plain is bool:
         return (True, False)
@@ -195,7 +194,7 @@ def _replaced(value: Any, attributes: tuple[str, ...], new: Any) -> Any:
 
 
 def _explain(problem: msgspec.ValidationError, key: SettingKey) -> str:
-    """msgspec's words without the path it adds, which is always the key itself, and with what may be chosen."""
+    """Returns msgspec's message without the path, which is the key itself, and with the possible values."""
     text, _, where = str(problem).partition(" - at `")
     inside = where.rstrip("`").removeprefix("$")
     allowed = ", ".join(f"`{option}`" for option in choices(key) if isinstance(option, str))

@@ -1,8 +1,7 @@
-"""The settings of the agent's side: model, conversation, tools, sessions, compaction, network, resources.
+"""The settings of the agent: model, conversation, tools, sessions, compaction, network, resources.
 
-Each group says what its keys mean; `settings` beside it composes them. How a group's keys are spelled in the file:
-`flat` groups stand at the top of the document, the others under the group's own key.
-"""
+Each group describes its keys; `settings` composes the groups. The keys of `flat` groups are at the top
+level of the file, those of other groups under the group's key."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""The settings of what people see and hear: theme, transcript, editor, header and footer, terminal, notifications."""
+"""The settings of the user interface: theme, transcript, editor, header and footer, terminal, notifications."""
 
 from typing import Annotated, Literal
 

@@ -1,7 +1,7 @@
-"""The settings' reference page and JSON Schema, made from the settings themselves.
+"""Generates the settings' reference page and JSON Schema from the settings.
 
-python -m app.resources.settings.settings_docs          write docs/settings.md and docs/settings.schema.json
-"""
+python -m app.resources.settings.settings_docs          write docs/settings.md and
+docs/settings.schema.json"""
 
 import json
 from pathlib import Path
@@ -41,7 +41,7 @@ Generated from `app/resources/settings/` by `python -m app.resources.settings.se
 
 
 def page() -> str:
-    """docs/settings.md."""
+    """Returns the content of docs/settings.md."""
     lines = [_INTRODUCTION]
     table = keys()
     for field in msgspec.structs.fields(Settings):
@@ -55,7 +55,7 @@ def page() -> str:
 
 
 def schema() -> str:
-    """docs/settings.schema.json."""
+    """Returns the content of docs/settings.schema.json."""
     root: dict[str, Any] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "bayou settings",

@@ -1,4 +1,4 @@
-"""Changing one setting in its file: the rest of the text, comments included, stays byte for byte as it was."""
+"""Changes one setting in its file; the rest of the text, comments included, stays byte for byte."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,14 +12,15 @@ from app.values.unable import Unable
 
 
 def set_value(file: Path, name: str, value: Any) -> None:
-    """Writes one value. Raises `SettingRefused` when it does not fit or the file is broken, leaving it untouched."""
+    """Writes one value. Raises `SettingRefused` and leaves the file unchanged if the value is invalid or the
+    file is broken."""
     key = find_key(name)
     sound(key, value)
     _change(file, lambda text: with_value(text, key.path, value))
 
 
 def unset(file: Path, name: str) -> None:
-    """Takes the key out of the file, so that the default counts again."""
+    """Removes the key from the file, so that the default applies again."""
     key = find_key(name)
     _change(file, lambda text: without_key(text, key.path))
 

@@ -1,7 +1,6 @@
-"""What of a value does not count although it has the right form: a pattern that cannot be read.
+"""Finds parts of a value that are unusable although they have the right type, such as an invalid pattern.
 
-In a file such a part is passed over and named; nobody can set it from here.
-"""
+In a file such a part is skipped and reported; setting such a value from bayou is refused."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,13 +12,15 @@ from tools.running.interceptor import pattern_error
 
 
 class SettingFlaw(msgspec.Struct, frozen=True, kw_only=True):
+    """An unusable part of a value."""
+
     at: int
-    """Which one of a list."""
+    """Its index in the list."""
     text: str
 
 
 def flaws(key: SettingKey, value: Any) -> Iterator[SettingFlaw]:
-    """`value`: as the settings hold it."""
+    """Yields the unusable parts of `value`, which must be converted already."""
     if key.name != "bash.interceptor.rules":
         return
     for at, rule in enumerate(value):
@@ -29,7 +30,7 @@ def flaws(key: SettingKey, value: Any) -> Iterator[SettingFlaw]:
 
 
 def sound(key: SettingKey, value: Any) -> Any:
-    """`value` as the settings hold it. Raises `SettingRefused` when it does not fit, or not all of it counts."""
+    """Converts `value`. Raises `SettingRefused` if its type is wrong or a part of it is unusable."""
     held = converted(key, value)
     for flaw in flaws(key, held):
         raise SettingRefused(f"{key.name}: {flaw.text}")
@@ -37,7 +38,7 @@ def sound(key: SettingKey, value: Any) -> Any:
 
 
 def check_value(key: SettingKey, value: Any) -> str | None:
-    """What is wrong with `value` for `key`, in plain words; None when it fits."""
+    """Returns why `value` is invalid for `key`, in plain words; None if it is valid."""
     try:
         sound(key, value)
     except SettingRefused as problem:

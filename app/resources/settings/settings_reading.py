@@ -1,7 +1,6 @@
-"""Reading one settings file: its values by key, and what is wrong with it, with the line it is in.
+"""Reads one settings file: its values by key, and its problems with their lines.
 
-Never raises. Which value counts in the end, and what is said of that, is `in_force`'s business.
-"""
+Never raises. `in_force` decides which value applies and reports it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,11 +15,11 @@ from app.values.json_comments import JsonFault, parse, places
 from app.values.unable import FileFault
 
 Kind = Literal["broken", "wrong", "partly", "unknown", "ignored"]
-"""`wrong`: the value does not count; `partly`: not all of it."""
+"""The kind of a problem. `wrong`: the value is not used; `partly`: a part of it is not used."""
 
 
 class SettingsProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing in a settings file that did not count, in words a person can act on."""
+    """A problem in a settings file, in words that a user can act on."""
 
     file: Path
     kind: Kind
@@ -34,16 +33,16 @@ class SettingsProblem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings of one origin: a file, the command line, a session."""
+    """The settings of one origin: a file, the command line or a session."""
 
     values: Mapping[str, Any] = {}
-    """By name (`bash.autoBackground.thresholdMs`), as `Settings` holds them."""
+    """Converted values by name (`bash.autoBackground.thresholdMs`)."""
     extra: Mapping[str, Any] = {}
-    """Top-level keys that bayou does not know, for extensions to read."""
+    """Unknown top-level keys, which extensions may read."""
 
 
 def read_layer(file: Path, *, is_project: bool = False) -> tuple[Layer | None, tuple[SettingsProblem, ...]]:
-    """What counts of a file; None when it cannot be used at all, which its problem says."""
+    """Returns the valid values of a file and its problems. The layer is None if the whole file is unusable."""
     try:
         text = read_text(file)
     except FileFault as problem:
@@ -64,7 +63,7 @@ def read_layer(file: Path, *, is_project: bool = False) -> tuple[Layer | None, t
 
 
 class _Reading:
-    """Collects what one file says."""
+    """Collects the values and problems of one file."""
 
     def __init__(self, file: Path, text: str, *, is_project: bool) -> None:
         self.values: dict[str, Any] = {}
@@ -117,7 +116,7 @@ class _Reading:
         return f"there is no setting {name}; it is kept but does nothing.{hint}"
 
     def _report(self, kind: Kind, where: tuple[str | int, ...], text: str, key: str = "") -> None:
-        """`key`: the setting, where the place is within its value."""
+        """Adds a problem; `key` names the setting if the place is inside its value."""
         if self._places is None:  # only a problem needs them
             self._places = places(self._text)
         spot = self._places.get(where)

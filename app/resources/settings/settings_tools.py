@@ -1,4 +1,4 @@
-"""The settings of single tools that have more than a switch. Like those beside it, composed in `settings`."""
+"""The settings of tools that have more than a switch; `settings` composes them."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""The settings of what the agent may do: unasked, and at all."""
+"""The settings of permissions, the sandbox and secrets."""
 
 from typing import Annotated, Literal
 

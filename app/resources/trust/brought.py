@@ -1,4 +1,5 @@
-"""What a folder brings along that would run or count if its person trusted it: listed and hashed, never run."""
+"""Lists and hashes, without running anything, all that a project would run or bring into force if its user
+trusted it."""
 
 import json
 import os
@@ -27,35 +28,35 @@ _NAMING = (
     *("extensions", "skills", "prompts", "themes"),
     *("eval.python", "shellPath", "externalEditor", "shellCommandPrefix"),
 )
-"""Settings whose words may be paths."""
+"""Settings whose values may contain paths."""
 _LONGEST = 10_000
-"""Characters of one value."""
+"""The largest number of characters of one value that is shown."""
 _HERE = late(r"\$\(\s*pwd(?:\s+-\w)?\s*\)|`\s*pwd(?:\s+-\w)?\s*`|~\+(?=/|\s|$)")
 _VARIABLE = late(r"\$(?:\{(?P<braced>[A-Za-z_]\w*)[^}]*\}|(?P<bare>[A-Za-z_]\w*))")
 _PATTERN = late(r"[*?\[]")
 _MOST_STEPS, _MOST_PATTERNS = 3, 20
-"""Of a pattern, and patterns: more would walk through all of a large folder before anybody was asked."""
+"""Limits on wildcards per pattern and on patterns, so that no large folder is walked before the question."""
 
 
 class BroughtItem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that trusting the project lets run or count."""
+    """One item that trusting the project lets run or come into force."""
 
     kind: Kind
     path: str
-    """Relative to the project, where it lies in it."""
+    """The path, relative to the project for files in it."""
     detail: str = ""
     fingerprint: str = ""
     too_much: str = ""
-    """What there is too much of to be vouched for; nothing when it could be read through."""
+    """Which limit the item exceeds so that it cannot be checked; empty if it could be read to its end."""
 
     @property
     def starts_something(self) -> bool:
-        """It is code or names a program, where the rest is words for the model and looks."""
+        """Says whether the item is code or names a program; other items are text for the model, and looks."""
         return self.kind in ("command", "extension", "git", "server", "models")
 
     @property
     def told(self) -> str:
-        """What it is, with nothing hidden."""
+        """The item's description with hidden characters made visible."""
         what = f"{self.detail} ({self.too_much}: too large to check)" if self.too_much else self.detail
         return reveal_hidden_characters(what)
 
@@ -65,12 +66,12 @@ class BroughtItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def brought_along(paths: Paths) -> tuple[BroughtItem, ...]:
-    """What starts something comes first."""
+    """Returns the project's items; those that start something come first."""
     return tuple(sorted(map(_readable, _Look(paths).items()), key=lambda item: not item.starts_something))
 
 
 def _readable(item: BroughtItem) -> BroughtItem:
-    """What nobody would read to its end is not shown in part."""
+    """Shortens a detail that is too long to read, and marks the item as too large to check."""
     if len(item.detail) <= _LONGEST:
         return item
     begin = f"{item.detail[:200]} …"
@@ -78,13 +79,15 @@ def _readable(item: BroughtItem) -> BroughtItem:
 
 
 class _Look:
+    """Collects the items of one project."""
+
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self._project = paths.project_dir
         self._top = paths.top
         self._patterns = 0
         self._known: dict[str, str | TooMuch] = {}
-        """Fingerprints by where a path leads: by how many names a thing is called, it is read once."""
+        """Fingerprints by resolved path, so that a file with several names is read once."""
 
     def items(self) -> Iterator[BroughtItem]:
         yield from self._extensions()
@@ -147,14 +150,15 @@ class _Look:
             yield from self._named(word, name)
 
     def _words(self, value: Any) -> Iterator[str]:
-        """What of a setting's value may be a path: each text of a list, each word of a command, as a shell reads it."""
+        """Yields the parts of a setting's value that may be paths: each text of a list, or each word of a
+        command in shell syntax."""
         if isinstance(value, list):
             yield from (word.removeprefix("+") for word in value if isinstance(word, str) and word)
         elif isinstance(value, str):
             yield value
             here = {name: path for name, path in os.environ.items() if path.startswith(f"{self._top}/")}
             for word in words_of(value, {**here, "PWD": ".", "HOME": str(self._paths.home)}):
-                # `.` reads a file and `cd ..` goes up: all that lies there is not what is meant.
+                # Words such as `.` or `..` would name the whole folder, which a command does not mean.
                 if not self._paths.cwd.is_relative_to(os.path.normpath(self._paths.cwd / word)):
                     yield from self._matching(word)
 
@@ -176,14 +180,15 @@ class _Look:
         yield from map(str, found)
 
     def _named(self, word: str, setting: str) -> Iterator[BroughtItem]:
-        """A file or folder that a setting names. A program of the machine's own is not the folder's to change."""
+        """Yields the file or folder that a setting names. Programs outside the project are left out, because
+        the project cannot change them."""
         path = self._paths.home / word[2:] if word.startswith("~/") else self._paths.cwd / word
         is_program = setting in ("shellPath", "externalEditor", "eval.python")
         if exists(path) and not (is_program and not path.is_relative_to(self._top)):
             yield self._item("command" if is_program else "extension", path, f"named by {setting}")
 
     def _servers(self) -> Iterator[BroughtItem]:
-        """One item a server, so that a later question names those that changed."""
+        """Yields one item per server, so that a later question names the servers that changed."""
         files = [path for path in project_server_files(self._paths) if exists(path)]
         if not files:
             return
@@ -191,7 +196,7 @@ class _Look:
 
         for file in files:
             if file == user_servers_file(self._paths) or self._paths.way_out(file):
-                continue  # the person's own, and what is not read anyway
+                continue  # the user's own file, and files that are not read anyway
             for each in servers_brought(read_servers(file)):
                 yield BroughtItem(
                     kind="server",
@@ -252,7 +257,7 @@ def _has_something(folder: Path) -> bool:
 def _leaves(
     data: Any, path: tuple[str, ...], known: set[tuple[str, ...]]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Each setting with its value; what nobody knows, as it stands."""
+    """Yields each setting with its value; an unknown key is yielded with its whole value."""
     if isinstance(data, dict) and path not in known:
         for name, value in data.items():
             yield from _leaves(value, (*path, name), known)
@@ -261,7 +266,7 @@ def _leaves(
 
 
 def words_of(command: str, variables: Mapping[str, str]) -> Iterator[str]:
-    """The words of a shell's command, with these variables read as a shell would."""
+    """Yields the words of a shell command, with these variables expanded as in a shell."""
 
     def value(match: re.Match[str]) -> str:
         name = match["braced"] or match["bare"]
@@ -278,7 +283,7 @@ def words_of(command: str, variables: Mapping[str, str]) -> Iterator[str]:
 
 
 def _programs_and_addresses(file: Path) -> str:
-    """The `!command` values, server commands and addresses of a JSON file."""
+    """Returns the `!command` values, server commands and addresses in a JSON file."""
     try:
         data = parse(read_text(file) or "{}")
     except (FileFault, JsonFault):

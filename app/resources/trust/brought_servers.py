@@ -1,8 +1,8 @@
-"""What a project's files of MCP servers would start or reach, one line a server: for the question of trust.
+"""Describes, for the trust question, what a project's MCP servers would start or contact: one line per
+server.
 
-The command line or address stands there whole, for that is what is said yes to; of variables and headers only the
-names, for their values may be secrets. What runs to get a value is shown, and which variables are read.
-"""
+A line has the whole command line or address. Variables and headers appear by name only, because their
+values may be secrets. Commands that provide a value are shown, and the variables that are read."""
 
 import json
 import re
@@ -19,14 +19,16 @@ _READ = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)")
 
 
 class BroughtServer(msgspec.Struct, frozen=True, kw_only=True):
+    """A server's line in the trust question."""
+
     detail: str
     content: str
-    """All that the entry says, for its fingerprint."""
+    """The whole entry, for its fingerprint."""
     too_much: str = ""
 
 
 def servers_brought(written: WrittenServers) -> Iterator[BroughtServer]:
-    """Each server of a file; a file that cannot be used, as that."""
+    """Yields each server of a file, or a single item if the file is unusable."""
     if written.fault:
         yield BroughtServer(detail=f"cannot be used: {written.fault}", content=written.text)
         return
@@ -66,7 +68,7 @@ def _way(entry: dict[str, Any]) -> str:
     if command:
         arguments = entry.get("args")
         words = [command, *arguments] if isinstance(arguments, list) else [command]
-        return shlex.join(map(str, words))  # as it would be typed: two words are not taken for one
+        return shlex.join(map(str, words))  # quoted as in a shell, so that two words are not taken for one
     if url:
         return str(url)
     changes = {key: entry[key] for key in ("enabled", "exposure", "tools") if key in entry}

@@ -1,8 +1,7 @@
-"""Hashes of files and folders, by which one tells whether something is still what a person said yes to.
+"""Hashes files and folders, so that changes since the user's answer to the trust question are detected.
 
-Everything counts: what lies behind links, what is hidden, what no program here would look at. What is too much to be
-read through has no fingerprint, so that nothing can be hidden behind a limit.
-"""
+All files are hashed, also hidden ones, those behind links, and those that bayou does not read. What
+exceeds the limits has no fingerprint, so that nothing can hide behind a limit."""
 
 import hashlib
 import os
@@ -17,11 +16,12 @@ _PIECE = 1 << 20
 
 
 class TooMuch(Exception):
-    """`str` says what there is too much of."""
+    """The content exceeds a limit, which the message names."""
 
 
 def fingerprint(path: Path, *, is_limited: bool = True) -> str:
-    """Of a file, or of all files below a folder with their names. Raises `TooMuch`, if `is_limited`."""
+    """Returns the hash of a file, or of all files below a folder with their names. Raises `TooMuch` if
+    `is_limited`."""
     whole = hashlib.sha256()
     left = MOST_BYTES if is_limited else sys.maxsize
     for name, file in _files(path, MOST_FILES if is_limited else sys.maxsize):
@@ -40,7 +40,8 @@ def text_fingerprint(text: str) -> str:
 
 
 def _files(path: Path, most: int) -> Iterator[tuple[str, Path]]:
-    """In one order, whatever the disk's is. A folder that was met already (a link's loop) is not entered again."""
+    """Yields names and files in a fixed order on every disk. A folder that was visited already (a loop of
+    links) is skipped."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -70,7 +71,7 @@ def _files(path: Path, most: int) -> Iterator[tuple[str, Path]]:
 
 
 def _digest(file: Path, most: int) -> tuple[int, bytes]:
-    """Without ever waiting for somebody to write. Raises `OSError` and `TooMuch`."""
+    """Returns size and hash of a file, without blocking on pipes. Raises `OSError` and `TooMuch`."""
     handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(handle, "rb", buffering=0) as opened:
         if not stat.S_ISREG(os.fstat(handle).st_mode):

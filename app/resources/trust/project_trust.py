@@ -1,9 +1,8 @@
-"""Whether a project's own settings, extensions and commands may be used, and remembering the answer.
+"""Decides whether a project's settings, extensions and commands may be used, and stores the answer.
 
-A decision is kept per folder with a fingerprint of everything in the project that would run or count; when that
-changes, the question comes back, also within a session. What there is to trust is `brought`'s business; who asks the
-person, and how, is the faces': they show `Question.items`.
-"""
+An answer is stored per folder with a fingerprint of all that would run or come into force; when that
+changes, the question returns, even within a session. `brought` lists the items; the user interfaces show
+`Question.items` and ask."""
 
 import hashlib
 import json
@@ -28,7 +27,7 @@ Reason = Literal[
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person is asked about a folder: exactly what would come into force."""
+    """The trust question about a folder: exactly the items that would come into force."""
 
     folder: Path
     items: tuple[BroughtItem, ...]
@@ -36,35 +35,39 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_empty(self) -> bool:
-        """There is nothing to trust, so nobody has to be asked."""
+        """Says whether the project has nothing that needs trust, so that no question is asked."""
         return not self.items
 
     @property
     def too_much(self) -> tuple[BroughtItem, ...]:
-        """What nobody can vouch for, because it cannot be read through."""
+        """Returns the items that are too large to check."""
         return tuple(item for item in self.items if item.too_much)
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a project is trusted, for which reason, and whether the user must still answer."""
+
     is_trusted: bool
     reason: Reason
     question: Question
-    """Still worth asking when `needs_answer`; what the yes was given to when `is_trusted`."""
+    """The question to ask if `needs_answer`; the question that was answered with yes if `is_trusted`."""
     needs_answer: bool = False
     is_for_all: bool = False
-    """The yes was given in advance to whatever the project will bring along."""
+    """The yes was given in advance for all that the project will contain."""
 
 
 class _Saved(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored answer."""
+
     folder: Path
     trusted: bool
     fingerprint: str | None = None
-    """None: the person wrote the answer, for whatever is there."""
+    """None: the user wrote the answer into the file, for any content."""
     at: str = ""
 
 
 def question_for(paths: Paths) -> Question:
-    """Lists what the project at `paths.cwd` would bring into force. Reads files, runs nothing."""
+    """Lists the items that the project at `paths.cwd` would bring into force. Reads files, runs nothing."""
     items = brought_along(paths)
     whole = hashlib.sha256()
     for item in items:
@@ -80,10 +83,10 @@ def decide(
     default: Literal["ask", "always", "never"] = "ask",
     can_ask: bool = False,
 ) -> Decision:
-    """Order: flag, what was saved, the setting. Without anyone to ask, `ask` means no.
+    """Decides by the flag, else the stored answer, else the setting. If no question can be asked, `ask` means
+    no.
 
-    Where there is nothing to trust nothing is trusted either: what appears later is asked about.
-    """
+    An empty project is not trusted either, so that a question is asked about items that appear later."""
     question = question_for(paths)
 
     decided = partial(Decision, question=question)
@@ -109,7 +112,7 @@ def decide(
 
 
 def look_again(paths: Paths, decision: Decision) -> Decision:
-    """The same decision as long as it was about what is there now; else one that is still to be made."""
+    """Returns the same decision if its items are unchanged, else one that needs an answer."""
     is_final = not decision.is_trusted and decision.reason in (
         "flag",
         "extension",
@@ -128,7 +131,7 @@ def look_again(paths: Paths, decision: Decision) -> Decision:
 
 
 def new_in(question: Question, before: Question) -> tuple[BroughtItem, ...]:
-    """What of `question` was not there, or not so, in the earlier one."""
+    """Returns the items of `question` that are new or changed since the earlier question."""
     known = {(item.kind, item.path, item.detail, item.fingerprint) for item in before.items}
     return tuple(
         item for item in question.items if (item.kind, item.path, item.detail, item.fingerprint) not in known
@@ -136,7 +139,7 @@ def new_in(question: Question, before: Question) -> tuple[BroughtItem, ...]:
 
 
 def remember(paths: Paths, question: Question, *, is_trusted: bool) -> None:
-    """Keeps the answer for the folder. Raises `FileFault`."""
+    """Stores the answer for the folder. Raises `FileFault`."""
     import filelock  # noqa: PLC0415  (most starts only read)
 
     if is_trusted and question.too_much:
@@ -160,7 +163,7 @@ def remember(paths: Paths, question: Question, *, is_trusted: bool) -> None:
 
 
 def forget(paths: Paths, folder: Path) -> bool:
-    """Takes the folder's answer back; False when there was none. Raises `FileFault`."""
+    """Removes the folder's answer; False if there was none. Raises `FileFault`."""
     table = _read_to_change(paths.trust_file)
     if _key(folder) not in table:
         return False
@@ -170,8 +173,8 @@ def forget(paths: Paths, folder: Path) -> bool:
 
 
 def _nearest(paths: Paths) -> _Saved | None:
-    """The folder's own answer; else that of the nearest folder above. A no covers all below, a yes nothing that lies in
-    a repository which begins below it."""
+    """Returns the folder's own answer, else that of the nearest folder above. A no covers all folders below;
+    a yes does not cover a repository that begins below its folder."""
     table = _read(paths.trust_file)
     is_same_repository = True
     for folder in (paths.cwd, *paths.cwd.parents):
@@ -183,7 +186,8 @@ def _nearest(paths: Paths) -> _Saved | None:
 
 
 def _is_covered(paths: Paths, question: Question, saved: _Saved) -> bool:
-    """What was said yes to is there unchanged, and holds all of this: of a folder above, what both have in common."""
+    """Says whether the stored yes still covers this question: its items are unchanged and, for a folder
+    above, include all items of the question."""
     if question.too_much:
         return False
     if saved.folder == paths.cwd:
@@ -219,7 +223,7 @@ def _entry(table: dict[str, Any], folder: Path) -> _Saved | None:
 
 
 def problem_with(file: Path) -> str | None:
-    """What is wrong with the file of answers: until it is mended, nobody is trusted."""
+    """Returns the fault of the file with the answers; no folder is trusted until it is repaired."""
     try:
         _read_to_change(file)
     except FileFault as problem:
@@ -228,7 +232,8 @@ def problem_with(file: Path) -> str | None:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """A broken file trusts nobody; it is not repaired here, so that nothing is lost."""
+    """Returns the stored answers; none if the file is broken. The file is not repaired here, so that nothing
+    is lost."""
     try:
         return _read_to_change(file)
     except FileFault:
@@ -236,7 +241,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _read_to_change(file: Path) -> dict[str, Any]:
-    """Raises `FileFault` for one that would lose what it holds."""
+    """Returns the stored answers. Raises `FileFault` for a broken file, whose content a write would lose."""
     try:
         table = parse(read_text(file) or "{}")
     except JsonFault as problem:

@@ -206,7 +206,7 @@ def _kind(text: str, facts: dict[str, Any]) -> Kind:
     if facts.get("kind") in ("timeout", "connection", "malformed"):
         return "network"
     if facts.get("kind") == "tls":
-        return "other"  # a certificate does not mend itself
+        return "other"  # a retry does not repair a certificate
     if status in _RETRY_STATUS:
         return "server"
     if status is not None and 400 <= status < 500 and not _matches(RATE_LIMIT, text):

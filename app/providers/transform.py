@@ -129,7 +129,7 @@ def _last_answer(messages: Sequence[ProviderMessage]) -> int:
             continue
         if isinstance(message, AssistantMessage) and not (found and message.tool_calls):
             found = index
-        elif found:  # results of the calls stand between, or the person's words
+        elif found:  # tool results or a user message are in between
             return found
     return 0
 

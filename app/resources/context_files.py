@@ -66,7 +66,7 @@ def _is_strangers(path: Path) -> bool:
     `/tmp`."""
     try:
         return path.stat().st_uid not in (0, os.getuid())
-    except (OSError, AttributeError):  # not there any more; a system without owners
+    except (OSError, AttributeError):  # the file is gone, or the system has no owners
         return False
 
 

@@ -1,4 +1,4 @@
-"""Builds the system prompt from ordered sections. The same parts always give the same bytes, so that it holds
+"""Builds the system prompt from ordered sections. The same parts always give the same bytes: the prompt adds
 no time and no data of the machine.
 
 The caller collects the parts (tools, files, skills); the engine brings a changed prompt into a running

@@ -213,7 +213,7 @@ class CompletionsReader:
         else:
             draft.stop_reason = _STOP.get(reason, "stop")
             if draft.stop_reason == "toolUse":
-                draft.stop_reason = "stop"  # a promise of calls, but none came
+                draft.stop_reason = "stop"  # calls were announced, but none arrived
 
     def _count(self, usage: dict[str, Any]) -> None:
         cached = (

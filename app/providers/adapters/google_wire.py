@@ -80,7 +80,7 @@ def _thinking(model: Model, options: StreamOptions) -> dict[str, Any] | None:
     level = clamp_level(model, options.thinking)
     if generation(model) >= 3:
         if level == "off":
-            return {"thinkingLevel": "minimal"}  # the least that this generation can do
+            return {"thinkingLevel": "minimal"}  # the lowest level of this generation
         return {"includeThoughts": True, "thinkingLevel": provider_word(model, level)}
     if level == "off":
         return {"thinkingBudget": 0}

@@ -128,7 +128,7 @@ def _pick(
         return best[0]
     paid = [model for model in best if _has_key(model, credentials)]
     if paid:
-        return min(paid, key=is_resold)  # the first of those that are alike
+        return min(paid, key=is_resold)  # the first of several equally good matches
     raise ModelNotFound(
         f"Several providers have a model called '{name}', and there is a key for none of them. "
         "Say which you mean, as provider/model:",

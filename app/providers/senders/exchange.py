@@ -224,7 +224,7 @@ async def _headers(request: HttpRequest, options: StreamOptions) -> dict[str, st
         changed: dict[str, str | None] = dict(headers)
         await options.hooks.on_headers(changed)
         headers.clear()
-        for name, value in changed.items():  # those that were added come last, in whatever case
+        for name, value in changed.items():  # added headers come last and win, in upper or lower case
             if value is None:
                 headers.pop(name.lower(), None)
             else:

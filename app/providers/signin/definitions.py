@@ -30,7 +30,7 @@ class OpenRouterSignIn(msgspec.Struct, frozen=True, kw_only=True):
         from urllib.parse import urlencode  # noqa: PLC0415  (only this sign-in needs it)
 
         verifier, challenge = new_verifier()
-        path = f"/callback/{secrets.token_urlsafe(16)}"  # in the place of a state, which this page does not hand back
+        path = f"/callback/{secrets.token_urlsafe(16)}"  # replaces the state, which this page does not return
         async with RedirectServer(0, path) as callback:
             query = {
                 "callback_url": f"http://localhost:{callback.port}{path}",

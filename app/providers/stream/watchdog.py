@@ -1,5 +1,4 @@
-"""Watches a response for silence: reports it while it lasts, and calls for the timeout when it lasts too
-long."""
+"""Watches a response for silence: reports it while it lasts, and calls `on_timeout` when it lasts too long."""
 
 import asyncio
 from collections.abc import Callable

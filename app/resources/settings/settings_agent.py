@@ -1,6 +1,6 @@
 """The settings of the agent: model, conversation, tools, sessions, compaction, network, resources.
 
-Each group describes its keys; `settings` composes the groups. The keys of `flat` groups are at the top
+Each group describes its keys; `settings` composes the groups. The keys of `FLAT_GROUPS` are at the top
 level of the file, those of other groups under the group's key."""
 
 from typing import Annotated, Literal

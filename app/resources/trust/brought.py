@@ -175,7 +175,7 @@ class _Look:
             ValueError,
             NotImplementedError,
             OSError,
-        ):  # no pattern after all, one that begins at the root
+        ):  # not a valid pattern, or one that begins at the root
             return
         yield from map(str, found)
 

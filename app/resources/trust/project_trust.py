@@ -86,7 +86,8 @@ def decide(
     """Decides by the flag, else the stored answer, else the setting. If no question can be asked, `ask` means
     no.
 
-    An empty project is not trusted either, so that a question is asked about items that appear later."""
+    A project without items to trust is not trusted either, so that a question is asked about items that
+    appear later."""
     question = question_for(paths)
 
     decided = partial(Decision, question=question)

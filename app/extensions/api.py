@@ -1,4 +1,5 @@
-"""`ExtensionApi`: what an extension may touch. The types that go with it are in `public`.
+"""Defines `ExtensionApi`, the object through which an extension registers features and acts on the session.
+The types that go with it are in `public`.
 
 An extension is a function `extension(api)`, plain or async.
 """
@@ -37,7 +38,8 @@ from tools.operations import FileOperations, ProcessOperations
 
 
 class ExtensionApi:
-    """Everything an extension may do. Registering is for `extension(api)` itself, acting for later."""
+    """Everything an extension may do. Registering belongs into `extension(api)` itself; acting is for
+    handlers that run later."""
 
     version = API_VERSION
 
@@ -45,9 +47,9 @@ class ExtensionApi:
         self._all = hooked
         self._extension = extension
         self.context = Context(extension, hooked)
-        """The session as it is now."""
+        """Reads the session as it is now."""
         self.events = Bus(hooked.bus, extension)
-        """To talk to other extensions."""
+        """Exchanges messages with other extensions."""
 
     @property
     def name(self) -> str:
@@ -56,8 +58,9 @@ class ExtensionApi:
     # Registering
 
     def on(self, name: str, handler: Callable[..., Any] | None = None) -> Any:
-        """Waits for a hook or a session event: `api.on("tool_call", check)` gives back how to stop, and
-        `@api.on("tool_call")` decorates. Handlers are called as `handler(payload, context)`."""
+        """Registers a handler for a hook or a session event. `api.on("tool_call", check)` returns a function
+        that removes the handler; `@api.on("tool_call")` decorates. Handlers are called as `handler(payload,
+        context)`."""
         self._extension.require_open()
         if name not in HOOKS and name not in SESSION_EVENTS:
             raise ValueError(f"There is no hook {name!r}. docs/extensions.md lists all of them.")
@@ -71,7 +74,7 @@ class ExtensionApi:
         return decorate
 
     def register_tool(self, tool: Tool) -> None:
-        """A tool for the model. One with the name of a built-in takes its place."""
+        """Registers a tool for the model. A tool with the name of a built-in replaces it."""
         self._register("tool", self._extension.tools, tool.name, tool)
         if self._all.bound is not None:
             self._all.bound.brought.add_tool(tool, self._extension.owner)
@@ -155,20 +158,24 @@ class ExtensionApi:
         self._register("flag", self._extension.flags, name, flag)
 
     def flag(self, name: str) -> bool | str | None:
-        """What the command line says of a flag that this extension registered, or its default."""
+        """Returns the value that the command line gives to a flag of this extension, or the flag's
+        default."""
         flag = self._extension.flags.get(name)
         return self._all.value_of(flag) if flag else None
 
     def message_renderer(self, custom_type: str, render: Callable[..., Any]) -> None:
-        """`render(message, expanded)` gives a `View`, blocks, a text, or a widget (full screen only)."""
+        """Draws messages of a custom type: `render(message, expanded)` returns a `View`, blocks, a text, or a
+        widget (full screen only)."""
         self._register("message renderer", self._extension.message_renderers, custom_type, render)
 
     def entry_renderer(self, custom_type: str, render: Callable[..., Any]) -> None:
-        """As `message_renderer`, for entries made by `append_entry`: `render(data, expanded)`."""
+        """Draws entries made by `append_entry`: `render(data, expanded)` returns the same kinds of value as
+        in `message_renderer`."""
         self._register("entry renderer", self._extension.entry_renderers, custom_type, render)
 
     def tool_renderer(self, tool_name: str, render: Callable[..., Any]) -> None:
-        """`render(arguments, result, usual)`: `usual` is the `Card` that the tool itself makes."""
+        """Draws calls of a tool: `render(arguments, result, usual)`, where `usual` is the `Card` that the
+        tool itself makes."""
         self._register("tool renderer", self._extension.tool_renderers, tool_name, render)
 
     def markdown_transform(
@@ -179,7 +186,7 @@ class ExtensionApi:
         self._extension.transforms.append(Transform(change=change, kinds=tuple(kinds)))
 
     def register_provider(self, spec: ProviderSpec) -> None:
-        """Models, and where needed the adapter that speaks to them."""
+        """Registers a provider's models and, where needed, the adapter that speaks to them."""
         self._register("provider", self._extension.providers, spec.name, spec)
         if self._all.bound is not None:
             self._all.bound.brought.add_provider(spec, self._extension.owner_of(spec.name))
@@ -190,8 +197,9 @@ class ExtensionApi:
             self._all.bound.brought.remove_owner(self._extension.owner_of(name))
 
     def register_mcp_server(self, name: str, config: Mapping[str, Any]) -> None:
-        """An MCP server, as it would stand in a file: `command` and `args`, or `url`. It comes before one
-        of that name in a file; what the person says of it (`enabled`, `exposure`, `tools`) counts all the same."""
+        """Registers an MCP server, with the keys of a configuration file: `command` and `args`, or `url`. It
+        precedes a server of that name in a file; the user's own settings for it (`enabled`, `exposure`,
+        `tools`) still apply."""
         self._register("MCP server", self._extension.servers, name, dict(config))
         if self._all.bound is not None:
             self._all.bound.brought.add_server(name, dict(config), self._extension.owner)
@@ -202,14 +210,15 @@ class ExtensionApi:
             self._all.bound.brought.remove_server(name, self._extension.owner)
 
     def mcp_servers(self) -> Sequence[ServerView]:
-        """All of the session, how they stand and what they offer; none is contacted."""
+        """Lists all MCP servers of the session with their status and offers, without contacting any."""
         return self._session.mcp.servers()
 
     def use_operations(
         self, *, files: FileOperations | None = None, processes: ProcessOperations | None = None
     ) -> None:
-        """What bayou's own tools and the person's `!` commands do to files and processes is done through these, on
-        another machine or in a container; None: on this one. Until the extension is gone, or calls it again."""
+        """Runs file and process operations of bayou's tools and of the user's `!` commands through these
+        objects, for example on another machine or in a container; None uses this machine. Lasts until the
+        extension ends or calls this again."""
         self._extension.require_open()
         self._extension.operations = (files, processes)
         if self._all.bound is not None:
@@ -217,13 +226,15 @@ class ExtensionApi:
             self._all.bound.brought.add_operations(files, processes, self._extension.owner)
 
     def autocomplete(self, complete: Callable[..., Any]) -> Callable[..., Any]:
-        """`complete(text, cursor)` gives more suggestions for the editor: texts or `Completion`s, also async."""
+        """Adds suggestions to the editor: `complete(text, cursor)` returns texts or `Completion`s, and may be
+        async."""
         self._extension.require_open()
         self._extension.completers.append(complete)
         return complete
 
     def _register(self, what: str, table: dict[str, Any], name: str, value: Any) -> None:
-        """Within an extension the later registration counts; between two, whose order says `runner`'s tables."""
+        """Records a registration. The later one of one extension wins; between two extensions, the tables of
+        `runner` decide."""
         self._extension.require_open()
         if name in table:
             self._all.report(
@@ -255,11 +266,12 @@ class ExtensionApi:
         trigger_turn: bool = False,
         call_id: str | None = None,
     ) -> str:
-        """A message of the extension's own, which the model reads; returns its id, for `wait_for_delivery`.
+        """Sends a custom message that the model reads; returns its id, for `wait_for_delivery`.
 
         `steer`: before the next request. `follow_up`: when the agent would stop. `next_turn`: with the next
-        prompt. `aside`: right behind the results of the present tool batch, in the same request; `call_id` says
-        which call it belongs to. Without a run under way it is added, and starts one if `trigger_turn`.
+        prompt. `aside`: right behind the results of the present tool batch, in the same request; `call_id`
+        says which call it belongs to. While no run is active, the message is added, and starts a run if
+        `trigger_turn`.
         """
         session = self._session
         message = CustomMessage(custom_type=custom_type, content=content, display=display, details=details)
@@ -268,8 +280,9 @@ class ExtensionApi:
     def interrupt(
         self, custom_type: str, content: str | tuple[Any, ...], *, display: bool = True, details: Any = None
     ) -> bool:
-        """Stops the answer that is arriving, before a call of it runs: it leaves the context, and the same run goes
-        on behind this message, which says why. False: no answer is arriving; `send_message` reaches the model."""
+        """Stops the answer that is streaming before any of its calls runs. The answer leaves the context, and
+        the same run continues behind this message, which gives the reason. False: no answer is streaming; use
+        `send_message`."""
         message = CustomMessage(custom_type=custom_type, content=content, display=display, details=details)
         return self._session.interrupt(message)
 
@@ -281,19 +294,21 @@ class ExtensionApi:
         deliver_as: Literal["steer", "follow_up"] | None = None,
         expand: bool = False,
     ) -> None:
-        """As if the person had typed it; `deliver_as` is needed while a run is under way."""
+        """Sends a prompt as if the user had typed it; `deliver_as` is required while a run is active."""
         await self._session.prompt(text, images, while_running=deliver_as, source="extension", expand=expand)
 
     async def wait_for_delivery(self, message_id: str, timeout: float | None = None) -> Any:
-        """Until a request that contains the message got response headers, or the message left the context."""
+        """Waits until a request that contains the message got response headers, or the message left the
+        context."""
         return await self._session.wait_for_delivery(message_id, timeout)
 
     async def append_entry(self, custom_type: str, data: Any = None) -> str:
-        """State of the extension's own in the session file; the model never reads it."""
+        """Stores data of this extension in the session file; the model never reads it."""
         return (await self._session.record.note(custom_type, data)).id
 
     async def edit_context(self, target_id: str, replacement: dict[str, Any] | None) -> str:
-        """Leaves an entry out of the context (None) or replaces its content; the file keeps it."""
+        """Leaves an entry out of the context (None) or replaces its content; the session file keeps the
+        original."""
         return (await self._session.record.edit_context(target_id, replacement)).id
 
     async def set_label(self, entry_id: str, label: str | None) -> None:
@@ -306,7 +321,7 @@ class ExtensionApi:
         return self._session.state.name
 
     def commands(self) -> tuple[Command, ...]:
-        """The commands of all extensions."""
+        """Returns the commands of all extensions."""
         return tuple(command for extension in self._all.loaded for command in extension.commands.values())
 
     def all_tools(self) -> Sequence[Tool]:
@@ -319,7 +334,7 @@ class ExtensionApi:
         self._session.tools.set_active(names)
 
     async def set_model(self, model: Model) -> bool:
-        """False when there are no credentials for it."""
+        """Switches the session to a model. Returns False when there are no credentials for it."""
         if not self._session.models.choice.is_available(model):
             return False
         await self._session.models.use(model)
@@ -350,8 +365,9 @@ class ExtensionApi:
         timeout: float | None = None,
         max_bytes: int = 1_000_000,
     ) -> ExecResult:
-        """Runs a program without a shell, in the session's folder unless `cwd` says otherwise. Like a command it gets
-        no variables that look like secrets but those that `env` or `shellPassEnvironment` names."""
+        """Runs a program without a shell, in the session's folder unless `cwd` says otherwise. Variables that
+        look like secrets are removed from its environment, except those named in `env` or
+        `shellPassEnvironment`."""
         self._extension.require_open()
         bound = self._all.bound
         if bound is not None:

@@ -1,4 +1,5 @@
-"""What extensions are bound to: a session, the face that shows it, and where what they bring along goes."""
+"""Connects extensions to a session, to the user interface that shows it, and to the tables that take their
+tools, providers and servers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Bound(msgspec.Struct, kw_only=True):
-    """One session and the face that shows it."""
+    """One session and the user interface that shows it."""
 
     session: Session
     mode: Mode
@@ -34,23 +35,23 @@ class Bound(msgspec.Struct, kw_only=True):
     places: SessionPaths
     brought: "Brought"
     settings: Callable[[], Mapping[str, Any]] = dict
-    """All of them spelled as in the file, with those that bayou does not know."""
+    """All settings, spelled as in the file, including keys that bayou does not know."""
     prompt_sections: dict[str, str] = {}
     """Sections of the system prompt that extensions own; changed in place."""
     passed_variables: Callable[[], Mapping[str, str]] = dict
-    """For programs that extensions start: those with secrets that the person passes on."""
+    """Variables with secrets that the user passes on to programs started by extensions."""
     cache_dir: Path | None = None
     is_trusted: bool = False
     shutdown: Callable[[], None] = lambda: None
     reload: Callable[[], Any] = lambda: None
     expand: Callable[[str], str] = str
-    """What `/skill:name` or `/template` stands for."""
+    """Expands `/skill:name` or `/template` to its text."""
     file_commands: Callable[[], "Sequence[CommandInfo]"] = lambda: ()
-    """What else `/name` can stand for in a prompt."""
+    """Lists the templates and skills that `/name` can stand for in a prompt."""
 
 
 class SessionRecord:
-    """The conversation's record as extensions read it."""
+    """Gives extensions read access to the conversation's log."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -82,35 +83,35 @@ class SessionRecord:
         return self._log.entry(entry_id) if entry_id in self._log else None
 
     def branch(self, from_id: str | None = None) -> Sequence[Entry]:
-        """From the root to an entry; to the present point when None."""
+        """Returns the entries from the root to an entry, or to the present leaf when None."""
         return list(self._log.path_to(from_id))
 
     def label(self, entry_id: str) -> str | None:
         return self._log.label(entry_id)
 
     def messages(self) -> Sequence[Message]:
-        """The context: what the model reads with the next request."""
+        """Returns the context: the messages that the next request sends."""
         return self._session.messages
 
     def effects_of(self, name: str, arguments: Mapping[str, Any]) -> Effects | None:
-        """What a call of this tool touches, or one that was made before has; None: there is no such tool, or the
-        arguments do not fit it. Looks at files."""
+        """Returns the effects of calling this tool with these arguments, for a new or an earlier call; None
+        when the tool does not exist or the arguments are invalid. Looks at files."""
         return self._session.tools.effects_of(name, arguments)
 
     def why_unread(self, path: Path) -> str:
-        """Of a file that rules keep back, or that may hold secrets: why a `read` of it would not run unasked, and so
-        why nothing of it should reach the model. Empty mostly."""
+        """Explains why a `read` of this file would need approval (a rule hides it, or it may hold secrets),
+        so that none of its content should reach the model. Usually empty."""
         return self._session.permissions.why_unread(path)
 
 
 class Brought(msgspec.Struct, eq=False):
-    """What extensions bring along, each under the name of its owner, who takes it away again."""
+    """Holds what extensions registered, each item under its owner's name, and removes it with the owner."""
 
     session: Session
     choice: ModelChoice
     registry: Registry
     exchange: Callable[[FileOperations | None, ProcessOperations | None], object] = lambda *operations: None
-    """Lets the tools work with these operations, or with their own again."""
+    """Switches the tools to these operations, or back to bayou's own."""
     _tools_of: dict[str, list[str]] = msgspec.field(default_factory=dict)
     _servers_of: dict[str, list[str]] = msgspec.field(default_factory=dict)
     _operations: list[tuple[str, FileOperations | None, ProcessOperations | None]] = msgspec.field(
@@ -144,7 +145,8 @@ class Brought(msgspec.Struct, eq=False):
     def add_operations(
         self, files: FileOperations | None, processes: ProcessOperations | None, owner: str
     ) -> None:
-        """Of several, the last to come counts; None leaves the place of those before it."""
+        """Adds an owner's operations. The latest of several owners is used; an owner that passes None keeps
+        its place."""
         self._operations.append((owner, files, processes))
         self._exchange_last()
 
@@ -172,7 +174,7 @@ class Brought(msgspec.Struct, eq=False):
 def make_known(
     spec: ProviderSpec, catalogue: ModelCatalogue, credentials: Credentials, *, owner: str
 ) -> None:
-    """Its models and what it takes to ask them."""
+    """Registers the provider's models, and the credentials, headers and adapter needed to call them."""
     entry: dict[str, Any] = {"models": [to_wire(model) for model in spec.models]}
     if spec.base_url:
         entry["baseUrl"] = spec.base_url

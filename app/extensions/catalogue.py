@@ -1,7 +1,8 @@
-"""What all extensions together offer to a face: commands, shortcuts, flags, renderers, transforms, completions.
+"""Collects what all extensions offer to the user interface: commands, shortcuts, flags, renderers,
+transforms, completions.
 
-Of two extensions that register one name, the one loaded first keeps it and the other is told. Foreign code is
-called with limits; when it fails, the face goes on as if it were not there.
+When two extensions register the same name, the one loaded first keeps it and the other gets a problem report.
+Extension code is called with time limits; when it fails, the interface continues without it.
 """
 
 import asyncio
@@ -18,11 +19,12 @@ from app.values.messages import CustomMessage
 from tools.results import Card, ToolResult
 
 COMMAND_SECONDS = 24 * 3600.0
-"""A command may run long; it is a person who waits, and Escape ends it."""
+"""The limit of a command, which may run long: the user waits for it and can end it with Escape."""
 
 
 class Rendered(msgspec.Struct, frozen=True, kw_only=True):
-    """What a renderer made: a view for every face, or a widget that only the full screen can show."""
+    """The result of a renderer: a view for every user interface, or a widget that only the full screen can
+    show."""
 
     view: View | None = None
     widget: Any = None
@@ -35,24 +37,26 @@ class Catalogue:
     # Commands and keys
 
     def commands(self, taken: Iterable[str] = ()) -> dict[str, Command]:
-        """By name. `taken` are bayou's own, which stay bayou's."""
+        """Returns the commands by name. `taken` are the names of bayou's own commands, which extensions
+        cannot replace."""
         return self._first("command", lambda extension: extension.commands, taken)
 
     def shortcuts(
         self, taken: Iterable[str] = (), spelled: Callable[[str], str] = lambda key: key
     ) -> dict[str, Shortcut]:
-        """By key. `spelled`: one spelling for each key, in whatever order its modifiers were written."""
+        """Returns the shortcuts by key. `spelled` gives one spelling for each key, in any order of its
+        modifiers."""
         return self._first("shortcut", lambda extension: extension.shortcuts, taken, spelled)
 
     def flags(self) -> dict[str, ExtensionFlag]:
         return self._first("flag", lambda extension: extension.flags, ())
 
     def unknown_flags(self) -> tuple[str, ...]:
-        """Flags of the command line that no extension has registered."""
+        """Returns the flags of the command line that no extension has registered."""
         return tuple(name for name in self._hooked.flag_values if name not in self.flags())
 
     def wrong_flags(self) -> tuple[str, ...]:
-        """What is wrong with the flags of the command line, in sentences."""
+        """Describes the errors in the flags of the command line, one sentence each."""
         given = self._hooked.flag_values
         problems = [f"Unknown option: --{name}. See bayou --help." for name in self.unknown_flags()]
         for name, flag in self.flags().items():
@@ -67,14 +71,14 @@ class Catalogue:
         return tuple(problems)
 
     def valued_flags(self) -> tuple[str, ...]:
-        """Flags whose value is the word behind them."""
+        """Returns the flags whose value is the next word of the command line."""
         given = self._hooked.flag_values
         return tuple(
             name for name, flag in self.flags().items() if flag.type == "string" and given.get(name) is True
         )
 
     async def run_command(self, name: str, arguments: str) -> bool:
-        """False when there is no such command. A failure is reported, not raised."""
+        """Runs a command. Returns False when there is no such command; a failure is reported, not raised."""
         found = self._owner(name, lambda extension: extension.commands)
         return await self._run(found, f"command /{name}", arguments)
 
@@ -101,7 +105,7 @@ class Catalogue:
         return _completions(given)
 
     async def complete(self, text: str, cursor: int) -> tuple[Completion, ...]:
-        """What extensions suggest for the editor."""
+        """Returns the suggestions of all extensions for the editor's text."""
         found: list[Completion] = []
         for extension in self._hooked.loaded:
             for completer in extension.completers:
@@ -112,7 +116,7 @@ class Catalogue:
     # Drawing
 
     def render_message(self, message: CustomMessage, *, expanded: bool) -> Rendered | None:
-        """None: nobody draws this type, or its renderer failed; draw it plainly."""
+        """Draws a message. None: no extension draws this type, or its renderer failed; draw it plainly."""
         return self._render(
             lambda extension: extension.message_renderers, message.custom_type, message, expanded
         )
@@ -134,13 +138,13 @@ class Catalogue:
 
     @property
     def draws_more_than_messages(self) -> bool:
-        """Whether tools, entries or ordinary text look different through an extension."""
+        """Whether an extension changes how tools, entries or ordinary text look."""
         return self.has_transforms or any(
             extension.tool_renderers or extension.entry_renderers for extension in self._hooked.loaded
         )
 
     def transform(self, text: str, kind: str) -> str:
-        """The Markdown to draw in place of `text`."""
+        """Returns the Markdown to draw in place of `text`."""
         for extension in self._hooked.loaded:
             for transform in extension.transforms:
                 if kind not in transform.kinds:

@@ -1,4 +1,5 @@
-"""What handlers, tools and commands are given beside their payload: the session as it is now, and what they may do.
+"""Contexts that handlers, tools and commands get beside their payload: the current session, and the actions
+allowed.
 
 A context reads the session at every use, so it is never out of date; after a reload it refuses.
 """
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 async def happened(work: Awaitable[object], *unless: type[Exception]) -> bool:
-    """Whether it came to pass: False when somebody cancelled it, or it could not be done for such a reason."""
+    """Awaits the work. Returns False when it was cancelled or raised one of the exceptions in `unless`."""
     try:
         return await work is not False
     except unless:
@@ -37,13 +38,13 @@ async def happened(work: Awaitable[object], *unless: type[Exception]) -> bool:
 
 
 class Context:
-    """For hooks, shortcuts and renderers."""
+    """The context of hooks, shortcuts and renderers."""
 
     def __init__(self, extension: Extension, hooked: "Hooked") -> None:
         self._extension = extension
         self._hooked = hooked
         self.ui: Ui = cast(Ui, WatchedUi(lambda: self._bound.ui, extension, hooked.emit))
-        """The face: dialogs, notes, status, widgets."""
+        """The user interface: dialogs, notes, status, widgets."""
 
     @property
     def _bound(self) -> Bound:
@@ -68,7 +69,7 @@ class Context:
 
     @property
     def cache_dir(self) -> Path | None:
-        """A folder for what can be made anew; it may be emptied at any time."""
+        """Returns a folder for files that can be made again; it may be emptied at any time."""
         return self._bound.cache_dir
 
     @property
@@ -81,7 +82,8 @@ class Context:
 
     @property
     def prompt_sections(self) -> dict[str, str]:
-        """Sections of the system prompt that extensions own; may be changed in place. No compaction touches them."""
+        """Returns the prompt sections that extensions own; they may be changed in place. No compaction
+        touches them."""
         return self._bound.prompt_sections
 
     @property
@@ -98,7 +100,7 @@ class Context:
 
     @property
     def signal(self) -> "Abort | None":
-        """The wish to stop of the run that is under way."""
+        """Returns the abort signal of the active run."""
         return self._session.abort_signal
 
     def is_idle(self) -> bool:
@@ -134,11 +136,12 @@ class Context:
         reject: Callable[[str], Awaitable[str | None]] | None = None,
         source_tool_name: str = "custom_tool",
     ) -> str:
-        """Changes that wait to be applied or discarded, by the model or the person; their id.
+        """Stages changes that the model or the user applies or discards later; returns their id.
 
-        `changes`: the new text of each file, by its path; None removes it. Exactly that is written, or nothing if a
-        file has changed meanwhile. `apply` is awaited with the reason when they are applied, `reject` when they are
-        discarded; what they return is told. Raises `Unable` when there is nothing to stage, or too much waits.
+        `changes`: the new text of each file, by its path; None removes it. Exactly that is written, or
+        nothing if a file has changed meanwhile. `apply` is awaited with the reason when they are applied,
+        `reject` when they are discarded; the texts they return are reported. Raises `Unable` when there is
+        nothing to stage, or too much is staged.
         """
         wished = [RequestedChange(path=path, text=text) for path, text in (changes or {}).items()]
         staged = await self._session.pending.stage(
@@ -152,13 +155,14 @@ class Context:
 
 
 class CommandContext(Context):
-    """For commands: they may also change which conversation this is."""
+    """The context of commands, which may also switch to another conversation."""
 
     async def wait_until_idle(self) -> None:
         await self._session.wait_until_idle()
 
     async def new_session(self) -> bool:
-        """False: an extension cancelled it. So with all that follow."""
+        """Starts a new session. Returns False when an extension cancelled it, like the methods that
+        follow."""
         return await happened(self._session.branches.begin(), Refused, SessionError)
 
     async def fork(self, entry_id: str, position: Literal["before", "at"] = "before") -> bool:
@@ -188,12 +192,12 @@ class CommandContext(Context):
 
 
 class ToolCallContext(Context):
-    """For tools."""
+    """The context of tools."""
 
     def __init__(self, extension: Extension, hooked: "Hooked", call: ToolContext) -> None:
         super().__init__(extension, hooked)
         self.call = call
-        """What every tool is given: call id, folder, progress, workspace, jobs."""
+        """The call's own data: call id, folder, progress, workspace, jobs."""
 
     def progress(self, result: ToolResult) -> None:
         self.call.progress(result)

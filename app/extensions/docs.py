@@ -1,4 +1,4 @@
-"""The tables of docs/extensions.md, made from the hooks and the API themselves.
+"""Generates the tables of docs/extensions.md from the hooks and the API.
 
 python -m app.extensions.docs          writes them into the page
 """
@@ -18,7 +18,7 @@ PAGE = "docs/extensions.md"
 
 
 def filled(page: str) -> str:
-    """The page with every generated part up to date."""
+    """Returns the page with every generated part up to date."""
     parts = {
         "hooks": hooks_table(),
         "events": events_table(),

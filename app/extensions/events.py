@@ -1,4 +1,4 @@
-"""A bus on which extensions talk to each other. Names are theirs; bayou sends nothing on it."""
+"""Carries events between extensions. Extensions choose the names; bayou sends nothing on this bus."""
 
 from collections.abc import Callable
 from typing import Any
@@ -46,7 +46,8 @@ class Bus:
         self._extension = extension
 
     def on(self, name: str, function: Callable[[Any], Any]) -> Callable[[], None]:
-        """Calls `function(data)`, plain or async, for each event of that name; returns how to stop."""
+        """Calls `function(data)`, plain or async, for each event of that name; returns a function that stops
+        it."""
         self._extension.require_open()
         return self._bus.on(self._extension, name, function)
 

@@ -1,4 +1,5 @@
-"""Running a program for an extension: its output bounded, its whole process group ended on timeout or cancellation."""
+"""Runs a program for an extension, limits its output, and ends its whole process group on timeout or
+cancellation."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -15,9 +16,9 @@ class ExecResult(msgspec.Struct, frozen=True, kw_only=True):
     stderr: str
     code: int
     was_killed: bool = False
-    """It ran into the timeout."""
+    """The program was ended because its timeout passed."""
     is_truncated: bool = False
-    """There was more output than was asked for; the first part is kept."""
+    """The output exceeded `max_bytes`; the first part is kept."""
 
 
 async def run_program(
@@ -30,9 +31,8 @@ async def run_program(
     timeout: float | None = None,
     max_bytes: int = 1_000_000,
 ) -> ExecResult:
-    """Runs a program without a shell, with bayou's variables but those that look like secrets: what it needs of them
-    is named in `env`. Raises `FileNotFoundError` when there is none of that name.
-    """
+    """Runs a program without a shell, with bayou's variables except those that look like secrets; `env` adds
+    variables. Raises `FileNotFoundError` when there is no program of that name."""
     async with await RunningProgram.start(
         (command, *arguments),
         cwd=cwd,
@@ -49,7 +49,7 @@ async def run_program(
                 await program.wait()
         except TimeoutError:
             was_killed = True
-        program.kill()  # what it has left running keeps the pipes open
+        program.kill()  # a process that it left running keeps the pipes open
         (out, out_cut), (err, err_cut) = await asyncio.gather(*texts)
         code = await program.wait()
     return ExecResult(

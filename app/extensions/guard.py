@@ -1,7 +1,7 @@
-"""Time limits for foreign code: how long it may take, and how long it may keep the event loop to itself.
+"""Limits the time of extension code: how long a call may take, and how long it may block the event loop.
 
-Waiting for a person does not count. Code that blocks is interrupted by a timer signal where the system has one
-and the loop runs in the main thread; elsewhere only the first limit holds.
+Waiting for a person does not count. Code that blocks is interrupted by a timer signal where the system has
+one and the loop runs in the main thread; elsewhere only the first limit holds.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ GRACE = 1.0
 
 
 class HookLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds."""
+    """Time limits for extension code, in seconds."""
 
     answer: float = 10.0
     slow_answer: float = 300.0
@@ -33,7 +33,7 @@ class HookLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def limits_in_force(in_force: InForce) -> HookLimits:
-    """The settings' milliseconds as seconds."""
+    """Converts the settings' milliseconds to seconds."""
     mine = in_force.settings.extension_limits
     answer = mine.hook_timeout_ms / 1000
     return HookLimits(
@@ -45,7 +45,7 @@ def limits_in_force(in_force: InForce) -> HookLimits:
 
 
 class HookTooSlow(Exception):
-    """The time limit passed. `str` says which."""
+    """An extension's code exceeded a time limit. `str` says which."""
 
 
 class _Blocked(BaseException):
@@ -112,7 +112,7 @@ class _Deadline:
 
 @contextmanager
 def waiting_for_a_person() -> Generator[None]:
-    """Inside, no time limit runs."""
+    """Pauses the current time limit while a person is asked."""
     deadline = _deadline.get()
     if deadline is None:
         yield
@@ -125,12 +125,13 @@ def waiting_for_a_person() -> Generator[None]:
 
 
 async def call(function: Callable[..., Any], *arguments: Any, seconds: float, block: float) -> Any:
-    """Calls a function, plain or async, and returns what it gives. Raises `SurveyStopped`, or what it raises."""
+    """Calls a function, plain or async, and returns its result. Raises `HookTooSlow`, or what the function
+    raises."""
     result = call_now(function, *arguments, block=block)
     if not isinstance(result, Awaitable):
         return result
     guarded, deadline = Guarded(result, block), _Deadline(seconds)
-    token = _deadline.set(deadline)  # the task takes it along
+    token = _deadline.set(deadline)  # a task started here inherits it
     task = asyncio.get_running_loop().create_task(_awaited(guarded))
     _deadline.reset(token)
     deadline.begin(task, guarded)
@@ -155,7 +156,7 @@ async def call(function: Callable[..., Any], *arguments: Any, seconds: float, bl
 async def _awaited(guarded: "Guarded[Any]") -> Any:
     try:
         return await guarded
-    except SystemExit as problem:  # out of a task it would end the whole loop
+    except SystemExit as problem:  # raised out of a task it would end the whole loop
         return _Left(problem)
 
 
@@ -168,7 +169,7 @@ def _blocked_for(seconds: float) -> str:
 
 
 def call_now(function: Callable[..., T], *arguments: Any, block: float) -> T:
-    """Calls a plain function that must not take long. Raises `SurveyStopped`, or what it raises."""
+    """Calls a plain function that must return quickly. Raises `HookTooSlow`, or what the function raises."""
     try:
         with _interrupted_after(block):
             return function(*arguments)
@@ -185,13 +186,13 @@ class Guarded(Generic[T]):
         self._has_begun = self._is_abandoned = False
 
     def close(self) -> None:
-        """One that was stopped before its first step goes quietly: else Python says on the screen that nobody awaited
-        it."""
+        """Closes an awaitable that was cancelled before its first step, so that Python prints no "never
+        awaited" warning."""
         if not self._has_begun and isinstance(self._awaitable, Coroutine):
             self._awaitable.close()
 
     def abandon(self) -> None:
-        """At its next step it is left where it is, whatever it is doing."""
+        """Leaves the code suspended at its next step, without running it further."""
         self._is_abandoned = True
 
     def __await__(self) -> Generator[Any, Any, T]:
@@ -222,12 +223,12 @@ class Guarded(Generic[T]):
 
 
 class _Timer:
-    """One timer for the process: which interruption is due, if any."""
+    """The process-wide timer, which knows which interruption is due."""
 
     def __init__(self) -> None:
         self.depth = 0
         self.on_signal = self._fire
-        """The handler: one object, to be known again."""
+        """The handler as one object, so that `is` recognises it."""
 
     def _fire(self, number: int, frame: types.FrameType | None) -> None:
         if self.depth:
@@ -243,19 +244,19 @@ def _can_interrupt() -> bool:
 
 @contextmanager
 def _interrupted_after(seconds: float) -> Generator[None]:
-    if _timer.depth or not _can_interrupt():  # within another's limit already
+    if _timer.depth or not _can_interrupt():  # an outer time limit is active already
         yield
         return
     before = signal.getsignal(signal.SIGALRM)
     if before is not _timer.on_signal:
         signal.signal(signal.SIGALRM, _timer.on_signal)
     _timer.depth = 1
-    # It comes again and again, for code that swallows the first.
+    # Repeats, for code that swallows the first interruption.
     signal.setitimer(signal.ITIMER_REAL, seconds, 0.2)
     try:
         yield
     finally:
         _timer.depth = 0
         signal.setitimer(signal.ITIMER_REAL, 0)
-        if callable(before) and before is not _timer.on_signal:  # somebody else's goes back to them
+        if callable(before) and before is not _timer.on_signal:  # restores another owner's handler
             signal.signal(signal.SIGALRM, before)

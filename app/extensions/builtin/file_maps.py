@@ -1,8 +1,9 @@
-"""bayou's own extension `builtin:file-maps`: a long file that was read gets an outline of the whole beside its page.
+"""The built-in extension `builtin:file-maps`: adds an outline of the whole file when `read` shows only a part
+of a long one.
 
-The read's result stays as it is. The outline is a message of its own, delivered `aside`: behind the results of the
-same batch, in the same request, so that no sibling call is disturbed. What stands in the context is not told twice:
-a map that still holds is named, and of a file that changed only what moved is told.
+The read's result is unchanged. The outline is a separate message, delivered `aside`: behind the results of
+the same batch, in the same request, so that other calls are not disturbed. An outline that the context
+already holds is only referred to; for a changed file, only the differences are sent.
 """
 
 import asyncio
@@ -34,17 +35,18 @@ if TYPE_CHECKING:
     from tools.filemap.rendering.telling import KnownOutlines, MapMessage
 
 ASKED_LINES = 24
-"""Of a map that a person asked for."""
+"""Lines of a requested map that show before it is expanded."""
 MESSAGE = "file-map"
 FOLDER_MESSAGE = "repository-map"
-"""Of a folder, or beside the first question: bayou's own, drawn here."""
+"""The message type of a folder's map, requested or sent beside the first prompt. bayou makes it; this
+extension draws it."""
 MAX_BYTES_ASKED = 50 * 1024
 BATCH_BYTES = 24 * 1024
-"""All maps of one answer's reads together."""
+"""The limit for all maps of one answer's reads together."""
 
 
 class WantedMap(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What `read` says of a file that it could show only in part."""
+    """A file that `read` could show only in part, as the tool reports it."""
 
     path: str
     first_line: int
@@ -57,25 +59,27 @@ class Given(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     file_path: str = ""
     digest: str = ""
     since: str = ""
-    """The digest of the map that this adds to; empty: it is a map itself."""
+    """The digest of the map that this message updates; empty when the message is a full map."""
     asked: bool = False
     total_lines: int = 0
     symbol_count: int = 0
     language: str = ""
     symbols: tuple[tuple[int, int, int, int, int], ...] = ()
-    """Of each symbol with a line: its row, where its label begins and how long it is, its first and its last line."""
+    """For each symbol with a line: its row, the start and length of its label, its first and its last
+    line."""
 
 
 class MapBudget:
-    """The reads of one answer: what their maps may take together, and which of them no context shows yet.
+    """Divides the room for maps among the reads of one answer, and keeps the maps sent that are not yet in
+    the context.
 
-    Each gets its part of the room; what one leaves goes to those behind it.
+    Each read gets an equal share; what a read leaves unused goes to those behind it.
     """
 
     def __init__(self) -> None:
         self._room, self._outstanding = BATCH_BYTES, 1
         self.calls: tuple[ToolCall, ...] = ()
-        """Of an answer with several, until it is known how many of them read a file."""
+        """The calls of an answer with several, until `count` has found how many of them read a file."""
         self._turns: dict[str, asyncio.Lock] = {}
         self.sent: list[Given] = []
 
@@ -85,11 +89,11 @@ class MapBudget:
         self.calls = message.tool_calls if len(message.tool_calls) > 1 else ()
 
     def turn_of(self, path: str) -> asyncio.Lock:
-        """Two reads of one file: the second looks at what the first was told."""
+        """Returns the lock for a file's reads, so that the second read sees which map the first one got."""
         return self._turns.setdefault(path, asyncio.Lock())
 
     def count(self, effects_of: Callable[[str, dict[str, Any]], Effects | None]) -> None:
-        """Once an answer, when the first map is wanted: a call that reads a file and says no more is one of a whole."""
+        """Counts the calls that read a whole file. Runs once per answer, when the first map is wanted."""
         plain = [call for call in self.calls if len(call.arguments) == 1]
         effects = (effects_of(call.name, call.arguments) for call in plain)
         self._outstanding = sum(1 for one in effects if one is not None and one.reads)
@@ -109,7 +113,7 @@ class MapBudget:
 
 
 class Mapper:
-    """Makes and words maps for one session; the parsers are loaded when the first file needs them."""
+    """Builds and formats the maps of one session; the parsers are loaded when the first file needs them."""
 
     def __init__(self) -> None:
         self._known: KnownOutlines | None = None
@@ -123,8 +127,8 @@ class Mapper:
         page: tuple[int, int] | None = None,
         given: Callable[[], tuple[str, str] | None] = lambda: None,
     ) -> "MapMessage":
-        """In a thread, with what it takes of the session (`given` looks through all that the model has before it), and
-        stopped when nobody waits any longer. Raises `OSError`."""
+        """Builds the map in a thread and stops when the caller is cancelled. `given` looks through the whole
+        context for maps sent before. Raises `OSError`."""
         stop = threading.Event()
 
         def make() -> "MapMessage":
@@ -187,7 +191,7 @@ def extension(api: ExtensionApi) -> None:
             try:
                 told = await mapper.tell(Path(wanted.path), context, settings, share, page, given)
             except OSError:
-                return  # gone or unreadable since it was read; the read itself has told what there is to tell
+                return  # gone or unreadable since it was read; the result of the read reports that
             batch.note(told, share)
         await api.send_message(MESSAGE, told.text, details=told.details, deliver_as="aside", call_id=call_id)
 
@@ -202,7 +206,7 @@ def extension(api: ExtensionApi) -> None:
             context.ui.notify(told, "warning")
             return
         if why := await asyncio.to_thread(context.session.why_unread, _in(context.cwd, name)):
-            # Named by the person, but sent to the model: that is a read, and so it is judged.
+            # The user names the file, but the map goes to the model: that is a read, and so it is judged.
             told = f"/map {name}: {why}. Its outline is not sent; bayou map {name} prints it for you alone."
             context.ui.notify(told, "warning")
             return
@@ -221,7 +225,7 @@ def _in(folder: Path, name: str) -> Path:
 
 
 def wanted_map(event: ToolResultPayload) -> WantedMap | None:
-    """The file that a plain read could show only in part: the tool says so itself."""
+    """Returns the file that a plain `read` could show only in part, from the tool's own details."""
     if event.is_error or not event.details:
         return None
     try:
@@ -238,7 +242,7 @@ def given_in(details: Any) -> Given | None:
 
 
 def maps_in(context: Context) -> list[Given]:
-    """The maps that the model has before it: those of this branch that no compaction has taken away."""
+    """Returns the maps in the context: those of this branch that no compaction has removed."""
     found = [
         given_in(message.details)
         for message in context.session.messages()
@@ -248,7 +252,7 @@ def maps_in(context: Context) -> list[Given]:
 
 
 def standing_map(path: str, given: list[Given]) -> tuple[str, str] | None:
-    """Digests of the file's latest map and of what was told of it last."""
+    """Returns the digests of the file's latest map and of its latest update."""
     of_file = [each for each in given if each.file_path == path and each.digest]
     if not of_file:
         return None
@@ -258,7 +262,7 @@ def standing_map(path: str, given: list[Given]) -> tuple[str, str] | None:
 
 
 def _shown(path: Path, folder: Path) -> str:
-    """As the model names it: from its folder where the file lies inside."""
+    """Spells a path as the model does: relative to its folder where the file lies inside."""
     try:
         return path.relative_to(folder).as_posix()
     except ValueError:
@@ -266,9 +270,9 @@ def _shown(path: Path, folder: Path) -> str:
 
 
 def draw(message: CustomMessage, expanded: bool) -> View:
-    """One line until it is opened; then exactly what the model got, with its symbols to go to.
+    """Draws a map as one line; expanded, it shows exactly what the model got, with links to its symbols.
 
-    Who asked for it sees its beginning at once.
+    A map that the user requested shows its beginning at once.
     """
     given = given_in(message.details) or Given()
     text = text_of(message.content)
@@ -288,7 +292,7 @@ def draw(message: CustomMessage, expanded: bool) -> View:
 
 
 def draw_folder(message: CustomMessage, expanded: bool) -> View:
-    """One line until it is opened; who asked for it sees its beginning at once."""
+    """Draws a folder's map as one line until it is expanded; a requested map shows its beginning at once."""
     details = message.details if isinstance(message.details, dict) else {}
     text = text_of(message.content)
     lines = text.count("\n") + 1
@@ -304,7 +308,7 @@ def draw_folder(message: CustomMessage, expanded: bool) -> View:
 
 
 def symbols_of(given: Given, text: str) -> list[MapSymbol]:
-    """The symbols that have a line, so that people can go to them: what they see is what the model got."""
+    """Returns the symbols that have a line, as links to their place in the file."""
     lines = text.split("\n")
     found: list[MapSymbol] = []
     for row, indent, length, first, last in given.symbols:

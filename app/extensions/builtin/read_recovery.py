@@ -1,7 +1,7 @@
-"""bayou's own extension `builtin:read-recovery`: asks again for reads that steering has skipped.
+"""The built-in extension `builtin:read-recovery`: asks again for reads that steering has skipped.
 
-With `interruptMode: immediate` a message from the person skips the rest of a tool batch. Skipped calls run no
-hooks, so what was asked for is taken from the assistant's message at the turn's end.
+With `interruptMode: immediate` a message from the user skips the rest of a tool batch. Skipped calls run no
+hooks, so the skipped reads are found in the assistant's message at the turn's end.
 """
 
 import json
@@ -31,7 +31,7 @@ class SkippedRead(msgspec.Struct, frozen=True, kw_only=True):
     tool: str
     path: str
     arguments: dict[str, Any]
-    """As the model gave them: offset, limit and all."""
+    """The arguments as the model gave them, with offset and limit."""
 
     @property
     def call(self) -> str:
@@ -65,7 +65,7 @@ def skipped_reads(
     results: tuple[ToolResultMessage, ...],
     effects_of: Callable[[str, dict[str, Any]], Effects | None],
 ) -> tuple[SkippedRead, ...]:
-    """The reads of this message that were skipped, in call order, each once."""
+    """Returns the skipped reads of this message, in call order, each once."""
     skipped = {result.tool_call_id for result in results if text_of(result.content).strip() == SKIPPED}
     found: list[SkippedRead] = []
     for call in message.tool_calls:

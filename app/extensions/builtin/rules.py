@@ -1,9 +1,10 @@
-"""bayou's own extension `builtin:rules`: the project's rules in the prompt, by name, and while an answer streams.
+"""The built-in extension `builtin:rules`: applies the project's rules in the prompt, by name, and while an
+answer streams.
 
-Rules that always apply and the rulebook are a section of the prompt; `read` at `rule://NAME` gives a rule's text; a
-rule with globs comes by itself when a file that it is about is read or changed, once while it stands in the context; a
-rule with a condition stops an answer that breaks it, before a call of it runs: the answer leaves the context, the
-model is told the rule, and begins again in the same run.
+Rules that always apply and the list of rules are a section of the prompt; `read` at `rule://NAME` returns a
+rule's text. A rule with globs is added when a matching file is read or changed, once while it is in the
+context. A rule with a condition stops an answer that breaks it before any of its calls runs: the answer
+leaves the context, the model gets the rule, and answers again in the same run.
 """
 
 import asyncio
@@ -40,7 +41,7 @@ SECTION = "project_rules"
 
 
 class _RulesInForce:
-    """The rules of one session, and what has been found in its answers."""
+    """Holds the rules of one session, and the violations found in its answers."""
 
     def __init__(self, api: ExtensionApi) -> None:
         self._api = api
@@ -49,9 +50,9 @@ class _RulesInForce:
         self.calls: dict[int, str] = {}
         self.reminders: dict[str, RuleHit] = {}
         self.sent: set[str] = set()
-        """Rules that are on their way into the context behind this batch of calls."""
+        """Rules that will be added to the context behind this batch of calls."""
         self._wishes: Mapping[str, Any] | None = None
-        """By which they were read."""
+        """The settings with which the rules were read."""
         self._hooks: list[Callable[[], None]] = []
 
     def read(self, context: Context) -> None:
@@ -73,7 +74,7 @@ class _RulesInForce:
             context.ui.notify(problem, "warning")
 
     def _wait(self) -> None:
-        """For what there are rules for, and for nothing else: most projects have none."""
+        """Registers only the hooks that the rules need: most projects have no rules."""
         for stop in self._hooks:
             stop()
         wanted: dict[str, Callable[..., Any]] = {}
@@ -91,7 +92,7 @@ class _RulesInForce:
         return self._api.settings().get("rules") or {}
 
     def follow(self, context: Context) -> None:
-        """Other wishes than the last time are other rules."""
+        """Reads the rules again when their settings have changed."""
         if self._wishes_now() != self._wishes:
             self.read(context)
 
@@ -120,7 +121,7 @@ class _RulesInForce:
         path = event.input.get("path")
         if (
             event.is_error and isinstance(path, str) and path.strip().startswith(SCHEME)
-        ):  # it is no file's name
+        ):  # the path is not a valid file name
             return _rule_text(self.rules, path.strip().removeprefix(SCHEME))
         if self.rules.with_globs() and not event.is_error:
             effects = context.session.effects_of
@@ -141,7 +142,7 @@ class _RulesInForce:
         self._tell_problems(context)
 
     async def hear_whole(self, answer: AssistantMessage, context: Context) -> None:
-        """Before anything of it runs: pieces may be told late, and a rule must not come too late for it."""
+        """Checks the complete answer before any of its calls runs, since streamed pieces may arrive late."""
         self.begin_answer(answer.id)
         self.calls.update(
             {index: block.id for index, block in enumerate(answer.content) if isinstance(block, ToolCall)}
@@ -154,7 +155,7 @@ class _RulesInForce:
         self._tell_problems(context)
 
     def arriving(self, path: str, context: Context) -> list[Rule]:
-        """Rules about a file that the model has not been given, or no longer has."""
+        """Returns the rules that match a file and are not in the context."""
         about = [
             rule for rule in self.rules.with_globs() if any(matches_glob(path, glob) for glob in rule.globs)
         ]
@@ -206,7 +207,7 @@ def extension(api: ExtensionApi) -> None:
 
 
 def _told(path: str, folder: Path) -> str:
-    """From the working directory, as globs are written."""
+    """Returns the path relative to the working directory, as globs are written."""
     inside = os.path.relpath(path, folder)
     return path if inside.startswith("..") else inside
 

@@ -1,6 +1,5 @@
-"""How the answers of several handlers become one. Each function sees the payload (which it may change for those who
-follow), the answer so far or None, and this answer; it returns the answer so far.
-"""
+"""Combines the answers of several handlers. Each function gets the payload (which it may change for later
+handlers), the combined answer so far or None, and the new answer; it returns the combined answer."""
 
 from typing import Any
 
@@ -10,7 +9,7 @@ from app.extensions.hooks import payloads as p
 
 
 def last_answers(payload: Any, so_far: Any, answer: Any) -> Any:
-    """What the later one sets counts."""
+    """Lets fields that the later answer sets override earlier ones."""
     if so_far is None:
         return answer
     fields = {
@@ -24,7 +23,7 @@ def last_answers(payload: Any, so_far: Any, answer: Any) -> Any:
 def trust_answers(
     payload: p.ProjectTrust, so_far: p.TrustAnswer | None, answer: p.TrustAnswer
 ) -> p.TrustAnswer:
-    """The first yes or no counts."""
+    """Keeps the first yes or no."""
     return so_far if so_far is not None and so_far.trusted != "undecided" else answer
 
 
@@ -95,7 +94,7 @@ def boundary(payload: Any, so_far: p.BoundaryAnswer | None, answer: p.BoundaryAn
 def problems(
     payload: p.Diagnose, so_far: p.DiagnoseAnswer | None, answer: p.DiagnoseAnswer
 ) -> p.DiagnoseAnswer:
-    """All of them, one after the other."""
+    """Concatenates the problems of all answers."""
     if so_far is None:
         return answer
     return p.DiagnoseAnswer(problems=(*so_far.problems, *answer.problems))
@@ -113,7 +112,7 @@ def message_answers(payload: p.MessageEnded, so_far: Any, answer: p.MessageAnswe
 def tool_call(
     payload: p.ToolCallPayload, so_far: p.ToolCallAnswer | None, answer: p.ToolCallAnswer
 ) -> p.ToolCallAnswer:
-    """The first that blocks counts."""
+    """Keeps the first answer that blocks."""
     return so_far if so_far is not None and so_far.block else answer
 
 

@@ -1,4 +1,4 @@
-"""Hooks that follow from a session's events: they tell of the same thing with what extensions want to know besides."""
+"""Derives hooks from a session's events, adding data that extensions need and the event lacks."""
 
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,11 @@ MEANT = frozenset(
     kind.__struct_config__.tag
     for kind in (ModelChanged, ThinkingLevelChanged, SessionReplaced, CompactionEnd)
 )
-"""The types of events that mean a hook."""
+"""The types of events from which a hook follows."""
 
 
 class Memory:
-    """What was before, so that a change can be told with it."""
+    """Remembers earlier values, so that a hook can report what changed."""
 
     def __init__(self) -> None:
         self._model: Model | None = None
@@ -29,7 +29,7 @@ class Memory:
         self._model, self._level, self._file = state.model, state.thinking, state.file
 
     def hook_for(self, event: Event, session: Session | None) -> tuple[str, Any] | None:
-        """The hook that this event means, and its payload."""
+        """Returns the hook that follows from this event and its payload, or None."""
         if isinstance(event, ModelChanged):
             previous, self._model = self._model, event.model
             payload = p.ModelSelect(model=event.model, previous_model=previous, source=event.source)

@@ -1,8 +1,10 @@
-"""The hooks by name: what each is told, what it may answer, how several answers become one, what a failure means.
+"""Defines the hooks by name: payload, possible answer, how several answers are combined, and the effect of a
+failure.
 
-`notify` hooks are told and cannot answer. `gate` hooks decide whether something happens: one that fails closes
-the gate. `change` hooks may change something, each seeing what those before it made; one that fails changes nothing.
-Besides these, every event of a session (`app.values.events`) can be listened to by its `type`.
+`notify` hooks cannot answer. `gate` hooks decide whether something happens; a handler that fails closes the
+gate. `change` hooks may change something, each seeing the results of those before it; a handler that fails
+changes nothing. Besides these, every event of a session (`app.values.events`) can be listened to by its
+`type`.
 """
 
 from collections.abc import Callable
@@ -18,7 +20,8 @@ from app.values.events import Event
 
 HookKind = Literal["notify", "gate", "change"]
 Fold = Callable[[Any, Any, Any], Any]
-"""(payload, answer so far or None, this answer) → answer so far. It may change the payload for those who follow."""
+"""(payload, combined answer so far or None, this answer) → combined answer. It may change the payload for
+later handlers."""
 
 
 class Hook(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,17 +32,18 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True):
     answer: Any = None
     fold: Fold | None = None
     stops: Callable[[Any], bool] | None = None
-    """After such an answer nobody else is asked."""
+    """Whether this answer ends the hook, so that later handlers are not called."""
     is_slow: bool = False
-    """May ask a model: the time limit is many times longer."""
+    """The hook may ask a model, so its time limit is many times longer."""
     closed: Callable[[str], Any] | None = None
-    """A gate's answer when a handler failed."""
+    """Makes a gate's answer when a handler failed."""
     unread: Callable[[str], Any] | None = None
-    """What counts in place of an answer that cannot be read, or raises `Unable`: without it nothing is changed."""
+    """Makes the answer that replaces one that cannot be decoded, or raises `Unable`. Without it, such an
+    answer changes nothing."""
 
 
 class UnreadAnswer(TypeError):
-    """A handler returned something that is no answer to its hook."""
+    """A handler returned a value that is not a valid answer to its hook."""
 
 
 def _not_sent(reason: str) -> Any:
@@ -245,11 +249,11 @@ SESSION_EVENTS: dict[str, Any] = {
     for event in get_args(Event)
     if event.__struct_config__.tag not in HOOKS and event.__struct_config__.tag != "extension_ui_request"
 }
-"""Events of a session that are told as they are published, by their `type`."""
+"""Events of a session that are passed on as they are published, by their `type`."""
 
 
 def hook_named(name: str) -> Hook | None:
-    """The hook, or a plain `notify` one for an event of the session."""
+    """Returns the hook, or a plain `notify` hook for an event of the session."""
     hook = HOOKS.get(name)
     if hook is None and name in SESSION_EVENTS:
         event = SESSION_EVENTS[name]
@@ -258,8 +262,8 @@ def hook_named(name: str) -> Hook | None:
 
 
 def as_answer(hook: Hook, value: Any) -> Any:
-    """What a handler returned, as the hook's answer. A dict may spell its keys as Python or as JSON does, and write a
-    path as a text. Raises `UnreadAnswer` in words when it cannot be one."""
+    """Converts a handler's return value to the hook's answer. The keys of a dict may be spelled as in Python
+    or in JSON, and a path may be a text. Raises `UnreadAnswer` with the reason when the value is invalid."""
     if value is None or hook.answer is None:
         return None
     if isinstance(value, hook.answer):
@@ -289,7 +293,7 @@ def _from_dict(hook: Hook, value: dict[str, Any]) -> Any:
 
 
 def _spelled(name: str) -> str:
-    """The same for `system_prompt`, `systemPrompt` and `continue_`."""
+    """Gives `system_prompt`, `systemPrompt` and `continue_` the same normal spelling as their field."""
     return name.replace("_", "").casefold()
 
 
@@ -310,7 +314,7 @@ def _as_path(type: Any, value: Any) -> Any:
 
 
 def _in_json_spelling(value: Any) -> Any:
-    """Keys of a message, or of each of several, as JSON spells them; what stands in them stays as it is."""
+    """Converts the keys of a message, or of each of several, to JSON spelling; the values stay unchanged."""
     if isinstance(value, list | tuple):
         return [_in_json_spelling(item) for item in value]
     if not isinstance(value, dict):

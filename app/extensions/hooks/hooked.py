@@ -1,6 +1,6 @@
-"""The functions of extensions that wait for hooks: asked in order, each within its time, failures reported once.
+"""Calls the hook handlers of extensions in order, each with a time limit, and reports each failure once.
 
-Loading and reloading are `runner`'s business; what an extension may call is `api`'s.
+`runner` loads and reloads extensions; `api` defines what an extension may call.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Registered:
-    """One function that waits for one hook."""
+    """One handler function registered for one hook."""
 
     __slots__ = ("context", "extension", "function", "is_active")
 
@@ -33,7 +33,7 @@ class Registered:
 
 
 class Hooked:
-    """All that wait, and what they share: what they are bound to, limits, flags, bus."""
+    """Holds all registered handlers and what they share: the bound session, limits, flags, bus."""
 
     def __init__(
         self,
@@ -47,13 +47,13 @@ class Hooked:
         self._limits = limits
         self.flag_values = dict(flags or {})
         self._behind = behind
-        """The word behind a flag on the command line."""
+        """Returns the word that follows a flag on the command line."""
         self.loaded: tuple[Extension, ...] = ()
         self.problems: list[Problem] = []
         self.bus = EventBus(self._bus_failed, limits)
         self._on_problem = on_problem
         self.waiting: dict[str, tuple[Registered, ...]] = {}
-        """By hook. Who would have to make the payload looks first whether there is anybody."""
+        """The handlers by hook. Callers look here first, so that no payload is built without a handler."""
         self._followers: list[Callable[[], None]] = []
         self._told: set[tuple[str, str, str]] = set()
         self._publishing: set[asyncio.Task[None]] = set()
@@ -63,7 +63,8 @@ class Hooked:
         return self._limits()
 
     def value_of(self, flag: ExtensionFlag) -> bool | str | None:
-        """What the command line says, in either spelling: `--name=value`, `--name value`."""
+        """Returns a flag's value on the command line, in either spelling: `--name=value` or `--name
+        value`."""
         value = self.flag_values.get(flag.name, flag.default)
         is_open = flag.type == "string" and flag.name in self.flag_values and value is True
         return self._behind(flag.name) if is_open else value
@@ -71,7 +72,7 @@ class Hooked:
     # Hooks
 
     def follow(self, follower: Callable[[], None]) -> None:
-        """Called whenever others wait for hooks."""
+        """Adds a function that is called whenever the set of handlers changes."""
         self._followers.append(follower)
 
     def _wait(self, name: str, handlers: tuple[Registered, ...]) -> None:
@@ -85,7 +86,8 @@ class Hooked:
     def on(
         self, extension: Extension, name: str, function: Callable[..., Any], context: Context
     ) -> Callable[[], None]:
-        """Adds a handler; returns how to take it back, at any time. It is asked in the order of loading."""
+        """Adds a handler; returns a function that removes it at any time. Handlers are called in the order of
+        loading."""
         handler = Registered(extension, function, context)
         waiting = (*self.waiting.get(name, ()), handler)
         self._wait(name, tuple(sorted(waiting, key=lambda one: one.extension.epoch)))
@@ -100,15 +102,15 @@ class Hooked:
         return take_back
 
     def forget(self, extension: Extension) -> None:
-        """Nothing of it waits any longer."""
+        """Removes all handlers of an extension."""
         for name, handlers in list(self.waiting.items()):
             self._wait(name, tuple(handler for handler in handlers if handler.extension is not extension))
 
     async def emit(
         self, name: str, payload: Any, *, asks: Callable[[Extension], bool] = lambda extension: True
     ) -> Any:
-        """Asks everybody who waits for this hook, in the order of loading; returns their joint answer or None.
-        `asks`: whether an extension is meant."""
+        """Calls all handlers of this hook in the order of loading; returns their combined answer or None.
+        `asks` selects the extensions to call."""
         handlers = self.waiting.get(name)
         if handlers is None:
             return None
@@ -117,7 +119,7 @@ class Hooked:
         answer = None
         for handler in handlers:
             if not handler.is_active or not handler.extension.is_open or not asks(handler.extension):
-                continue  # taken back, or reloaded, by one of those before
+                continue  # removed, or reloaded, by an earlier handler
             answer = await self._ask(hook, handler, payload, answer)
             if hook.stops is not None and hook.stops(answer):
                 break
@@ -152,7 +154,7 @@ class Hooked:
     # What went wrong
 
     def report(self, source: str, event: str, text: str) -> None:
-        """Once per source, place and words."""
+        """Reports a problem once per source, place and text."""
         key = (source, event, text)
         if key in self._told:
             return
@@ -164,7 +166,7 @@ class Hooked:
             self._publish(ExtensionError(extension_path=source, event=event, error=text))
 
     def forget_told(self) -> None:
-        """What goes wrong after a reload is told, be it the same as before."""
+        """Forgets reported problems, so that after a reload the same problem is reported again."""
         self._told.clear()
 
     def _publish(self, event: Event) -> None:
@@ -173,7 +175,7 @@ class Hooked:
         try:
             task = asyncio.get_running_loop().create_task(self.bound.session.events.publish(event))
         except RuntimeError:
-            return  # no loop: whoever loads without one reads `problems`
+            return  # no loop: code that loads without a loop reads `problems`
         self._publishing.add(task)
         task.add_done_callback(self._publishing.discard)
 
@@ -182,13 +184,13 @@ class Hooked:
 
 
 def is_cancelled() -> bool:
-    """Somebody cancelled us, as opposed to foreign code that raised `CancelledError` by itself."""
+    """Whether this task was cancelled, as opposed to extension code raising `CancelledError` itself."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 def in_words(problem: BaseException, path: str) -> str:
-    """An exception as one line that names the place in the extension's own files."""
+    """Formats an exception as one line that names the place in the extension's own files."""
     if isinstance(problem, HookTooSlow):
         return str(problem)
     if isinstance(problem, SyntaxError):

@@ -1,4 +1,4 @@
-"""What `/name` can stand for in a prompt, listed for programs: extensions' commands, templates, skills."""
+"""Lists what `/name` can stand for in a prompt, for programs: extensions' commands, templates, skills."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ _SCOPES: Mapping[str, Scope] = {"project": "project", "flag": "temporary"}
 
 
 def extension_commands(extensions: Iterable[Extension]) -> list[CommandInfo]:
-    """The first of a name counts."""
+    """Lists the commands of extensions; the first one of a name counts."""
     found: dict[str, CommandInfo] = {}
     for extension in extensions:
         source = extension.source

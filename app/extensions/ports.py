@@ -1,4 +1,5 @@
-"""What extensions and faces have in common: how a face is asked, and the few values that go to and fro."""
+"""Defines the interface between extensions and the user interfaces: the `Ui` protocol and the values that
+cross it."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
@@ -16,7 +17,7 @@ Placement = Literal["above_editor", "below_editor"]
 
 
 class WindowUsage(msgspec.Struct, frozen=True, kw_only=True):
-    """How full the model's window is."""
+    """The fill level of the model's context window."""
 
     tokens: int | None
     window: int
@@ -24,24 +25,25 @@ class WindowUsage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProviderSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A provider that an extension brings along, or changes to one of bayou's own."""
+    """A provider that an extension adds, or its changes to one of bayou's own."""
 
     name: str
     models: tuple[Model, ...] = ()
     adapter: Adapter | None = None
-    """Speaks the models' `api`, where that is none of bayou's own."""
+    """The adapter for the models' `api`, where bayou has none for it."""
     api_key: str | None = None
     """Literal, `$NAME` or `!command`."""
     headers: Mapping[str, str] = {}
     base_url: str | None = None
-    """Where its models are asked, bayou's own ones too: a proxy, a gateway."""
+    """The address of requests to this provider's models, bayou's own included: a proxy, a gateway."""
     sign_in: SignIn | None = None
-    """How a person signs in to an account: /login offers it."""
+    """How a person signs in to an account; /login offers it."""
     discover: Callable[[], Awaitable[Sequence[Model]]] | None = None
 
 
 class Ui(Protocol):
-    """What a face can ask and show. Where nobody can answer, questions give the cancelled value."""
+    """The questions and displays that a user interface offers. Without a person to answer, questions return
+    the cancelled value."""
 
     @property
     def has_ui(self) -> bool: ...
@@ -54,27 +56,27 @@ class Ui(Protocol):
     ) -> str | None: ...
     async def editor(self, title: str, prefill: str = "") -> str | None: ...
     async def custom(self, make: Callable[..., Any], *, overlay: bool = False) -> Any:
-        """Shows what `make(done)` gives, a Textual screen or widget, until it calls `done(value)`; gives that value.
-        None where there is no screen: `make` is not called there."""
+        """Shows the Textual screen or widget that `make(done)` returns until it calls `done(value)`; returns
+        that value. Without a screen `make` is not called and the result is None."""
         ...
 
     def notify(self, text: str, level: Level = "info") -> None: ...
     def set_status(self, key: str, text: str | None) -> None: ...
     def set_widget(self, key: str, content: Any, *, placement: Placement = "above_editor") -> None:
-        """Lines, a View, or (full screen only) a callable that makes a widget; None takes it away."""
+        """Shows lines, a View, or (full screen only) a widget made by a callable; None removes it."""
         ...
 
     def set_title(self, title: str) -> None: ...
     def set_header(self, make: Callable[..., Any] | None) -> None: ...
     def set_footer(self, make: Callable[..., Any] | None) -> None: ...
     def set_editor(self, make: Callable[..., Any] | None) -> None:
-        """`make(submit)` gives a widget that stands in for the prompt's editor, and calls `submit(text)` to send; None
-        gives bayou's own back."""
+        """Replaces the prompt's editor with the widget of `make(submit)`, which calls `submit(text)` to send;
+        None restores bayou's own."""
         ...
 
     def on_terminal_input(self, listener: Callable[[str], Any]) -> Callable[[], None]:
-        """`listener(data)` hears what the terminal sends before keys are made of it. True: it is used up; a text counts
-        in its place. Returns how to stop."""
+        """Calls `listener(data)` with the terminal's input before it is decoded to keys. True: the input is
+        consumed; a text replaces it. Returns a function that stops it."""
         ...
 
     def set_working(self, message: str | None, *, frames: Sequence[str] | None = None) -> None: ...

@@ -1,7 +1,8 @@
-"""Everything that an extension may import: `from app.extensions.public import ExtensionApi, View, ToolResult`.
+"""Exports everything that an extension may import: `from app.extensions.public import ExtensionApi, View,
+ToolResult`.
 
-bayou's own extensions import this module and nothing else of the extension system. What is not imported here may
-change without notice.
+bayou's own extensions import this module and nothing else of the extension system. What is not imported here
+may change without notice.
 """
 
 from app.compaction.files import FileLists

@@ -1,7 +1,6 @@
-"""What an extension has registered: tools, commands, shortcuts, flags, renderers, providers, handlers.
+"""Holds what an extension has registered: tools, commands, shortcuts, flags, renderers, providers, handlers.
 
-One `Extension` is one extension in one epoch: a reload makes new ones, and everything that holds on to an old one
-is told so.
+One `Extension` is one extension in one epoch: a reload makes new objects, and the old ones refuse to work.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class StaleExtension(RuntimeError):
-    """The extension was reloaded or removed; what it kept from before does nothing any more."""
+    """The extension was reloaded or removed; objects that it kept from before refuse to work."""
 
 
 class NotReady(RuntimeError):
@@ -34,7 +33,7 @@ def require_bound(bound: Bound | None) -> Bound:
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that an extension did wrong, in words that name it and its file."""
+    """An error of an extension, with its name and file in the text."""
 
     source: str
     event: str
@@ -46,13 +45,13 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is to say of one extension."""
+    """An extension's name, file, registrations and problems, for lists of extensions."""
 
     name: str
     path: str
     origin: str = "not loaded"
     counts: dict[str, int] = {}
-    """How much it has registered, by kind: `{"tools": 1, "hooks": 3}`."""
+    """The number of registrations by kind: `{"tools": 1, "hooks": 3}`."""
     problems: tuple[Problem, ...] = ()
 
 
@@ -95,26 +94,26 @@ class Transform(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an extension comes from."""
+    """An extension's origin and the function that loads it."""
 
     name: str
-    """`permission-gate`, `builtin:file-maps`."""
+    """The extension's name: `permission-gate`, `builtin:file-maps`."""
     path: str
-    """Its file, folder or entry point, for people."""
+    """The extension's file, folder or entry point, to show to people."""
     origin: Literal["builtin", "user", "project", "flag", "settings", "package", "entry-point"]
     load: Callable[[Extension], Any]
-    """Gives the function `extension(api)`; may raise anything."""
+    """Returns the function `extension(api)`; may raise any exception."""
 
 
 class Extension:
-    """One loaded extension. `is_open` ends with its epoch."""
+    """One loaded extension. `is_open` is False once its epoch has ended."""
 
     def __init__(self, source: Source, epoch: int) -> None:
         self.source = source
         self.epoch = epoch
         self.is_open = True
         self.may_read: Callable[[], bool] = lambda: True
-        """Whether its files are still what the person said yes to."""
+        """Whether its files are unchanged since the user approved them."""
         self.tools: dict[str, Tool] = {}
         self.commands: dict[str, Command] = {}
         self.shortcuts: dict[str, Shortcut] = {}
@@ -125,7 +124,7 @@ class Extension:
         self.transforms: list[Transform] = []
         self.providers: dict[str, ProviderSpec] = {}
         self.servers: dict[str, dict[str, Any]] = {}
-        """MCP servers, as they would stand in a file."""
+        """MCP servers by name, with the keys of a configuration file."""
         self.operations: tuple[FileOperations | None, ProcessOperations | None] | None = None
         self.completers: list[Callable[..., Any]] = []
         self.handler_count = 0
@@ -141,7 +140,7 @@ class Extension:
         return f"extension:{self.source.name}#{self.epoch}"
 
     def owner_of(self, provider: str) -> str:
-        """Providers have owners of their own, so that each can be taken back alone."""
+        """Returns an owner's name for one provider, so that each provider can be removed alone."""
         return f"{self.owner}/{provider}"
 
     def require_open(self) -> None:

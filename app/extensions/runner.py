@@ -1,7 +1,7 @@
-"""The loaded extensions of one session: from their files to their end, and anew.
+"""Loads, reloads and ends the extensions of one session.
 
-How they are asked is in `hooked`; where they are found is `loader`'s business; how a session's questions become
-hooks is `session_hooks`'.
+`hooked` calls their handlers; `loader` finds their files; `session_hooks` implements the session's hooks with
+them.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ class Extensions:
     """All extensions of a session, loaded and reloaded."""
 
     def __init__(self, **shared: Any) -> None:
-        """`shared`: as `Hooked` takes it."""
+        """`shared` are the arguments of `Hooked`."""
         self.hooked = Hooked(**shared)
         self._epoch = 0
         self._memory = Memory()
         self.may_read: Callable[[Source], bool] = lambda source: True
-        """Asked whenever a file of an extension is read."""
+        """Whether an extension's file may be read; checked before every file."""
 
     def bind(self, bound: Bound) -> None:
-        """The session and face that extensions talk to. What they registered before is handed over."""
+        """Connects the extensions to a session and its user interface, and hands over what they registered
+        before."""
         self.hooked.bound = bound
         self._memory.begin(bound.session)
         for extension in self.hooked.loaded:
@@ -51,7 +52,7 @@ class Extensions:
     # Loading
 
     async def load(self, sources: Sequence[Source]) -> tuple[Problem, ...]:
-        """Loads them in order, one that fails leaving the others alone. Returns what went wrong now."""
+        """Loads extensions in order; one that fails does not affect the others. Returns the new problems."""
         before = len(self.hooked.problems)
         known = {extension.name for extension in self.hooked.loaded}
         for source in sources:
@@ -91,14 +92,15 @@ class Extensions:
         await self.hooked.emit("session_start", SessionStart(reason=reason))
 
     async def follow_settings(self) -> None:
-        """Others are in force: bayou's own begin anew with them. All others look for themselves."""
+        """Restarts bayou's own extensions with changed settings. All other extensions check for changes
+        themselves."""
         told = SessionStart(reason="reload")
         await self.hooked.emit(
             "session_start", told, asks=lambda extension: extension.source.origin == "builtin"
         )
 
     async def reload(self, sources: Sequence[Source]) -> tuple[Problem, ...]:
-        """Ends the old epoch, everything it registered included, and loads anew."""
+        """Ends the old epoch, removing all its registrations, and loads the extensions again."""
         await self.hooked.emit("session_shutdown", SessionShutdown(reason="reload"))
         self._drop_all()
         problems = await self.load(sources)
@@ -125,7 +127,7 @@ class Extensions:
             brought.remove_owner(extension.owner)
 
     async def hear(self, event: Event) -> None:
-        """Tells an event of the session to those who listen, and what hooks follow from it."""
+        """Passes a session's event to its handlers, and calls the hooks that follow from it."""
         name: Any = event.__struct_config__.tag
         if name in SESSION_EVENTS and name in self.hooked.waiting:
             await self.hooked.emit(name, event)
@@ -135,7 +137,8 @@ class Extensions:
                 await self.hooked.emit(*hook)
 
     def status(self) -> tuple[Status, ...]:
-        """For the screen that lists extensions; those that could not be loaded have only problems."""
+        """Returns the status of all extensions, for the screen that lists them; those that failed to load
+        have only problems."""
         loaded = tuple(_status(extension, self.hooked.problems) for extension in self.hooked.loaded)
         known = {status.path for status in loaded}
         lost = dict.fromkeys(

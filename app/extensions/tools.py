@@ -1,4 +1,5 @@
-"""An extension's function as a tool: arguments described, the answer made a result, its time on the loop limited."""
+"""Turns an extension's function into a tool: describes its arguments, converts its answer, limits how long it
+blocks the loop."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -33,7 +34,7 @@ def make_tool(
         try:
             answer = call_now(function, given, context_of(call), block=block)
             if isinstance(answer, Awaitable):
-                # It may take as long as it likes, but not keep the loop to itself.
+                # The function may take any time, but must not block the event loop.
                 answer = await Guarded(answer, block)
         except HookTooSlow as problem:
             raise ToolError(f"The tool {name} failed: {problem}") from None
@@ -46,7 +47,7 @@ def make_tool(
 
 
 def as_result(answer: Any) -> ToolResult:
-    """A result, from a result, a text, a view, or nothing."""
+    """Converts a result, a text, a view, or None to a tool result."""
     if isinstance(answer, ToolResult):
         return answer
     if isinstance(answer, View):

@@ -1,7 +1,7 @@
-"""Asking and showing where there is no screen, and the watch over every question an extension asks.
+"""Implements an extension's questions and displays where there is no screen, and watches over every question.
 
-`SilentUi` serves print and JSON mode, `EventUi` speaks RPC's question protocol; the full screen brings its own.
-`WatchedUi` is what extensions get: it tells of questions, stops the clock meanwhile, and refuses stale extensions.
+`SilentUi` serves print and JSON mode, `EventUi` uses RPC's question protocol; the full screen has its own.
+`WatchedUi` wraps them for extensions: it reports questions, pauses time limits, and refuses stale extensions.
 """
 
 import asyncio
@@ -17,13 +17,15 @@ from app.extensions.views import View, view_data, view_text
 from app.values.events import Event, Notice, QuestionAsked
 
 ANSWER_SECONDS = 600.0
-"""How long a question without a timeout waits: nothing may hang for a reader that does not answer."""
+"""How long a question without a timeout waits, so that a client that never answers cannot block it
+for ever."""
 WRITING_SECONDS = 3600.0
-"""The same for a text to be written, which has no timeout of its own."""
+"""The same limit for the editor question, which has no timeout."""
 
 
 class SilentUi:
-    """Nobody is there: every question is answered with its cancelled value, and the first of a kind is reported."""
+    """Answers every question with its cancelled value, since no person is present, and reports the first of
+    each kind."""
 
     has_ui = False
 
@@ -39,7 +41,7 @@ class SilentUi:
             self._publish(Notice(level="info", text=text))
 
     def _unseen(self, what: str) -> None:
-        """What only a screen has, and nobody misses where nobody looks."""
+        """Ignores features that only a screen has."""
 
     async def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
         self._degraded("a choice")
@@ -115,7 +117,8 @@ class SilentUi:
 
 
 class EventUi(SilentUi):
-    """Questions and notes as `extension_ui_request` events; whoever reads them sets `answer` of a question."""
+    """Publishes questions and notes as `extension_ui_request` events; the reader of a question sets its
+    `answer`."""
 
     has_ui = True
 
@@ -161,7 +164,7 @@ class EventUi(SilentUi):
         self._tell(method="setWidget", extra=extra)
 
     def show_view(self, target_id: str, view: View) -> None:
-        """What an extension's renderer makes of a message or an entry."""
+        """Publishes a renderer's view of a message or an entry."""
         extra = {"targetId": target_id, "lines": view_text(view).split("\n"), "view": view_data(view)}
         self._tell(method="showView", extra=extra)
 
@@ -175,7 +178,7 @@ class EventUi(SilentUi):
         self.set_editor_text(text)
 
     def _unseen(self, what: str) -> None:
-        self._degraded(what)  # whoever reads the questions may draw such a thing, and wants to know
+        self._degraded(what)  # a client may draw such a feature itself, so it is reported
 
     def _tell(self, **fields: Any) -> None:
         self._publish(QuestionAsked(id=str(uuid.uuid4()), **fields))
@@ -183,9 +186,8 @@ class EventUi(SilentUi):
     async def _ask(
         self, cancelled: Any, timeout: float | None, *, seconds: float | None = None, **fields: Any
     ) -> Any:
-        """Publishes the question and waits for its answer; the cancelled value after the timeout, or after `seconds`
-        where the extension gave none, which is told.
-        """
+        """Publishes the question and waits for its answer. Returns the cancelled value after the timeout or,
+        without a timeout, after `seconds` with a warning."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         milliseconds = None if timeout is None else round(timeout * 1000)
         self._publish(QuestionAsked(id=str(uuid.uuid4()), timeout=milliseconds, answer=answer, **fields))
@@ -200,7 +202,7 @@ class EventUi(SilentUi):
 
 
 class WatchedUi:
-    """A face's `Ui` as one extension sees it."""
+    """A user interface's `Ui` as one extension sees it."""
 
     def __init__(
         self, ui: Callable[[], Ui], extension: Extension, emit: Callable[[str, Any], Awaitable[Any]]
@@ -210,7 +212,7 @@ class WatchedUi:
         self._emit = emit
 
     def __getattr__(self, name: str) -> Any:
-        """Everything that is not a question goes straight to the face."""
+        """Passes everything that is not a question straight to the user interface."""
         self._extension.require_open()
         return getattr(self._ui(), name)
 
@@ -230,7 +232,7 @@ class WatchedUi:
         return await self._asked("custom", "", lambda ui: ui.custom(make, overlay=overlay))
 
     def set_editor(self, make: Callable[..., Any] | None) -> None:
-        """Given back when the extension is gone."""
+        """Replaces the editor until the extension ends."""
         self._extension.require_open()
         ui = self._ui()
         ui.set_editor(make)
@@ -238,7 +240,7 @@ class WatchedUi:
             self._extension.on_close.append(lambda: ui.set_editor(None))
 
     def on_terminal_input(self, listener: Callable[[str], Any]) -> Callable[[], None]:
-        """Heard until it is stopped, or the extension is gone."""
+        """Listens until it is stopped or the extension ends."""
         self._extension.require_open()
         stop = self._ui().on_terminal_input(listener)
         self._extension.on_close.append(stop)

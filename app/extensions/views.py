@@ -1,6 +1,6 @@
-"""What an extension shows without knowing any screen: a title, a summary and a body of blocks.
+"""Describes what an extension shows, without a screen: a title, a summary and a body of blocks.
 
-The full screen makes a widget of it, print mode text, RPC data. An extension may give a widget of its own
+The full screen makes a widget of a view, print mode text, RPC data. An extension may give its own widget
 instead, which only the full screen can show.
 """
 
@@ -28,12 +28,12 @@ from tools.results import (
 class View(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     subject: str = ""
-    """What it is about, behind the title."""
+    """The subject, shown behind the title."""
     summary: str = ""
-    """How it stands, in a few words."""
+    """The state or result, in a few words."""
     body: tuple[Block, ...] = ()
     collapsed_lines: int = 0
-    """Lines of the body that show before it is opened."""
+    """How many lines of the body show before it is expanded."""
     level: str = "info"
     """`info`, `warning` or `error`."""
 
@@ -42,7 +42,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_view(value: Any, *, title: str = "") -> View | None:
-    """A view from what a renderer returned, if it is one of the plain forms: a View, a Card, blocks or a text."""
+    """Converts a renderer's result to a view: a View, a Card, blocks or a text; None for any other value."""
     if isinstance(value, View):
         return value
     if isinstance(value, Card):
@@ -58,7 +58,7 @@ def as_view(value: Any, *, title: str = "") -> View | None:
 
 
 def view_text(view: View, *, expanded: bool = True) -> str:
-    """For print mode."""
+    """Formats a view as text, for print mode."""
     head = " · ".join(part for part in (view.title, view.summary) if part)
     lines = "\n".join(block_text(block) for block in view.body).split("\n") if view.body else []
     if not expanded:
@@ -70,7 +70,7 @@ def view_text(view: View, *, expanded: bool = True) -> str:
 
 
 def view_data(view: View) -> dict[str, Any]:
-    """For RPC: plain JSON data, each block with its `kind`."""
+    """Formats a view as plain JSON data, for RPC, each block with its `kind`."""
     return {
         "title": view.title,
         "summary": view.summary,

@@ -200,7 +200,7 @@ def extension(api: ExtensionApi) -> None:
 
     @api.on("session_start")
     def start(event: Any, context: Context) -> None:
-        if event.reason == "reload":  # and so it is when settings have changed
+        if event.reason == "reload":  # a change of settings is reported as a reload
             state.follow(context)
         else:
             state.read(context)

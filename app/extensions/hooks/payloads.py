@@ -1,7 +1,8 @@
-"""What a hook is told and what it may answer. How several answers are put together is in `hooks`.
+"""Defines the payload that each hook passes and the answer it accepts. `answers` combines the answers of
+several handlers.
 
-Payloads that a handler may change in place say so; all others are values. An answer may be given as one of these
-structs or as a dict with the same keys.
+Payloads that a handler may change in place say so; all others are values. An answer may be given as one of
+these structs or as a dict with the same keys.
 """
 
 from pathlib import Path
@@ -22,18 +23,19 @@ class Payload(msgspec.Struct, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a handler may return. Leaving a field out means: no opinion."""
+    """What a handler may return. A field left out leaves the decision to other handlers and to bayou."""
 
 
 # Starting, trusting, finding
 
 
 class ProjectTrust(Payload, kw_only=True):
-    """Asked before a project's own files count, of extensions that are not the project's."""
+    """Asks whether a project's own files are trusted. Only extensions from outside the project receive this
+    hook."""
 
     cwd: Path
     items: tuple[str, ...] = ()
-    """What would run, one line each."""
+    """What the project would run, one line each."""
 
 
 class TrustAnswer(Answer, frozen=True, kw_only=True):
@@ -82,7 +84,7 @@ class CancelAnswer(Answer, frozen=True, kw_only=True):
 class SessionBeforeCompact(Payload, kw_only=True):
     reason: Literal["manual", "threshold", "overflow"]
     messages: tuple[Message, ...]
-    """What would be summarised."""
+    """The messages that would be summarised."""
     kept: tuple[Message, ...] = ()
     first_kept_entry_id: str = ""
     tokens_before: int = 0
@@ -90,19 +92,19 @@ class SessionBeforeCompact(Payload, kw_only=True):
     custom_instructions: str | None = None
     will_retry: bool = False
     file_ops: FileLists = FileLists()
-    """What the part that would go read and changed, earlier summaries included."""
+    """Files read and changed in the messages to be summarised, including those of earlier summaries."""
 
 
 class CompactionText(Answer, frozen=True, kw_only=True):
-    """A summary in place of bayou's own."""
+    """A summary that replaces bayou's own."""
 
     summary: str
     first_kept_entry_id: str | None = None
     tokens_before: int | None = None
-    """What the context held, where the extension counts better than bayou."""
+    """The token count of the context, when the extension counts it better than bayou."""
     details: Any = None
     usage: Usage | None = None
-    """What writing it took; counted in the session's."""
+    """The usage of writing the summary, added to the session's."""
 
 
 class CompactAnswer(Answer, frozen=True, kw_only=True):
@@ -128,7 +130,7 @@ class SessionBeforeTree(Payload, kw_only=True):
     old_leaf_id: str | None
     common_ancestor_id: str | None = None
     messages: tuple[Message, ...] = ()
-    """Of the branch that is left."""
+    """The messages of the branch that is left."""
     wants_summary: bool = False
     custom_instructions: str | None = None
     replace_instructions: bool = False
@@ -139,7 +141,7 @@ class TreeSummary(Answer, frozen=True, kw_only=True):
     summary: str
     details: Any = None
     usage: Usage | None = None
-    """What writing it took; counted in the session's."""
+    """The usage of writing the summary, added to the session's."""
 
 
 class TreeAnswer(Answer, frozen=True, kw_only=True):
@@ -147,9 +149,9 @@ class TreeAnswer(Answer, frozen=True, kw_only=True):
     summary: TreeSummary | None = None
     custom_instructions: str | None = None
     replace_instructions: bool | None = None
-    """True: the instructions stand instead of bayou's own, and not beside them."""
+    """True: the instructions replace bayou's own instead of adding to them."""
     label: str | None = None
-    """Of the summary; without one, of the place that is gone to."""
+    """The label of the summary or, without a summary, of the entry that the session moves to."""
 
 
 class SessionTree(Payload, kw_only=True):
@@ -159,7 +161,7 @@ class SessionTree(Payload, kw_only=True):
     entry: BranchSummaryEntry | None = None
     """The summary as it was recorded."""
     from_extension: bool = False
-    """Whether an extension wrote it."""
+    """Whether an extension wrote the summary."""
 
 
 # A prompt and what the model reads
@@ -190,7 +192,7 @@ class BeforeAgentStart(Payload, kw_only=True):
 
 class BeforeAgentStartAnswer(Answer, frozen=True, kw_only=True):
     message: CustomMessage | None = None
-    """Goes into the conversation before the prompt."""
+    """A message that is added to the conversation before the prompt."""
     system_prompt: str | None = None
 
 
@@ -206,9 +208,9 @@ class BeforeProviderRequest(Payload, kw_only=True):
     model: Model | None = None
     payload: dict[str, Any]
     request_id: str = ""
-    """As in `provider_request_prepared` and `…_delivered`."""
+    """The same id as in `provider_request_prepared` and `…_delivered`."""
     message_ids: tuple[str, ...] = ()
-    """Of all messages in it, those that earlier requests delivered as well."""
+    """The ids of all messages in the request, including messages that earlier requests delivered."""
 
 
 class PayloadAnswer(Answer, frozen=True, kw_only=True):
@@ -232,16 +234,16 @@ class ProviderStreamEvent(Payload, kw_only=True):
     api: str
     model: str
     event: str
-    """Its name, where the format has names."""
+    """The event's name, where the format has names."""
     data: Any
-    """Its JSON as plain data, or its text."""
+    """The event's JSON as plain data, or its text."""
 
 
 # Turns, messages, tools
 
 
 class Draft(Answer, frozen=True, kw_only=True):
-    """An entry that is added at the boundary of a turn."""
+    """An entry that is added at a turn's boundary."""
 
     type: Literal["custom", "custom_message", "context_edit", "compaction"]
     custom_type: str = ""
@@ -252,9 +254,9 @@ class Draft(Answer, frozen=True, kw_only=True):
     target_id: str = ""
     replacement: dict[str, Any] | None = None
     summary: str = ""
-    """Of a compaction: what stands for everything before the first kept entry."""
+    """A compaction's summary, which replaces everything before the first kept entry."""
     first_kept_entry_id: str | None = None
-    """None: where bayou would cut."""
+    """None: bayou chooses the entry."""
 
 
 class TurnEnded(Payload, kw_only=True):
@@ -278,11 +280,11 @@ class FileToDiagnose(msgspec.Struct, frozen=True, kw_only=True):
     """A file that the agent changed."""
 
     path: str
-    """Absolute."""
+    """The absolute path."""
     before: str | None = None
-    """Its text before; None: it was not there."""
+    """The text before the change; None: the file did not exist."""
     is_there: bool = True
-    """False: the agent removed it."""
+    """False: the agent removed the file."""
 
 
 class Diagnose(Payload, kw_only=True):
@@ -290,10 +292,10 @@ class Diagnose(Payload, kw_only=True):
 
 
 class FoundProblem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Something that is wrong at one place."""
+    """A problem at one place of a file."""
 
     path: str
-    """Absolute, or from the session's folder."""
+    """An absolute path, or one relative to the session's folder."""
     line: int
     column: int = 0
     text: str
@@ -301,7 +303,7 @@ class FoundProblem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     source: str = ""
     severity: Literal["error", "warning", "note"] = "error"
     is_new: bool | None = None
-    """True: it was not there before; None: what stands in a line that was changed counts as new."""
+    """True: the problem is new; None: it counts as new when its line was changed."""
 
 
 class DiagnoseAnswer(Answer, frozen=True, kw_only=True):
@@ -314,14 +316,14 @@ class MessageEnded(Payload, kw_only=True):
 
 class MessageAnswer(Answer, frozen=True, kw_only=True):
     message: Message | None = None
-    """Must keep its role."""
+    """The replacement must keep the message's role."""
 
 
 class ToolCallPayload(Payload, kw_only=True):
     tool_call_id: str
     tool_name: str
     input: dict[str, Any]
-    """May be changed in place; what is changed must fit the tool's schema as well."""
+    """The arguments may be changed in place; the result must match the tool's schema."""
     parent_tool_call_id: str | None = None
     """Set when a tool calls another within its own call."""
 
@@ -363,9 +365,9 @@ class BashResult(Answer, frozen=True, kw_only=True):
 
 class UserBashAnswer(Answer, frozen=True, kw_only=True):
     command: str | None = None
-    """Runs this instead."""
+    """The command that runs instead."""
     result: BashResult | None = None
-    """Nothing runs; this is the result."""
+    """The result to use without running anything."""
     block: bool = False
     reason: str = ""
 
@@ -374,18 +376,18 @@ class Spawn(Payload, kw_only=True):
     command: str
     cwd: Path
     environment: dict[str, str]
-    """All that the command will see."""
+    """All variables that the command will see."""
 
 
 class SpawnAnswer(Answer, frozen=True, kw_only=True):
     command: str | None = None
-    """Runs this instead."""
+    """The command that runs instead."""
     cwd: Path | None = None
     environment: dict[str, str] | None = None
-    """Added to what the command sees anyway."""
+    """Variables added to those that the command sees anyway."""
     block: bool = False
     reason: str = ""
-    """Told to the model."""
+    """The reason given to the model."""
 
 
 # The model and questions

@@ -1,6 +1,6 @@
-"""A session's questions as hooks of extensions. Its events are told to them by `told_events`.
+"""Implements a session's hooks by calling its extensions. `told_events` passes the session's events to them.
 
-Each method is one question of `app.engine.core.hooks`; it costs a dictionary look-up when nobody listens.
+Each method is one hook of `app.engine.core.hooks`; without handlers it costs a dictionary look-up.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 class ExtensionHooks(Hooks):
-    """The questions of one session, answered by its extensions."""
+    """Answers the hooks of one session through its extensions."""
 
     def __init__(self, extensions: Extensions) -> None:
         self.catalogue = Catalogue(extensions.hooked)
@@ -64,9 +64,9 @@ class ExtensionHooks(Hooks):
         self._waiting = extensions.hooked.waiting
         self._turn = 0
         self._has_other_settings = False
-        """Than with the prompt before."""
+        """Whether settings have changed since the last prompt."""
         self._prompt_of_run: str | None = None
-        """What `before_agent_start` put in place of the system prompt, until the next run."""
+        """The system prompt that `before_agent_start` set, until the next run."""
 
     @property
     def _bound(self) -> Bound:
@@ -141,7 +141,8 @@ class ExtensionHooks(Hooks):
         return tuple(payload.messages)
 
     async def change_request(self, context: Context) -> Context:
-        """Prompt and tools are told as a system message in front; what system messages come back say is sent."""
+        """Passes system prompt and tools as a system message in front; the system messages of the answer are
+        sent."""
         if "context_with_system" not in self._waiting:
             return context
         system = SystemMessage(content=context.system_prompt, tools_added=context.tools or None)
@@ -268,7 +269,8 @@ class ExtensionHooks(Hooks):
         return await asyncio.to_thread(new_problems, answer.problems, changed, folder)
 
     async def _boundary(self, name: str, payload: Any) -> bool | None:
-        """What extensions add here is added; returns whether they want one more turn, none, or have no opinion."""
+        """Adds the entries that extensions return; returns True for one more turn, False to stop, None
+        without a preference."""
         answer: p.BoundaryAnswer | None = await self._hooked.emit(name, payload)
         if answer is None:
             return None
@@ -297,7 +299,8 @@ class ExtensionHooks(Hooks):
     # Other sessions, commands of the shell
 
     async def may_leave(self, reason: SessionSwitchReason, target: Path | None) -> bool:
-        """Asks, unless it is a fork (asked about already), and says goodbye when nobody minds."""
+        """Asks whether the session may be left (a fork was asked about before), and announces the shutdown
+        when it may."""
         if reason != "fork":
             asked = p.SessionBeforeSwitch(reason=reason, target_session_file=target)
             answer = await self._hooked.emit("session_before_switch", asked)

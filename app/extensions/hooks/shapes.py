@@ -1,4 +1,4 @@
-"""Arguments, results and requests in the shapes that hooks see, and back."""
+"""Converts arguments, results and requests to the shapes that hooks see, and back."""
 
 import os
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def decoded(data: bytes) -> Any:
 
 
 def copy_of(arguments: dict[str, Any]) -> dict[str, Any]:
-    """A handler changes its own copy; the message keeps what the model said."""
+    """Copies the arguments for a handler to change; the message keeps the model's own."""
     return {key: _copied(value) for key, value in arguments.items()}
 
 
@@ -103,7 +103,8 @@ def compaction_override(answer: Any, preparation: Preparation) -> CompactionOver
 def new_problems(
     said: Sequence[p.FoundProblem], changed: Sequence[FileChangeTexts], folder: Path
 ) -> list[CodeProblem]:
-    """Those that an extension calls new, and of those of which it says nothing what stands in new lines."""
+    """Returns the new problems: those that an extension marks as new and, of those without a mark, the ones
+    in changed lines."""
     known: list[CodeProblem] = []
     unknown: list[CodeProblem] = []
     for one in said:

@@ -1,6 +1,6 @@
-"""A session's events told to its extensions: to those who wait for them, and no others.
+"""Passes a session's events to the extensions that have a handler for them.
 
-Where a program draws for itself, it is handed what their renderers make.
+In RPC mode it also publishes what the extensions' renderers draw.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _SHOWN: Final = frozenset(("message_end", "entry_appended"))
 
 
 class ToldEvents:
-    """Keeps which types of events mean something here: a hook that somebody waits for, or something to show."""
+    """Keeps the set of event types to subscribe to: those with a handler, and those that renderers
+    can show."""
 
     def __init__(self, extensions: Extensions, catalogue: Catalogue) -> None:
         self._extensions = extensions
@@ -32,7 +33,7 @@ class ToldEvents:
         self._hooked.follow(self._sort)
 
     def _sort(self) -> None:
-        """Somebody waits for something else now."""
+        """Updates the set of event types after handlers were added or removed."""
         wanted = {*MEANT, *(SESSION_EVENTS.keys() & self._hooked.waiting.keys())}
         if self._shows:
             wanted |= _SHOWN
@@ -48,7 +49,7 @@ class ToldEvents:
         session.subscribe(self._hear, hears=self._kinds)
 
     async def _hear(self, event: Event) -> None:
-        """One of those types, as it was published."""
+        """Handles one subscribed event in the order of publishing."""
         if isinstance(event, MessageEnd | EntryAppended) and self._shows:
             self._show(event)
         await self._extensions.hear(event)

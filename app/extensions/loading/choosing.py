@@ -1,4 +1,4 @@
-"""From settings, flags, trust and installed packages to what is loaded: for a start and for every reload."""
+"""Chooses what to load from settings, flags, trust and installed packages, at a start and at every reload."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,7 +14,7 @@ from app.resources.settings.settings import Settings
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command line says."""
+    """The flags of the command line that concern extensions."""
 
     is_safe: bool = False
     only_named: bool = False
@@ -23,16 +23,16 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[Source, ...] = ()
-    """For `Extensions.load` and `.reload`."""
+    """The extensions to load, for `Extensions.load` and `.reload`."""
     skills: tuple[Path, ...] = ()
     prompts: tuple[Path, ...] = ()
     themes: tuple[Path, ...] = ()
-    """More places, of settings and packages, for `find_skills`, `find_prompts` and `find_themes`."""
+    """More folders, from settings and packages, for `find_skills`, `find_prompts` and `find_themes`."""
     problems: tuple[str, ...] = ()
 
 
 def choose(paths: Paths, settings: Settings, asked: Asked = Asked(), *, is_trusted: bool) -> Chosen:  # noqa: B008  (frozen)
-    """Runs nothing. With `--safe` there are neither extensions nor packages."""
+    """Chooses sources without running anything. With `--safe` there are neither extensions nor packages."""
     problems: list[str] = []
     packages = InstalledParts()
     if not asked.is_safe:

@@ -1,6 +1,6 @@
-"""Finding extensions: bayou's own, the person's, the trusted project's, settings' and flags' paths, packages.
+"""Finds extensions: bayou's own, the user's, the trusted project's, those of settings, flags and packages.
 
-Finding runs nothing. What is found is a list of `Source`s that `runner.Extensions.load` takes.
+Finding runs no extension code. It gives a list of `Source`s that `runner.Extensions.load` takes.
 """
 
 import json
@@ -29,12 +29,12 @@ MANIFEST = "bayou.json"
 
 
 class ExtensionChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """What command line, settings and trust say about extensions."""
+    """The choices of command line, settings and trust about extensions."""
 
     is_safe: bool = False
-    """`--safe`: none at all."""
+    """`--safe`: load no extensions."""
     only_named: bool = False
-    """`--no-extensions`: none but those named with `-e`."""
+    """`--no-extensions`: load only those named with `-e`."""
     named: tuple[str, ...] = ()
     """`-e`: paths, or `builtin:NAME`."""
     settings: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class FoundExtensions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_extensions(paths: Paths, choice: ExtensionChoice) -> FoundExtensions:
-    """In the order in which they are loaded. One that is found twice counts once."""
+    """Finds the extensions in the order in which they are loaded. An extension found twice counts once."""
     if choice.is_safe:
         return FoundExtensions()
     problems: list[str] = []
@@ -105,7 +105,8 @@ def _from_word(paths: Paths, word: str, origin: Origin, problems: list[str]) -> 
 
 
 def in_folder(folder: Path, origin: Origin) -> list[Source]:
-    """One level deep: `*.py`, folders with `__init__.py`, folders with a manifest."""
+    """Finds the extensions in a folder, one level deep: `*.py`, folders with `__init__.py`, folders with a
+    manifest."""
     try:
         entries = sorted(folder.iterdir())
     except OSError:
@@ -116,7 +117,7 @@ def in_folder(folder: Path, origin: Origin) -> list[Source]:
 
 
 def _at(path: Path, origin: Origin) -> list[Source]:
-    """The extension or extensions at a path; none when it is something else."""
+    """Finds the extension or extensions at a path; returns none for any other file or folder."""
     if is_file(path):
         return [_file_source(path, path.stem, origin)] if path.suffix == ".py" else []
     manifest = path / MANIFEST
@@ -174,10 +175,11 @@ def builtin_source(name: str) -> Source:
 
 
 def entry_point_sources(problems: list[str], sites: Sequence[Path] = ()) -> list[Source]:
-    """What installed Python distributions offer in the group `bayou.extensions`, those in bayou's own folder too."""
+    """Finds extensions that Python distributions offer in the group `bayou.extensions`, including those in
+    bayou's own folder."""
     if not sites and not _is_offered(sys.path):
         return []
-    # Most people have none, and the module for reading them is a large part of a start.
+    # Most users have none, and the module for reading them takes a large part of a start.
     from importlib.metadata import distributions, entry_points  # noqa: PLC0415
 
     try:
@@ -201,7 +203,8 @@ def entry_point_sources(problems: list[str], sites: Sequence[Path] = ()) -> list
 
 
 def _is_offered(folders: Iterable[str]) -> bool:
-    """Whether any installed distribution names our group: what is needed to know it in most starts, and no more."""
+    """Whether any installed distribution names the group. A cheap check that spares most starts the full
+    search."""
     wanted = f"[{GROUP}]".encode()
     for folder in folders:
         try:
@@ -214,12 +217,13 @@ def _is_offered(folders: Iterable[str]) -> bool:
                     if wanted in file.read():
                         return True
             except OSError:
-                continue  # it offers nothing at all
+                continue  # it offers nothing
     return False
 
 
 def _from_site(point: Any, site: str) -> Any:
-    """A package's own folder comes last on the path, so that it can shadow nothing of bayou's."""
+    """Loads an entry point of a package. The package's folder is last on the path, so that it cannot shadow
+    bayou's modules."""
     if site and site not in sys.path:
         sys.path.append(site)
     return point.load()

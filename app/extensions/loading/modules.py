@@ -1,7 +1,7 @@
-"""Importing an extension's code under a private package name, fresh each time, leaving no bytecode behind.
+"""Imports an extension's code under a private package name, fresh each time, without writing bytecode.
 
-Two extensions may have modules of the same name, and none can shadow bayou's or a library's. Within a package,
-modules import each other relatively: `from . import helper`.
+Two extensions may have modules of the same name, and none can shadow bayou's or a library's. Within a
+package, modules import each other relatively: `from . import helper`.
 """
 
 import importlib.util
@@ -24,13 +24,13 @@ _DECLARED = late(r"^BAYOU_API\s*(?::\s*str\s*)?=\s*['\"](.*)['\"]\s*(?:#.*)?$", 
 
 
 class CannotLoad(Unable):
-    """The code is not an extension for this bayou. `str` says why."""
+    """The file is not an extension that this bayou can load. `str` says why."""
 
 
 class _FreshLoader(SourceFileLoader):
-    """Always compiles: a file changed twice within a second must not be run in its older form.
+    """Always compiles: a file changed twice within a second must not run in its older form.
 
-    `may_read`: asked before each file, so that one that is imported late is what the person said yes to.
+    `may_read` is called before each file, so that a late import also reads only what the user approved.
     """
 
     def __init__(self, fullname: str, path: str, may_read: Callable[[], bool]) -> None:
@@ -45,7 +45,7 @@ class _FreshLoader(SourceFileLoader):
 
 
 class _Finder(MetaPathFinder):
-    """Gives the modules of extensions, and only those, the loader above."""
+    """Loads the modules of extensions, and only those, with `_FreshLoader`."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -64,7 +64,8 @@ _finder = _Finder()
 
 
 def load_function(file: Path, extension: Extension) -> Any:
-    """Imports the file and gives its `extension` function. Raises `CannotLoad`, or whatever the code raises."""
+    """Imports the file and returns its `extension` function. Raises `CannotLoad`, or any exception of the
+    code."""
     require_version(declared_range(file))
     module = _import(file, extension)
     function = getattr(module, "extension", None)

@@ -1,10 +1,10 @@
-"""The version of the extension API, and whether a declared range holds it."""
+"""Defines the version of the extension API and checks it against a declared range."""
 
 from app.values.unable import Unable
 from tools.patterns import late
 
 API_VERSION = "1.0"
-"""Rises in its first number when something that worked stops working, in its second when something is added."""
+"""The first number rises when something that worked stops working, the second when something is added."""
 
 _CLAUSE = late(r"\s*(>=|<=|==|!=|~=|>|<)?\s*(\d+(?:\.\d+)*)(?:\.\*)?\s*\Z")
 
@@ -14,7 +14,8 @@ class WrongVersion(Unable):
 
 
 def require_version(declared: str, version: str = API_VERSION) -> None:
-    """Raises `WrongVersion` unless `version` is in the declared range (`>=1,<2`). No range fits all."""
+    """Raises `WrongVersion` unless `version` is in the declared range (`>=1,<2`). An empty range includes
+    every version."""
     for clause in declared.split(",") if declared.strip() else []:
         match = _CLAUSE.match(clause)
         if match is None:

@@ -1,6 +1,7 @@
-"""What a Python distribution depends on, looked at before anything is fetched for it: names of the index, no addresses.
+"""Checks the dependencies of a Python distribution before fetching: they must be names of the index, never
+addresses.
 
-pip would follow `name @ address` of a distribution's own metadata, and build what it finds there.
+pip would follow `name @ address` in a distribution's metadata, and build what it finds there.
 """
 
 import json
@@ -12,13 +13,14 @@ from typing import Any
 from app.extensions.packages.package_contents import BadPackage
 
 Tell = Callable[[Sequence[str]], str]
-"""Asks pip which distributions it would take for some requirements, not for what these depend on: its report."""
+"""Returns pip's report of the distributions that it would install for some requirements, without their
+dependencies."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _MOST_ROUNDS = 30
 
 
 def require_names(source: str, first: str, tell: Tell) -> None:
-    """Raises `BadPackage` where anything that belongs to it is fetched from an address."""
+    """Raises `BadPackage` when the distribution or a dependency would be fetched from an address."""
     waiting, seen = [first], {_plain(first)}
     for _ in range(_MOST_ROUNDS):
         if not waiting:
@@ -30,7 +32,7 @@ def require_names(source: str, first: str, tell: Tell) -> None:
 
 
 def require_names_of_installed(source: str, place: Path) -> None:
-    """The same of what is there: another version may have been chosen in the end."""
+    """Checks the installed distributions in the same way: pip may have chosen other versions in the end."""
     for file in place.glob("*.dist-info/direct_url.json"):
         raise BadPackage(
             f"{source} brought {file.parent.name.partition('-')[0]} from an address, not from the index"
@@ -45,7 +47,7 @@ def _items(report: str) -> list[dict[str, Any]]:
 
 
 def _needed(source: str, metadata: dict[str, Any]) -> list[str]:
-    """What it depends on, beyond what is asked for by extras."""
+    """Returns the dependencies of a distribution, without those of extras."""
     needed: list[str] = []
     for requirement in metadata.get("requires_dist") or ():
         wanted, _, condition = str(requirement).partition(";")

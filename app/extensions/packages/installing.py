@@ -1,7 +1,7 @@
-"""Installing packages into bayou's own folder: local paths, git repositories, Python distributions.
+"""Installs packages into bayou's own folder: local paths, git repositories, Python distributions.
 
-A package is fetched beside the installed ones first, shown, and moved into place when the person agrees. Nothing
-of it runs before that: git hooks are off, and of Python distributions only wheels are taken.
+A package is fetched beside the installed ones first, shown, and moved into place when the user agrees. None
+of its code runs before that: git hooks are off, and of Python distributions only wheels are taken.
 """
 
 import json
@@ -36,25 +36,25 @@ Kind = Literal["path", "git", "python"]
 _LEFT_OUT = shutil.ignore_patterns(".git", "__pycache__", "node_modules", ".venv", "*.pyc")
 _FETCH_SECONDS = 300
 _WHEELS = ("--only-binary", ":all:")
-"""Building from source would run the package's code before anybody has agreed."""
+"""Building from source would run the package's code before the user has agreed."""
 _ARCHIVE = late(r"\.(?:whl|egg|zip|tar|tgz|tbz|txz|gz|bz2|xz)\Z", re.IGNORECASE)
-"""How files end that pip would take for a distribution by themselves."""
+"""File endings that pip takes for a distribution."""
 _DISTRIBUTION = late(
     r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:==[A-Za-z0-9][A-Za-z0-9.!+-]*)?"
 )
-"""A name, as an index has it, and a version: nothing that leads past the index."""
+"""A name of the index and a version: nothing that leads past the index."""
 
 
 class Installed(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the list of installed packages."""
+    """An entry in the list of installed packages."""
 
     name: str
     source: str
     kind: Kind
     revision: str = ""
-    """Commit or version."""
+    """The commit or version."""
     fingerprint: str
-    """Of what was agreed to."""
+    """The fingerprint of the contents that the user agreed to."""
     contents: PackageContents
     installed_at: str = ""
 
@@ -63,7 +63,7 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Staged(msgspec.Struct, frozen=True, kw_only=True):
-    """A package that has been fetched but not agreed to."""
+    """A package that has been fetched but not yet approved."""
 
     package: Installed
     place: Path
@@ -74,7 +74,7 @@ class Staged(msgspec.Struct, frozen=True, kw_only=True):
         return self.replaces is not None and self.replaces.fingerprint == self.package.fingerprint
 
     def shown(self) -> str:
-        """What the person is asked about."""
+        """Returns the text that asks the user for approval."""
         package = self.package
         revision = f" ({package.revision})" if package.revision else ""
         verb = "Update" if self.replaces else "Install"
@@ -83,7 +83,7 @@ class Staged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InstalledParts(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the installed packages' parts lie."""
+    """The folders and files that installed packages contribute."""
 
     extensions: tuple[Path, ...] = ()
     skills: tuple[Path, ...] = ()
@@ -94,7 +94,7 @@ class InstalledParts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def stage(paths: Paths, source: str) -> Staged:
-    """Fetches a package and looks into it. Raises `BadPackage`, leaving nothing behind."""
+    """Fetches a package and inspects it. Raises `BadPackage`, leaving no files behind."""
     kind = kind_of(source)
     paths.packages_dir.mkdir(parents=True, exist_ok=True)
     top = Path(tempfile.mkdtemp(prefix=".staging-", dir=paths.packages_dir))
@@ -125,7 +125,7 @@ def stage(paths: Paths, source: str) -> Staged:
 
 
 def commit(paths: Paths, staged: Staged) -> Installed:
-    """The person has agreed: moves the package into place. An older version stays whole until the new one is there."""
+    """Moves an approved package into place. The older version stays complete until the new one is there."""
     target = staged.package.folder(paths)
     if fingerprint(staged.place, is_limited=False) != staged.package.fingerprint:
         raise BadPackage(f"{staged.package.name} has changed since it was shown")
@@ -152,7 +152,7 @@ def discard(staged: Staged) -> None:
 
 
 def remove(paths: Paths, name_or_source: str) -> Installed:
-    """Raises `BadPackage` when there is none."""
+    """Removes an installed package. Raises `BadPackage` when there is no such package."""
     with _locked(paths):
         package = find(paths, name_or_source)
         _write(paths, [one for one in installed(paths) if one.name != package.name])
@@ -170,7 +170,8 @@ def find(paths: Paths, name_or_source: str) -> Installed:
 
 
 def installed(paths: Paths) -> tuple[Installed, ...]:
-    """By name. A broken list is an error, not an empty one: nothing must be overwritten by mistake."""
+    """Lists the installed packages by name. A broken list raises an error, so that it is not overwritten as
+    if empty."""
     file = _list_file(paths)
     try:
         text = read_text(file)
@@ -183,7 +184,8 @@ def installed(paths: Paths) -> tuple[Installed, ...]:
 
 
 def resource_paths(paths: Paths) -> InstalledParts:
-    """For those who find extensions, skills, prompts and themes. Raises `BadPackage` for a broken list."""
+    """Returns the paths of extensions, skills, prompts and themes in packages. Raises `BadPackage` for a
+    broken list."""
     found: dict[str, list[Path]] = {name: [] for name in InstalledParts.__struct_fields__}
     for package in installed(paths):
         folder = package.folder(paths)
@@ -195,7 +197,8 @@ def resource_paths(paths: Paths) -> InstalledParts:
 
 
 def kind_of(source: str) -> Kind:
-    """`pip:NAME` is a Python distribution; `git:…`, `git@…` and URLs are repositories; all else is a path."""
+    """Tells the kind of a source: `pip:NAME` is a Python distribution; `git:…`, `git@…` and URLs are
+    repositories; the rest are paths."""
     if source.startswith("pip:"):
         return "python"
     if source.startswith(("git:", "git@", "git+", "https://", "http://", "ssh://", "file://")):
@@ -216,7 +219,7 @@ def _copy(paths: Paths, source: str, place: Path) -> str:
 
 
 def _require_own_files(place: Path) -> None:
-    """A link out of the package would be what was shown only until somebody changes what lies there."""
+    """Rejects links that lead out of the package: their target could change after the user has agreed."""
     top = os.path.realpath(place)
     for folder, names, files in os.walk(place):
         for name in (*names, *files):
@@ -257,13 +260,14 @@ def _pip(paths: Paths, source: str, place: Path) -> str:
             f"{source}: pip: takes the name of a distribution and, if you like, its version, as in pip:bayou-notes or "
             "pip:bayou-notes==1.2. A folder or an address of your own is given without pip:"
         )
-    # Only an installation asks what a distribution is called.
+    # Imported here because only an installation needs a distribution's dependencies.
     from app.extensions.packages.distributions import (  # noqa: PLC0415
         require_names,
         require_names_of_installed,
     )
 
-    # Isolated, and away from any folder: Python would import a `pip` that lies in the one where bayou was started.
+    # Isolated and in the root folder: Python would import a `pip` that lies in the folder where bayou was
+    # started.
     base = [sys.executable, "-I", "-m", "pip"]
     if subprocess.run([*base, "--version"], capture_output=True, check=False, cwd="/").returncode:
         beside = str(Path(sys.executable).parent)

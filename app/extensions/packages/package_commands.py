@@ -1,4 +1,7 @@
-"""`bayou install|remove|list|update`: what is fetched is shown, and counts once it is agreed to."""
+"""Implements `bayou install
+remove
+list
+update`: a fetched package is shown, and installed once the user agrees."""
 
 from collections.abc import Callable
 
@@ -20,7 +23,8 @@ USAGE = {
 
 
 def run(name: str, words: list[str], paths: Paths, *, ask: Ask | None, say: Say, complain: Say) -> int:
-    """Returns the exit code. `ask` is None where nobody can be asked: then `--yes` has to say it."""
+    """Runs a package command and returns the exit code. Without a terminal `ask` is None, and `--yes` is
+    required."""
     if {"-h", "--help"} & set(words):
         say(USAGE[name])
         return 0

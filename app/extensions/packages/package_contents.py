@@ -1,4 +1,4 @@
-"""What a package brings along: extensions, skills, prompts, themes. Looking runs nothing of it."""
+"""Inspects what a package contains: extensions, skills, prompts, themes. Runs none of its code."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from tools.files.presence import exists, is_dir, is_file
 
 
 class BadPackage(Unable):
-    """It cannot be installed. `str` says why."""
+    """The package cannot be installed. `str` says why."""
 
 
 class EntryPoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,21 +21,21 @@ class EntryPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PackageContents(msgspec.Struct, frozen=True, kw_only=True):
-    """Paths relative to the package's folder."""
+    """The parts of a package, as paths relative to its folder."""
 
     extensions: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
     prompts: tuple[str, ...] = ()
     themes: tuple[str, ...] = ()
     entry_points: tuple[EntryPoint, ...] = ()
-    """Of a Python distribution."""
+    """The entry points of a Python distribution."""
 
     @property
     def is_empty(self) -> bool:
         return not (self.extensions or self.skills or self.prompts or self.themes or self.entry_points)
 
     def lines(self) -> tuple[str, ...]:
-        """For people who are asked whether they want it."""
+        """Describes the contents for the user who is asked for approval."""
         runs = [f"runs Python code: {name}" for name in self.extensions]
         runs += [f"runs Python code: {point.name} ({point.value})" for point in self.entry_points]
         more = [
@@ -47,7 +47,8 @@ class PackageContents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def look_into(folder: Path) -> PackageContents:
-    """What the folder declares in `bayou.json`, or holds in the usual places. Raises `BadPackage`."""
+    """Returns the parts that the folder declares in `bayou.json`, or has in the usual places. Raises
+    `BadPackage`."""
     manifest = folder / MANIFEST
     if is_file(manifest):
         return _declared(folder, manifest)
@@ -64,7 +65,7 @@ def look_into(folder: Path) -> PackageContents:
 
 
 def look_into_site(site: Path) -> PackageContents:
-    """The entry points of the distributions in a folder that pip has filled."""
+    """Returns the entry points of the distributions in a folder that pip has filled."""
     from importlib.metadata import distributions  # noqa: PLC0415  (only for Python packages)
 
     points = [

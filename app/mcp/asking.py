@@ -1,6 +1,8 @@
-"""What a server asks a person: its schema as fields of a form, and answers that fit it. Pure.
+"""Converts a server's elicitation schema to the fields of a form, and the person's answers to typed values.
+Pure functions.
 
-Only the flat schemas of the protocol are read; what does not fit one field is asked for as text and checked as that.
+Only the flat schemas of the protocol are read; a value of any other type is asked for as text and checked as
+text.
 """
 
 import re
@@ -20,7 +22,7 @@ _YES, _NO = ("y", "yes", "true", "1", "on"), ("n", "no", "false", "0", "off")
 
 
 def form_of(server: str, params: Mapping[str, Any]) -> AskedForm:
-    """What is to be shown of `elicitation/create`."""
+    """Makes the form for the parameters of `elicitation/create`."""
     message = escape_controls(str(params.get("message") or ""))[:4_000]
     if params.get("mode") == "url":
         return AskedForm(
@@ -35,7 +37,8 @@ def form_of(server: str, params: Mapping[str, Any]) -> AskedForm:
 
 
 def checked_field(field: FormField, text: str) -> tuple[Any, str]:
-    """The answer as the server wants it, or what is wrong with it. An empty answer is none."""
+    """Returns the answer as the type that the server wants, or the error text. An empty answer counts as
+    none."""
     text = text.strip()
     if not text:
         return None, f"{field.title} is needed" if field.is_required else ""
@@ -57,7 +60,7 @@ def checked_field(field: FormField, text: str) -> tuple[Any, str]:
 
 
 def content_of(form: AskedForm, answers: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """All answers as the server wants them, and what is wrong by field."""
+    """Returns all answers in the types that the server wants, and the errors by field."""
     content: dict[str, Any] = {}
     wrong: dict[str, str] = {}
     for field in form.fields:

@@ -1,7 +1,7 @@
-"""Signing in without a person: a client that has its own secret or key asks for a token by itself (OAuth's client
-credentials), which is what servers without a browser want. The flow is the SDK's.
+"""Signs in to servers without a person: a client with its own secret or key requests a token (OAuth's client
+credentials), as servers for use without a browser require. The SDK runs the flow.
 
-Imported where a server is configured so and wants to know who asks, behind the SDK.
+Imported when a server is configured so and requires a sign-in, after the SDK.
 """
 
 from collections.abc import AsyncGenerator
@@ -28,7 +28,7 @@ _ALGORITHM = "RS256"
 
 
 class _WantedScope(httpx2.Auth):
-    """The provider's sign-in, in which the scope that the person wrote replaces the one that the server names."""
+    """The SDK's sign-in with the configured scope in place of the scope that the server names."""
 
     requires_response_body = True
 
@@ -59,7 +59,8 @@ class _WantedScope(httpx2.Auth):
 
 
 async def signed_in_by_itself(server: ServerConfig, clients: Clients) -> StoredSignIn:
-    """Raises `ServerFault`: nobody can do here what the client cannot."""
+    """Requests a token with the client's own credentials. Raises `ServerFault`: a person could not
+    help here."""
     given = server.oauth
     assert given is not None
     try:
@@ -72,12 +73,12 @@ async def signed_in_by_itself(server: ServerConfig, clients: Clients) -> StoredS
     if provider.context.current_tokens is None:
         raise ServerFault(f"it answered with {answer.status_code} and does not say how to sign in")
     found = stored_of(provider.context)
-    found.client = mark_of(given)  # its secret stays where the person wrote it
+    found.client = mark_of(given)  # the secret is not stored again: it stays in the configuration
     return found
 
 
 def mark_of(given: OAuthConfig) -> dict[str, object]:
-    """By which a stored token is known as this client's."""
+    """Returns the marks by which a stored token is recognised as this client's."""
     return {"client_id": given.client_id, "grant_types": ["client_credentials"]}
 
 

@@ -1,8 +1,9 @@
-"""Which servers there are: the files in their order, what overrides what, and what is wrong in words; changes of these
-files, one value each, with the rest of the text byte for byte as it was; and at contact, values that are only named.
+"""Reads the configured servers: merges the files in their order and describes errors; changes single values
+in these files, leaving the rest of the text byte for byte; and fills in variables and commands when a server
+is contacted.
 
-What a person says of a project's server stands in their own file: the project's is shared with others, and a change to
-it would have to be trusted anew.
+Settings that the user makes for a project's server are stored in the user's own file: the project's file is
+shared, and a change to it would need new approval.
 """
 
 import re
@@ -40,7 +41,7 @@ from tools.text import escape_controls
 
 
 class GivenServer(msgspec.Struct, frozen=True):
-    """A server that no file names: an extension's, or the client's."""
+    """A server that no file defines: an extension's, or the client's."""
 
     name: str
     entry: Mapping[str, Any]
@@ -48,7 +49,7 @@ class GivenServer(msgspec.Struct, frozen=True):
 
 
 class ServerProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing in a configuration that does not count or has to be known, in words a person can act on."""
+    """A problem in a configuration that the user should know, with its place and a text."""
 
     file: Path | None
     line: int = 0
@@ -62,7 +63,7 @@ class ServerProblem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConfiguredServers(msgspec.Struct, frozen=True, kw_only=True):
-    """All servers, by name; those of a project without trust apart: nobody but its person hears of them."""
+    """All servers by name. Those of an untrusted project are separate, and only shown to the user."""
 
     servers: tuple[ServerConfig, ...] = ()
     untrusted: tuple[ServerConfig, ...] = ()
@@ -80,8 +81,9 @@ def configured(
     named_file: Path | None = None,
     given: Sequence[GivenServer] = (),
 ) -> ConfiguredServers:
-    """Later ones win by name: user, `mcp.json`, `.mcp.json`, `.bayou/mcp.json`, `--mcp-config`, given ones. What the
-    person's own file says of a server that it does not define counts last of all. Never raises."""
+    """Merges all sources; later ones win by name: user, `mcp.json`, `.mcp.json`, `.bayou/mcp.json`,
+    `--mcp-config`, `given`. Overrides in the user's own file for servers defined elsewhere are applied last.
+    Never raises."""
     places = places_of(paths, named_file)
     everything = _merged(paths, places, given).done()
     if is_trusted:
@@ -94,12 +96,12 @@ def configured(
 
 
 def places_of(paths: Paths, named_file: Path | None = None) -> tuple[ServerPlace, ...]:
-    """In their order, the last wins."""
+    """Returns the configuration files in their order; the last one wins."""
     places = [ServerPlace(user_servers_file(paths), "user")]
     places += [ServerPlace(path, "project") for path in project_server_files(paths)]
     if named_file is not None:
         places.append(ServerPlace(named_file, "flag"))
-    # Who works in their home folder has one file in two places.
+    # In the home folder, the user's and the project's file are the same.
     seen: dict[Path, ServerPlace] = {}
     for place in places:
         seen.setdefault(place.path, place)
@@ -111,7 +113,7 @@ class _Merging:
         self._servers: dict[str, ServerConfig] = {}
         self._problems: list[ServerProblem] = []
         self._wishes: list[tuple[str, dict[str, Any], WrittenServers]] = []
-        """What the person's own file says of servers that others define."""
+        """Overrides in the user's own file for servers that other files define."""
 
     def take_file(self, place: ServerPlace, way_out: str) -> None:
         written = read_servers(place.path, way_out=way_out)
@@ -144,7 +146,8 @@ class _Merging:
         self._tell_all(name, problems, written)
 
     def done(self, *, is_whole: bool = True) -> ConfiguredServers:
-        """Not `is_whole`: there is more that does not count now, which a wish may be about."""
+        """Applies the overrides. With `is_whole` False, some servers are withheld, and an override without a
+        server is no error."""
         for name, entry, written in self._wishes:
             is_about_others = not set(entry) - {"enabled", "disabled", "exposure", "tools"}
             if server_key(name) in self._servers or (is_whole and not is_about_others):
@@ -186,11 +189,12 @@ _INPUT = re.compile(r"\$\{(?:input|command|config):[^}]*\}")
 
 
 class ServerRefused(Unable):
-    """A server cannot be contacted as it is configured. `str` says which value is missing, never one."""
+    """A server cannot be contacted as it is configured. `str` names the missing value without showing any
+    value."""
 
 
 def secrets_in(server: ServerConfig) -> Iterator[tuple[str, str]]:
-    """By name: what of its values, filled in, nobody else may see."""
+    """Returns the names and filled-in values of a server that must stay secret."""
     for name, value in (*server.env.items(), *server.headers.items()):
         secret = value.rpartition(" ")[2] if name in server.headers else value
         if name.lower() == "authorization" or looks_secret(name.replace("-", "_"), secret):
@@ -201,18 +205,19 @@ def secrets_in(server: ServerConfig) -> Iterator[tuple[str, str]]:
 
 
 class ServerValues:
-    """Fills in values. A command runs once for each of these objects, so a new contact after `forget` asks it anew."""
+    """Fills in variables and commands. Each command runs once per object; after `forget` it runs again at the
+    next contact."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = env
         self._commands = KeyValues(env)
 
     def forget(self) -> None:
-        """What commands printed may be outdated: a token that was refused."""
+        """Forgets the output of commands, for example a token that the server refused."""
         self._commands = KeyValues(self._env)
 
     async def resolved(self, server: ServerConfig) -> ServerConfig:
-        """The server with every value as it is to be used. Raises `Unable`."""
+        """Returns the server with all values filled in. Raises `Unable`."""
         if server.problem:
             raise ServerRefused(server.problem)
         changes: dict[str, object] = {}
@@ -273,7 +278,7 @@ class ServerValues:
 
 
 def add_server(file: Path, name: str, entry: Mapping[str, Any]) -> None:
-    """Raises `Unable` for what cannot be a server, and where one of that name stands already."""
+    """Adds a server to a file. Raises `Unable` for an invalid entry, and when the name is taken."""
     _, problems = checked_entry(name, dict(entry), origin="user", file=file)
     for problem in problems:
         if not problem.is_hint:
@@ -289,7 +294,7 @@ def remove_server(file: Path, name: str) -> None:
 
 
 def name_in(file: Path, name: str) -> str | None:
-    """How the file calls a server. Raises `Unable` if the file is broken."""
+    """Returns a server's name as the file spells it. Raises `Unable` if the file is broken."""
     written = read_servers(file)
     if written.fault:
         raise Unable(f"{file}: {written.fault} Mend the file first; it was left as it is.")
@@ -298,7 +303,7 @@ def name_in(file: Path, name: str) -> str | None:
 
 
 def say_of(paths: Paths, server: ServerConfig, key: str, value: Any) -> Path:
-    """Sets `enabled` or `exposure` of a server, and gives the file in which that stands now."""
+    """Sets `enabled` or `exposure` of a server, and returns the file that holds the value now."""
     if server.origin not in ("user", "project"):
         raise Unable(
             f'Server "{server.name}" comes from {_whence(server)}, and that says whether it is used; '
@@ -320,6 +325,6 @@ def _whence(server: ServerConfig) -> str:
 
 def _change(file: Path, edit: Callable[[str], str]) -> None:
     try:
-        change_json(file, edit, new_mode=0o600)  # what is new may come to hold a token
+        change_json(file, edit, new_mode=0o600)  # the new text may contain a token
     except OSError as problem:
         raise FileFault(file, f"cannot be written: {problem.strerror or problem}") from None

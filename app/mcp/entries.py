@@ -1,5 +1,5 @@
-"""One written entry → one server, checked: what is wrong is told in words, and never runs half understood. And a server
-as people may see it: values that may be secret are named and not shown."""
+"""Decodes and checks one entry of a configuration file: errors are described, and an invalid server never
+runs. Also formats a server for display, with possible secrets hidden."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -24,9 +24,10 @@ _TYPES: dict[str, ServerType] = {
     **dict.fromkeys(("http", "streamable-http", "streamableHttp", "streamable_http", "remote"), "http"),
 }
 _LONGEST_SECONDS = 1800.0
-"""No call takes longer, so what is more than that counts milliseconds, as other programs write them."""
+"""The longest timeout of a call. A larger number is read as milliseconds, as other programs write
+timeouts."""
 _SLOW_STARTERS = ("npx", "uvx", "docker", "podman", "pnpx", "bunx", "pipx")
-"""Programs that may load what they start before they start it."""
+"""Programs that may download a server before they start it."""
 _KEYS = (
     *("command", "args", "env", "cwd", "type", "url", "headers", "oauth", "enabled", "disabled", "exposure"),
     *("tools", "toolExposure", "description", "startTimeout", "timeout", "trustHints"),
@@ -45,21 +46,21 @@ _OVERRIDING = ("enabled", "exposure", "tools", "description", "start_timeout", "
 
 
 class OAuthConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a sign-in beforehand; all of it may be left to the server."""
+    """The configured part of a sign-in. The server supplies every value that is left out."""
 
     client_id: str = ""
     client_secret: str = ""
     scope: str = ""
     callback_port: int = 0
-    """0: any free one."""
+    """0: any free port."""
     client_name: str = ""
     grant: Grant = "authorization_code"
-    """Whether a person signs in, or the client by itself."""
+    """Whether a person signs in, or the client with its own credentials."""
     private_key: str = ""
-    """PEM: in place of a secret, where a client signs in by itself."""
+    """A private key in PEM, used instead of a secret when the client signs in by itself."""
     algorithm: str = ""
     issuer: str = ""
-    """The one authorization server that is shown the secret or what the key signed."""
+    """The only authorization server that may receive the secret or a token signed with the key."""
 
     @property
     def is_by_itself(self) -> bool:
@@ -67,7 +68,7 @@ class OAuthConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """A server as it is configured. Values are as written: `app.mcp.server_values.resolved` fills them in."""
+    """A server as it is configured. Values are as written: `ServerValues.resolved` fills them in."""
 
     name: str
     origin: ServerOrigin = "user"
@@ -82,22 +83,22 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     oauth: OAuthConfig | None = None
     enabled: bool = True
     exposure: Exposure | None = None
-    """None: nothing was said."""
+    """None: not configured."""
     tools: Mapping[str, Exposure] = {}
-    """By name or pattern; see `exposure_of`."""
+    """Exposures by tool name or pattern; see `exposure_of`."""
     description: str = ""
     start_timeout: float = 30.0
     timeout: float = 120.0
     trust_hints: bool = False
     problem: str = ""
-    """Why it cannot be used as it is written; then it is in state `error`."""
+    """Why the entry cannot be used; the server is then in state `error`."""
 
     @property
     def key(self) -> str:
         return server_key(self.name)
 
     def exposure_of(self, tool: str) -> Exposure | None:
-        """What is said of one tool: by its exact name, else by the last pattern that fits."""
+        """Returns the configured exposure of a tool: by its exact name, else by the last matching pattern."""
         import fnmatch  # noqa: PLC0415  (only where servers are)
 
         if tool in self.tools:
@@ -109,21 +110,21 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EntryProblem(msgspec.Struct, frozen=True):
-    """What is wrong in an entry, and at which of its keys."""
+    """A problem in an entry, and the keys that it concerns."""
 
     keys: tuple[str, ...]
     text: str
     is_hint: bool = False
-    """The server works all the same."""
+    """The problem does not keep the server from running."""
 
 
 def server_key(name: str) -> str:
-    """Two names that differ only in `-` and `_` are one."""
+    """Returns the key of a server. Names that differ only in `-` and `_` have the same key."""
     return name.replace("-", "_")
 
 
 def is_override(entry: Any) -> bool:
-    """It says something of a server that another file defines."""
+    """Whether the entry only changes a server that another file defines."""
     return isinstance(entry, dict) and not entry.get("command") and not entry.get("url")
 
 
@@ -136,12 +137,12 @@ def name_problem(name: str) -> str:
 def checked_entry(
     name: str, entry: Any, *, origin: ServerOrigin, file: Path | None = None
 ) -> tuple[ServerConfig, tuple[EntryProblem, ...]]:
-    """Never raises."""
+    """Decodes an entry to a server and its problems. Never raises."""
     return _Entry(name, entry).run(origin, file)
 
 
 def overridden(server: ServerConfig, entry: dict[str, Any]) -> tuple[ServerConfig, tuple[EntryProblem, ...]]:
-    """The server with what another entry of its name says of it."""
+    """Returns the server with the changes of an override entry applied."""
     reading = _Entry(server.name, entry)
     said = reading.common()
     changes = {field: said[field] for field in _OVERRIDING if field in said}
@@ -158,7 +159,7 @@ def overridden(server: ServerConfig, entry: dict[str, Any]) -> tuple[ServerConfi
 
 
 class _Entry:
-    """Takes what is right, and notes what is not."""
+    """Reads the valid fields of an entry, and notes the problems of the others."""
 
     def __init__(self, name: str, entry: Any) -> None:
         self.problems: list[EntryProblem] = []
@@ -180,7 +181,7 @@ class _Entry:
         return server, tuple(self.problems)
 
     def common(self) -> dict[str, Any]:
-        """What an override may say too."""
+        """Reads the fields that an override may contain too."""
         out: dict[str, Any] = {}
         enabled = self._flag("enabled")
         if enabled is None and (disabled := self._flag("disabled")) is not None:
@@ -200,7 +201,7 @@ class _Entry:
         return out
 
     def _way(self) -> dict[str, Any]:
-        """How it is reached."""
+        """Reads how the server is reached: command or address."""
         out: dict[str, Any] = {}
         command, args = self._command()
         url = self._text("url")
@@ -284,7 +285,7 @@ class _Entry:
 
     def _tools(self, key: str) -> dict[str, Exposure]:
         given = self._entry.get(key)
-        if given is None or given == ["*"]:  # other programs' way to say: all of them
+        if given is None or given == ["*"]:  # another program's notation for "all tools"
             return {}
         if not isinstance(given, dict):
             self._note((key,), f'`{key}` must be an object: {{ "delete_*": "hidden" }}')
@@ -348,7 +349,8 @@ class _Entry:
         return out
 
     def _hints(self) -> None:
-        """A key that nobody reads is kept; one that is nearly one of ours was meant to be it."""
+        """Reports a key that is unknown and similar to a known one; all other unknown keys are kept
+        silently."""
         import difflib  # noqa: PLC0415  (only where servers are)
 
         for key in self._entry:
@@ -373,7 +375,7 @@ _VARIABLE = re.compile(r"[^=\0]+")
 
 
 def address_problem(url: str) -> str:
-    """What is wrong with an address that has to be reached; it is not repeated, for it may hold a secret."""
+    """Describes what is wrong with a URL, without repeating it: it may hold a secret."""
     try:
         parts = urlsplit(url)
         _ = parts.port
@@ -389,7 +391,7 @@ def _usual_start(command: str | None) -> float:
 
 
 def _is_plain(value: Any) -> bool:
-    """A text that a program can be handed; numbers are written without quotes often enough."""
+    """Whether the value is a text, or a number, which people often write without quotes."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return True
     return isinstance(value, str) and "\0" not in value
@@ -405,14 +407,14 @@ HIDDEN = "•••"
 
 
 def shown_address(server: ServerConfig) -> str:
-    """Its command line or address in one line."""
+    """Returns the command line or the address in one line."""
     if server.url is not None:
         return escape_controls(shown_url(server.url))
     return escape_controls(" ".join(_shown_words((server.command or "", *server.args))))
 
 
 def shown_url(url: str) -> str:
-    """Without names and passwords in front, and without what stands behind a question mark."""
+    """Returns the URL without user name, password and query."""
     if url.startswith("!"):
         return url
     try:
@@ -432,7 +434,7 @@ def shown_url(url: str) -> str:
 
 
 def shown_lines(server: ServerConfig) -> Iterator[tuple[str, str]]:
-    """All that is configured, by what it is."""
+    """Returns all configured values with their labels, for display."""
     yield ("command" if server.url is None else "address", shown_address(server))
     if server.cwd:
         yield "folder", escape_controls(server.cwd)
@@ -458,7 +460,7 @@ def shown_lines(server: ServerConfig) -> Iterator[tuple[str, str]]:
 
 
 def shown_value(value: str) -> str:
-    """Names of variables and commands say where a value comes from; a value itself is not shown."""
+    """Returns a value for display: names of variables and commands are shown, literal values are hidden."""
     is_named = value.startswith("!") or re.fullmatch(r"(?:[A-Za-z]+ )?\$\{[^}:]*\}", value)
     return escape_controls(value) if is_named else HIDDEN
 

@@ -1,22 +1,22 @@
-"""What can go wrong between bayou and a server, in words for the person and the model."""
+"""Defines what can go wrong between bayou and a server, with texts for the user and the model."""
 
 from app.values.unable import Unable
 
 
 class ServerFault(Unable):
-    """It cannot be reached, or does not follow the protocol."""
+    """The server cannot be reached, or does not follow the protocol."""
 
 
 class SignInNeeded(ServerFault):
-    """It wants to know who asks. `str` says how to sign in."""
+    """The server requires a sign-in. `str` says how to sign in."""
 
 
 class ConnectionLost(ServerFault):
-    """It was there and is gone; what was asked may have been done or not."""
+    """The connection was lost; the server may or may not have carried out the request."""
 
 
 class CallRefused(Unable):
-    """It answered a request with an error: `str` is its own words."""
+    """The server answered a request with an error: `str` is the server's own text."""
 
     def __init__(self, message: str, code: int = 0) -> None:
         super().__init__(message)
@@ -24,8 +24,8 @@ class CallRefused(Unable):
 
 
 class CallTimedOut(Unable):
-    """It did not answer in time, and gave no sign of life."""
+    """The server did not answer in time, and sent no progress."""
 
 
 class SessionEnded(ConnectionLost):
-    """The server does not know our session any more, so it has done nothing of what it was asked."""
+    """The server does not know the session any more, so the request was not carried out."""

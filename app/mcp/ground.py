@@ -1,5 +1,5 @@
-"""What the servers of a session stand on: processes, folder, variables, the box, what is kept of them, and the log
-of each. No connection is made here, so that a session whose servers are only known pays for none."""
+"""Holds what the servers of a session share: processes, folder, variables, sandbox, stored manifests, and a
+log for each server. Opens no connection, so that a session without contact to servers pays for none."""
 
 import os
 import time
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 KEPT_BYTES = 20 * 1024
 FILE_BYTES = 1_000_000
-"""Then the file becomes `NAME.log.1`, in place of the one that was so before."""
+"""At this size the file is renamed to `NAME.log.1`, replacing the older one."""
 _LINE_BYTES = 4_000
 
 
 class ServerLog:
     def __init__(self, path: Path | None = None, mask: Callable[[str], str] = str) -> None:
-        """`path`: None keeps nothing on disk. `mask`: makes secrets in a text unreadable."""
+        """With `path` None, no file is written. `mask` hides secrets in a text."""
         self.path = path
         self._mask = mask
         self._lines: deque[str] = deque()
@@ -36,11 +36,11 @@ class ServerLog:
 
     @property
     def file(self) -> Path | None:
-        """Where all of it is; None while it has said nothing."""
+        """The file with the complete log; None while the log is empty."""
         return self.path if self.path is not None and self.path.is_file() else None
 
     def feed(self, data: bytes) -> None:
-        """Of its standard error, as it comes."""
+        """Adds bytes of the server's standard error as they arrive."""
         *lines, rest = (self._rest + data).split(b"\n")
         if len(rest) > _LINE_BYTES:
             lines, rest = [*lines, rest], b""
@@ -48,7 +48,7 @@ class ServerLog:
         self._note_all(line.decode("utf-8", "replace") for line in lines)
 
     def end(self) -> None:
-        """What stands in the last line counts, though it has no end."""
+        """Adds the last line even without a line feed."""
         rest, self._rest = self._rest, b""
         if rest:
             self.note(rest.decode("utf-8", "replace"))
@@ -57,7 +57,7 @@ class ServerLog:
         self._note_all((text,))
 
     def _note_all(self, texts: Iterable[str]) -> None:
-        """What came together is written together."""
+        """Writes lines that arrived together in one step."""
         lines = [
             line for text in texts if (line := self._mask(plain_output(text).rstrip())[:_LINE_BYTES]).strip()
         ]
@@ -87,11 +87,11 @@ class ServerLog:
             with os.fdopen(descriptor, "ab") as file:
                 file.write(line.encode("utf-8", "replace") + b"\n")
         except OSError:
-            pass  # A log that cannot be written is no reason to stop; the last lines are here.
+            pass  # An unwritable log is no reason to stop; the last lines are in memory.
 
 
 LEAVE_SECONDS = 1.0
-"""For one server to be left."""
+"""The time limit for ending one server."""
 
 
 async def _no_box(config: ServerConfig) -> "Box | None":
@@ -103,17 +103,17 @@ async def _as_written(config: ServerConfig) -> ServerConfig:
 
 
 class ServerGround(msgspec.Struct, frozen=True, kw_only=True):
-    """What the servers of a session stand on."""
+    """What the servers of a session share: processes, folder, variables, sandbox, manifests, logs."""
 
     processes: "Callable[[], LocalProcesses]"
     folder: Callable[[], Path]
-    """The one that the session works in."""
+    """The session's working folder."""
     environment: Callable[[], Mapping[str, str]]
-    """What a server may see of bayou's own variables."""
+    """The variables of bayou that servers may see."""
     resolved: Callable[[ServerConfig], Awaitable[ServerConfig]] = _as_written
-    """With the values that are only named in it. Raises `Unable`."""
+    """Fills in the variables and commands in a server's values. Raises `Unable`."""
     remote: "Callable[[ServerConfig, ServerLog], Callable[[], Transport]] | None" = None
-    """The way to a server on the network."""
+    """Makes the transport of a server on the network."""
     box: "Callable[[ServerConfig], Awaitable[Box | None]]" = _no_box
     elicit: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]] | None = None
     manifests: Manifests = msgspec.field(default_factory=lambda: Manifests(None))

@@ -1,7 +1,7 @@
-"""The way to a server on the network: streamable HTTP, and SSE for old ones, by the proxy and certificates of bayou's
-settings. What has to be signed in to is `oauth`'s.
+"""Connects to servers on the network: streamable HTTP, and SSE for old ones, with the proxy and certificates
+of bayou's settings. `oauth` handles the sign-in.
 
-Imported when such a server is contacted, behind the SDK.
+Imported when such a server is contacted, after the SDK.
 """
 
 import asyncio
@@ -29,14 +29,14 @@ _RETRIES = 2
 _PAUSE_SECONDS, _LONGEST_PAUSE = 0.5, 10.0
 _PASSING = (408, 429, 500, 502, 503, 504)
 _SILENCE_SECONDS = 30 * 60.0
-"""Of one answer's bytes; how long a call may take is asked elsewhere."""
+"""The longest pause between bytes of an answer; the time limit of a call is checked elsewhere."""
 _LONG_PIECE = 256 * 1024
 
 
 def http_transport(
     server: ServerConfig, sign_ins: SignIns, proxy: Callable[[], str | None] = lambda: None
 ) -> Callable[[], AbstractAsyncContextManager[Any]]:
-    """`server` with its values filled in."""
+    """Returns a function that makes the transport. `server` has its values filled in."""
 
     @asynccontextmanager
     async def opened() -> AsyncGenerator[Any, None]:
@@ -59,7 +59,7 @@ def http_transport(
             return
         async with clients(auth) as made:
             made.headers.update(server.headers)
-            # How long an event may be is looked at here, where all answers are (`_Bounded`).
+            # The length of an event is checked here, together with all other answers (`_Bounded`).
             async with streamable_http_client(url, http_client=made, max_sse_event_size=None) as streams:
                 yield streams
 
@@ -67,7 +67,7 @@ def http_transport(
 
 
 async def signed_in(server: ServerConfig, sign_ins: SignIns, ui: SignInUi, proxy: str | None = None) -> str:
-    """Lets the person sign in; gives what to tell of it. Raises `Unable`."""
+    """Lets the user sign in to a server; returns a sentence about the result. Raises `Unable`."""
     if has_own_key(server):
         raise ServerFault(
             f'"{server.name}" is sent a header Authorization; take that out of its entry to sign in instead.'
@@ -80,7 +80,8 @@ def has_own_key(server: ServerConfig) -> bool:
 
 
 def clients_for(server: ServerConfig, proxy: str | None) -> Clients:
-    """By bayou's shared connections, with what is the server's: its sign-in, its retries, its limits."""
+    """Makes HTTP clients that use bayou's shared connections and the server's own sign-in, retries and
+    limits."""
     url = server.url or ""
 
     async def before(request: httpx2.Request) -> None:
@@ -102,7 +103,7 @@ def clients_for(server: ServerConfig, proxy: str | None) -> Clients:
 
 
 class _Wire(httpx2.AsyncBaseTransport):
-    """Tries again what can be asked twice, and says in words what a server's refusal means."""
+    """Retries requests that are safe to repeat, and describes a server's refusal in words."""
 
     def __init__(
         self,
@@ -149,7 +150,7 @@ class _Wire(httpx2.AsyncBaseTransport):
             pause *= 2
 
     async def _checked(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        """What no answer of the protocol comes with is told as what it is; the rest is the SDK's to read."""
+        """Raises errors for answers outside of the protocol; all other answers go to the SDK."""
         response = _bounded(response)
         status = response.status_code
         is_server = request.url.host == self._origin.host and request.method == "POST"
@@ -174,8 +175,8 @@ class _Wire(httpx2.AsyncBaseTransport):
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """What an answer says, decompressed: no answer, and no event of a stream, is longer than a line of a process may
-    be, however little of it came over the wire."""
+    """Limits the decompressed size of answers and of single events to the longest line that a process may
+    send, so that small compressed answers cannot fill the memory."""
 
     def __init__(self, answer: httpx2.Response, *, is_events: bool) -> None:
         self._answer = answer
@@ -194,12 +195,13 @@ class _Bounded(httpx2.AsyncByteStream):
                     if len(piece) > _LONG_PIECE:
                         await asyncio.sleep(
                             0
-                        )  # much can come of a little that has arrived: keys have their turn
+                        )  # a little data can decompress to a lot: lets key presses be handled in between
         except httpx2.DecodingError as problem:
             raise self._refused(f"its answer cannot be decompressed: {problem}") from None
 
     def _refused(self, why: str) -> Exception:
-        """As the SDK tells whoever asked, of a stream; of other answers it passes on what is raised."""
+        """Returns the exception that reaches the caller through the SDK: one kind for streams, another for
+        other answers."""
         return httpx2.SSEError(why) if self._is_events else ServerFault(why)
 
     async def aclose(self) -> None:
@@ -218,7 +220,8 @@ def _bounded(answer: httpx2.Response) -> httpx2.Response:
 
 
 def _can_be_repeated(request: httpx2.Request) -> bool:
-    """Greetings and lists; a call never, for it may have been done."""
+    """Whether a request can be repeated: greetings and lists can; a call cannot, since it may have been
+    carried out."""
     if request.method != "POST":
         return False
     try:

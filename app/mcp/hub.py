@@ -1,8 +1,9 @@
-"""The servers of a session: which there are, how each is reached, and their end. What a tool is made of is `tools`'.
+"""Holds the servers of a session: their configuration, the exposure of their tools, and their end. `tools`
+makes the tools.
 
-Each tool is declared as it is, found by a search, or hidden. That is decided once, from what is known when a session
-begins, and kept as long as the session lives: the list of tools stands in front of the prompt, and a change of it makes
-the next request pay for all of that anew.
+Each tool is declared directly, found by search, or hidden. The hub decides this once, from what is known when
+a session begins, and keeps the decision as long as the session lives: tool definitions stand in front of the
+prompt, so changing them would make the next request pay for the whole prompt again.
 """
 
 import asyncio
@@ -23,15 +24,15 @@ from app.values.unable import Unable
 from tools.patterns import late
 
 MOST_DIRECT = 40
-"""Tools that `auto` declares at most: some providers take no more than 128 in all."""
+"""The most tools that `auto` declares: some providers accept only 128 in all."""
 
 
 MOST_BORNE = 100
-"""Tools that stay declared because they once were, however many there are by now."""
+"""The most tools that stay declared from an earlier decision, when servers have added tools since."""
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
-    """What the settings say."""
+    """The settings for the exposure of tools."""
 
     exposure: Exposure = "auto"
     direct_tokens: int = 3_000
@@ -42,7 +43,8 @@ def wish(config: ServerConfig, wishes: Wishes) -> Exposure:
 
 
 def automatic(servers: Iterable[tuple[ServerConfig, Manifest | None]], wishes: Wishes) -> AutoReach:
-    """What `auto` means now. A server that nobody has asked yet may have any number of tools."""
+    """Decides what `auto` means now. A server not contacted yet may have any number of tools, so it counts as
+    too many."""
     found: list[KnownTool] = []
     for config, manifest in servers:
         if wish(config, wishes) != "auto":
@@ -55,7 +57,7 @@ def automatic(servers: Iterable[tuple[ServerConfig, Manifest | None]], wishes: W
 
 
 def is_borne(servers: Iterable[tuple[ServerConfig, Manifest | None]], wishes: Wishes) -> bool:
-    """Whether what was once decided to be declared still can be."""
+    """Whether an earlier decision to declare tools directly still holds, given their present number."""
     counts = [
         len(_of_auto(config, manifest))
         for config, manifest in servers
@@ -69,7 +71,8 @@ def _of_auto(config: ServerConfig, manifest: Manifest) -> list[KnownTool]:
 
 
 def reach_of(tool: KnownTool, config: ServerConfig, server: ToolReach, auto: ToolReach) -> ToolReach:
-    """`server`: what was decided for it; its own entry for the tool comes first."""
+    """Returns how a tool is reached. `server` is the decision for its server; an entry for the tool itself
+    takes precedence."""
     said = config.exposure_of(tool.name)
     if said is None or said == config.exposure:
         return server
@@ -77,7 +80,7 @@ def reach_of(tool: KnownTool, config: ServerConfig, server: ToolReach, auto: Too
 
 
 AT_ONCE = 4
-"""New servers that are asked at the same time."""
+"""How many new servers are contacted at the same time."""
 
 
 class OfferedTool(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +108,7 @@ class Hub:
         self._tell = changed
         self._lives: dict[str, ServerLife] = {}
         self._auto: AutoReach | None = None
-        """What `auto` means, once that was decided."""
+        """The meaning of `auto`, once it is decided."""
         self._reaches: dict[str, ToolReach] = {}
         self._entries: dict[str, OfferedTool] | None = None
         self._contacts: dict[str, asyncio.Task[None]] = {}
@@ -115,7 +118,7 @@ class Hub:
     # Which there are
 
     def use(self, configs: Iterable[ServerConfig], untrusted: Iterable[ServerConfig] = ()) -> None:
-        """These, from now on. Connections of those that did not change stay."""
+        """Replaces the configured servers. Connections of servers that did not change stay open."""
         wanted = {config.name: config for config in configs}
         before, self._lives = self._lives, {}
         for name, config in wanted.items():
@@ -149,7 +152,7 @@ class Hub:
         return tuple(life for life in self.servers if life.is_usable)
 
     def server(self, name: str) -> ServerLife:
-        """Raises `Unable`."""
+        """Returns a server by name. Raises `Unable`."""
         found = self._lives.get(name)
         if found is None:
             close = difflib.get_close_matches(name, self._lives, n=1)
@@ -160,8 +163,8 @@ class Hub:
     # How they are reached
 
     def decide(self, kept: ExposureDecision | None = None) -> ExposureDecision:
-        """From here on it stays as it is, for the tools that there are and those that come. `kept`: as it was decided
-        in this session before."""
+        """Decides the exposure of all servers and keeps it for present and later tools. `kept` is an earlier
+        decision of this session."""
         if kept is not None and (kept.auto == "search" or is_borne(self._offers(), self._wishes())):
             names = {life.config.name for life in self.usable} & set(kept.servers)
         else:
@@ -176,7 +179,7 @@ class Hub:
         return self._auto is not None
 
     def decide_anew(self) -> None:
-        """A person wishes it otherwise, or another session is open."""
+        """Drops the decision, after the user changed a setting or opened another session."""
         self._auto, self._entries, self._reaches = None, None, {}
         self._changed()
 
@@ -191,13 +194,14 @@ class Hub:
         return auto if wished == "auto" else wished
 
     def reach(self, life: ServerLife) -> ToolReach:
-        """Who came later is found by a search, unless its person wants otherwise."""
+        """Returns the exposure of a server. Servers that come after the decision are found by search, unless
+        configured otherwise."""
         auto: ToolReach = self._auto or self._now()
         late: ToolReach = "search" if self._auto is not None and auto == "direct" else auto
         return self._reaches.get(life.config.name) or self._meant(life, late)
 
     def entries(self) -> Mapping[str, OfferedTool]:
-        """By full name, those too that are hidden."""
+        """Returns all tools by full name, including hidden ones."""
         if self._entries is None:
             self._entries = {
                 entry.full_name: entry for life in self.usable for entry in self._entries_of(life)
@@ -223,7 +227,7 @@ class Hub:
         return {name: entry for name, entry in self.entries().items() if entry.reach != "hidden"}
 
     def entry(self, server: str, tool: str) -> OfferedTool | None:
-        """By the server's own name of it or the full one."""
+        """Returns a tool by the server's own name for it or by the full name."""
         for entry in self.reachable().values():
             if entry.server == server and tool in (entry.tool.name, entry.full_name):
                 return entry
@@ -232,7 +236,7 @@ class Hub:
     # Contact
 
     def meet_new(self) -> None:
-        """Asks those that nobody has asked yet, beside whatever goes on. Once."""
+        """Contacts servers that were never contacted, in the background. Runs once."""
         for life in self.usable:
             name = life.config.name
             if life.state == "new" and name not in self._contacts:
@@ -243,10 +247,10 @@ class Hub:
             try:
                 await life.link()
             except ServerFault:
-                pass  # How it stands says so.
+                pass  # The server's state shows the failure.
 
     async def met(self, seconds: float, only: Callable[[ServerLife], bool] = lambda life: True) -> None:
-        """Until those that are being asked for the first time have answered, or time is up."""
+        """Waits until servers in their first contact have answered, or time is up."""
         waiting = [
             task
             for name, task in self._contacts.items()
@@ -256,7 +260,7 @@ class Hub:
             await asyncio.wait(waiting, timeout=seconds)
 
     async def test(self, name: str) -> ServerView:
-        """A new connection, and everything asked anew. Raises `Unable` in words for the person."""
+        """Opens a new connection and lists everything again. Raises `Unable` with a text for the user."""
         life = self.server(name)
         if not life.config.enabled:
             raise Unable(f'Server "{name}" is disabled. Run /mcp enable {name} first.')
@@ -332,7 +336,7 @@ class Hub:
 
 
 def line_of(life: ServerLife) -> str:
-    """What a server is for, in one line."""
+    """Describes in one line what a server is for."""
     said = life.config.description
     if not said and life.manifest is not None:
         said = life.manifest.instructions.strip().split("\n", 1)[0].lstrip("# ")
@@ -360,7 +364,8 @@ def server_prefix(server: str) -> str:
 
 
 def full_names(server: str, tools: Iterable[str]) -> Mapping[str, str]:
-    """By the server's own names. Those that are too long, or would be another's, end in a piece of a hash."""
+    """Returns full names by the server's own names. Names that are too long or taken end in part of a
+    hash."""
     plain = {tool: server_prefix(server) + (_OTHER.sub("_", tool) or "_") for tool in tools}
     count = Counter(plain.values())
     return {

@@ -1,4 +1,5 @@
-"""MCP servers that other programs are configured with, in bayou's words. Reads files when asked to, writes none."""
+"""Reads the MCP servers configured in other programs and converts them to bayou's entries. Reads files on
+request, writes none."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -18,28 +19,28 @@ _INPUT = re.compile(r"\$\{input:([^}]*)\}")
 
 
 class FoundServer(msgspec.Struct, frozen=True, kw_only=True):
-    """A server of another program, as an entry of ours."""
+    """A server of another program, converted to an entry of bayou's."""
 
     name: str
     file: Path
     entry: Mapping[str, Any]
     notes: tuple[str, ...] = ()
-    """What could not be taken over as it was, or has to be done by hand."""
+    """Values that were changed in the conversion, or must be set by hand."""
     problem: str = ""
-    """Why it cannot be taken over."""
+    """Why the server cannot be imported."""
 
 
 class Importing(msgspec.Struct, frozen=True):
-    """What was found, and which files could not be read."""
+    """The servers found, and the files that could not be read."""
 
     servers: tuple[FoundServer, ...]
     files: tuple[Path, ...]
-    """Where it was looked."""
+    """The files that were looked for."""
     problems: tuple[str, ...] = ()
 
 
 def servers_of(program: str, home: Path, cwd: Path, env: Mapping[str, str]) -> Importing:
-    """The nearest file wins by name. Raises `Unable` for a program that is not known."""
+    """Returns a program's servers; the nearest file wins by name. Raises `Unable` for an unknown program."""
     if program not in PROGRAMS:
         raise Unable(f'"{program}" is not known; there is: {", ".join(PROGRAMS)}.')
     files = tuple(_files(program, home, cwd, env))
@@ -57,7 +58,7 @@ def servers_of(program: str, home: Path, cwd: Path, env: Mapping[str, str]) -> I
 
 
 def _files(program: str, home: Path, cwd: Path, env: Mapping[str, str]) -> Iterator[Path]:
-    """The person's own before the folder's."""
+    """Returns the program's files, the user's own before the folder's."""
     config = Path(env.get("XDG_CONFIG_HOME") or home / ".config")
     support = home / "Library" / "Application Support"
     match program:
@@ -139,7 +140,7 @@ def _taken(program: str, name: str, entry: Any, file: Path) -> FoundServer:
 
 
 class _Conversion:
-    """One entry of any of those programs; their words do not contradict each other."""
+    """Converts one entry of any supported program; their keys do not contradict each other."""
 
     def __init__(self, entry: dict[str, Any], notes: list[str]) -> None:
         self._entry = entry
@@ -210,7 +211,7 @@ class _Conversion:
         return out | {each: "hidden" for each in hidden if isinstance(each, str)}
 
     def _text(self, value: Any) -> Any:
-        """Their ways to name a variable, in ours."""
+        """Converts the programs' notations for variables to bayou's."""
         if not isinstance(value, str):
             return value
 

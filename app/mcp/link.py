@@ -1,9 +1,9 @@
-"""One connection to a server, on the official SDK, which is imported here, in `streams`, `http` and `oauth` alone: on a
-thread, at the first contact.
+"""Connects to one server through the official SDK. Only this module, `process`, `http` and the sign-in modules import the
+SDK: on a thread, at the first contact.
 
-A connection lives in one task of its own, since what the SDK opens has to be left in the task that entered it; what is
-asked of it runs in the task of whoever asks, and ends with that. Values go in and out as the JSON that they are on the
-wire, so that nobody else needs the SDK's types. When to connect, and what of a failure, is `server`'s business.
+A connection lives in its own task, since contexts of the SDK must be left in the task that entered them; each
+request runs in the caller's task and ends with it. Values go in and out as the JSON on the wire, so that
+other modules do not need the SDK's types. `server` decides when to connect and how to treat a failure.
 """
 
 import asyncio
@@ -35,39 +35,40 @@ if TYPE_CHECKING:
 
 Kind = Literal["tools", "prompts", "resources"]
 MOST_LISTED: Final = 20_000
-"""Of one kind; a server that never stops listing is not listened to for ever."""
+"""The most items listed per kind, so that a server that never ends its list cannot block bayou."""
 MOST_SECONDS: Final = 30 * 60.0
-"""For one request, however lively it is."""
+"""The time limit of one request, even with constant progress."""
 _CONNECTION_CLOSED = -32000
 _SESSION_ENDED = (-32600, "Session terminated")
-"""What the SDK makes of a server that knows nothing of our session any more."""
+"""The SDK's error for a server that does not know the session any more."""
 _BROKEN = "SSE stream failed: "
 _STREAMS = {
     "SSE stream ended without a response": "its stream of events ended without an answer",
     "SSE stream ended and reconnection attempts were exhausted": "its stream of events broke off again and again",
 }
-"""What the SDK says when an answer was to come in a stream of events and cannot come any more."""
+"""The SDK's errors for an answer that can no longer arrive in its stream of events."""
 _LOGGERS = ("mcp", "client", "httpx2")
 
 
 async def load_sdk() -> None:
-    """Beside the loop: it takes longer than a key may wait."""
+    """Imports the SDK on a thread: importing takes longer than a key press may wait."""
     await asyncio.to_thread(_load)
 
 
 def _load() -> None:
     for name in _LOGGERS:
         logger = logging.getLogger(name)
-        if not logger.handlers:  # else the last resort writes tracebacks over the full screen
+        # otherwise Python's last-resort handler writes tracebacks over the full screen
+        if not logger.handlers:
             logger.addHandler(logging.NullHandler())
             logger.propagate = False
-    # Costs more than a start may take, and most sessions never speak to a server.
+    # Imported late: it costs more than a start may take, and most sessions never contact a server.
     importlib.import_module("mcp.client.client")
     import anyio.lowlevel  # noqa: PLC0415  (as above)
 
     anyio.run(
         anyio.lowlevel.checkpoint
-    )  # loads its half for asyncio, else the first connection would, on the loop
+    )  # loads its asyncio backend here; the first connection would load it on the event loop
     from mcp.shared.exceptions import MCPDeprecationWarning  # noqa: PLC0415  (as above)
 
     warnings.filterwarnings("ignore", category=MCPDeprecationWarning)
@@ -78,10 +79,10 @@ async def _declined(params: dict[str, Any]) -> dict[str, Any]:
 
 
 class Listeners(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server may ask, and who is told what it says by itself."""
+    """Callbacks for what a server asks or reports by itself."""
 
     elicit: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] = _declined
-    """A question to the person: the parameters as they are on the wire, and the result."""
+    """Answers a question to the user: takes the parameters as on the wire, returns the result."""
     roots: Callable[[], list[dict[str, str]]] = list
     logged: Callable[[str, str], None] = lambda level, text: None
     changed: Callable[[Kind], None] = lambda kind: None
@@ -89,7 +90,7 @@ class Listeners(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerLink:
-    """A connection that stands, until it is lost or closed."""
+    """An open connection to a server, until it is lost or closed."""
 
     def __init__(
         self,
@@ -99,7 +100,8 @@ class ServerLink:
         known: Greeting | None = None,
         ended: asyncio.Event | None = None,
     ) -> None:
-        """`known`: what it said the last time. `ended`: set by a transport that knows when nothing comes any more."""
+        """`known` is the server's greeting of an earlier connection. `ended` is set by a transport that has
+        received its last data."""
         self._transport = transport
         self._listeners = listeners
         self._known = known
@@ -110,14 +112,14 @@ class ServerLink:
         self._task: asyncio.Task[None] | None = None
         self._fault = ServerFault("the connection was closed")
         self._questions = 0
-        """Open ones: as long as a person thinks, nobody is late."""
+        """The number of open questions: while a person answers, no request times out."""
 
     @property
     def is_open(self) -> bool:
         return self._client is not None and not self._stop.is_set() and not self._ended.is_set()
 
     async def open(self) -> Greeting:
-        """Raises `ServerFault`. Whoever does not want to wait any longer cancels it, and closes the link."""
+        """Connects. Raises `ServerFault`. Cancel to stop waiting, then close the link."""
         self._task = asyncio.ensure_future(self._live())
         return await asyncio.shield(self._greeted)
 
@@ -128,7 +130,7 @@ class ServerLink:
         if self._task is not None:
             await asyncio.wait({self._task})
         if self._greeted.done() and not self._greeted.cancelled():
-            self._greeted.exception()  # Nobody may have waited for it to the end.
+            self._greeted.exception()  # Marks the exception as seen, for a caller that stopped waiting.
 
     async def _live(self) -> None:
         try:
@@ -194,7 +196,8 @@ class ServerLink:
     # What it says by itself
 
     async def _listen(self, client: "Client", kinds: set[Kind]) -> None:
-        """Of the newer era: changes of its lists. A server that cannot do it after all changes nothing."""
+        """Subscribes to list changes in the newer protocol. A server that does not support it is left as it
+        is."""
         from mcp.shared.subscriptions import (  # noqa: PLC0415  (see `load_sdk`)
             PromptsListChanged,
             ResourcesListChanged,
@@ -249,7 +252,7 @@ class ServerLink:
     # What is asked of it
 
     async def everything(self, kind: Literal["tools", "prompts", "resources", "templates"]) -> list[Any]:
-        """All that it lists of a kind. Raises `ServerFault` and `CallRefused`."""
+        """Returns all items that the server lists of a kind. Raises `ServerFault` and `CallRefused`."""
         client = self._opened()
         ask = {
             "tools": client.list_tools,
@@ -277,8 +280,8 @@ class ServerLink:
         silence: float,
         progressed: Callable[[float, float | None, str | None], None],
     ) -> dict[str, Any]:
-        """`silence`: how many seconds may pass without a sign of life. Raises `ConnectionLost`, `CallTimedOut` and
-        `CallRefused`; cancelling it is told to the server."""
+        """Calls a tool. `silence` is the time limit without progress, in seconds. Raises `ConnectionLost`,
+        `CallTimedOut` and `CallRefused`; cancelling the task cancels the call at the server."""
         client, patience = self._opened(), _Patience(silence)
 
         async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -312,7 +315,8 @@ class ServerLink:
         return self._client
 
     async def _why_closed(self, known: str) -> ServerFault:
-        """What ended the connection says so a moment later, unless it is `known` what ended the answer."""
+        """Returns the reason why the connection ended, which may arrive a moment later; `known` is the reason
+        when the answer's own stream ended."""
         if known:
             return ConnectionLost(known)
         if self._task is not None:
@@ -320,7 +324,7 @@ class ServerLink:
         return self._fault if isinstance(self._fault, SignInNeeded) else ConnectionLost(str(self._fault))
 
     async def _answered(self, work: Awaitable[Any]) -> Any:
-        """In the words of `faults`, whatever the SDK raises."""
+        """Converts exceptions of the SDK to those of `faults`."""
         from mcp.shared.exceptions import MCPError  # noqa: PLC0415  (see `load_sdk`)
 
         try:
@@ -345,7 +349,7 @@ class ServerLink:
 
 
 class _Patience:
-    """How long an answer is waited for: from the last sign of life."""
+    """The time limit for an answer, counted from the last progress."""
 
     def __init__(self, silence: float) -> None:
         self._loop = asyncio.get_running_loop()
@@ -374,7 +378,7 @@ class _Patience:
 
 
 def _of_its_stream(said: str) -> str:
-    """What became of the stream of events in which an answer was to come; nothing when it is the connection's end."""
+    """Returns why the stream that should bring an answer ended; empty when the connection itself ended."""
     return _STREAMS.get(said, "") or (said.removeprefix(_BROKEN) if said.startswith(_BROKEN) else "")
 
 
@@ -400,7 +404,7 @@ def _changing(capabilities: Mapping[str, Any]) -> set[Kind]:
 
 
 def as_fault(problem: BaseException) -> ServerFault:
-    """The one thing that went wrong, out of the groups in which it comes."""
+    """Returns the first exception of a group as a `ServerFault`."""
     while isinstance(problem, BaseExceptionGroup):
         problem = problem.exceptions[0]
     if isinstance(problem, ServerFault):
@@ -423,10 +427,11 @@ _EXIT_SECONDS = 0.5
 
 
 class Contact:
-    """One attempt at a server: its process or its address, the connection over it, and why it failed. Left once."""
+    """One attempt to reach a server: its process or address, the connection over it, and the reason of a
+    failure. Left once."""
 
     def __init__(self, config: ServerConfig, ground: ServerGround, log: ServerLog) -> None:
-        """`config`: with its values filled in."""
+        """`config` has its values filled in."""
         self._config = config
         self._ground = ground
         self._log = log
@@ -436,7 +441,7 @@ class Contact:
         self._told_hidden: set[str] = set()
 
     def newly_hidden(self, now: Box) -> tuple[str, ...]:
-        """Places that a box made now hides, and this one's does not."""
+        """Returns the paths that a sandbox made now would hide and this contact's sandbox does not."""
         if self._box is None:
             return ()
         new = tuple(path for path in newly_hidden(now, self._box) if path not in self._told_hidden)
@@ -453,7 +458,8 @@ class Contact:
         return process.pid if process is not None and process.exit_code is None else None
 
     async def meet(self, listeners: Listeners, known: Manifest | None) -> tuple[ServerLink, Manifest]:
-        """Connects, and asks for all that it offers unless that is known. Raises `ServerFault`; leaves then."""
+        """Connects, and lists all that the server offers unless `known` has it. On a failure it leaves and
+        raises `ServerFault`."""
         greeting = known.greeting if known is not None else None
         seconds = self._config.start_timeout
         try:
@@ -481,7 +487,7 @@ class Contact:
         if self._config.url is not None:
             if self._ground.remote is None:
                 raise ServerFault("servers on the network cannot be reached here")
-            # On a thread: what it stands on is imported there, and a key does not wait for that.
+            # On a thread: the transport's imports would hold up key presses.
             transport = await asyncio.to_thread(self._ground.remote, self._config, self._log)
             return ServerLink(transport, listeners, known=known)
         self._process = await self._started()
@@ -510,7 +516,7 @@ class Contact:
             raise ServerFault(f"{what}: {problem.strerror}") from None
 
     async def why(self, said: str) -> str:
-        """What a process did says more than that it is gone."""
+        """Adds to the error what the process itself reported."""
         process = self._process
         if process is None:
             return said
@@ -534,7 +540,7 @@ class Contact:
 
 
 async def offers_of(link: ServerLink, greeting: Greeting) -> Manifest:
-    """All that it offers. Raises `ServerFault` and `CallRefused`."""
+    """Lists all that the server offers. Raises `ServerFault` and `CallRefused`."""
     listed: dict[str, list[Any]] = {}
     for kind in ("tools", "prompts", "resources"):
         if kind in greeting.capabilities:
@@ -543,5 +549,5 @@ async def offers_of(link: ServerLink, greeting: Greeting) -> Manifest:
         try:
             listed["templates"] = await link.everything("templates")
         except CallRefused:
-            pass  # Older ones know resources, and no templates of them.
+            pass  # Older servers have resources without templates.
     return manifest_of(greeting, listed)

@@ -1,7 +1,8 @@
-"""What is known of a server without asking it: its tools, prompts, resources and what it says of itself, on disk.
+"""Stores what is known of a server without contacting it: its tools, prompts, resources and its description.
 
-One file for each way to reach a server, with no secret in it. All that foreign words may do here is be shown: they are
-cleaned when they come in, and schemas are made such that whoever checks arguments by them can rely on their shape.
+There is one file for each way to reach a server, without secrets. Texts of servers are untrusted: they are
+cleaned when they arrive, and schemas are reduced to valid shapes, so that code that checks arguments can rely
+on them.
 """
 
 import hashlib
@@ -16,7 +17,7 @@ from tools.patterns import late
 from tools.text import escape_controls, one_line
 
 CAPABILITIES: Final = "elicitation.form elicitation.url roots.listChanged"
-"""What bayou declares: what a server offers depends on it."""
+"""The capabilities that bayou declares, on which the server's offers depend."""
 _UNSEEN = late(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
@@ -26,16 +27,16 @@ _SCHEMA_DEPTH, _SCHEMA_BYTES = 40, 200_000
 
 
 class Greeting(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Who is there, and what they can do."""
+    """The server's introduction: protocol version, name, instructions and capabilities."""
 
     era: str
-    """The version of the protocol."""
+    """The protocol version."""
     name: str = ""
     version: str = ""
     instructions: str = ""
     capabilities: dict[str, Any] = {}
     discover: dict[str, Any] | None = None
-    """What a server of the newer era said of itself: with it the next connection needs no question."""
+    """What a server of the newer protocol said of itself; with it the next connection needs no request."""
 
 
 class KnownTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -52,19 +53,19 @@ class KnownTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 
     @property
     def declared_schema(self) -> dict[str, Any]:
-        """Without what says nothing to a model, and is refused by some providers."""
+        """Returns the schema without keywords that mean nothing to a model and that some providers refuse."""
         return {key: value for key, value in self.schema.items() if key not in _ABOUT_SCHEMAS}
 
     @property
     def tokens(self) -> int:
-        """What its declaration takes of the window, about."""
+        """Estimates how many tokens the tool's declaration takes."""
         return (
             len(msgspec.json.encode(self.declared_schema)) + len(self.description) + len(self.name) + 60
         ) // 4
 
     @property
     def digest(self) -> str:
-        """Of all that the model goes by."""
+        """A hash of everything that the model sees of the tool."""
         said = msgspec.json.encode((self.name, self.description, self.schema), order="sorted")
         return hashlib.sha256(said).hexdigest()[:16]
 
@@ -84,7 +85,7 @@ class KnownPrompt(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
 
 class KnownResource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     uri: str
-    """With `{…}` in it where it is a template."""
+    """The address; a template contains `{…}`."""
     name: str = ""
     description: str = ""
     mime_type: str = ""
@@ -106,7 +107,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 
 
 class Manifests:
-    """Those on disk. One that cannot be read is one that is not known."""
+    """The manifests on disk. An unreadable file counts as unknown."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -122,24 +123,25 @@ class Manifests:
     def keep(self, key: str, manifest: Manifest) -> None:
         if self._folder is None:
             return
-        # The writer of files brings threads along, which a start without servers does not need.
+        # Imported late: the file writer imports threads, which a start without servers does not need.
         from tools.files.replacing import replace_atomically  # noqa: PLC0415
 
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             replace_atomically(self._folder / f"{key}.json", msgspec.json.encode(manifest), durable=False)
         except OSError:
-            pass  # It is asked again in the next session.
+            pass  # The next session asks the server again.
 
 
 def manifest_key(way: Mapping[str, Any]) -> str:
-    """`way`: how the server is reached, as it is written."""
+    """Returns the file key for `way`, the description of how the server is reached."""
     said = msgspec.json.encode((way, CAPABILITIES, VERSION), order="deterministic")
     return hashlib.sha256(said).hexdigest()[:32]
 
 
 def manifest_of(greeting: Greeting, listed: Mapping[str, list[Any]]) -> Manifest:
-    """What a server says, cleaned; what has no name, or one for the second time, is left out."""
+    """Converts a server's lists to a manifest with cleaned texts; items without a name and duplicates are
+    left out."""
     return Manifest(
         greeting=msgspec.structs.replace(
             greeting, instructions=cleaned(greeting.instructions, _INSTRUCTION_CHARS)
@@ -152,7 +154,7 @@ def manifest_of(greeting: Greeting, listed: Mapping[str, list[Any]]) -> Manifest
 
 
 def cleaned(text: Any, most: int) -> str:
-    """Without what acts on a terminal, hides, or turns the direction of writing."""
+    """Removes characters that control a terminal, are invisible, or change the direction of writing."""
     if not isinstance(text, str):
         return ""
     text = escape_controls(_UNSEEN.sub("", text.replace("\r\n", "\n"))).strip()
@@ -201,7 +203,7 @@ def _resource(raw: Mapping[str, Any], field: str) -> KnownResource:
 
 
 def sound_schema(raw: Any) -> dict[str, Any]:
-    """An object's schema whose keywords have the shapes that they must have; what has another is left out."""
+    """Returns an object schema whose keywords all have valid shapes; invalid keywords are left out."""
     if not isinstance(raw, dict) or len(msgspec.json.encode(raw)) > _SCHEMA_BYTES:
         raw = {}
     found = _sound(raw, 0)
@@ -233,7 +235,7 @@ def _sound(node: Mapping[str, Any], depth: int) -> dict[str, Any]:
 
 
 def _plain(key: str, value: Any) -> tuple[bool, Any]:
-    """Keywords without schemas in them."""
+    """Checks a keyword that contains no schemas; returns whether it is valid, and its value."""
     if key == "required":
         return isinstance(value, list), [one for one in value if isinstance(one, str)] if isinstance(
             value, list

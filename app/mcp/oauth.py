@@ -1,8 +1,9 @@
-"""Signing in to a server on the network: with the browser when a person asks for it, and with what is stored else.
+"""Signs in to servers on the network: with the browser when the user asks for it, otherwise with the stored
+token.
 
-The flow is the SDK's (PKCE, discovery, registration, `state`, `iss` and resource checks). A session never opens a
-browser by itself: who needs a sign-in is told so. The further addresses that a server's sign-in names may not lead from
-the Internet to this machine or its own network.
+The SDK runs the flow (PKCE, discovery, registration, `state`, `iss` and resource checks). A session never
+opens a browser by itself: an error says that a sign-in is needed. Addresses that a server's sign-in names may
+not lead from the Internet to this machine or its local network.
 """
 
 import asyncio
@@ -37,14 +38,15 @@ from app.version import VERSION
 from tools.text import one_line
 
 Clients = Callable[[httpx2.Auth | None], httpx2.AsyncClient]
-"""Makes what sends requests, with bayou's proxy and certificates."""
+"""Makes HTTP clients with bayou's proxy and certificates."""
 _CLIENT = {"name": "bayou", "version": VERSION}
 _PATH = "/callback"
 _SHOWN = 300
 
 
 class StoredAuth(httpx2.Auth):
-    """Sends the stored token, makes it fresh when it has run out, and says so when somebody has to sign in."""
+    """Sends the stored token, refreshes it when it has expired, and raises `SignInNeeded` when a person must
+    sign in."""
 
     def __init__(self, server: ServerConfig, sign_ins: SignIns, clients: Clients) -> None:
         self._server = server
@@ -88,8 +90,8 @@ class StoredAuth(httpx2.Auth):
         return found if found is None or _is_of(self._server, found) else None
 
     async def _fresh(self, known: StoredSignIn | None) -> StoredSignIn:
-        """Goes on when nobody waits for it any more: a refresh token that was sent may not be sent again, so what came
-        for it has to be kept."""
+        """Refreshes the token, and finishes even when the caller is cancelled: a refresh token often works
+        once, so the new token must be stored."""
         task = asyncio.ensure_future(self._newer(known))
         self._refreshing.add(task)
         task.add_done_callback(self._refreshed_or_not)
@@ -101,7 +103,7 @@ class StoredAuth(httpx2.Auth):
             task.exception()
 
     async def _newer(self, known: StoredSignIn | None) -> StoredSignIn:
-        """What another process or a new sign-in has brought, else what the server gives for the old one."""
+        """Returns a token that another process or a new sign-in has stored, else the result of a refresh."""
         async with self._one_at_a_time, self._sign_ins.refreshing(self._server.name, self._url):
             now = await self._stored()
             if now is not None and (known is None or now.tokens != known.tokens):
@@ -130,7 +132,7 @@ class StoredAuth(httpx2.Auth):
             raise ServerFault(f"its sign-in server answered with {answer.status_code}")
         try:
             token = OAuthToken.model_validate_json(answer.content) if answer.status_code == 200 else None
-        except ValueError:  # of pydantic's: it is not what it should be
+        except ValueError:  # a validation error of pydantic: the stored data is invalid
             token = None
         if token is None:
             raise self._needed("the sign-in ran out")
@@ -139,7 +141,7 @@ class StoredAuth(httpx2.Auth):
         return stored_of(context)
 
     async def _want(self, challenge: str) -> None:
-        """What the next sign-in asks for, beside what this one has."""
+        """Stores the scope that the next sign-in should request."""
         scope, known = re.search(r'scope="([^"]*)"', challenge), await self._stored()
         if scope is not None and known is not None:
             known.wanted_scope = _joined(str(known.tokens.get("scope") or ""), known.wanted_scope, scope[1])
@@ -150,7 +152,8 @@ class StoredAuth(httpx2.Auth):
 
 
 async def sign_in(server: ServerConfig, sign_ins: SignIns, clients: Clients, ui: SignInUi) -> str:
-    """With the person, from the first page to what is stored; gives what to tell of it. Raises `Unable`."""
+    """Signs in with the user, from the first page to the stored token; returns a sentence about the result.
+    Raises `Unable`."""
     if server.oauth is not None and server.oauth.is_by_itself:
         return await _let_in(server, sign_ins, clients)
     port = server.oauth.callback_port if server.oauth is not None else 0
@@ -182,7 +185,7 @@ async def sign_in(server: ServerConfig, sign_ins: SignIns, clients: Clients, ui:
 
 
 async def _let_in(server: ServerConfig, sign_ins: SignIns, clients: Clients) -> str:
-    """A client that needs nobody for it: to see now whether it is let in."""
+    """Signs in a client with its own credentials, to check at once that the server accepts it."""
     from app.mcp.client_credentials import signed_in_by_itself  # noqa: PLC0415  (few are)
 
     assert server.oauth is not None
@@ -193,8 +196,8 @@ async def _let_in(server: ServerConfig, sign_ins: SignIns, clients: Clients) -> 
 
 
 async def answered(client: httpx2.AsyncClient, provider: OAuthClientProvider, url: str) -> httpx2.Response:
-    """To a greeting, behind the sign-in that it asks for."""
-    # Some let anybody greet them in the older way, and some know no newer one.
+    """Sends a greeting, signs in as the server demands, and returns the answer."""
+    # Some servers accept the older greeting from anyone, and some know only the older one.
     answer = await client.send(_discovering(url))
     if provider.context.current_tokens is None:
         answer = await client.send(_greeting(url))
@@ -202,7 +205,7 @@ async def answered(client: httpx2.AsyncClient, provider: OAuthClientProvider, ur
 
 
 class _Flow:
-    """One sign-in: what the SDK asks of a person goes through their browser."""
+    """One sign-in with the user: opens the SDK's pages in the browser and waits for the redirect."""
 
     def __init__(
         self, server: ServerConfig, callback: RedirectServer, ui: SignInUi, wanted_scope: str
@@ -242,7 +245,8 @@ class _Flow:
         )
 
     def _choose_way_of_secret(self) -> None:
-        """How a client that the person registered proves itself: as the server says, which is known by now."""
+        """Chooses how a registered client sends its secret, from the methods that the authorization server
+        supports."""
         client, said = self.provider.context.client_info, self.provider.context.oauth_metadata
         ways = said.token_endpoint_auth_methods_supported if said is not None else None
         if client is not None:
@@ -262,7 +266,7 @@ class _Flow:
 
 
 class SignInMemory:
-    """What the SDK keeps of one sign-in, until all of it is stored at once."""
+    """Holds the SDK's values of one sign-in until all of them are stored together."""
 
     def __init__(self, client: OAuthClientInformationFull | None) -> None:
         self._client = client
@@ -301,7 +305,7 @@ def stored_of(context: OAuthContext) -> StoredSignIn:
 
 
 def _is_of(server: ServerConfig, known: StoredSignIn) -> bool:
-    """Another client's token, or a person's, is none of a client that signs in by itself, and the other way round."""
+    """Whether a stored token belongs to this configuration: the same client, and the same kind of sign-in."""
     alone = known.client.get("grant_types") == ["client_credentials"]
     if server.oauth is None or not server.oauth.is_by_itself:
         return not alone
@@ -309,7 +313,7 @@ def _is_of(server: ServerConfig, known: StoredSignIn) -> bool:
 
 
 def _context(server: ServerConfig, known: StoredSignIn) -> OAuthContext | None:
-    """What the SDK knew when it was stored; None if that makes no sense any more."""
+    """Restores the SDK's state from the stored sign-in; None when the stored data is invalid."""
     try:
         return OAuthContext(
             server_url=server.url or "",
@@ -324,7 +328,7 @@ def _context(server: ServerConfig, known: StoredSignIn) -> OAuthContext | None:
                 ProtectedResourceMetadata.model_validate(known.resource) if known.resource else None
             ),
         )
-    except ValueError:  # of pydantic's: it is not what it should be
+    except ValueError:  # a validation error of pydantic: the stored data is invalid
         return None
 
 
@@ -358,7 +362,7 @@ def _metadata(server: ServerConfig, redirect: str) -> OAuthClientMetadata:
 
 
 def _given_client(server: ServerConfig, redirect: str) -> OAuthClientInformationFull | None:
-    """One that the person has registered: then none is asked for."""
+    """Returns the client that the user has registered; None when one must be registered automatically."""
     given = server.oauth
     if given is None or not given.client_id:
         return None
@@ -389,7 +393,7 @@ def _greeting(url: str) -> httpx2.Request:
 
 
 def _asked(url: str, method: str, params: dict[str, object], headers: dict[str, str]) -> httpx2.Request:
-    """What a server that wants to know who asks refuses."""
+    """Makes a request that a server refuses without a sign-in."""
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     accepted = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     return httpx2.Request("POST", url, content=json.dumps(message).encode(), headers={**accepted, **headers})
@@ -405,7 +409,8 @@ def _authorize(request: httpx2.Request, known: StoredSignIn | None) -> None:
 
 
 async def is_private(url: str) -> bool:
-    """Also where one of several addresses of the name is. What nobody knows an address of is not."""
+    """Whether a URL leads to a private address, checking all addresses of its name. A name without an address
+    is not private."""
     host = urlsplit(url).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True
@@ -421,7 +426,7 @@ async def is_private(url: str) -> bool:
 
 
 async def refusal(url: str, server_url: str) -> str:
-    """Why this is not asked for in the name of that server; nothing when it may be."""
+    """Returns why a sign-in may not use this address for that server; empty when it may."""
     parts, home = urlsplit(url), urlsplit(server_url)
     if (parts.scheme, parts.netloc) == (home.scheme, home.netloc) or await is_private(server_url):
         return ""

@@ -1,9 +1,9 @@
-"""A server that is a program of this machine: its lines, what it says beside them, its end.
+"""Runs a server that is a program on this machine: its lines, its standard error, its end.
 
-It runs under the keeper (`tools.running.keeper`), which ends it with all that it started, whatever becomes of bayou.
-Of the protocol only its framing is known here (`StdioTransport`). The SDK's own transport starts programs by itself, so
-outside of the sandbox; it ends what a server left behind only when the server did not end either, and joins a line
-without a bound.
+It runs under the keeper (`tools.running.keeper`), which ends it with all its child processes, even when bayou
+dies. Of the protocol only the framing is known here (`StdioTransport`). The SDK's own transport is not used:
+it starts programs outside of the sandbox, leaves child processes behind when the server ends by itself, and
+joins lines without a limit.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from tools.running.process import LocalProcesses, pipe
 
 LINE_BYTES = 64 * 1024 * 1024
 WAITING_BYTES = 8 * 1024 * 1024
-"""So much is read ahead of who takes the lines."""
+"""How many bytes are read ahead of the reader of lines."""
 PATIENCE_SECONDS = 0.3
-"""For a server to end by itself, once nobody speaks to it any more."""
+"""The time that a server has to end by itself after its input was closed."""
 _PASSED = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR", "TZ")
 _PASSED_KINDS = ("LC_", "XDG_")
 _ROUTES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -29,7 +29,7 @@ _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NODE_EX
 
 
 def server_variables(env: Mapping[str, str]) -> dict[str, str]:
-    """What every server gets of bayou's own variables: no key of a provider is among them."""
+    """Returns the variables of bayou that every server gets, without keys of providers."""
     return {
         name: value
         for name, value in env.items()
@@ -38,12 +38,12 @@ def server_variables(env: Mapping[str, str]) -> dict[str, str]:
 
 
 class ServerProcess:
-    """One that runs, or has run."""
+    """A server's process, running or ended."""
 
     def __init__(self, process: RunningProcess, log: ServerLog) -> None:
         self.log = log
         self.fault = ""
-        """Why it was not listened to any longer, where that was its own doing."""
+        """Why bayou stopped reading, when the server caused it."""
         self.exit_code: int | None = None
         self._process = process
         self._lines = _Lines(self._too_long)
@@ -53,7 +53,7 @@ class ServerProcess:
 
     @staticmethod
     async def start(processes: LocalProcesses, command: CommandLine, log: ServerLog) -> "ServerProcess":
-        """Raises `OSError`, and `BoxFailed` among them."""
+        """Starts the process. Raises `OSError`, including `BoxFailed`."""
         ends = [*os.pipe(), *pipe(), *os.pipe()]
         his_in, my_in, my_out, his_out, my_errors, his_errors = ends
         try:
@@ -84,17 +84,17 @@ class ServerProcess:
         return self._process.pid
 
     async def line(self) -> bytes | None:
-        """The next one it says; None: it says nothing any more."""
+        """Returns the next line; None when the output has ended."""
         return await self._lines.take()
 
     async def write(self, line: bytes) -> None:
-        """Raises `OSError` when it does not listen any longer."""
+        """Writes a line. Raises `OSError` when the process does not read any more."""
         assert self._stdin is not None
         self._stdin.write(line)
         await self._stdin.drain()
 
     async def end(self) -> None:
-        """Asks by falling silent, then the keeper ends it, with all that it started."""
+        """Closes the input, then lets the keeper end the process with all its child processes."""
         self._hang_up()
         await asyncio.wait({self._watching}, timeout=PATIENCE_SECONDS)
         await self._process.end()
@@ -110,7 +110,7 @@ class ServerProcess:
         self.exit_code = await self._process.wait()
 
     async def exited(self, seconds: float) -> int | None:
-        """Its exit code, if it has one by then."""
+        """Waits for the exit code, at most so many seconds; None when the process still runs."""
         await asyncio.wait({self._watching}, timeout=seconds)
         return self.exit_code
 
@@ -119,7 +119,7 @@ class ServerProcess:
 
 
 class _Lines(asyncio.Protocol):
-    """Cuts what comes at its line feeds. Pieces of a line are joined once, at its end."""
+    """Splits the output at line feeds. Pieces of a line are joined once, at its end."""
 
     def __init__(self, too_long: Callable[[], None]) -> None:
         self._too_long = too_long
@@ -201,12 +201,12 @@ _NOISE_SHOWN = 300
 
 
 class StdioTransport:
-    """The SDK's streams over a process."""
+    """Adapts a process to the SDK's streams."""
 
     def __init__(self, process: ServerProcess) -> None:
         self.process = process
         self.ended = asyncio.Event()
-        """It says nothing any more."""
+        """Set when the output has ended."""
 
     @asynccontextmanager
     async def __call__(self) -> AsyncGenerator[Any]:
@@ -240,7 +240,7 @@ class StdioTransport:
                     try:
                         await process.write(text.encode() + b"\n")
                     except OSError:
-                        await told.aclose()  # Whoever waits for an answer waits in vain.
+                        await told.aclose()  # No answer can arrive for open requests.
                         self.ended.set()
                         return
 
@@ -254,7 +254,7 @@ class StdioTransport:
 
 
 class StreamHeard:
-    """What comes over a transport, which is told of when nothing comes any more."""
+    """A stream that sets `ended` when no more messages will arrive."""
 
     def __init__(self, stream: Any, ended: asyncio.Event) -> None:
         self._stream = stream

@@ -1,6 +1,6 @@
-"""What a server answers, as a result of a tool: for the model, for people, and in full on disk when it is long.
+"""Converts a server's answer to a tool result: for the model, for people, and in a file when it is long.
 
-In goes JSON as it is on the wire, so that nothing of the SDK is needed here.
+Takes JSON as it is on the wire, so that no type of the SDK is needed here.
 """
 
 import base64
@@ -21,12 +21,12 @@ from tools.text import escape_controls, one_line
 
 _MOST_CHARS = 20_000_000
 _DECEIVING = late("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
-"""What turns the direction of writing, and letters that only a model sees."""
+"""Characters that change the direction of writing, and tag characters that only a model reads."""
 _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 class SortedParts(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of an answer, sorted by who is to read them."""
+    """The parts of an answer, sorted by reader: model or person."""
 
     texts: tuple[str, ...] = ()
     images: tuple[ImagePart, ...] = ()
@@ -34,7 +34,8 @@ class SortedParts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answers:
-    """Of one server, for one call: long texts and what nobody can show are kept in files beside the session."""
+    """Converts the answers of one call; long texts and content that cannot be shown are kept in files beside
+    the session."""
 
     def __init__(self, server: str, artifacts: Artifacts, *, reads_images: bool) -> None:
         self._server = server
@@ -42,7 +43,8 @@ class Answers:
         self._reads_images = reads_images
 
     def tool_result(self, answer: Mapping[str, Any]) -> ToolResult:
-        """Of `tools/call`. What the server calls an error is one, in its words."""
+        """Converts a result of `tools/call`. An error of the server becomes an error result with the server's
+        text."""
         taken = self._taken(answer.get("content") or ())
         structured = answer.get("structuredContent")
         texts = taken.texts
@@ -68,7 +70,7 @@ class Answers:
         )
 
     def resource_result(self, answer: Mapping[str, Any]) -> ToolResult:
-        """Of `resources/read`."""
+        """Converts a result of `resources/read`."""
         contents = [{"type": "resource", "resource": one} for one in answer.get("contents") or ()]
         taken = self._taken(contents)
         text = "\n\n".join(taken.texts)
@@ -179,7 +181,7 @@ def _uri(block: Mapping[str, Any]) -> str:
 
 
 def _told(text: str) -> str:
-    """With what deceives a reader shown by number."""
+    """Shows deceptive characters by their number."""
     return _undeceiving(escape_controls(text))
 
 

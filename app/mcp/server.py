@@ -1,7 +1,8 @@
-"""One server of a session: how it stands, when it is connected to, and what is asked of it.
+"""Manages one server of a session: its state, when it is connected, and the requests to it.
 
-A connection is made when something is asked, once for all who ask at the same time. One that was lost is made anew by
-whoever asks next; one that fails again and again is left alone for a while. What was sent is never sent twice.
+A connection is made at the first request, once for all simultaneous callers. The next request after a loss
+connects again; after repeated failures the server is left alone for a while. A request that was sent is never
+sent twice.
 """
 
 import asyncio
@@ -24,12 +25,13 @@ if TYPE_CHECKING:
 
 _LIST_SECONDS = 30.0
 _JOIN_SECONDS = 0.3
-"""Changes that come in quick succession are one."""
+"""Changes in quick succession are handled together."""
 _SILENT_LEVELS = frozenset({"debug"})
 
 
 class ServerLife:
-    """Those who ask for something do not mind how it stands: what can be done is done, else they are told."""
+    """A server with its connection. Requests work in every state: they connect if needed, or raise an error
+    with the reason."""
 
     def __init__(
         self,
@@ -41,7 +43,7 @@ class ServerLife:
     ) -> None:
         self.config = config
         self.is_trusted = is_trusted
-        """Whoever wrote it may have programs started here."""
+        """Whether the source of the configuration may start programs here."""
         self._ground = ground
         self._changed = changed
         self.key = manifest_key(way_of(config))
@@ -49,7 +51,7 @@ class ServerLife:
         path = ground.logs / f"{config.name}.log" if ground.logs is not None else None
         self.log = ServerLog(path, ground.mask)
         self.reason = ""
-        """Of the last failure, until it works again."""
+        """The reason of the last failure, until the server works again."""
         self._needs_sign_in = False
         self._contact: Contact | None = None
         self._starting: asyncio.Task[ServerLink] | None = None
@@ -79,21 +81,23 @@ class ServerLife:
         return "known" if self.manifest is not None else "new"
 
     async def box(self) -> "Box | None":
-        """As one would be made now; None: it is no program of this machine, or runs in none."""
+        """Returns the sandbox that would be used now; None: the server is not a local program, or runs
+        without a sandbox."""
         return await self._ground.box(self.config) if self.config.command is not None else None
 
     def newly_hidden(self, now: "Box | None") -> tuple[str, ...]:
-        """Places of keys that its box would hide if it began `now`, and does not; each is said once for a start."""
+        """Returns secret paths that a new sandbox would hide and the running one does not; each is reported
+        once per start."""
         return self._contact.newly_hidden(now) if self._contact is not None and now is not None else ()
 
     @property
     def is_usable(self) -> bool:
-        """Its person wants it, and nothing in the way it is written stands against that."""
+        """Whether the server is enabled and its configuration is valid."""
         return self.config.enabled and self.is_trusted and not self.config.problem
 
     @property
     def wait_seconds(self) -> float:
-        """Until it is tried again by itself."""
+        """The seconds until the next automatic attempt."""
         return self._pauses.seconds
 
     @property
@@ -103,7 +107,8 @@ class ServerLife:
     # Connecting
 
     async def link(self) -> "ServerLink":
-        """The connection, made if there is none. Raises `ServerFault` in words for the model."""
+        """Returns the connection, and connects if there is none. Raises `ServerFault` with a text for the
+        model."""
         self._require_usable()
         if self._contact is not None and self._contact.is_open and self._contact.link is not None:
             return self._contact.link
@@ -167,7 +172,8 @@ class ServerLife:
         except ServerFault:
             if self.manifest is None:
                 raise
-        return await self._met(config, None)  # It may be another one by now, which has to be asked who it is.
+        # The command may start another server by now, so it is asked for its identity.
+        return await self._met(config, None)
 
     async def _met(self, config: ServerConfig, known: Manifest | None) -> "tuple[ServerLink, Manifest]":
         from app.mcp.link import Contact  # noqa: PLC0415  (as above)
@@ -241,12 +247,12 @@ class ServerLife:
         arguments: Mapping[str, Any],
         progressed: Callable[[float, float | None, str | None], None] = lambda done, total, message: None,
     ) -> dict[str, Any]:
-        """Raises `Unable`. Never sent a second time: what was lost on the way may have been done."""
+        """Calls a tool. Raises `Unable`. Never sends a call twice: a lost call may have been carried out."""
         link = await self.link()
         try:
             try:
                 return await link.call(tool, arguments, silence=self.config.timeout, progressed=progressed)
-            except SessionEnded:  # it was refused, and not done
+            except SessionEnded:  # the server refused the call without carrying it out
                 link = await self.link()
                 return await link.call(tool, arguments, silence=self.config.timeout, progressed=progressed)
         except SignInNeeded as problem:
@@ -272,7 +278,7 @@ class ServerLife:
         return await self._asked(lambda link: link.complete(ref, argument, value, context, silence=10))
 
     async def _asked(self, work: "Callable[[ServerLink], Awaitable[dict[str, Any]]]") -> dict[str, Any]:
-        """What only reads is asked again, once, over a new connection."""
+        """Runs a request that only reads; after a lost connection it is repeated once over a new one."""
         name = self.config.name
         for is_last in (False, True):
             link = await self.link()
@@ -298,7 +304,7 @@ class ServerLife:
     # The end
 
     async def restart(self) -> None:
-        """Forgets failures, too: the next who asks finds it as if it had never been tried."""
+        """Ends the connection and forgets failures, so that the next request starts afresh."""
         self._pauses.forget()
         self.reason, self._needs_sign_in = "", False
         await self._leave()
@@ -319,13 +325,13 @@ class ServerLife:
 
 
 def _looked_at(start: "asyncio.Task[ServerLink]") -> None:
-    """Whoever asked for it may have stopped waiting: then nobody else takes the failure, which stands in `reason`."""
+    """Marks a failed start as seen: its caller may have stopped waiting, and `reason` holds the failure."""
     if not start.cancelled():
         start.exception()
 
 
 def way_of(config: ServerConfig) -> Mapping[str, Any]:
-    """How it is reached, as it is written."""
+    """Returns how the server is reached, as it is written in the configuration."""
     return {
         "command": config.command,
         "args": config.args,
@@ -341,7 +347,7 @@ _PAUSE_SECONDS, _LONGEST_PAUSE = 30.0, 300.0
 
 
 class Pauses:
-    """How long a server is left alone that fails again and again."""
+    """Computes how long a server that fails repeatedly is left alone."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
@@ -351,7 +357,7 @@ class Pauses:
 
     @property
     def seconds(self) -> float:
-        """Until it is tried again."""
+        """The seconds until the next attempt."""
         return max(0.0, self._again_at - self._now())
 
     def failed(self) -> None:

@@ -1,7 +1,8 @@
-"""`mcp-auth.json`: what sign-ins to servers gave. Mode 0600, written whole under a lock, left alone when it is broken.
+"""Stores the tokens of sign-ins to servers in `mcp-auth.json`: mode 0600, written whole under a lock, never
+overwritten when it is broken.
 
-It is read anew for each connection, so that a sign-in in one process counts in all of them at once. A token that ran
-out is made fresh by one process at a time: a refresh token is often good for one use only.
+The file is read again for each connection, so that a sign-in in one process applies to all of them at once.
+One process at a time refreshes an expired token: a refresh token often works only once.
 """
 
 import asyncio
@@ -20,22 +21,22 @@ from app.values.unable import FileFault, Unable
 
 _LOCK_SECONDS = 40.0
 _EARLY_SECONDS = 30.0
-"""A token that is about to run out is not sent any more."""
+"""A token that expires within this time is not sent any more."""
 
 
 class StoredSignIn(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """One server's, as OAuth has it: the SDK's values as plain JSON."""
+    """The OAuth data of one server's sign-in: the SDK's values as plain JSON."""
 
     tokens: dict[str, Any] = {}
     client: dict[str, Any] = {}
     server: dict[str, Any] = {}
-    """What the authorization server says of itself."""
+    """The metadata of the authorization server."""
     resource: dict[str, Any] = {}
-    """What the server says of who may let people in."""
+    """The metadata of the protected resource, which names its authorization servers."""
     expires_at: float = 0.0
-    """Unix seconds; 0: it does not say."""
+    """Unix seconds; 0: the server named no expiry."""
     wanted_scope: str = ""
-    """What a request was refused for: the next sign-in asks for it."""
+    """The scope whose lack caused a refusal; the next sign-in requests it."""
 
     @property
     def has_run_out(self) -> bool:
@@ -43,13 +44,15 @@ class StoredSignIn(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class SignIns:
-    """All servers', by name and address: who changes the address signs in anew."""
+    """All sign-ins, by the server's name and address: after a change of the address a new sign-in is
+    needed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def of(self, name: str, url: str) -> StoredSignIn | None:
-        """None: there is none, or it cannot be read. Raises `FileFault` for a broken file."""
+        """Returns a server's sign-in; None when it is missing or invalid. Raises `FileFault` for a broken
+        file."""
         entry = self._read().get(_key(name, url))
         try:
             return msgspec.convert(entry, StoredSignIn) if entry is not None else None
@@ -63,7 +66,7 @@ class SignIns:
         self._change(put)
 
     def forget(self, name: str, url: str) -> bool:
-        """False when there was none."""
+        """Removes a sign-in. Returns False when there was none."""
         found = _key(name, url) in self._read()
         if found:
             self._change(lambda table: table.pop(_key(name, url), None))
@@ -71,7 +74,7 @@ class SignIns:
 
     @asynccontextmanager
     async def refreshing(self, name: str, url: str) -> AsyncIterator[None]:
-        """Only one process at a time is here, for one server. Raises `Unable`."""
+        """Lets only one process at a time refresh a server's token. Raises `Unable`."""
         from filelock import FileLock, Timeout  # noqa: PLC0415  (only where a token has run out)
 
         mark = hashlib.sha256(_key(name, url).encode("utf-8", "surrogatepass")).hexdigest()[:12]

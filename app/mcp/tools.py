@@ -1,7 +1,7 @@
-"""The three tools by which the model reaches servers, and each of a server's own under its full name.
+"""Defines the three tools through which the model reaches servers, and a tool for each tool of a server.
 
-`mcp_call` is a call within which the real one is made: hooks, approvals and records see `mcp__server__tool` with its
-arguments, whichever way it was come by. A search is local: it asks no server and starts none.
+`mcp_call` runs the real call within its own: hooks, approvals and records see `mcp__server__tool` with its
+arguments, just as for a direct call. A search is local: it contacts no server and starts none.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _Said = TypeVar("_Said")
 SEARCH, CALL, RESOURCE = "mcp_search", "mcp_call", "mcp_resource"
 _FULL, _NAMES, _PAGE = 5, 60, 200
 _FIRST_SECONDS = 15.0
-"""For servers that are being asked for the first time."""
+"""How long a search waits for servers in their first contact."""
 _INSTRUCTION_CHARS = 2_000
 _LOOK_SECONDS = 0.1
 
@@ -63,14 +63,14 @@ class ResourceAddress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class McpTools:
-    """Those of one session."""
+    """The MCP tools of one session."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._instructed: set[str] = set()
         """Servers whose instructions the model has read."""
         self._outer: dict[str, ToolContext] = {}
-        """Calls of `mcp_call` that are under way: what is told of the real call shows there."""
+        """Running calls of `mcp_call`; the progress of the inner call is shown there."""
 
     def own(self) -> tuple[Tool, ...]:
         return (self._search_tool(), self._call_tool(), self._resource_tool())
@@ -81,12 +81,14 @@ class McpTools:
         )
 
     def reachable(self) -> Mapping[str, Tool]:
-        """Under their full names, also those that are not declared; what reads the resources of each server."""
+        """Returns the tools by full name, including those that are not declared, and the resource reader of
+        each server."""
         tools = {name: self.tool_of(entry) for name, entry in self._hub.reachable().items()}
         return {**tools, **self.readers()}
 
     def readers(self) -> Mapping[str, Tool]:
-        """Of resources, a tool for each server: within a call of `mcp_resource` it is judged under its own name."""
+        """Returns a resource reader for each server: within `mcp_resource` the read is judged under the
+        reader's name."""
         return {_reader_name(life.config.name): self._reader(life) for life in self._hub.usable}
 
     # Finding
@@ -129,7 +131,7 @@ class McpTools:
         )
 
     def _instructions(self, servers: set[str]) -> list[str]:
-        """Each server's, the first time that something of it was found."""
+        """Returns each server's instructions, the first time that one of its tools was found."""
         told: list[str] = []
         for name in sorted(servers - self._instructed):
             self._instructed.add(name)
@@ -139,7 +141,7 @@ class McpTools:
         return told
 
     def _absent(self) -> list[str]:
-        """Servers of which nothing is known, and why."""
+        """Lists servers without a known manifest, with the reason."""
         missing = [life for life in self._hub.usable if life.manifest is None]
         return [
             life.told_failure() if life.reason else f"{life.config.name} has not answered yet."
@@ -167,11 +169,12 @@ class McpTools:
             effects=self._effects_of_call,
             run=self._call,
             show=show_call,
-            is_read_only=True,  # by itself: the call within is judged under its own name
+            is_read_only=True,  # harmless by itself: the inner call is judged under its own name
         )
 
     def _effects_of_call(self, arguments: McpCallArguments, context: ToolContext) -> Effects:
-        """By itself it does nothing: the call within is judged under its own name. But it keeps the order of calls."""
+        """Declares no effect, since the inner call is judged under its own name, but keeps the order of
+        calls."""
         entry = self._hub.entry(arguments.server, arguments.tool)
         keeps_state = entry is not None and entry.tool.says_read_only
         return Effects(state=f"server {arguments.server}", keeps_state=keeps_state)
@@ -257,7 +260,8 @@ class McpTools:
             effects=no_effects,
             run=self._resource,
             show=show_resource,
-            is_read_only=True,  # by itself: lists are known, and a read within is judged under its server's name
+            # harmless by itself: lists are known, and an inner read is judged under its server's name
+            is_read_only=True,
         )
 
     async def _resource(self, arguments: McpResourceArguments, context: ToolContext) -> ToolResult:
@@ -295,8 +299,8 @@ class McpTools:
 
 
 def _effects_in(life: ServerLife, *, only_looks: bool) -> Callable[[Any, ToolContext], Effects]:
-    """What a call to a server touches: the server, and whatever that may do. That it only looks is its own word, which
-    the order of calls goes by, and the gate only where the person trusts it."""
+    """Returns the effects of a call to a server: the server, and everything that it may do. The server's
+    read-only hint affects the order of calls, and the approval only where the user trusts its hints."""
     name = life.config.name
     effects = Effects(
         server=server_prefix(name),
@@ -308,12 +312,12 @@ def _effects_in(life: ServerLife, *, only_looks: bool) -> Callable[[Any, ToolCon
 
 
 def _reader_name(server: str) -> str:
-    """A name that no tool of a server can have, under which its rules count."""
+    """Returns the tool name under which rules for reads apply; no tool of a server can have this name."""
     return f"{server_prefix(server)}resources.read"
 
 
 async def _said(asked: Awaitable[_Said]) -> _Said:
-    """What a server answers; why there is no answer, the model is told."""
+    """Awaits a server's answer; errors become results with a text for the model."""
     try:
         return await asked
     except Unable as problem:
@@ -326,7 +330,8 @@ async def _looking(
     asked: Awaitable[_Said],
     result_of: Callable[[_Said], ToolResult],
 ) -> ToolResult:
-    """The result, with what the server did meanwhile that its box could not prevent."""
+    """Returns the result, with the files that the server changed meanwhile where its sandbox could not
+    prevent it."""
     now = await life.box()
     box, workspace = current_box(now), workspace_of(context)
     seen = await asyncio.to_thread(snapshot_before, box, workspace.nested, workspace.git_copies)
@@ -362,7 +367,8 @@ def _answers(server: str, context: ToolContext) -> "Answers":
 
 
 async def _until_background(context: ToolContext, title: str, work: "asyncio.Task[ToolResult]") -> ToolResult:
-    """Its result, or word of the job that it became because a person did not want to wait."""
+    """Returns the result, or a note about the background job that the call became when the user did not want
+    to wait."""
 
     def kill() -> None:
         work.cancel()
@@ -519,11 +525,11 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     description: str = ""
     parameters: str = ""
-    """Their names and what is said of them."""
+    """The names and descriptions of the parameters."""
 
 
 def ranked(query: str, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Those that have anything to do with it, the best first; those with exactly that name before all."""
+    """Returns the candidates that match the query, best first; exact names come before all others."""
     wanted = list(dict.fromkeys(_stems(query)))
     plain = query.strip().casefold()
     fields = [{field: Counter(_stems(getattr(one, field))) for field, _ in _FIELDS} for one in candidates]
@@ -567,7 +573,8 @@ def _stems(text: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
-    """`issues`, `searching` and `deleted` are found by `issue`, `search` and `delete`."""
+    """Reduces a word to its stem, so that `issue`, `search` and `delete` find `issues`, `searching` and
+    `deleted`."""
     if not word.isascii() or len(word) <= _SHORT + 1:
         return word
     return re.sub(r"(?:ies$)", "y", word) if word.endswith("ies") else re.sub(r"(?:ing|ed|es|s|e)$", "", word)

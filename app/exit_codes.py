@@ -1,4 +1,4 @@
-"""What the exit code says of a run; the table of docs/command-line.md is made of it."""
+"""Defines the exit codes of a run; the table of docs/command-line.md is made from them."""
 
 DONE = 0
 FAILED = 1

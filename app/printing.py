@@ -1,18 +1,17 @@
-"""Prints for the shell, as every subcommand and face does: names of files and models, errors of servers and texts of
-sessions come from elsewhere, so no control character and no direction mark of them reaches a terminal or a pipe.
-"""
+"""Prints for the shell, for every subcommand and mode. Names of files and models, errors of servers and texts
+of sessions are foreign: their control characters and direction marks never reach a terminal or a pipe."""
 
 import sys
 
 TYPE_CHECKING = False
-"""As in `typing`, which takes longer to import than `bayou --version` runs."""
+"""A stand-in for the one of `typing`, whose import takes longer than `bayou --version` runs."""
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
 
 def print_text(text: str) -> None:
-    """Writes to standard output, without a line end behind the text."""
+    """Writes text to standard output, without a line end."""
     sys.stdout.write(safe_text(text))
 
 
@@ -29,13 +28,14 @@ def print_note(text: str) -> None:
 
 
 def print_problem(text: str) -> None:
-    """Writes a line to standard error that says what went wrong."""
+    """Writes an error to standard error."""
     print_note(f"bayou: {text}")
 
 
 def print_json(data: "Any", *, indent: int | None = None, flush: bool = False) -> None:
-    """Writes data as one line of JSON, in which foreign names are escaped. What no UTF-8 can say is a question mark."""
-    # Only this needs it.
+    """Writes data as one line of JSON, with foreign names escaped. Characters that UTF-8 cannot encode become
+    question marks."""
+    # Imported here because only this function needs it.
     import json  # noqa: PLC0415
 
     line = json.dumps(data, ensure_ascii=False, indent=indent).encode("utf-8", "replace").decode()
@@ -49,9 +49,9 @@ def print_json(data: "Any", *, indent: int | None = None, flush: bool = False) -
 
 
 def print_data(pieces: "Iterable[bytes]") -> None:
-    """Writes what another program reads as it is, each piece at once; a terminal gets it as safe text."""
+    """Writes data for other programs unchanged, each piece at once; a terminal gets it as safe text."""
     if sys.stdout.isatty():
-        # Only a terminal needs it.
+        # Imported here because only a terminal needs it.
         import codecs  # noqa: PLC0415
 
         for text in codecs.iterdecode(pieces, "utf-8", "replace"):
@@ -65,10 +65,10 @@ def print_data(pieces: "Iterable[bytes]") -> None:
 
 
 def safe_text(text: str) -> str:
-    """The text without control characters and direction marks, which are shown by symbols and numbers."""
+    """Returns the text with control characters and direction marks replaced by symbols and numbers."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
-    # The version and most errors are plain and need not wait for it.
+    # The version and most errors are plain text and skip this import.
     from tools.text import for_terminal  # noqa: PLC0415
 
     return for_terminal(text)

@@ -1,4 +1,4 @@
-"""The question whether a folder is trusted, asked of a program that speaks for a person (RPC)."""
+"""Asks over RPC whether a folder is trusted: the question goes to the client program, which asks its user."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ _TOO_MUCH = "Some of it is too large to check, so it cannot be trusted here."
 
 
 class TrustAsked:
-    """Asks at the start and whenever what was answered about has changed; one question at a time."""
+    """Asks for trust at the start and whenever the approved files have changed; one question at a time."""
 
     def __init__(
         self, assembled: Assembled, paths: Paths, apply: Callable[[Question, bool], Awaitable[None]]
@@ -36,14 +36,14 @@ class TrustAsked:
         assembled.ground.subscribe(self._follow)
 
     def begin(self) -> None:
-        """Nothing waits for the answer: until it comes nothing of the folder counts."""
+        """Starts the question in the background. Until it is answered, nothing of the folder applies."""
         decision = self._assembled.project.decision
         is_open = not decision.is_trusted and decision.reason in ("not-asked", "changed")
         if is_open and (self._asking is None or self._asking.done()):
             self._asking = asyncio.get_running_loop().create_task(self._ask())
 
     async def _follow(self) -> None:
-        """The session works in another folder now; what was asked about the one before is not waited for."""
+        """Cancels the open question after the session moved to another folder."""
         if self._asking is not None:
             self._asking.cancel()
             self._asking = None
@@ -73,7 +73,7 @@ class TrustAsked:
 
 
 def _told(question: Question) -> str:
-    """All of it, in what every client shows."""
+    """Formats the whole question as text, for clients that show nothing else."""
     lines = [f"Trust {reveal_hidden_characters(str(question.folder))}? It has files that would run or apply:"]
     lines += [f"  {item.line}" for item in question.items]
     return "\n".join([*lines, *([_TOO_MUCH] if question.too_much else [])])

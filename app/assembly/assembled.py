@@ -1,4 +1,4 @@
-"""What `build.assemble` makes: a session with what the face that shows it needs to know."""
+"""The result of `build.assemble`: a session with all parts that a user interface needs."""
 
 from pathlib import Path
 
@@ -22,34 +22,34 @@ from tools.workspace import Workspace
 
 
 class Assembled(msgspec.Struct, kw_only=True):
-    """A session with what the face that shows it needs to know."""
+    """A session with all parts that a user interface needs."""
 
     session: Session
     choice: ModelChoice
-    """The session's, with the catalogue and the credentials that it chooses from."""
+    """The session's model choice, with the catalogue and the credentials that it chooses from."""
     wishes: ModelWishes
-    """What is named of models, looked up again when extensions have brought theirs."""
+    """The models that command line and settings name; looked up again after extensions have added theirs."""
     registry: Registry
     in_force: InForce
     extensions: Extensions
-    """None is loaded yet; `extending` does that."""
+    """The extensions, none loaded yet; `extending` loads them."""
     hooks: ExtensionHooks
-    """By which they are asked."""
+    """Answers the session's hooks through the extensions."""
     prompt: SystemPromptSource
     places: SessionPaths
     project: TrustInProject
     workspace: Workspace
-    """What its tools share."""
+    """The workspace that the session's tools share."""
     ground: Ground
-    """The folder that the session works in; what goes by it follows when that becomes another."""
+    """The session's working folder; its subscribers follow when it changes."""
     left: Path | None = None
-    """Where the person stood, if the session that they opened is about another folder: it works in its own."""
+    """The folder where bayou was started, if the opened session works in another one."""
     chosen: Chosen
-    """Extensions and more places of resources, of settings, command line and packages."""
+    """The chosen extensions and further folders of resources, from settings, command line and packages."""
     themes: Themes
     theme: str
-    """The name that settings or command line want; may be `system`."""
+    """The theme's name from settings or command line; may be `system`."""
     locked: SessionLocked | None = None
-    """Another process writes the session; it is open read-only here."""
+    """Set when another process writes the session; it is open read-only here."""
     problems: tuple[str, ...] = ()
-    """What a person should be told at the start."""
+    """Problems to show at the start."""

@@ -1,4 +1,4 @@
-"""Puts a session together: settings, trust, model, tools, prompt, log. Every face begins here."""
+"""Puts a session together: settings, trust, model, tools, prompt, log. Every user interface starts here."""
 
 import asyncio
 import os
@@ -42,8 +42,8 @@ def assemble(
     can_ask: bool = False,
     ends_with_answer: bool = False,
 ) -> Assembled:
-    """Raises `UsageError` or `SessionError`. `can_ask`: a person can be asked whether the project is trusted.
-    `ends_with_answer`: the program is over when its prompts are answered."""
+    """Builds a session. Raises `UsageError` or `SessionError`. `can_ask`: a person can be asked whether the
+    project is trusted. `ends_with_answer`: the program ends when its prompts are answered."""
     begun = opened(options, paths, can_ask=can_ask)
     in_force, project, places, log = begun.in_force, begun.project, begun.places, begun.log
     settings, trust = in_force.settings, project.decision
@@ -129,7 +129,7 @@ def _own_tools(options: Options, assembled: Callable[[], Assembled]) -> Callable
 
 
 async def _follow(assembled: Assembled, options: Options, paths: Paths) -> None:
-    """Into another folder: its extensions (which are loaded elsewhere), resources, prompt, themes and tools count."""
+    """Switches resources, prompt, themes and tools to another folder; its extensions are loaded elsewhere."""
     trust, prompt = assembled.project.decision, assembled.prompt
     chosen = chosen_for(options, paths, assembled.in_force.settings, is_trusted=trust.is_trusted)
     assembled.chosen = chosen
@@ -153,7 +153,8 @@ def _session_options(
 
 
 def _restore(session: Session, options: Options, *, has_level: bool) -> bool:
-    """A resumed session keeps its own model and level, unless the command line names one; whether it has a model."""
+    """Restores the model and level of a resumed session, unless the command line names others; returns
+    whether it has a model."""
     if options.plan:
         session.plan.switch(True)
     return session.branches.restore(

@@ -1,4 +1,5 @@
-"""An internal error: a report file with the traceback, and a line that says where it is. Nobody sees a traceback."""
+"""Reports an internal error: writes the traceback to a file, and prints one line with its path instead of the
+traceback."""
 
 import os
 import platform
@@ -16,11 +17,11 @@ from tools.files.private import last_resort_folder
 class Crash(NamedTuple):
     error: BaseException
     report: Path | None
-    """None: it could be written nowhere."""
+    """The report's path; None: it could not be written."""
 
 
 def report_crash(folder: Path, error: BaseException) -> Crash:
-    """Written to bayou's own folder of reports, else to a private one among temporary files."""
+    """Writes a report to bayou's own folder of reports, else to a private folder among temporary files."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     text = f"{_system()}\n\n{''.join(traceback.format_exception(error))}"
     for find in (lambda: folder, last_resort_folder):
@@ -38,12 +39,13 @@ def report_crash(folder: Path, error: BaseException) -> Crash:
 
 
 def _system() -> str:
-    """What somebody who reads the report asks first. No settings, no environment: they hold secrets."""
+    """Describes the system for the reader of the report. Settings and environment are left out: they hold
+    secrets."""
     return f"bayou {VERSION}, Python {platform.python_version()}, {platform.platform()}"
 
 
 def tell_of_crash(crash: Crash) -> int:
-    """Says what it was and where the report is; returns the exit code."""
+    """Prints the error and the report's path; returns the exit code."""
     what = " ".join(f"{type(crash.error).__name__}: {crash.error}".split())[:200]
     where = f"Report: {crash.report}" if crash.report else "No report could be written."
     print_problem(f"an internal error ended the program ({what}); the session is safe. {where}")

@@ -1,4 +1,4 @@
-"""The end of a session, whichever face showed it."""
+"""Ends a session, for every user interface."""
 
 import asyncio
 import os
@@ -10,16 +10,17 @@ from app.printing import print_problem
 from app.sessions.errors import SessionError
 
 LEAVING_SECONDS = 1.8
-"""From the wish to leave to the end of the process, also where something hangs: under two seconds."""
+"""The longest time from the request to end until the process has ended, even when something hangs: under two
+seconds."""
 _LAST_WORDS_SECONDS = 0.15
 
 
 def end_in_time(code: int, last_words: Callable[[], object] = lambda: None) -> Callable[[], None]:
-    """Ends this process within two seconds, unless it has ended by then: a thread or a wait may hang.
+    """Forces the end of this process within two seconds, in case a thread or a wait hangs.
 
-    `last_words` is called before; it gets a moment, since a terminal that takes nothing more would hold it up. What
-    the process has started ends with it: the keeper sees its link close. In threads, as the event loop may be what
-    hangs. Returns what calls it off.
+    `last_words` is called first, with a short time limit, since a blocked terminal could hold it up. Child
+    processes end too: the keeper sees its link close. Uses threads, as the event loop may be what hangs.
+    Returns a function that cancels the forced end.
     """
 
     def end() -> None:
@@ -44,7 +45,8 @@ def end_in_time(code: int, last_words: Callable[[], object] = lambda: None) -> C
 
 
 async def close_quietly(session: Session, tell: Callable[[str], object] = print_problem) -> None:
-    """The partial answer is recorded as aborted and every child is gone; a hanging tool does not keep us.
+    """Ends a session: the partial answer is recorded as aborted, all child processes are ended, and a hanging
+    tool does not block.
 
     `tell` gets sentences about what went wrong.
     """
@@ -55,7 +57,7 @@ async def close_quietly(session: Session, tell: Callable[[str], object] = print_
 
 
 async def _end(session: Session, tell: Callable[[str], object]) -> None:
-    """Extensions hear of the end while there still is a session to talk to."""
+    """Announces the end to extensions while the session still exists, then closes it."""
     try:
         await asyncio.wait_for(session.announce_end(), timeout=0.7)
     except TimeoutError:

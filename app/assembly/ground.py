@@ -1,8 +1,8 @@
-"""The folder that a session works in, and what goes by it: when it becomes another, all of that follows.
+"""The session's working folder, with the parts that follow when it changes.
 
-Tools and commands, the prompt with its context files and skills, the settings and the trust of the project, extensions
-and themes are those of the folder. What the command line says stays, with paths as they were meant where it was said
-(`options.said_in`).
+Tools and commands, the prompt with its context files and skills, the settings and the trust of the project,
+extensions and themes belong to the folder. Options of the command line stay, with paths relative to the
+folder where they were given (`options.said_in`).
 """
 
 import asyncio
@@ -32,10 +32,11 @@ class Ground:
         self._can_ask = can_ask
         self._followers: list[Follower] = []
         self.tell: Callable[[str], None] = lambda text: None
-        """Told of what is wrong with the settings there."""
+        """Receives the problems in the folder's settings."""
 
     def subscribe(self, follower: Follower) -> None:
-        """Told, in order, when the folder has become another; the first are those that others go by."""
+        """Adds a function that is called, in order, after the folder has changed; the parts that others
+        depend on come first."""
         self._followers.append(follower)
 
     async def enter(self, folder: Path) -> None:
@@ -52,7 +53,7 @@ class Ground:
             await follower()
 
     def _decision(self) -> Decision:
-        """`--approve` was said of the folder that bayou was started for, and of no other."""
+        """Decides trust. `--approve` applies only to the folder for which bayou was started."""
         return decide(
             self._paths,
             flag=False if self._options.no_approve else None,

@@ -1,4 +1,4 @@
-"""The first prompt of a command line: standard input, `@file`s and words, put together as pi does."""
+"""Builds the first prompt from the command line: standard input, `@file`s and words, combined as pi does."""
 
 import base64
 import sys
@@ -25,12 +25,12 @@ class FirstInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_piped() -> str:
-    """Standard input, unless it is a terminal."""
+    """Reads standard input, unless it is a terminal."""
     return "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
 def read_input(options: Options, cwd: Path, permissions: PermissionGate, piped: str = "") -> FirstInput:
-    """What was piped, then the files' texts, then the first message, in one prompt."""
+    """Combines the piped text, the files' texts and the first message in one prompt."""
     files = files_input(options.files, cwd, permissions)
     first, *others = options.messages or ("",)
     opening = piped + files.prompts[0] + first
@@ -39,8 +39,8 @@ def read_input(options: Options, cwd: Path, permissions: PermissionGate, piped: 
 
 
 def files_input(names: tuple[str, ...], cwd: Path, permissions: PermissionGate) -> FirstInput:
-    """What `@name` words stand for: one text, and the images. Raises `UsageError` for a file that is not there, and for
-    one that a `read` would not be let to unasked: there is nobody yet to ask."""
+    """Reads the files of `@name` words: one text, and the images. Raises `UsageError` for a missing file, and
+    for one that `read` would need approval for, since no one can be asked yet."""
     texts: list[str] = []
     images: list[Image] = []
     for name in names:
@@ -64,7 +64,7 @@ def files_input(names: tuple[str, ...], cwd: Path, permissions: PermissionGate) 
 
 
 def image_type(data: bytes) -> str | None:
-    """By content, not by name."""
+    """Returns the image type by content, not by name."""
     for start, mime_type in _IMAGE_STARTS.items():
         if data.startswith(start):
             return mime_type

@@ -1,4 +1,5 @@
-"""Which repository a session's tools may map, without what rules keep from them; looked for again only now and then."""
+"""Finds the repository that a session's tools may map, without the files that rules hide; looks again only
+now and then."""
 
 import os
 import time
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from tools.repomap.repository import MappedRepository
 
 _BELIEVED_SECONDS = 5.0
-"""So long a folder is believed to lie in the same repository."""
+"""How long the repository of a folder is remembered before it is looked up again."""
 
 
 class _Known(msgspec.Struct, frozen=True):
@@ -28,7 +29,7 @@ class _Known(msgspec.Struct, frozen=True):
 
 
 class Repositories(msgspec.Struct, eq=False):
-    """Asked by the workspace whenever a tool wants the map: mostly it is the same as before."""
+    """Finds the mapped repository when the workspace needs it, usually from memory."""
 
     paths: Paths
     in_force: InForce
@@ -42,7 +43,7 @@ class Repositories(msgspec.Struct, eq=False):
         known, now = self._known, time.monotonic()
         if known is not None and known.cwd == cwd and now - known.looked < _BELIEVED_SECONDS:
             return known.repository
-        # SQLite and the mapper come along, which most sessions start without.
+        # Imports SQLite and the mapper, which most sessions start without.
         from tools.repomap.index.hidden import HiddenFiles  # noqa: PLC0415  (as above)
         from tools.repomap.repository import MappedRepository, repository_root  # noqa: PLC0415  (as above)
 
@@ -61,13 +62,14 @@ class Repositories(msgspec.Struct, eq=False):
         return repository
 
     def _home_if_harmless(self) -> Path | None:
-        """Git is asked for the history of folders that their person trusts, or that have nothing to be trusted."""
+        """Returns the home folder for git commands if the folder is trusted or has nothing to trust: only
+        then git reads its history."""
         decision = self.project.decision
         return self.paths.home if decision.is_trusted or decision.question.is_empty else None
 
 
 def hidden_forms(rules: Iterable[PermitRule], cwd: Path, home: Path) -> tuple[str, ...]:
-    """Of whole paths that a `read` would not be let to without a question."""
+    """Returns the patterns of files whose `read` would need approval, for whole paths."""
     workspace, homes = os.path.realpath(cwd), dict.fromkeys((str(home), os.path.realpath(home)))
     forms = [
         path_form(rule.pattern, workspace, one)

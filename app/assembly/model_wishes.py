@@ -1,7 +1,8 @@
-"""Which model a session begins with: what the command line and the settings name, looked up as soon as it is there.
+"""Determines the model with which a session begins: the one that command line or settings name, as soon as it
+is known.
 
-Extensions bring models along, and are loaded behind the first paint. What is not found before that is looked for again
-then; until it is found no model answers, and none is taken in its place.
+Extensions add models, and are loaded after the first paint. A model that is not found before that is looked
+up again then; until it is found no model answers, and no other takes its place.
 """
 
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ from app.values.models import Model, thinking_level
 
 
 class ModelWishes:
-    """Those of one program run."""
+    """The models that one program run is asked to use."""
 
     def __init__(self, options: Options, in_force: InForce, paths: Paths, env: Mapping[str, str]) -> None:
         self.catalogue = catalogue = ModelCatalogue.load(paths.agent_dir, env=env)
@@ -27,11 +28,11 @@ class ModelWishes:
         self._in_force = in_force
         self._providers: tuple[str, ...] = ()
         self._begun_with: Model | None = None
-        """What was chosen when nothing had been chosen otherwise."""
+        """The model chosen at the start, when no other choice had been made."""
         self._is_waiting = False
-        """Something that is named was not there yet."""
+        """Whether a named model was not found yet."""
         self.is_restored = False
-        """The session says which model it had, and that counts before the settings."""
+        """Whether the resumed session names its model, which precedes the settings."""
         asked = thinking_level(options.thinking)
         self.choice = ModelChoice(
             catalogue,
@@ -42,7 +43,7 @@ class ModelWishes:
         )
 
     def look(self) -> tuple[str, ...]:
-        """At the start, before extensions are loaded. Returns what is to be told."""
+        """Looks for the models before extensions are loaded. Returns the problems to show."""
         return self._look(is_last=not self._has_extensions)
 
     @property
@@ -50,7 +51,8 @@ class ModelWishes:
         return not self._options.safe
 
     def settle(self) -> tuple[str, ...]:
-        """When they are loaded. What the command line names and nobody has raises `UsageError`."""
+        """Looks again after extensions are loaded. Raises `UsageError` when the command line names an unknown
+        model."""
         if not self._is_waiting and self.catalogue.providers == self._providers:
             return ()
         return self._look(is_last=True)
@@ -74,11 +76,12 @@ class ModelWishes:
 
     @property
     def _may_choose(self) -> bool:
-        """Nobody has chosen: neither the session that is resumed, nor somebody meanwhile."""
+        """Whether the model may still be set: no resumed session and no user choice has set it."""
         return not self.is_restored and self.choice.model == self._begun_with
 
     def _take(self, selection: Selection) -> None:
-        """What the command line names counts; what the settings name, unless something else was chosen since."""
+        """Sets the model that the command line names, or the one from settings unless another was chosen
+        meanwhile."""
         choice, model, is_given = self.choice, selection.model, self._options.model is not None
         if self._options.api_key is not None and is_given:
             self.credentials.use_for_this_run(model.provider, self._options.api_key)
@@ -134,7 +137,7 @@ class ModelWishes:
         return UsageError(" ".join([str(problem), *map(str, self.catalogue.problems)]))
 
     def _default(self) -> Model:
-        """The default of the first provider that has credentials; with none, the offline guide."""
+        """Returns the default of the first provider that has credentials; without any, the offline guide."""
         for provider in self.catalogue.providers:
             if self.credentials.has(provider) and (model := self.catalogue.default_of(provider)):
                 return model

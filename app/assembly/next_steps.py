@@ -1,6 +1,7 @@
-"""What a person can do about an answer that failed: one sentence, with the keys or commands of the face it stands in.
+"""Suggests what a user can do about a failed answer: one sentence, with the keys or commands of the user
+interface.
 
-What went wrong is told by the message itself; what kind of failure it is, by `providers.classify`.
+The message itself describes the error; `providers.classify` gives its kind.
 """
 
 import math
@@ -20,7 +21,7 @@ from tools.amounts import elapsed
 from tools.patterns import late
 
 _LONG_MS = 10_000
-"""A wait that is worth telling the hour of its end."""
+"""From this length on, the end of a wait is shown as a time of day."""
 _DAY_MS = 86_400_000
 _OWN_MACHINE = late(r"\b(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(?::\d+)?\b")
 _NOT_REACHED = late(
@@ -30,10 +31,10 @@ _NOT_REACHED = late(
 
 
 class Ways(msgspec.Struct, frozen=True, kw_only=True):
-    """How one face does what helps. Each is the beginning of a sentence."""
+    """The remedies of one user interface, each as the beginning of a sentence."""
 
     log_in: str
-    """The provider stands behind it."""
+    """The provider's name follows this text."""
     choose_model: str
     look_at_window: str
 
@@ -44,7 +45,7 @@ class NextSteps(msgspec.Struct, frozen=True):
     env: Mapping[str, str]
 
     def of(self, message: AssistantMessage) -> str:
-        """Nothing where what went wrong says all that there is to say."""
+        """Returns the next step; empty where the error message says it all."""
         failure = classify(message, self.choice.model)
         text, provider = message.error_message or "", message.provider
         match failure.kind:
@@ -102,7 +103,7 @@ class NextSteps(msgspec.Struct, frozen=True):
 
 
 def key_origin(source: Source, variable: str) -> str:
-    """Where the key came from, in words that lead a person there."""
+    """Describes where a key came from, so that the user can find it."""
     match source:
         case "run":
             return "the one of --api-key"
@@ -123,7 +124,7 @@ def key_origin(source: Source, variable: str) -> str:
 
 
 def when(free_ms: float) -> str:
-    """`in 2 h 5 m, at 14:32`; as what is past, `since 14:32`."""
+    """Formats a time as `in 2 h 5 m, at 14:32`; a past one as `since 14:32`."""
     now = now_ms()
     moment = time.localtime(free_ms / 1000)
     hour = time.strftime("%H:%M", moment)

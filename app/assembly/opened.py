@@ -1,6 +1,7 @@
-"""What is opened and where: the log that the command line asks for, and the folder, settings and trust that go with it.
+"""Opens the log that the command line asks for, with the folder, settings and trust that belong to it.
 
-A session acts in its own folder. Where a person stands elsewhere, bayou goes there before anything is made of it.
+A session works in its own folder. When bayou was started elsewhere, it changes to that folder before building
+the session.
 """
 
 import os
@@ -28,13 +29,13 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     project: TrustInProject
     places: SessionPaths
     locked: SessionLocked | None = None
-    """Another process writes the session; it is open read-only here."""
+    """Set when another process writes the session; it is open read-only here."""
     left: Path | None = None
-    """Where the person stood, if the session is about another folder."""
+    """The folder where bayou was started, if the session works in another one."""
 
 
 def opened(options: Options, paths: Paths, *, can_ask: bool) -> Opened:
-    """`paths` is in the session's folder afterwards."""
+    """Opens the log, its folder, settings and trust. Afterwards `paths` points to the session's folder."""
     in_force, project = settings_of(options, paths, can_ask)
     places = SessionPaths(own=paths.sessions_dir, cwd=paths.cwd, in_force=in_force)
     log, locked = _opened(options, places, paths.cwd, can_ask)
@@ -47,7 +48,8 @@ def opened(options: Options, paths: Paths, *, can_ask: bool) -> Opened:
 
 
 def _leave(options: Options, paths: Paths, log: SessionLog, can_ask: bool) -> Path:
-    """Goes to the session's own folder. A program that says where it wants to work is told that this is elsewhere."""
+    """Changes to the session's own folder and returns the former one. Raises when a client named another
+    folder with `--cwd`."""
     stood_in = paths.cwd
     if options.cwd is not None and not can_ask:
         log.close()
@@ -62,7 +64,8 @@ def _leave(options: Options, paths: Paths, log: SessionLog, can_ask: bool) -> Pa
 
 
 def settings_of(options: Options, paths: Paths, can_ask: bool = False) -> tuple[InForce, TrustInProject]:
-    """The project's own count only once it is trusted, which the person's own may say."""
+    """Reads the settings. The project's apply only once it is trusted, which the user's own settings
+    may say."""
     try:
         in_force = InForce(paths, flags=flags(options))
     except SettingRefused as problem:
@@ -77,7 +80,7 @@ def settings_of(options: Options, paths: Paths, can_ask: bool = False) -> tuple[
 
 
 def flags(options: Options) -> dict[str, Any]:
-    """What the command line says of settings."""
+    """Returns the settings that the command line gives."""
     said = {
         "offline": options.offline or None,
         "sessionDir": options.session_dir,
@@ -90,7 +93,8 @@ def flags(options: Options) -> dict[str, Any]:
 def _opened(
     options: Options, places: SessionPaths, cwd: Path, can_ask: bool
 ) -> tuple[SessionLog, SessionLocked | None]:
-    """What cannot be written is shown read-only; with a session of another process the person is asked what to do."""
+    """Opens the log. Where a person can be asked, a session of another process or of a newer bayou is opened
+    read-only."""
     try:
         log = open_log(options, places, cwd)
     except SessionLocked as locked:
@@ -107,7 +111,8 @@ def _opened(
 
 
 def open_log(options: Options, places: SessionPaths, cwd: Path) -> SessionLog:
-    """The log that the command line asks for. A session that cannot be opened is an error, never a new one."""
+    """Opens the log that the command line asks for. A session that cannot be opened is an error, never a new
+    one."""
     if options.no_session:
         return SessionLog.in_memory(cwd)
     if options.fork is not None:
@@ -122,15 +127,15 @@ def open_log(options: Options, places: SessionPaths, cwd: Path) -> SessionLog:
 
 
 def _first(places: SessionPaths) -> SessionLog:
-    """There is nothing to go on with. A file that cannot be read is told, not passed over."""
+    """Begins a new session where there is none to continue; raises for an unreadable session file."""
     for entry in session_files(places.folder):
         if header_of(Path(entry.path)) is None:
-            places.open(Path(entry.path)).close()  # raises, in words
+            places.open(Path(entry.path)).close()  # raises an error with the reason
     return places.new()
 
 
 def budget_of(options: Options) -> Budget:
-    """The limits of the command line, of which nothing is used yet."""
+    """Returns the limits of the command line, unused so far."""
     return Budget(
         Limits(
             turns=options.max_turns,

@@ -1,4 +1,4 @@
-"""What a person asked for when they started bayou, as one frozen value. How it is said: `app.cli`."""
+"""The options with which bayou was started, as one frozen value. `app.cli` parses them."""
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -13,24 +13,25 @@ _LONGEST_NAME: Final = 1_000
 
 
 class UsageError(Unable):
-    """What was asked for cannot be understood or had; the text names what and the remedy."""
+    """The command line is invalid or cannot be fulfilled; the text names the cause and the remedy."""
 
 
 def said(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """`@file` words, without the @, and messages."""
+    """Splits words into files (`@file`, without the @) and messages."""
     given = tuple(words)
     files = [word for word in given if word.startswith("@") and len(word) > 1]
     return tuple(word[1:] for word in files), tuple(word for word in given if word not in files)
 
 
 def said_in(options: "Options", folder: Path) -> "Options":
-    """Paths on the command line are meant from where the person stands, whichever folder bayou works in then."""
+    """Resolves the paths of the command line against the folder where bayou was started, whichever folder it
+    works in later."""
 
     def placed(word: str) -> str:
         return word if word.startswith(("~", "builtin:")) else str(folder / word)
 
     def text_or_file(word: str) -> str:
-        """Long texts and texts of several lines are no names; what is a file there is that."""
+        """Resolves a value that names an existing file; any other text stays as it is."""
         is_name = len(word) < _LONGEST_NAME and "\n" not in word and is_file(folder / Path(word).expanduser())
         return placed(word) if is_name else word
 
@@ -49,7 +50,7 @@ def said_in(options: "Options", folder: Path) -> "Options":
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """Every flag (see `flags.GROUPS` for what they mean), and the words that are not flags."""
+    """All flags (described in `flags.GROUPS`), and the words that are not flags."""
 
     model: str | None = None
     provider: str | None = None
@@ -102,7 +103,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """`@file` words, without the @."""
     messages: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
-    """Both of them, in order."""
+    """Files and messages, in the order of the command line."""
     max_turns: int | None = None
     max_cost: float | None = None
     max_tokens: int | None = None
@@ -110,14 +111,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     output_schema: str | None = None
     extension_flags: dict[str, str | bool] = {}
     follows: dict[str, int] = {}
-    """By flag of an extension: which of the words stands right behind it, and may be its value."""
+    """For each flag of an extension, the index of the word behind it, which may be its value."""
 
     def value_behind(self, flag: str) -> str | None:
         at = self.follows.get(flag)
         return None if at is None else self.words[at]
 
     def without_values_of(self, flags: Collection[str]) -> "Options":
-        """The words behind these flags are their values, and nothing that is said."""
+        """Returns the options without the words that are values of these flags."""
         taken = {at for flag, at in self.follows.items() if flag in flags}
         files, messages = said(word for at, word in enumerate(self.words) if at not in taken)
         return msgspec.structs.replace(self, files=files, messages=messages)

@@ -1,4 +1,5 @@
-"""The tools that bayou brings: those of `tools.registry`, those that act on the session itself, one of a setting."""
+"""Collects bayou's own tools: those of `tools.registry`, those that act on the session, and one that depends
+on a setting."""
 
 from collections.abc import Mapping
 
@@ -19,7 +20,8 @@ def own_tools(session: Session, toolbox: Toolbox, in_force: InForce, choice: Mod
     mermaid = mermaid_tool()
 
     def unwanted(tools: Mapping[str, Tool]) -> list[str]:
-        """Only of these very ones: another's of the same name is there because somebody wants it."""
+        """Lists the tools to withhold. Compares by identity: a tool of an extension with the same
+        name stays."""
         kept = [] if _wants_todos(in_force, choice.model) else [todo]
         kept += [] if in_force.settings.render_mermaid.enabled else [mermaid]
         return [tool.name for tool in kept if tools.get(tool.name) is tool]
@@ -29,7 +31,7 @@ def own_tools(session: Session, toolbox: Toolbox, in_force: InForce, choice: Mod
 
 
 def _wants_todos(in_force: InForce, model: Model | None) -> bool:
-    """By itself, where the model does not plan anyhow."""
+    """Whether to offer the todo tool: with `auto`, for models that do not plan by themselves."""
     wanted = in_force.settings.todo.enabled
     if wanted == "auto":
         return model is None or not (model.compat or {}).get("plansByItself")

@@ -1,4 +1,4 @@
-"""The system prompt and the themes of a session: what is found of them on disk, and what the command line names."""
+"""Loads the system prompt and the themes of a session from disk and from the command line."""
 
 from pathlib import Path
 
@@ -37,7 +37,8 @@ def _text_or_file(given: str | None) -> str | None:
 
 
 def themes_of(options: Options, paths: Paths, trust: Decision, more: tuple[Path, ...]) -> Themes:
-    """bayou's own, the person's, the project's and the named ones; with --no-themes only the first and the last."""
+    """Returns bayou's own, the user's, the project's and the named themes; with --no-themes only the first
+    and the last."""
     named = [paths.cwd / Path(path).expanduser() for path in options.theme]
     if not options.no_themes:
         return find_themes(paths, is_trusted=trust.is_trusted, more=[*more, *named])
@@ -45,7 +46,7 @@ def themes_of(options: Options, paths: Paths, trust: Decision, more: tuple[Path,
 
 
 def with_theme(wanted: str | None, themes: Themes) -> Themes:
-    """Raises `UsageError` if the one that the command line wants is not among them."""
+    """Sets the theme. Raises `UsageError` if the theme that the command line names does not exist."""
     for name in (wanted or "").split("/"):
         if name not in ("", "system", *themes.names):
             raise UsageError(f"--use-theme: there is no theme '{name}'. Themes: {', '.join(themes.names)}.")

@@ -1,4 +1,5 @@
-"""Which MCP servers a session has: what files, command line and extensions say, as far as the project is trusted."""
+"""Collects a session's MCP servers from files, command line and extensions, as far as the project is
+trusted."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -38,7 +39,7 @@ def server_places(
     named_file()
 
     def files() -> tuple[Path, ...]:
-        """The person's, the project's, and two in its folder; or the one that was named."""
+        """Returns the configuration files of the user and the project, or the named one."""
         if options.no_mcp:
             return ()
         if options.mcp_config:
@@ -47,7 +48,7 @@ def server_places(
         return (*own, *(paths.cwd / name for name in _FILES))
 
     def find(brought: Mapping[str, Mapping[str, Any]]) -> "ConfiguredServers":
-        # Sessions without servers begin without it.
+        # Imported late: sessions without servers begin without it.
         from app.mcp.config import ConfiguredServers, GivenServer, configured  # noqa: PLC0415
 
         if options.no_mcp:
@@ -59,7 +60,7 @@ def server_places(
         return in_force.settings.network.http_proxy
 
     def remote(config: "ServerConfig", log: object) -> "Callable[[], Transport]":
-        # Behind the SDK, which a first contact loads on a thread.
+        # Imported after the SDK, which a first contact loads on a thread.
         from app.mcp.http import http_transport  # noqa: PLC0415
         from app.mcp.sign_ins import sign_ins_of  # noqa: PLC0415  (as above)
 

@@ -1,4 +1,4 @@
-"""The workspace of a session's tools, and who can be asked what they may do there."""
+"""Builds the workspace of a session's tools, and the context of their permissions."""
 
 from functools import partial
 
@@ -53,7 +53,7 @@ def session_workspace(
 
 
 def _is_harmless(project: TrustInProject) -> bool:
-    """Its person trusts it, or it has nothing to be trusted."""
+    """Whether the project is trusted or has nothing to trust."""
     return project.decision.is_trusted or project.decision.question.is_empty
 
 

@@ -1,11 +1,11 @@
-"""Signals, heard on the event loop whatever else waits there."""
+"""Handles signals on the event loop, even when the loop's wake-up pipe is full."""
 
 import asyncio
 import signal
 from collections.abc import Callable, Iterable
 
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
-"""Those that bayou ends in an orderly way on."""
+"""The signals that end bayou in an orderly way."""
 
 
 def hear_signals(
@@ -14,12 +14,13 @@ def hear_signals(
     *,
     at_once: Callable[[int], object] = lambda number: None,
 ) -> None:
-    """`act` on the running loop when one of them comes, until that loop is closed.
+    """Calls `act` on the running loop when one of the signals comes, until that loop is closed.
 
-    `at_once` is called before, also while something else holds the loop: in the middle of it, in the main thread.
+    `at_once` is called before, even while other code blocks the loop: inside that code, in the main thread.
 
-    asyncio's own way alone loses a signal: it goes through the pipe that wakes the loop, which is full when a few
-    hundred words of threads wait (keys that come quicker than they are painted). So that only wakes the loop.
+    asyncio's own handler can lose a signal: it writes to the pipe that wakes the loop, which is full when
+    hundreds of messages from threads wait (keys that arrive faster than they are painted). Here the pipe only
+    wakes the loop.
     """
     loop = asyncio.get_running_loop()
 
@@ -31,8 +32,9 @@ def hear_signals(
         loop.add_signal_handler(number, _woken)
         signal.signal(number, hear)
         signal.siginterrupt(number, False)
-    signal.set_wakeup_fd(signal.set_wakeup_fd(-1), warn_on_full_buffer=False)  # not onto a screen
+    # keeps the warning off the screen
+    signal.set_wakeup_fd(signal.set_wakeup_fd(-1), warn_on_full_buffer=False)
 
 
 def _woken() -> None:
-    """The loop goes round once more, and finds what the signal left."""
+    """Does nothing: waking makes the loop run once more, and it finds the pending signal."""

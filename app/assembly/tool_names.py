@@ -1,4 +1,4 @@
-"""Which tools command line and settings ask for."""
+"""Determines the tools that command line and settings ask for."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Whether the project's own parts count, looked at again whenever something of them would be read anew."""
+"""Decides whether the project's own parts apply, and checks again whenever one of them would be read anew."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -12,24 +12,25 @@ _MOST_NAMED = 3
 
 
 class TrustInProject:
-    """The answer about one project, as long as what is there is what it was given to."""
+    """The trust decision about one project, valid while its files are those that were approved."""
 
     def __init__(self, paths: Paths, decision: Decision) -> None:
         self.decision = decision
         self.tell: Callable[[str], None] = lambda text: None
-        """Told, once, when something has come or changed since the answer."""
+        """Receives one text when files were added or changed since the decision."""
         self._paths = paths
 
     def counts(self) -> bool:
-        """What was added or changed since the answer does not count before the person said yes to it."""
+        """Whether the project's parts apply. Files added or changed since the decision do not, until the user
+        approves them."""
         return self._take(look_again(self._paths, self.decision))
 
     async def counts_now(self) -> bool:
-        """The same, without keeping anything waiting while files are read."""
+        """Checks like `counts`, without blocking while files are read."""
         return self._take(await asyncio.to_thread(look_again, self._paths, self.decision))
 
     def seems_to_count(self) -> bool:
-        """The same without telling anybody; from any thread."""
+        """Checks like `counts` without reporting changes; may be called from any thread."""
         return look_again(self._paths, self.decision).is_trusted
 
     def answer(self, decision: Decision) -> None:
@@ -43,12 +44,13 @@ class TrustInProject:
 
 
 def is_accepted(decision: Decision) -> bool:
-    """The person said yes to exactly what is there, having been shown it: not in advance, nor by a flag."""
+    """Whether the user was shown exactly these files and approved them, as opposed to approval in advance or
+    by a flag."""
     return decision.is_trusted and not decision.is_for_all and decision.reason in ("saved", "answer")
 
 
 def unasked(decision: Decision) -> str | None:
-    """What a person is told where nobody can be asked."""
+    """Returns the notice for runs in which trust cannot be asked for; None when there is no need for it."""
     if decision.is_trusted or decision.reason != "not-asked":
         return None
     return (

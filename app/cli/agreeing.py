@@ -1,4 +1,4 @@
-"""Asking before something is done that cannot simply be taken back."""
+"""Asks for confirmation before something that is hard to undo."""
 
 import sys
 
@@ -6,7 +6,7 @@ from app.printing import print_text
 
 
 def agreed(question: str) -> bool:
-    """Only a yes is one."""
+    """Asks a question; only an explicit yes counts."""
     print_text(f"{question} [y/N] ")
     sys.stdout.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -1,4 +1,4 @@
-"""The command line's flags as a table, the parser that reads it, and the help made from it."""
+"""Defines the command line's flags as a table, parses the command line, and makes the help text."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,10 +11,10 @@ from app.cli.subcommands import HELP
 
 class Flag(msgspec.Struct, frozen=True, kw_only=True):
     name: str
-    """Long name without dashes; the option's field is the same with underscores."""
+    """The long name without dashes; the option's field is the same with underscores."""
     short: str = ""
     value: str = ""
-    """What its argument is called in the help; empty: the flag takes none."""
+    """The argument's name in the help; empty: the flag takes none."""
     help: str
     is_repeatable: bool = False
     choices: tuple[str, ...] = ()
@@ -181,17 +181,18 @@ FLAGS = tuple(flag for group in GROUPS for flag in group.flags)
 
 class Parsed(msgspec.Struct, frozen=True, kw_only=True):
     values: Mapping[str, Any]
-    """By field: True for a switch, text for a value, a list for a repeatable one."""
+    """Values by field: True for a switch, text for a value, a list for a repeatable flag."""
     words: tuple[str, ...]
-    """What is neither a flag nor a flag's value."""
+    """The words that are neither flags nor values of flags."""
     unknown: Mapping[str, str | bool] = {}
-    """Long flags that are not in the table; an extension may know them."""
+    """Long flags that are not in the table; an extension may define them."""
     follows: Mapping[str, int] = {}
-    """Which of the words stands right behind such a flag, and is its value if the extension wants one."""
+    """For each unknown flag, the index of the word behind it, which is its value if the extension expects
+    one."""
 
 
 def parse(arguments: list[str]) -> Parsed:
-    """Reads the command line. Raises `UsageError`."""
+    """Parses the command line. Raises `UsageError`."""
     by_name = {f"--{flag.name}": flag for flag in FLAGS} | {
         f"-{flag.short}": flag for flag in FLAGS if flag.short
     }

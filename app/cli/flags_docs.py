@@ -1,4 +1,5 @@
-"""docs/command-line.md, whose tables are made from the flags. `python -m app.cli.flags_docs` writes it."""
+"""Generates docs/command-line.md, whose tables come from the flags. `python -m app.cli.flags_docs`
+writes it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The folder that bayou works in: the current one, or the one that `--cwd` names."""
+"""Changes to the folder that bayou works in: the current one, or the one that `--cwd` names."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Print, JSON and RPC: what they share before and after the face itself: input, signals, a clean end."""
+"""Runs print, JSON and RPC mode: handles input, signals and an orderly end around the mode itself."""
 
 import asyncio
 import gc
@@ -57,7 +57,7 @@ async def run_headless(options: Options, paths: Paths, face: Mode) -> int:
     await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
     if not work.done():
         work.cancel()
-    # The face says its last words while the session ends.
+    # The mode writes its last output while the session ends.
     await asyncio.gather(close_quietly(assembled.session), asyncio.wait({work}, timeout=1.5))
     if stopped.done():
         return 128 + stopped.result()
@@ -66,14 +66,16 @@ async def run_headless(options: Options, paths: Paths, face: Mode) -> int:
 
 
 def _warm_up(assembled: Assembled) -> None:
-    """What the first request needs is read while extensions begin; certificates beside Python, so at no cost."""
+    """Loads what the first request needs on a thread while extensions start, so that the request is not
+    delayed."""
     if assembled.choice.model is not None:
         loop = asyncio.get_running_loop()
         loop.run_in_executor(None, assembled.registry.warm, assembled.choice.model)
 
 
 def _collect_later(session: Session) -> None:
-    """Short runs end before garbage is worth looking for. With the first tools' results a run may become a long one."""
+    """Delays garbage collection, since short runs end before it pays off. It begins with the first tool
+    results."""
 
     def begin() -> None:
         if not gc.isenabled():
@@ -96,7 +98,7 @@ async def _work(
     ending = EndAsked()
 
     async def prepare() -> FirstInput:
-        """After the face listens, so that what extensions ask at their start is heard."""
+        """Prepares the session once the mode listens, so that questions of starting extensions are heard."""
         ui = (
             EventUi(session.events.publish_now)
             if face == "rpc"
@@ -109,10 +111,10 @@ async def _work(
             print_note(summary(assembled, extended.extensions))
         if face == "rpc":
             TrustAsked(assembled, paths, extended.trust).begin()
-            for problem in assembled.problems:  # who reads lines does not read standard error
+            for problem in assembled.problems:  # a reader of JSON lines does not read standard error
                 session.events.notify(problem, "warning")
             return FirstInput()
-        # Words that are flags of extensions are told apart from others only now.
+        # Only now is it known which words are values of extensions' flags.
         return given if given is not None else read(extended.options)
 
     if face == "rpc":
@@ -126,7 +128,7 @@ async def _work(
             ending=ending,
         )
     if not options.extension_flags:
-        given = read(options)  # once: a pipe does not say it again
+        given = read(options)  # reads once: a pipe cannot be read again
         if not given.prompts:
             return fail(NO_PROMPT, USAGE)
     before = session.last_answer
@@ -137,7 +139,7 @@ async def _work(
 
 
 async def _run(options: Options, assembled: Assembled, face: Mode, prepare: Prepare, ending: EndAsked) -> int:
-    """What has an end."""
+    """Runs print or JSON mode to its end."""
     session = assembled.session
     schema = read_schema(Path(options.output_schema)) if options.output_schema is not None else None
     if face == "json":
@@ -157,7 +159,7 @@ async def _run(options: Options, assembled: Assembled, face: Mode, prepare: Prep
 
 
 def _is_guide_by_default(options: Options, assembled: Assembled) -> bool:
-    """The offline guide answers because nothing else can, and not because somebody wants it."""
+    """Whether the offline guide answers only because no other model can, rather than by choice."""
     model = assembled.choice.model
     is_wished = options.model is not None or assembled.in_force.settings.model.default_model is not None
     return model is not None and model.api == "offline" and not is_wished
@@ -179,7 +181,7 @@ def _stop_on_signals() -> "asyncio.Future[int]":
 
     def stop(number: int) -> None:
         if stopped.done():
-            os._exit(128 + number)  # a second signal means now
+            os._exit(128 + number)  # a second signal ends at once
         stopped.set_result(number)
 
     hear_signals(ENDING, stop, at_once=lambda number: end_in_time(128 + number))

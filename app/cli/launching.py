@@ -1,11 +1,11 @@
-"""The first moment: what shall open on the full screen shows its launch frame before anything else is imported."""
+"""Shows the launch frame, before anything else is imported, when the command line opens the full screen."""
 
 import os
 import signal
 import sys
 
 TYPE_CHECKING = False
-"""As in `typing`, which is not imported: it takes as long as all of this."""
+"""A stand-in for the one of `typing`, whose import would take as long as all of this."""
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -15,14 +15,14 @@ _ALONE = frozenset(("-c", "--continue", "-r", "--resume", "--no-session", "--off
 _WITH_VALUE = frozenset(
     ("--model", "--provider", "--thinking", "--models", "--session", "--session-id", "--permissions")
 )
-"""Words that surely open the full screen. With others it opens without a launch frame."""
+"""Words that surely open the full screen. With other words it opens without a launch frame."""
 
 
 def launch(words: "Sequence[str]") -> "EarlyTerminal | None":
-    """Shows the frame that fits, if there is one. Whoever called this has to end what it returns."""
+    """Shows the matching frame, if there is one. The caller must end the returned terminal."""
     if sys.platform == "win32" or not _opens_the_screen(words):
         return None
-    # Other faces draw no frame.
+    # Print, JSON and RPC mode draw no frame.
     from app.resources import launch_frame  # noqa: PLC0415
     from widgets.terminal.early_terminal import EarlyTerminal, EchoLine  # noqa: PLC0415
 
@@ -42,14 +42,14 @@ def launch(words: "Sequence[str]") -> "EarlyTerminal | None":
     try:
         held.hold()
         held.draw(frame.content, EchoLine(frame.row, frame.column, frame.room, frame.style))
-    except BaseException:  # a signal, while nobody else knows of it
+    except BaseException:  # a signal, while no other code knows of the terminal
         held.end()
         raise
     return held
 
 
 def end_on_signals() -> None:
-    """From here on the terminal is to be given back, whatever ends the program."""
+    """Turns signals that end the program into `SystemExit`, so that the terminal is restored."""
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
 

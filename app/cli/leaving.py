@@ -1,6 +1,5 @@
-"""The end of the process: what is written is out, and it goes without taking the interpreter apart, which would take
-longer than some answers.
-"""
+"""Ends the process after flushing its output, without Python's own finalisation, which would take longer than
+some answers."""
 
 import atexit
 import os
@@ -9,14 +8,14 @@ import threading
 
 
 def leave(code: int) -> None:
-    """Ends the process, except while an extension's thread is still to be waited for: then it returns."""
+    """Ends the process at once, unless a thread of an extension still runs: then it returns."""
     others = (thread for thread in threading.enumerate() if thread is not threading.main_thread())
     if any(not thread.daemon for thread in others):
         return
-    atexit._run_exitfuncs()  # what extensions and libraries have asked to be told
+    atexit._run_exitfuncs()  # exit handlers of extensions and libraries
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except OSError:
-            pass  # its reader has gone, which the code tells already
+            pass  # the reader has gone, which the exit code shows already
     os._exit(code)

@@ -1,6 +1,7 @@
-"""`bayou --list-models [search]`: which models there are, and which have credentials; those of extensions too.
+"""Implements `bayou --list-models [search]`: lists models and whether they have credentials, including those
+of extensions.
 
-One's own servers whose models nobody has written down are asked for them.
+The user's own servers without a list of models are asked for theirs.
 """
 
 import asyncio
@@ -28,7 +29,7 @@ def list_models(
 ) -> int:
     catalogue = ModelCatalogue.load(paths.agent_dir, env=os.environ)
     credentials = Credentials(paths.agent_dir, os.environ)
-    with redirect_stdout(sys.stderr):  # an extension that prints while it is loaded
+    with redirect_stdout(sys.stderr):  # an extension may print while it is loaded
         problems = asyncio.run(_complete(options, paths, catalogue, credentials, is_offline))
     rows = models_table(catalogue, credentials, search)
     print_line("\n".join(rows))
@@ -70,7 +71,7 @@ _HEADER = ("provider", "model", "context", "max out", "thinking", "images", "$/M
 
 
 def matching(models: tuple[Model, ...], search: str) -> tuple[Model, ...]:
-    """Models whose provider, id or name contain every word."""
+    """Returns the models whose provider, id or name contain every word."""
     words = search.lower().split()
     return tuple(
         model for model in models if all(word in f"{model.key} {model.name}".lower() for word in words)
@@ -78,7 +79,7 @@ def matching(models: tuple[Model, ...], search: str) -> tuple[Model, ...]:
 
 
 def models_table(catalogue: ModelCatalogue, credentials: Credentials, search: str = "") -> list[str]:
-    """A table, one line per model that there is a key for; with a search, of all that match."""
+    """Formats a table with one line per model that has a key; with a search, one per match."""
     models = matching(catalogue.models(), search)
     paid = tuple(model for model in models if model.api == "offline" or credentials.has(model.provider))
     shown = models if search else paid

@@ -1,4 +1,4 @@
-"""The command line's way: words → options → session → face. Each step imports what it needs and no more."""
+"""Runs the command line: words → options → session → user interface. Each step imports only what it needs."""
 
 import gc
 import os
@@ -9,7 +9,7 @@ from app.printing import print_line, print_problem
 from app.version import VERSION
 
 TYPE_CHECKING = False
-"""As in `typing`, which is not imported: it takes as long as all of this."""
+"""A stand-in for the one of `typing`, whose import would take as long as all of this."""
 if TYPE_CHECKING:
     from widgets.terminal.early_terminal import EarlyTerminal
 
@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
         print_line(f"bayou {VERSION}")
         return _written_out(0)
     code = _written_out(_run(words))
-    if arguments is None:  # this is the program, and nothing follows
+    if arguments is None:  # run as the program: nothing follows
         from app.cli.leaving import leave  # noqa: PLC0415  (the version needs none of it)
 
         leave(code)
@@ -31,7 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _has_streams() -> bool:
-    """False without a standard output. Where the others are missing there is nothing to read, and nobody to tell."""
+    """Replaces missing standard streams. Returns False without a standard output: then there is nowhere to
+    write to."""
     has_output = sys.stdout is not None
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -44,7 +45,7 @@ def _has_streams() -> bool:
 
 
 def _keep_to_itself(words: list[str]) -> None:
-    # Before anything is started that could look; the version needs nothing but itself.
+    # Before any process starts that could look; the version needs no protection.
     from app.cli.own_process import forbid_looking_inside, hide_key  # noqa: PLC0415
 
     forbid_looking_inside()
@@ -73,10 +74,10 @@ def _run(words: list[str]) -> int:
 
 
 def _started(words: list[str], held: "EarlyTerminal | None") -> int:
-    # Imports make much and throw nothing away. Who lives longer than a start begins to collect in time.
+    # Imports create many objects and free none, so collection is off. Longer runs turn it on in time.
     gc.disable()
     _keep_to_itself(words)
-    # Help and usage errors need the flags' table only.
+    # Help and usage errors need only the flags' table.
     from app.cli.flags import help_text  # noqa: PLC0415
     from app.cli.options import options_from, refuse_near_command  # noqa: PLC0415
 
@@ -92,7 +93,7 @@ def _started(words: list[str], held: "EarlyTerminal | None") -> int:
     if options.help:
         print_line(help_text())
         return 0
-    # The session's parts are heavier than anything above.
+    # Imported late: the session's modules take longer than all of the above.
     from app.cli.start import start  # noqa: PLC0415
 
     return start(options, held)
@@ -105,7 +106,7 @@ def _subcommand(words: list[str]):
 
 
 def _crashed(problem: Exception) -> int:
-    # Only a fault needs these.
+    # Imported here because only an internal error needs these.
     from pathlib import Path  # noqa: PLC0415
 
     from app.assembly.crash import report_crash, tell_of_crash  # noqa: PLC0415
@@ -115,10 +116,10 @@ def _crashed(problem: Exception) -> int:
 
 
 def _written_out(code: int) -> int:
-    """Writes what still waits to be written while there is somebody to tell if that fails.
+    """Flushes the output while a failure can still be reported.
 
-    At Python's own end a reader or a terminal that has gone would turn any code into 120, with words about an
-    ignored exception.
+    When Python flushes at its end, a reader or a terminal that has gone would turn any exit code into 120,
+    with a message about an ignored exception.
     """
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -137,4 +138,4 @@ def _print_problem_if_possible(text: str) -> None:
     try:
         print_problem(text)
     except OSError:
-        pass  # standard error has gone as well
+        pass  # standard error is gone as well

@@ -1,4 +1,4 @@
-"""From the command line's words to options; contradictions are found here."""
+"""Converts the command line's words to options, and rejects contradictions."""
 
 import msgspec
 
@@ -14,7 +14,7 @@ _SESSION_ID = late(r"^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$")
 
 
 def options_from(arguments: list[str]) -> Options:
-    """Reads the command line. Raises `UsageError`."""
+    """Parses the command line. Raises `UsageError`."""
     parsed = parse(arguments)
     options = msgspec.convert(_fields(parsed), Options)
     _refuse_contradictions(options)
@@ -96,10 +96,10 @@ def _refuse(flag: str, places: dict[str, object]) -> None:
 
 
 def refuse_near_command(words: list[str]) -> None:
-    """A single word that is nearly a command or an option is a slip, and no prompt. Raises `UsageError`."""
+    """Rejects a single word that is nearly a command or an option, as a typing error. Raises `UsageError`."""
     if len(words) != 1 or not _WORD.match(words[0]):
         return
-    # Only a slip needs it.
+    # Imported here because only a typing error needs it.
     from difflib import get_close_matches  # noqa: PLC0415
 
     near = {

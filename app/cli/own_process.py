@@ -1,6 +1,5 @@
-"""What other programs of the same person can see of this process: neither its environment and memory, nor a key that
-stands among its words.
-"""
+"""Protects this process from other programs of the same user: its environment and memory, and a key among its
+arguments."""
 
 import ctypes
 import sys
@@ -15,15 +14,14 @@ _ARGUMENTS_START, _ARGUMENTS_END = 45, 46
 
 
 def forbid_looking_inside() -> None:
-    """A command could read the keys in bayou's environment (`/proc/PID/environ`) or memory, which bayou withholds
-    from it. Linux refuses that to all but the superuser for a process without core dumps.
-    """
+    """Forbids commands to read bayou's environment (`/proc/PID/environ`) or memory, where the keys are that
+    it withholds from them. Linux denies this to all but the superuser for a process without core dumps."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def hide_key(words: Sequence[str]) -> None:
-    """Overwrites the value of `--api-key` where the list of processes takes it from."""
+    """Overwrites the value of `--api-key` in the memory that the list of processes shows."""
     keys = [word.partition("=")[2] for word in words if word.startswith(f"{_KEY_FLAG}=")]
     keys += [word for flag, word in pairwise(words) if flag == _KEY_FLAG]
     if sys.platform == "linux":
@@ -36,7 +34,7 @@ def _overwrite(key: bytes) -> None:
         stat = Path("/proc/self/stat").read_bytes()
         line = Path("/proc/self/cmdline").read_bytes()
     except OSError:
-        return  # no /proc in this place, and so no list of processes either
+        return  # without /proc there is no list of processes either
     fields = stat[stat.rfind(b")") + 2 :].split()
     start, end = int(fields[_ARGUMENTS_START]), int(fields[_ARGUMENTS_END])
     at = line.find(key)

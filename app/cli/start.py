@@ -1,4 +1,4 @@
-"""From options to a running face: the folder, the settings, trust, the session, and which face shows it."""
+"""Starts a user interface from options: folder, settings, trust, session, and the choice of the interface."""
 
 import asyncio
 import gc
@@ -19,7 +19,8 @@ Face = Literal["tui", "print", "json", "rpc"]
 
 
 def start(options: Options, held: "EarlyTerminal | None" = None) -> int:
-    """`held`: the terminal, when its launch frame is on it. Nothing has been collected so far (`gc`)."""
+    """Builds the session and runs its interface. `held` is the terminal with its launch frame, if shown.
+    Garbage collection is off until here."""
     if options.safe and options.extension_flags:
         raise UsageError(f"Unknown option: --{next(iter(options.extension_flags))}. See bayou --help.")
     if options.cwd is not None:
@@ -44,7 +45,8 @@ def start(options: Options, held: "EarlyTerminal | None" = None) -> int:
             "Use --continue for the latest session, or --session FILE|ID."
         )
     if face == "tui":
-        # The terminal is asked for its size; the environment's word would come first, and follows no resize.
+        # Asks the terminal for its size; the environment's COLUMNS would take precedence, and ignores
+        # resizing.
         for name in ("COLUMNS", "LINES"):
             os.environ.pop(name, None)
         from widgets.terminal.early_terminal import EarlyTerminal  # noqa: PLC0415  (the other faces draw nothing)
@@ -59,14 +61,15 @@ def start(options: Options, held: "EarlyTerminal | None" = None) -> int:
         finally:
             held.end()
     if face == "rpc":
-        gc.enable()  # the full screen begins behind its first paint, the others when a run proves long
+        # the full screen enables collection after its first paint, the other modes when a run takes long
+        gc.enable()
     from app.cli.headless import run_headless  # noqa: PLC0415  (what the other faces share)
 
     return asyncio.run(run_headless(options, paths, face))
 
 
 def face_of(options: Options, *, stdin_is_tty: bool, stdout_is_tty: bool) -> Face:
-    """RPC and JSON when asked for; print when asked for or when there is no terminal to draw on."""
+    """Returns RPC and JSON when asked for; print when asked for or when there is no terminal to draw on."""
     if options.mode == "rpc":
         return "rpc"
     if options.mode == "json":

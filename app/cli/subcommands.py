@@ -1,4 +1,4 @@
-"""`bayou COMMAND …`: what can be asked for without opening a session. Each command imports its own needs."""
+"""Runs `bayou COMMAND …`: the commands that open no session. Each command imports its own modules."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ Subcommand = Callable[[list[str]], int]
 
 
 def _of(module: str) -> Subcommand:
-    """One that is a module of its own, imported when it is asked for."""
+    """Returns a command that imports its module when it runs."""
 
     def run(words: list[str]) -> int:
         from importlib import import_module  # noqa: PLC0415  (a start that is no command does without)

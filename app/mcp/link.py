@@ -1,5 +1,5 @@
-"""Connects to one server through the official SDK. Only this module, `process`, `http` and the sign-in modules import the
-SDK: on a thread, at the first contact.
+"""Connects to one server through the official SDK. Only this module, `process`, `http` and the sign-in
+modules import the SDK: on a thread, at the first contact.
 
 A connection lives in its own task, since contexts of the SDK must be left in the task that entered them; each
 request runs in the caller's task and ends with it. Values go in and out as the JSON on the wire, so that

@@ -1,4 +1,4 @@
-"""Loading extensions for a session, in whichever face: found, loaded, connected, started."""
+"""Finds, loads, connects and starts the extensions of a session, for every user interface."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -28,15 +28,15 @@ from tools.running.withheld import child_variables
 
 
 class Extended(msgspec.Struct, kw_only=True):
-    """A session's extensions, connected."""
+    """A session's connected extensions."""
 
     extensions: Extensions
     catalogue: Catalogue
     reload: Callable[[], Any]
     options: Options
-    """What the command line asks, without the words that are values of extensions' flags."""
+    """The command line's options, without words that are values of extensions' flags."""
     trust: Callable[[Question, bool], Any]
-    """The person answered this question about the project: what that changes is in force afterwards."""
+    """Applies the user's answer to a trust question; its effects are in force afterwards."""
 
 
 async def extend(
@@ -49,9 +49,10 @@ async def extend(
     shutdown: Callable[[], None],
     reloaded: Callable[[Extended], None] = lambda extended: None,
 ) -> Extended:
-    """What goes wrong in an extension is told as an event; nothing raises but unknown flags.
+    """Loads and starts a session's extensions. Their errors are published as events; only unknown flags
+    raise.
 
-    `reloaded` is called whenever everything was loaded anew, whoever brought it about.
+    `reloaded` is called after every reload, for any cause.
     """
     session = assembled.session
     extensions = assembled.extensions
@@ -68,8 +69,8 @@ async def extend(
         reloaded(extended)
 
     async def follow() -> None:
-        """Into another folder: what belongs to it takes the place of what belonged to the one before."""
-        await reload()  # without anything of the new folder's own, as nobody has vouched for it yet
+        """Replaces the extensions of the former folder with those of the new one."""
+        await reload()  # without the new folder's own, since no one has vouched for it yet
         if await _vouched(assembled, paths, options):
             await reload()
         _tell_unasked(assembled, mode)
@@ -114,7 +115,7 @@ async def extend(
     await resources.discover(extensions, "startup")
     for text in (*assembled.chosen.problems, *resources.prompts.problems):
         session.events.notify(text, "warning")
-    if options.verbose and mode == "tui":  # elsewhere it goes to standard error
+    if options.verbose and mode == "tui":  # in other modes the summary goes to standard error
         session.events.notify(summary(assembled, extensions))
     await extensions.start()
     assembled.ground.subscribe(follow)
@@ -122,7 +123,8 @@ async def extend(
 
 
 def look_for_model(assembled: Assembled, told: Sequence[str] = ()) -> None:
-    """Extensions have brought what models they have: the session's own may be among them, or another by its name."""
+    """Looks for a model that was missing, after extensions have added theirs, and warns when it is still
+    missing."""
     assembled.choice.find_missing()
     for text in told:
         assembled.session.events.notify(text, "warning")
@@ -131,13 +133,15 @@ def look_for_model(assembled: Assembled, told: Sequence[str] = ()) -> None:
 
 
 def _may_read(assembled: Assembled, source: Source) -> bool:
-    """The project's own, and what its settings name, as long as it is what the person said yes to."""
+    """Whether an extension's file may be read: a project's own, or one named in its settings, only while the
+    project is trusted."""
     is_named = source.origin == "settings" and assembled.in_force.origin("extensions") == "project"
     return not (is_named or source.origin == "project") or assembled.project.counts()
 
 
 async def _load(assembled: Assembled, paths: Paths, options: Options, extensions: Extensions) -> None:
-    """Those that are not the project's first when they may be asked about it; then the project's, if trusted."""
+    """Loads the extensions from outside the project, which may decide its trust, then the project's own, if
+    trusted."""
     asked = asked_of(options)
     if options.approve or options.no_approve or assembled.project.decision.question.is_empty:
         await extensions.load(assembled.chosen.sources)
@@ -154,7 +158,7 @@ def _tell_unasked(assembled: Assembled, mode: Mode) -> None:
 
 
 async def _vouched(assembled: Assembled, paths: Paths, options: Options) -> bool | None:
-    """Whether an extension says yes to another folder, where nobody has decided about it."""
+    """Asks extensions whether another folder is trusted, where there is no decision yet."""
     if assembled.project.decision.reason != "not-asked":
         return None
     return await _ask_extensions(assembled, paths, asked_of(options), assembled.extensions)
@@ -163,7 +167,8 @@ async def _vouched(assembled: Assembled, paths: Paths, options: Options) -> bool
 async def _ask_extensions(
     assembled: Assembled, paths: Paths, asked: Asked, extensions: Extensions
 ) -> bool | None:
-    """Whether one of them vouches for the folder; None: none has an opinion. None of the folder's own is loaded."""
+    """Asks extensions whether the folder is trusted; None: none decides. None of the folder's own extensions
+    is loaded."""
     question = assembled.project.decision.question
     answer = await extensions.hooked.emit(
         "project_trust",
@@ -193,7 +198,8 @@ def apply_trust(
     is_trusted: bool,
     reason: Literal["extension", "answer"],
 ) -> None:
-    """The answer comes after the settings were read: the project's count from now on, or no longer."""
+    """Applies a trust decision made after the settings were read: adds the project's settings, or removes
+    them."""
     assembled.project.answer(Decision(is_trusted=is_trusted, reason=reason, question=question))
     for problem in assembled.in_force.trust(is_trusted):
         assembled.session.events.notify(str(problem), "warning")

@@ -1,4 +1,4 @@
-"""Which extensions a program run has: those that command line, settings and packages name."""
+"""Chooses the extensions of a program run: those that command line, settings and packages name."""
 
 from functools import partial
 
@@ -16,12 +16,12 @@ def asked_of(options: Options) -> Asked:
 
 
 def chosen_for(options: Options, paths: Paths, settings: Settings, *, is_trusted: bool) -> Chosen:
-    """Extensions and more places of resources, as they are named in this folder."""
+    """Returns the extensions and further folders of resources that are named for this folder."""
     return choose(paths, settings, asked_of(options), is_trusted=is_trusted)
 
 
 def extensions_for(options: Options, in_force: InForce) -> Extensions:
-    """None is loaded yet."""
+    """Makes the session's `Extensions`, without loading any."""
     return Extensions(
         flags=options.extension_flags,
         behind=options.value_behind,

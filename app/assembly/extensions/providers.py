@@ -1,4 +1,4 @@
-"""The providers that extensions bring along, for those who open no session: lists of models, signing in."""
+"""Loads the providers of extensions for commands without a session: lists of models, signing in."""
 
 from app.assembly.extensions.extension_choice import chosen_for, extensions_for
 from app.assembly.opened import settings_of
@@ -13,7 +13,7 @@ from app.resources.paths import Paths
 async def bring_providers(
     options: Options, paths: Paths, catalogue: ModelCatalogue, credentials: Credentials
 ) -> tuple[str, ...]:
-    """Loads the extensions that a session here would have, and says what is wrong with them."""
+    """Loads the extensions that a session in this folder would have, and reports their problems."""
     in_force, project = settings_of(options, paths)
     chosen = chosen_for(options, paths, in_force.settings, is_trusted=project.decision.is_trusted)
     extensions = extensions_for(options, in_force)

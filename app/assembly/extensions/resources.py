@@ -1,4 +1,4 @@
-"""Templates, skills and themes of a session: what is found on disk, and what extensions name besides."""
+"""Loads a session's templates, skills and themes: those found on disk and those that extensions name."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Resources:
-    """Found at the start and again with every reload."""
+    """The resources of a session, read at the start and again at every reload."""
 
     def __init__(self, assembled: Assembled, options: Options, paths: Paths) -> None:
         self.prompts = PromptTemplates()
@@ -30,7 +30,7 @@ class Resources:
         self._paths = paths
 
     def choose(self) -> None:
-        """Looks again for extensions and for the places of everything else."""
+        """Chooses the extensions and the folders of all other resources again."""
         here = self._assembled
         here.chosen = chosen_for(
             self._options,
@@ -41,7 +41,7 @@ class Resources:
         here.session.mcp.follow()
 
     async def discover(self, extensions: Extensions, reason: Literal["startup", "reload"]) -> None:
-        """Reads the files, those included that extensions name."""
+        """Reads the resource files, including those that extensions name."""
         told = ResourcesDiscover(cwd=self._paths.cwd, reason=reason)
         named = await extensions.hooked.emit("resources_discover", told)
         skills, prompts, themes = (), (), ()
@@ -73,7 +73,7 @@ class Resources:
         return tuple(self._paths.cwd / Path(name).expanduser() for name in names)
 
     def expand(self, text: str) -> str:
-        """What `/skill:name` or `/template` stands for."""
+        """Expands `/skill:name` or `/template` to its text."""
         here = self._assembled
         try:
             enabled = here.in_force.settings.resources.enable_skill_commands and self._is_readable(text)
@@ -84,7 +84,8 @@ class Resources:
         return skill or self.prompts.expand(text) or text
 
     def _is_readable(self, text: str) -> bool:
-        """A skill is read when it is called: one of the project's only if it is what the person said yes to."""
+        """Whether a skill may be read when it is called: a project's skill only while the user's approval
+        covers it."""
         skill, here = self._assembled.prompt.skills.called_by(text), self._assembled
         if skill is None:
             return True
@@ -94,7 +95,7 @@ class Resources:
         return not is_theirs or here.project.counts()
 
     def commands(self) -> "list[CommandInfo]":
-        # The values of RPC's answers: only who asks for the list needs them.
+        # Imports the values of RPC's answers, which only this list needs.
         from app.extensions.listing import file_commands  # noqa: PLC0415
 
         here = self._assembled

@@ -1,4 +1,4 @@
-"""`--verbose`: what a session began with, one line each."""
+"""Lists what a session began with, one line each, for `--verbose`."""
 
 from app.assembly.assembled import Assembled
 from app.extensions.runner import Extensions

@@ -1,4 +1,6 @@
-"""`bayou auth login|logout|check`: the same accounts from the command line."""
+"""Implements `bayou auth login
+logout
+check`: the accounts of `/login` from the command line."""
 
 import argparse
 import asyncio
@@ -39,7 +41,7 @@ class CredentialState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def check(provider: str, credentials: Credentials) -> CredentialState:
-    """Whether there is a credential that can be read. No request is made, except to refresh a sign-in."""
+    """Checks whether there is a readable credential. Makes no request, except to refresh a sign-in."""
     source = credentials.source(provider)
     if source is None:
         return CredentialState(
@@ -60,8 +62,8 @@ async def check(provider: str, credentials: Credentials) -> CredentialState:
 async def login(
     provider: str, credentials: Credentials, ui: "TerminalUi", ask: Check, *, with_key: bool, page: str
 ) -> str:
-    """By account where the provider has that and it is wanted, else with a key, which is checked by `ask`. Returns
-    what is to be told of it. Raises `CredentialError`."""
+    """Signs in with an account where the provider offers it and it is wanted, else with a key, which `ask`
+    checks. Returns a sentence about the result. Raises `CredentialError`."""
     sign_in = credentials.sign_ins.get(provider)
     if sign_in is None or with_key or await ui.select("How?", _ways(sign_in, page)) == "key":
         key = (await ui.secret(f"API key for {provider} (or $NAME, or !command): ")).strip()
@@ -86,7 +88,7 @@ def _ways(sign_in: SignIn, page: str) -> list[tuple[str, str]]:
 
 
 class TerminalUi:
-    """Talks through the terminal, line by line."""
+    """Asks and answers on the terminal, line by line."""
 
     def __init__(self, *, opens_browser: bool = True) -> None:
         self._opens_browser = opens_browser
@@ -108,7 +110,7 @@ class TerminalUi:
             if not line.done():
                 line.set_result(sys.stdin.readline())
 
-        loop.add_reader(sys.stdin.fileno(), read)  # a thread could not be interrupted
+        loop.add_reader(sys.stdin.fileno(), read)  # reading in a thread could not be interrupted
         try:
             return await line
         finally:
@@ -160,8 +162,8 @@ def run_auth(
 ) -> int:
     """Runs `bayou auth …` and returns its exit code.
 
-    `options`: how requests are sent; None sends none. `load_extension_models` adds the models of extensions.
-    `page` is the help page about registering an application.
+    `options` configures requests; with None none are sent. `load_extension_models` adds the models of
+    extensions. `page` is the help page about registering an application.
     """
     parser = _parser()
     try:
@@ -196,7 +198,7 @@ async def _run(
                 await load_extension_models(catalogue, credentials)
             ask = KeyChecker(catalogue, registry, lambda: options)
             ui = TerminalUi(opens_browser=not given.no_browser)
-            # Whoever pipes something in pipes a key.
+            # Piped input is a key.
             with_key = given.api_key or not sys.stdin.isatty()
             try:
                 told = await login(given.provider, credentials, ui, ask, with_key=with_key, page=page)

@@ -1,4 +1,5 @@
-"""`bayou --export FILE [OUTPUT]`, `bayou export SESSION [FILE]`: a session as a page, without opening it."""
+"""Implements `bayou --export FILE [OUTPUT]` and `bayou export SESSION [FILE]`: writes a session as a page,
+without opening it."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""`bayou map FOLDER`: the map of a repository, a folder of it, or a task. Waits for the index, unlike a session."""
+"""Implements `bayou map FOLDER`: prints the map of a repository, a folder of it, or a task. Waits for the
+index, unlike a session."""
 
 import os
 import sys
@@ -58,7 +59,8 @@ def run_folder(folder: Path, asked: MapAsked, cache: Path) -> int:
 
 
 def _hidden(paths: Paths, place: Path) -> HiddenFiles:
-    """Rules speak of paths from where one works: that is this folder, and the one that is mapped as well."""
+    """Returns the hidden files. Rules name paths relative to the working folder, so both this folder and the
+    mapped one are used."""
     rules = rules_here(paths).rules.rules
     return HiddenFiles(
         tuple(form for one in (place, Path.cwd()) for form in hidden_forms(rules, one, paths.home))
@@ -105,13 +107,14 @@ def _tell_index(repository: MappedRepository, problem: str) -> int:
 
 
 def _home_if_harmless(paths: Paths) -> Path | None:
-    """Git is asked for the history of folders that their person trusts, or that have nothing to be trusted."""
+    """Returns the home folder for git commands if the folder is trusted or has nothing to trust: only then
+    git reads its history."""
     decision = decide(paths)
     return paths.home if decision.is_trusted or decision.question.is_empty else None
 
 
 class _Progress:
-    """A line on a terminal, after a moment; nothing elsewhere."""
+    """Shows progress as a line on a terminal, after a moment; elsewhere nothing."""
 
     def __init__(self) -> None:
         self._is_shown = False

@@ -1,4 +1,5 @@
-"""`bayou import-pi [--from DIR] [--yes]`: takes over what a pi user has, after showing what would be taken."""
+"""Implements `bayou import-pi [--from DIR] [--yes]`: imports a pi user's configuration, after showing what
+would be imported."""
 
 import os
 import sys

@@ -1,4 +1,5 @@
-"""`bayou map FILE…` outlines files, `bayou map FOLDER [--about TEXT]` a repository: for people or as JSON lines."""
+"""Implements `bayou map`: `FILE…` outlines files, `FOLDER [--about TEXT]` maps a repository, for people or as
+JSON lines."""
 
 import os
 from pathlib import Path
@@ -121,7 +122,8 @@ def _number(value: str) -> int:
 
 
 def map_data(file_map: FileMap) -> dict[str, Any]:
-    """A file's map for JSON: path, language, parser, totalLines, totalBytes, elapsedMs, symbols, and more."""
+    """Returns a file's map as JSON data: path, language, parser, totalLines, totalBytes, elapsedMs, symbols,
+    and more."""
     return {
         "path": file_map.path,
         "language": file_map.language,

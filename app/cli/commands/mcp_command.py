@@ -1,4 +1,5 @@
-"""`bayou mcp …`: the servers that are configured, from outside of any session. What contacts one is `mcp_contact`'s."""
+"""Implements `bayou mcp …`: lists and changes the configured servers, without a session. `mcp_contact` has
+the commands that contact one."""
 
 import os
 from pathlib import Path
@@ -24,7 +25,7 @@ _SHOWN_LINES = 40
 
 
 def run(words: list[str]) -> int:
-    """Raises `UsageError` for all that cannot be done, in words."""
+    """Runs the command. Raises `UsageError` with the reason when it cannot be done."""
     try:
         return _run(words)
     except UsageError:
@@ -57,7 +58,7 @@ def _run(words: list[str]) -> int:
 
 
 class _Servers:
-    """What is configured for one folder, and the verbs on it."""
+    """The servers configured for one folder, with a method for each subcommand."""
 
     def __init__(self, paths: Paths) -> None:
         self.paths = paths
@@ -129,7 +130,7 @@ class _Servers:
         return self._switch(name, is_on=False)
 
     def logs(self, name: str) -> int:
-        """The end of what it wrote in sessions, and where all of it is."""
+        """Shows the end of a server's log from sessions, and the log's path."""
         server = self._named(name)
         file = self.paths.agent_dir / "mcp-logs" / f"{server.name}.log"
         lines = (read_text(file) or "").splitlines()
@@ -162,7 +163,7 @@ class _Servers:
         return 0
 
     def _shown_import(self, found: FoundServer, file: Path) -> bool:
-        """Tells of one, and whether it can be taken."""
+        """Shows an imported server, and whether it can be added."""
         there = name_in(file, found.name) if not found.problem else None
         why = found.problem or (f"{file} has a server of that name" if there is not None else "")
         server, _ = checked_entry(found.name, dict(found.entry), origin="user")
@@ -230,7 +231,7 @@ _VALUED = ("--url", "--env", "--header", "--bearer-env", "--exposure")
 
 
 class AddedServer(msgspec.Struct, kw_only=True):
-    """What the arguments of `bayou mcp add` say."""
+    """The arguments of `bayou mcp add`."""
 
     name: str
     is_local: bool = False
@@ -238,7 +239,7 @@ class AddedServer(msgspec.Struct, kw_only=True):
 
 
 def added_server(words: list[str]) -> AddedServer:
-    """Raises `UsageError`."""
+    """Parses the arguments of `bayou mcp add`. Raises `UsageError`."""
     rest, command = list(words), list[str]()
     if "--" in rest:
         at = rest.index("--")
@@ -298,7 +299,7 @@ def _check(added: AddedServer) -> None:
 
 
 def _pair(flag: str, text: str) -> dict[str, str]:
-    """`NAME=VALUE`, and for headers `Name: value` as well."""
+    """Splits `NAME=VALUE`, and for headers `Name: value` as well."""
     separators = [mark for mark in ("=", ":") if mark in text]
     if not separators or (flag == "--env" and "=" not in text):
         raise UsageError(f"{flag} needs NAME=VALUE.")

@@ -1,4 +1,7 @@
-"""`bayou mcp test|login|logout|restart`: what contacts a server, without a session that a person works in."""
+"""Implements `bayou mcp test
+login
+logout
+restart`: the commands that contact a server, in a temporary session."""
 
 import asyncio
 import os
@@ -29,7 +32,8 @@ def run(verb: str, words: list[str], paths: Paths) -> int:
 
 
 async def _with_session(verb: str, names: list[str], paths: Paths, *, opens_browser: bool) -> int:
-    """A session that keeps nothing: servers are reached the way that a real one would, box and all."""
+    """Runs the subcommand in a session that stores nothing; servers are reached as in a real one, sandbox
+    included."""
     options = Options(no_session=True, no_extensions=True, safe=True)
     assembled = assemble(options, paths, dict(os.environ), ends_with_answer=True)
     try:
@@ -41,7 +45,7 @@ async def _with_session(verb: str, names: list[str], paths: Paths, *, opens_brow
 
 
 async def _tested(assembled: Assembled, names: list[str]) -> int:
-    """All that are used, where none is named; 1 if one of them cannot be reached."""
+    """Tests the named server or all enabled ones; returns 1 if one of them cannot be reached."""
     verbs = assembled.session.mcp
     known = [view.name for view in verbs.servers() if view.state not in ("off", "untrusted")]
     if not names and not known:

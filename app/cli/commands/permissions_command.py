@@ -1,4 +1,5 @@
-"""`bayou permissions check [--json] [COMMAND …]`: what the gate would say of command lines here, running nothing."""
+"""Implements `bayou permissions check [--json] [COMMAND …]`: shows the decision on command lines here,
+running nothing."""
 
 import json
 import os
@@ -34,7 +35,7 @@ safe: only reads · contained: runs in the sandbox, or is asked about · forbidd
 
 
 class _Line(msgspec.Struct, frozen=True):
-    """One command line, or what is wrong with where it should stand."""
+    """A command line, or an error in its place."""
 
     command: str | None
     is_json: bool
@@ -99,7 +100,7 @@ def _from_input(is_json: bool) -> Iterator[_Line]:
 
 
 def _judge(paths: Paths) -> Callable[[str], CallDecision]:
-    """As a session at the full screen would, in this folder."""
+    """Judges the command lines as a session at the full screen would in this folder."""
     in_force, standing, rules = rules_here(paths)
     for problem in (*in_force.problems, *rules.problems):
         print_problem(str(problem))

@@ -1,4 +1,4 @@
-"""What a session in a folder would go by, for commands that open none: its settings, who is asked, its rules."""
+"""Collects the settings, permission context and rules of a folder, for commands that open no session."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ class RulesHere(NamedTuple):
 
 
 def rules_here(paths: Paths) -> RulesHere:
-    """As at the full screen; a project's settings count where its person trusts it."""
+    """Reads the rules as for the full screen; a project's settings apply where the user trusts it."""
     in_force = InForce(paths, flags=flags(Options()))
     trust = decide(paths, default=in_force.settings.interaction.default_project_trust)
     in_force.trust(trust.is_trusted)

@@ -1,4 +1,5 @@
-"""`bayou sandbox`: what the agent's commands can write, see and reach in this folder, and how much of it works here."""
+"""Implements `bayou sandbox`: shows what the agent's commands can write, see and reach in this folder, and
+which limits work on this system."""
 
 import asyncio
 import os
@@ -45,7 +46,7 @@ def run(words: list[str]) -> int:
 
 
 def _boxes() -> tuple[Sandboxes, Workspace]:
-    """Of a session at the full screen in this folder."""
+    """Returns the sandboxes of a session at the full screen in this folder."""
     paths = Paths.from_env(os.environ, current_folder())
     in_force = rules_here(paths).in_force
     for problem in in_force.problems:

@@ -1,4 +1,5 @@
-"""`bayou secrets mask|list [FILE …]`: what a session would mask in files, or in what comes through a pipe."""
+"""Implements `bayou secrets mask
+list [FILE …]`: masks or lists secrets in files or piped text, as a session would."""
 
 import os
 import sys
@@ -32,7 +33,7 @@ _LARGEST = 64 << 20
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """Where one stands."""
+    """A masked secret and the file and line where it is."""
 
     file: str
     line: int

@@ -1,4 +1,4 @@
-"""`bayou undo [SESSION]`: the files of a session put back from the shell, previewed first."""
+"""Implements `bayou undo [SESSION]`: restores the files of a session from the shell, with a preview first."""
 
 import os
 from pathlib import Path
@@ -100,7 +100,8 @@ def _do(asked: _Asked, paths: Paths) -> int:
 
 
 def _is_here(file: Path, log: SessionLog, paths: Paths) -> bool:
-    """Whether the session worked in this folder, or its file is bayou's own: another's file may name any folder."""
+    """Whether the session worked in this folder, or is stored among bayou's own: a session file from
+    elsewhere may name any folder."""
     is_own = Path(os.path.realpath(file)).is_relative_to(os.path.realpath(paths.sessions_dir))
     return is_own or os.path.realpath(log.cwd) == os.path.realpath(paths.cwd)
 
@@ -169,7 +170,7 @@ def _carried_out(asked: _Asked, plan: RestorePlan, parts: SessionUndo) -> int:
 
 
 def _record(data: RestoredData, parts: SessionUndo) -> None:
-    """As an entry, and for the model."""
+    """Records the restore in the session, as an entry and as a message for the model."""
     log = parts.log
     changes = data.changes if data.more is None else decode_changes(parts.store.get(data.more))
     log.append(CustomEntry(parent_id=None, custom_type=RESTORED_ENTRY_TYPE, data=as_data(data)))

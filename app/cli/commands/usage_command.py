@@ -1,4 +1,5 @@
-"""`bayou usage`: what all sessions used, as tables for people and as JSON for scripts."""
+"""Implements `bayou usage`: sums up the usage of all sessions, as tables for people and as JSON for
+scripts."""
 
 import os
 from datetime import date

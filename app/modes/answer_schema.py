@@ -1,4 +1,4 @@
-"""`--output-schema FILE`: the answer is one JSON value that fits a JSON Schema."""
+"""Implements `--output-schema FILE`: the answer must be one JSON value that matches a JSON Schema."""
 
 import json
 from pathlib import Path
@@ -11,19 +11,19 @@ from app.values.codec import decode_json
 from app.values.unable import Unable
 
 REPAIRS: Final = 2
-"""How often an answer that does not fit is asked for again."""
+"""How often the model is asked again for an answer that does not match."""
 _MAX_SCHEMA_BYTES: Final = 256 * 1024
 _MAX_ERRORS: Final = 5
 _PROBES: Final = (None, True, 0, "", [None], {"": None})
-"""Values of each type, by which a schema that refers to itself without an end is found."""
+"""Values of each type, used to find a schema that refers to itself without end."""
 
 
 class SchemaFault(Unable):
-    """The schema itself cannot be used; found while a value is compared with it."""
+    """The schema itself is unusable, which was found when a value was compared with it."""
 
 
 class AnswerSchema:
-    """One schema, as its file says it."""
+    """A JSON Schema as read from its file, which checks answers."""
 
     def __init__(self, schema: Any, validator: Any) -> None:
         self._schema = schema
@@ -31,14 +31,14 @@ class AnswerSchema:
 
     @property
     def section(self) -> str:
-        """What the system prompt says of it."""
+        """The section of the system prompt that describes the schema."""
         return (
             "Your last message of this run is read by a program. It must be one JSON value that fits this JSON "
             f"Schema, with no other text and no code fence around it:\n\n{json.dumps(self._schema)}"
         )
 
     def misfit(self, answer: str) -> str:
-        """What does not fit; empty: the answer does. Raises `SchemaFault`."""
+        """Describes how the answer differs from the schema; empty when it matches. Raises `SchemaFault`."""
         try:
             value = decode_json(answer_json(answer))
         except msgspec.DecodeError as problem:
@@ -47,15 +47,15 @@ class AnswerSchema:
 
     @staticmethod
     def repair(misfit: str) -> str:
-        """The prompt that asks for the answer again."""
+        """Returns the prompt that asks for the answer again."""
         return (
             f"Your answer does not fit the JSON Schema: {misfit}. Answer again, with one JSON value that fits it and "
             "nothing else."
         )
 
     def misfits(self, value: Any) -> list[str]:
-        """Raises `SchemaFault`."""
-        # With the schema, which few runs have.
+        """Describes the first differences between a value and the schema. Raises `SchemaFault`."""
+        # Imported late: few runs have a schema.
         from referencing.exceptions import Unresolvable  # noqa: PLC0415
 
         misfits: list[str] = []
@@ -74,8 +74,8 @@ class AnswerSchema:
 
 
 def read_schema(path: Path) -> AnswerSchema:
-    """Raises `UsageError`, which names the file."""
-    # As above; together they take as long as the rest of a start.
+    """Reads a schema from a file. Raises `UsageError`, which names the file."""
+    # Imported late as above: together they take as long as the rest of a start.
     from jsonschema import Draft202012Validator  # noqa: PLC0415
     from jsonschema.exceptions import SchemaError  # noqa: PLC0415
     from jsonschema.validators import validator_for  # noqa: PLC0415
@@ -113,7 +113,7 @@ def read_schema(path: Path) -> AnswerSchema:
 
 
 def answer_json(text: str) -> str:
-    """An answer without the code fence that models like to put around JSON."""
+    """Returns the answer without the code fence that models like to put around JSON."""
     text = text.strip()
     if text.startswith("```") and text.endswith("```") and "\n" in text:
         return text.split("\n", 1)[1][:-3]

@@ -1,10 +1,10 @@
-"""Driving bayou from Python: starts `bayou --mode rpc`, sends commands, hands out events.
+"""Controls bayou from Python: starts `bayou --mode rpc`, sends commands, delivers events.
 
 async with RpcClient(cwd=project) as bayou:
     await bayou.prompt_and_wait("What does main.py do?")
     print(await bayou.get_last_assistant_text())
 
-The process and its lines are `connection`'s business; the commands are in `client_commands` and docs/rpc.md.
+`connection` handles the process and its lines; the commands are in `client_commands` and docs/rpc.md.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ __all__ = ["RpcClient", "RpcError"]
 
 
 class RpcClient(ClientCommands):
-    """One bayou process: its start and end, and what it tells. A method for every command is inherited."""
+    """Starts one bayou process, ends it, and delivers its events. A method for every command is inherited."""
 
     def __init__(
         self,
@@ -61,26 +61,27 @@ class RpcClient(ClientCommands):
         await self.connection.start()
 
     async def stop(self) -> int | None:
-        """Closes bayou's input and waits for its orderly end; its exit code."""
+        """Closes bayou's input, waits for its orderly end, and returns its exit code."""
         return await self.connection.stop()
 
     def on_event(self, listener: Callable[[Mapping[str, Any]], None]) -> Callable[[], None]:
-        """Calls `listener` with every event as it came; returns how to stop."""
+        """Calls `listener` with every event as received; returns a function that stops it."""
         return self.connection.on_event(listener)
 
     async def request(self, type: str, **fields: Any) -> Any:
-        """Sends any command, its fields as they stand on the line; returns its data as it came."""
+        """Sends any command with its fields as on the wire; returns the response's data."""
         return await self.connection.request(type, **fields)
 
     async def _answer(self, name: str, /, **given: Any) -> Any:
-        """What a command answers. Raises `RpcError` with bayou's own words."""
+        """Sends a command and returns its data. Raises `RpcError` with bayou's error text."""
         command = COMMANDS[name]
         return command.read(await self.request(name, **command.line(given)))
 
     # Waiting
 
     async def collect_events(self, timeout: float = 60.0) -> list[Event]:
-        """Everything from now until the agent has settled. Raises `RpcError` when bayou ends before."""
+        """Collects all events from now until the agent has settled. Raises `RpcError` when bayou ends
+        before."""
         events: list[Event] = []
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -88,7 +89,7 @@ class RpcClient(ClientCommands):
             try:
                 event = from_wire(dict(data), Event)
             except msgspec.ValidationError:
-                return  # an event of a newer bayou
+                return  # an event type that a newer bayou added
             events.append(event)
             if isinstance(event, AgentSettled) and not done.done():
                 done.set_result(None)
@@ -106,9 +107,9 @@ class RpcClient(ClientCommands):
         return events
 
     async def wait_for_idle(self, timeout: float = 60.0) -> None:
-        """Returns at once when nothing is under way."""
+        """Waits until no run is active; returns at once when none is."""
         settled = asyncio.ensure_future(self.collect_events(timeout))
-        await asyncio.sleep(0)  # it listens before we ask
+        await asyncio.sleep(0)  # lets the collector subscribe before the state is requested
         try:
             if (await self.get_state())["isStreaming"]:
                 await settled
@@ -118,9 +119,9 @@ class RpcClient(ClientCommands):
     async def prompt_and_wait(
         self, message: str, images: Sequence[Image] = (), timeout: float = 60.0
     ) -> list[Event]:
-        """Sends a prompt and returns everything that came of it; nothing, if it was dealt with at once."""
+        """Sends a prompt and returns all its events; none, if the prompt started no run."""
         collected = asyncio.ensure_future(self.collect_events(timeout))
-        await asyncio.sleep(0)  # it listens before the prompt goes out
+        await asyncio.sleep(0)  # lets the collector subscribe before the prompt is sent
         try:
             if await self.prompt(message, images) == "handled":
                 return []
@@ -131,6 +132,6 @@ class RpcClient(ClientCommands):
     async def set_host_tools(
         self, tools: Sequence[Mapping[str, Any]], run: Mapping[str, HostTool]
     ) -> list[str]:
-        """Gives the model tools that this program carries out. `tools`: name, description, parameters."""
+        """Gives the model tools that this program runs. `tools`: name, description, parameters."""
         self.connection.tools = dict(run)
         return (await self.request("set_host_tools", tools=list(tools)))["toolNames"]

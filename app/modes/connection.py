@@ -1,4 +1,5 @@
-"""A bayou process at the other end of two pipes: its start and end, its lines, and what it asks of us."""
+"""Connects to a bayou process over two pipes: starts and ends it, reads its lines, and answers its
+requests."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -17,17 +18,18 @@ LINE_LIMIT = 256 * 1024 * 1024
 AnswerQuestion = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any] | None]]
 """Gets an `extension_ui_request`; returns `{"value": …}` or `{"confirmed": …}`; None: cancelled."""
 Tell = Callable[[Any], Awaitable[None]]
-"""Reports how far a call is: a text or a `{content, details}` result so far."""
+"""Reports the progress of a call: a text or a partial `{content, details}` result."""
 HostTool = Callable[[Mapping[str, Any], Tell], Awaitable[Any]]
-"""Gets a call's arguments; returns its text or a `{content, details}` result. Cancelled when nobody waits any more."""
+"""Runs a call with its arguments; returns a text or a `{content, details}` result. Cancelled when the result
+is no longer needed."""
 
 
 class RpcError(Exception):
-    """bayou refused a command, in its own words, or has gone."""
+    """bayou refused a command, with its reason as the text, or the process has ended."""
 
 
 class Connection:
-    """Sends commands, matches responses, hands out the rest."""
+    """Sends commands, matches responses to them, and delivers all other lines."""
 
     def __init__(
         self,
@@ -49,7 +51,7 @@ class Connection:
         self._listeners: list[Callable[[Mapping[str, Any]], None]] = []
         self._calls: dict[str, asyncio.Task[None]] = {}
         self._asked: dict[str, asyncio.Task[None]] = {}
-        """Questions that are being answered, by their ids."""
+        """Tasks that answer questions, by the questions' ids."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._ended = asyncio.Event()
         self.tools: dict[str, HostTool] = {}
@@ -75,7 +77,7 @@ class Connection:
         self._spawn(self._read_stderr())
 
     async def stop(self) -> int | None:
-        """Closes bayou's input and waits for its orderly end; its exit code."""
+        """Closes bayou's input, waits for its orderly end, and returns its exit code."""
         process = self._process
         if process is None:
             return None
@@ -87,7 +89,7 @@ class Connection:
             return await process.wait()
 
     async def wait_until_ended(self) -> int:
-        """The exit code, once bayou has said its last line."""
+        """Waits for bayou's last line and returns the exit code."""
         assert self._process is not None
         await self._ended.wait()
         return await self._process.wait()
@@ -96,12 +98,12 @@ class Connection:
         return RpcError(f"bayou has ended. {self.stderr.strip()}".strip())
 
     def on_event(self, listener: Callable[[Mapping[str, Any]], None]) -> Callable[[], None]:
-        """Calls `listener` with every event as it came; returns how to stop."""
+        """Calls `listener` with every event as received; returns a function that stops it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     async def request(self, type: str, **fields: Any) -> Any:
-        """Sends any command; returns its data. Raises `RpcError` with bayou's own words."""
+        """Sends any command and returns its data. Raises `RpcError` with bayou's error text."""
         self._count += 1
         request_id = f"req_{self._count}"
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()

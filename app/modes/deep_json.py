@@ -1,4 +1,5 @@
-"""JSON that is nested deeper than the fast decoders go: the tree of a session is as deep as the session is long."""
+"""Decodes JSON that is nested more deeply than the fast decoders allow: the tree of a session is as deep as
+the session is long."""
 
 import json
 import re
@@ -12,7 +13,8 @@ _texts = json.JSONDecoder()
 
 
 def decode_deep(line: bytes) -> Any:
-    """One document, without recursion; several times slower than `codec.decode_json`. Raises `msgspec.DecodeError`."""
+    """Decodes one document without recursion; several times slower than `codec.decode_json`. Raises
+    `msgspec.DecodeError`."""
     try:
         return _decode(line.decode("utf-8"))
     except (ValueError, IndexError, KeyError, TypeError, AttributeError) as problem:
@@ -23,9 +25,9 @@ def _decode(text: str) -> Any:
     done: list[Any] = []
     """The finished document."""
     open_values: list[Any] = [done]
-    """What is being filled, the innermost last."""
+    """The values that are being filled, the innermost last."""
     keys: list[str] = []
-    """Those whose values are still to come."""
+    """The keys whose values follow later."""
     position, is_key = 0, False
     while match := _NEXT.match(text, position):
         mark, position = match[1], match.end()

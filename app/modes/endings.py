@@ -1,4 +1,4 @@
-"""How a run without a screen goes and ends: a prompt after the other, what went wrong, in words and as an exit code."""
+"""Runs prompts without a screen, one after the other, and describes a failed end as text and exit code."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -20,7 +20,7 @@ from app.values.entries import MessageEntry
 from app.values.messages import AssistantMessage, ToolResultMessage
 
 Prepare = Callable[[], Awaitable[FirstInput]]
-"""Completes the session once the face listens (extensions), and gives what is to be said in it."""
+"""Completes the session (loads extensions) once the mode listens, and returns the prompts to send."""
 _UNATTENDED = (
     "Nobody can answer questions during this run. If you cannot do what was asked without something that only the user "
     "can give, say so in your last message and end it with a line that begins with BLOCKED: and names it."
@@ -30,13 +30,14 @@ NO_PROMPT = "There is no prompt. Give one as an argument or on standard input."
 
 
 READER_PATIENCE = 30.0
-"""Seconds for which a reader may take nothing, once we have ended, before the rest is dropped."""
+"""How many seconds a reader may read nothing, after bayou has ended, before the rest of the output is
+dropped."""
 LAST_WORDS = 0.3
-"""The same when a signal told us to end."""
+"""The same limit after a signal to end."""
 
 
 class EndAsked:
-    """An extension may ask bayou to end, which it does once the run has settled, as when nothing is left to do."""
+    """Holds an extension's request to end bayou, which takes effect once the run has settled."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
@@ -45,7 +46,7 @@ class EndAsked:
         self._event.set()
 
     def skips(self, prompts: Sequence[str]) -> bool:
-        """Whether these prompts are not sent any more, which is told."""
+        """Whether bayou is to end, so that these prompts are not sent; prints a note about them."""
         if self._event.is_set() and prompts:
             left = "a further prompt was" if len(prompts) == 1 else f"{len(prompts)} further prompts were"
             print_problem(f"An extension ended bayou: {left} not sent.")
@@ -57,14 +58,15 @@ class EndAsked:
 
 
 async def say(session: Session, prompt: str, images: Sequence[Image]) -> Disposition:
-    """Sends a prompt and waits until nothing is under way. A job that ended just now may have begun a run."""
+    """Sends a prompt and waits until no run is active, including a run that a finished job has started."""
     how = await session.prompt(prompt, images, while_running="follow_up", source="print")
     await session.wait_until_idle()
     return how
 
 
 async def wait_for_jobs(session: Session) -> None:
-    """The agent was promised that it hears of their ends; a person is told what keeps bayou from ending."""
+    """Waits for background jobs, whose ends the agent was promised to learn; a note says what delays
+    the end."""
     for job in session.jobs.all():
         if job.state == "running":
             print_problem(f"Waiting for background {job.id}: {job.title}")
@@ -74,7 +76,7 @@ async def wait_for_jobs(session: Session) -> None:
 
 
 def refuse(problem: Refused) -> int:
-    """Says why nothing was asked, with what helps on a command line; returns the exit code."""
+    """Prints why no prompt was sent, with a remedy for the command line; returns the exit code."""
     if isinstance(problem, MissingApiKey):
         provider = problem.provider
         return fail(f"No API key found for {provider}. Add one with: bayou auth login {provider}", PROVIDER)
@@ -82,23 +84,24 @@ def refuse(problem: Refused) -> int:
 
 
 NextStep = Callable[[AssistantMessage], str]
-"""What helps where an answer failed."""
+"""Returns the remedy for a failed answer."""
 NO_STEP: NextStep = lambda _: ""  # noqa: E731  (as much a constant as a function)
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """What is wrong with the end of a run, for scripts and in words."""
+    """A failed end of a run, as an exit code and a text."""
 
     code: int
     problem: str
     has_answer: bool = False
-    """There is an answer that counts, all the same."""
+    """Whether the run has a valid answer all the same."""
 
 
 async def end_of(
     session: Session, schema: AnswerSchema | None = None, next_step: NextStep = NO_STEP
 ) -> Ending | None:
-    """None: the last answer counts, and nothing is open. One that does not fit `schema` is asked for again."""
+    """Checks the end of a run; None: the last answer is valid, and nothing is open. Asks again for an answer
+    that does not match `schema`."""
     misfit = ""
     for repair in range(REPAIRS + 1):
         if (failed := _failure_of(session, next_step)) is not None:
@@ -117,7 +120,7 @@ async def end_of(
 
 
 def _failure_of(session: Session, next_step: NextStep) -> Ending | None:
-    """Why the last answer does not count as one."""
+    """Returns why the last answer is not valid; None when it is."""
     message = session.last_answer
     if message is None:
         return Ending(FAILED, "The model gave no answer.")
@@ -138,7 +141,7 @@ def _failure_of(session: Session, next_step: NextStep) -> Ending | None:
 
 
 def _left_open(session: Session) -> Ending | None:
-    """The agent is blocked, or stopped behind a call that was refused."""
+    """Returns whether the agent is blocked, or stopped after a refused call; None for neither."""
     answer = session.last_answer
     if answer is not None and (needed := needed_by(answer.text)):
         return Ending(BLOCKED, f"The agent is blocked: {needed}", has_answer=True)
@@ -152,27 +155,27 @@ def _left_open(session: Session) -> Ending | None:
 
 
 def needed_by(answer: str) -> str:
-    """What a blocked agent needs, by the last line of its answer; empty: it is not blocked."""
+    """Returns what a blocked agent needs, from the last line of its answer; empty when it is not blocked."""
     last = answer.rstrip().rsplit("\n", 1)[-1].strip(" *`")
     return last.removeprefix(_BLOCKED).strip(" *`") or "no reason given" if last.startswith(_BLOCKED) else ""
 
 
 def tell_headless(session: Session, schema: AnswerSchema | None) -> None:
-    """Adds to the system prompt what a model has to know of a run that no person follows."""
+    """Tells the model in the system prompt that no person follows the run, and the schema of the answer."""
     session.requests.add_section("unattended", _UNATTENDED)
     if schema is not None:
         session.requests.add_section("answer_schema", schema.section)
 
 
 def _refused_call(session: Session) -> PastVerdict | None:
-    """Of the calls that the last answer follows, one that was refused."""
+    """Returns a refused call among those right before the last answer."""
     calls: set[str] = set()
     for entry in reversed(session.entries):
         if not isinstance(entry, MessageEntry):
             continue
         if isinstance(entry.message, ToolResultMessage):
             calls.add(entry.message.tool_call_id)
-        elif calls or not isinstance(entry.message, AssistantMessage):  # else it is the answer itself
+        elif calls or not isinstance(entry.message, AssistantMessage):  # otherwise this is the answer itself
             break
     past = session.permissions.view().past
     return next((one for one in past if one.call_id in calls and one.outcome == "refused"), None)
@@ -185,7 +188,7 @@ def _sentence(problem: str, step: str) -> str:
 
 
 def unwritten(session: Session) -> int:
-    """Fails if what was said is not on the disk, though it was said."""
+    """Writes what is left of the session to disk; returns the exit code of a failure, or 0."""
     try:
         session.log.write_kept()
     except SessionWriteError as problem:
@@ -194,6 +197,6 @@ def unwritten(session: Session) -> int:
 
 
 def fail(text: str, code: int = FAILED) -> int:
-    """Says so on standard error; returns the exit code."""
+    """Prints an error to standard error; returns the exit code."""
     print_problem(text)
     return code

@@ -1,6 +1,5 @@
-"""JSON mode: the session's header, then every event, one object a line; the same union as RPC's, each text told twice:
-as it grows and whole.
-"""
+"""Implements JSON mode: prints the session's header, then every event, one object per line, of the same types
+as in RPC. Each text is sent twice: in deltas, and complete."""
 
 import asyncio
 
@@ -40,16 +39,16 @@ async def run_json(
     ending: EndAsked | None = None,
     schema: AnswerSchema | None = None,
 ) -> int:
-    """The reason of a failure is on standard error, too."""
+    """Runs the prompts in JSON mode. The reason of a failure is also printed to standard error."""
     writer = LineWriter(claim_stdout())
     lines = EventLines(writer.put_pieces, merge=merge, shape=without_repeats)
     log = session.log
     writer.put(encode(log.header))
-    leave = session.subscribe(lines.tell, pace=writer.room)  # who reads slowly slows the session
+    leave = session.subscribe(lines.tell, pace=writer.room)  # a slow reader slows the session
     try:
         code = await writer.while_read(_converse(session, prepare, next_step, ending or EndAsked(), schema))
     except asyncio.CancelledError:
-        # The session is being closed beside us; how it settled is still told.
+        # The session is being closed by other code; its last events are still printed.
         stalled = asyncio.ensure_future(writer.give_up_when_stalled(LAST_WORDS))
         await session.wait_until_idle()
         stalled.cancel()
@@ -84,7 +83,8 @@ async def _converse(
             await session.events.drain()
         if not ending.skips(()):
             await wait_for_jobs(session)
-        if how != "handled" or session.last_answer is not answered:  # else a command that asked no model
+        # otherwise the prompt was a command that called no model
+        if how != "handled" or session.last_answer is not answered:
             end = await end_of(session, schema, next_step)
         await session.events.drain()
     except Refused as problem:
@@ -93,7 +93,7 @@ async def _converse(
 
 
 def _end(lines: EventLines) -> None:
-    """`agent_settled` is told also when no run came about."""
+    """Sends `agent_settled` even when no run was started, and writes the remaining deltas."""
     if not lines.has_settled:
         lines.tell(AgentSettled(aborted=False))
     lines.flush()

@@ -1,6 +1,6 @@
-"""Standard output as a face's own: lines in order, bounded memory, and nobody else's words between them.
+"""Owns standard output for a mode: lines in order, bounded memory, and no output of other code between them.
 
-Nothing here waits inside a system call: a reader that has stopped reading never keeps bayou from ending.
+Nothing here blocks in a system call: a reader that has stopped reading never keeps bayou from ending.
 """
 
 import asyncio
@@ -14,15 +14,15 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 _WAITING_LIMIT = 1024 * 1024
 _SLICE = 4096
-"""A pipe or socket that can be written to takes so much without making us wait."""
+"""A pipe or socket that is ready for writing takes this many bytes without blocking."""
 _SLICES_AT_ONCE = 64
-"""Then the event loop has its turn again."""
+"""After so many slices the event loop runs other tasks."""
 
 
 def claim_stdout() -> int:
-    """Returns a descriptor for the face; whatever else writes to standard output goes to standard error.
+    """Returns a descriptor for the mode's output; all other writes to standard output go to standard error.
 
-    On the level of descriptors, so that C libraries and child processes are covered.
+    Works on the level of descriptors, so that C libraries and child processes are covered.
     """
     sys.stdout.flush()
     own = os.dup(1)
@@ -33,7 +33,7 @@ def claim_stdout() -> int:
 
 
 def claim_stdin() -> int:
-    """Returns a descriptor for the face; whatever else reads standard input finds it empty."""
+    """Returns a descriptor for the mode's input; all other code that reads standard input finds it empty."""
     own = os.dup(0)
     os.set_inheritable(own, False)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -43,14 +43,15 @@ def claim_stdin() -> int:
 
 
 class LineWriter:
-    """Writes lines in order, never holding up the event loop; a slow reader is felt by `room`."""
+    """Writes lines in order without blocking the event loop; `room` lets the caller wait for a slow
+    reader."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[memoryview] = deque()
         self._size = 0
-        """Bytes that wait."""
+        """The number of bytes not yet written."""
         self._written = 0
         self._is_scheduled = False
         self._room = asyncio.Event()
@@ -58,9 +59,9 @@ class LineWriter:
         self._empty = asyncio.Event()
         self._empty.set()
         self.broken = asyncio.Event()
-        """The reader has gone, or was given up."""
+        """Set when the reader has gone, or was given up."""
         self.failure = ""
-        """Why nothing more could be written, unless it is the reader who has gone."""
+        """Why writing failed, unless the reader has gone."""
 
     @property
     def is_broken(self) -> bool:
@@ -74,7 +75,7 @@ class LineWriter:
         self.put_pieces((line + b"\n",))
 
     def put_pieces(self, line: Iterable[bytes]) -> None:
-        """One line with its line feed; its pieces are kept as they are until they are written."""
+        """Queues one line with its line feed; its pieces are kept without copying until they are written."""
         if self.is_broken:
             return
         for piece in line:
@@ -89,11 +90,12 @@ class LineWriter:
             self._loop.call_soon(self._push)
 
     async def room(self) -> None:
-        """Waits while too much is waiting to be read."""
+        """Waits while too many bytes are unread."""
         await self._room.wait()
 
     async def flush(self, patience: float) -> bool:
-        """Until everything is written; gives a reader up that takes nothing for `patience` seconds."""
+        """Waits until everything is written; drops the rest when the reader reads nothing for `patience`
+        seconds."""
         watch = asyncio.ensure_future(self.give_up_when_stalled(patience))
         try:
             await self._empty.wait()
@@ -102,7 +104,8 @@ class LineWriter:
         return not self.is_broken
 
     async def while_read(self, work: Coroutine[Any, Any, T]) -> T | None:
-        """What comes of the work; None as soon as nobody reads any more (`| head`)."""
+        """Awaits the work and returns its result; None as soon as the reader has gone (`
+        head`)."""
         working = asyncio.ensure_future(work)
         gone = asyncio.ensure_future(self.broken.wait())
         try:
@@ -113,7 +116,7 @@ class LineWriter:
             gone.cancel()
 
     async def give_up_when_stalled(self, patience: float) -> None:
-        """Gives the reader up once lines wait and it takes nothing for so long."""
+        """Gives up the reader when lines are queued and it reads nothing for `patience` seconds."""
         while not self.is_broken:
             before = self._written
             await asyncio.sleep(patience)
@@ -166,7 +169,7 @@ class LineWriter:
             try:
                 self._loop.remove_writer(self._descriptor)
             except (OSError, ValueError):
-                pass  # it was not watched
+                pass  # the descriptor was not watched
         self.broken.set()
         self._waiting.clear()
         self._size = 0

@@ -1,4 +1,5 @@
-"""Print mode: the prompts one after the other, the last answer's text on standard output.
+"""Implements print mode: sends the prompts one after the other, and prints the last answer's text to standard
+output.
 
 Fails with the reason on standard error when an answer ended in an error, was aborted or was cut off.
 """
@@ -32,7 +33,7 @@ from app.values.messages import AssistantMessage, CustomMessage
 from tools.text import for_terminal
 
 _AT_ONCE = 65536
-"""Characters; a large answer is not kept a second time as bytes."""
+"""The number of characters encoded at once, so that a large answer is not copied as a whole."""
 
 
 async def run_print(
@@ -59,7 +60,7 @@ async def run_print(
                 await wait_for_jobs(session)
             if session.last_answer is answered:
                 if how == "handled":
-                    continue  # a command that asked no model
+                    continue  # the prompt was a command that called no model
                 return fail("The run ended without an answer.")
             is_last = index == len(given.prompts) - 1
             end = await end_of(session, schema if is_last else None, next_step)
@@ -80,7 +81,7 @@ async def run_print(
 
 
 def _last_said(session: Session, before: int) -> str | None:
-    """The last answer that these prompts brought about; of an extension's command, what it shows."""
+    """Returns the last answer to these prompts, or the message that an extension's command shows."""
     for entry in reversed(session.entries[before:]):
         if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
             return entry.message.text
@@ -92,7 +93,8 @@ def _last_said(session: Session, before: int) -> str | None:
 
 
 def _with_plan(said: str | None, proposed: PlanProposed | None) -> str | None:
-    """The answer, and a proposed plan that it does not hold: plan mode ends with the call that proposes it."""
+    """Adds a proposed plan that is missing in the answer: plan mode ends with the call that proposes the
+    plan."""
     if proposed is None or (said is not None and proposed.plan.strip() in said):
         return said
     plan = f"# {proposed.title}\n\n{proposed.plan.strip()}"
@@ -100,9 +102,9 @@ def _with_plan(said: str | None, proposed: PlanProposed | None) -> str | None:
 
 
 def _write(descriptor: int, text: str) -> str | None:
-    """What went wrong, if anything did; nothing is to be said of a reader who has gone."""
+    """Writes the text; returns an error text, empty when the reader has gone, or None on success."""
     if os.isatty(descriptor):
-        text = for_terminal(text)  # the model's words never drive a person's terminal
+        text = for_terminal(text)  # the model's output must not control a person's terminal
     try:
         for start in range(0, len(text), _AT_ONCE):
             rest = memoryview(text[start : start + _AT_ONCE].encode("utf-8", "replace"))

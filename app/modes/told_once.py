@@ -1,7 +1,8 @@
-"""Events as JSON mode tells them: what other lines tell is left empty, so that output grows with what is said.
+"""Reduces events for JSON mode: data that other lines contain is left empty, so that the output grows with
+the text alone.
 
-A message's content is in its deltas and, whole, in its `message_end`; the events before and after that say which
-message it is and how it went. The fields stay, so that lines keep the shapes of RPC's.
+A message's content is in its deltas and, complete, in its `message_end`; the other events only identify the
+message and its result. All fields stay, so that lines have the same shapes as in RPC.
 """
 
 from typing import Any, TypeVar, assert_never
@@ -44,7 +45,7 @@ def without_repeats(event: Event) -> Event:
 
 
 def _bare(message: M) -> M:
-    """Without what it says; its role, its use of tokens and how it ended stay."""
+    """Returns the message without its content; role, token usage and stop reason stay."""
     match message:
         case SystemMessage():
             empty: dict[str, Any] = {
@@ -62,7 +63,7 @@ def _bare(message: M) -> M:
         case BashExecutionMessage():
             empty = {"output": ""}
         case BranchSummaryMessage() | CompactionSummaryMessage() | UnknownMessage():
-            return message  # summaries, which no run brings about
+            return message  # a summary, which belongs to no run
         case _:
             assert_never(message)
     return msgspec.structs.replace(message, **empty)

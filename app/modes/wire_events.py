@@ -1,4 +1,5 @@
-"""Events as lines for programs: which are sent, and deltas joined so that output follows time, not tokens."""
+"""Writes events as lines for programs: selects the events to send, and joins deltas to limit the number of
+lines per second."""
 
 import asyncio
 import time
@@ -12,7 +13,8 @@ FRAME_SECONDS = 1 / 30
 
 
 class EventLines:
-    """Writes events as JSON lines, each in pieces; adjoining deltas of a block at most thirty times a second."""
+    """Writes events as JSON lines, each in pieces; consecutive deltas of a block are joined, at most thirty
+    lines a second."""
 
     def __init__(
         self,
@@ -28,10 +30,10 @@ class EventLines:
         self._last_write = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self.has_settled = False
-        """Whether the run that was told last was told to have settled."""
+        """Whether `agent_settled` was sent for the last run."""
 
     def tell(self, event: Event) -> None:
-        """A session listener."""
+        """Receives an event of the session, as its subscriber."""
         if isinstance(event, AgentStart | AgentSettled):
             self.has_settled = isinstance(event, AgentSettled)
         if not self._merge or not isinstance(event, MessageUpdate):
@@ -46,11 +48,11 @@ class EventLines:
         if wait <= 0:
             self.flush()
         elif self._timer is None:
-            # A model that pauses must not keep the last words back.
+            # Sends held-back text even when the model pauses.
             self._timer = asyncio.get_running_loop().call_later(wait, self.flush)
 
     def flush(self) -> None:
-        """Writes what is held back."""
+        """Writes the deltas that are held back."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -1,6 +1,6 @@
-"""Makes `app/modes/client_commands.py`: a method of the Python client for each command of the table.
+"""Generates `app/modes/client_commands.py`: a method of the Python client for each command of the table.
 
-`reference` writes it, laid out as the formatter would.
+`reference` writes it, formatted as the formatter would.
 """
 
 import ast
@@ -31,7 +31,7 @@ _WIDTH = 110
 
 
 def source(commands: Iterable[Command[Any, Any]]) -> str:
-    """The whole file."""
+    """Returns the file's complete text."""
     methods: list[str] = []
     imports = dict(_NEEDED)
     for command in commands:
@@ -39,7 +39,7 @@ def source(commands: Iterable[Command[Any, Any]]) -> str:
         assert isinstance(function, ast.AsyncFunctionDef) and function.returns is not None
         taken = [
             one for one in function.args.args[1:] if one.arg != "id"
-        ]  # a request's own id is no parameter
+        ]  # the request's own id is not a parameter
         methods.append(_method(command, function, taken))
         known = _imported(command)
         for node in (*taken, function.returns):
@@ -48,7 +48,7 @@ def source(commands: Iterable[Command[Any, Any]]) -> str:
 
 
 def _method(command: Command[Any, Any], function: ast.AsyncFunctionDef, taken: Sequence[ast.arg]) -> str:
-    """With the parameters as they are written in the command."""
+    """Returns a method that sends its parameters under the command's field names."""
     given = function.args
     defaults = dict(zip((one.arg for one in reversed(given.args)), reversed(given.defaults), strict=False))
     written = [
@@ -67,7 +67,7 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 
 def _imported(command: Command[Any, Any]) -> dict[str, str]:
-    """By name, where the command's module has it from."""
+    """Returns the names to import, by the module from which the command's module has them."""
     module = inspect.getmodule(command.function)
     assert module is not None
     return {
@@ -96,7 +96,7 @@ def _text(node: ast.AST) -> str:
 
 
 def _laid_out(indent: int, begin: str, items: list[str], end: str) -> str:
-    """On one line, or the items on the next, or each on its own."""
+    """Formats a list on one line, or its items on the next, or one item per line."""
     space, deeper, joined = " " * indent, " " * (indent + 4), ", ".join(items)
     if len(line := f"{space}{begin}{joined}{end}\n") <= _WIDTH + 1:
         return line

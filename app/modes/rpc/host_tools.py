@@ -1,4 +1,5 @@
-"""Tools that the client carries out: declared by it, called by the model, answered over the same pipe."""
+"""Offers the model tools that the client runs: the client declares them, and answers their calls over the
+same pipe."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -28,12 +29,12 @@ class HostTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     "Give the model tools that the client carries out", "They replace the earlier set.", answer="toolNames"
 )
 async def set_host_tools(session: Session, tools: Sequence[HostTool]) -> Sequence[str]:
-    """`HostTools.set` does it where there is a client, since the tools belong to a connection."""
+    """Refuses the command where no client is connected; with a client, `HostTools.set` handles it."""
     raise Unable("Only a client that is connected can carry out host tools.")
 
 
 class HostTools:
-    """The client's tools and the calls that wait for it."""
+    """Holds the client's tools and their open calls."""
 
     def __init__(self, session: Session, put: Callable[[dict[str, Any]], None]) -> None:
         self._session = session
@@ -43,7 +44,7 @@ class HostTools:
         self._is_closed = False
 
     def set(self, tools: Sequence[HostTool]) -> list[str]:
-        """Replaces the earlier set; returns their names."""
+        """Replaces the earlier set of tools; returns their names."""
         names = [tool.name for tool in tools]
         for index, tool in enumerate(tools):
             if not tool.name.strip():
@@ -58,7 +59,7 @@ class HostTools:
         return names
 
     def take(self, data: dict[str, Any]) -> None:
-        """A `host_tool_update` or `host_tool_result`; one for a call that is not open is passed over."""
+        """Handles a `host_tool_update` or `host_tool_result`; ignores one for a call that is not open."""
         call_id = data.get("id")
         known = self._open.get(call_id) if isinstance(call_id, str) else None
         if known is None:
@@ -124,7 +125,7 @@ class HostTools:
 
 
 def _result(data: Any) -> ToolResult:
-    """What the client sent, as far as it is a result."""
+    """Converts the valid parts of the client's data to a tool result."""
     if not isinstance(data, dict):
         return ToolResult(content=(TextPart(text=str(data)),) if data is not None else ())
     parts: list[Part] = []

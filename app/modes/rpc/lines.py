@@ -1,4 +1,4 @@
-"""Lines from a pipe: LF framing only, bounded memory."""
+"""Reads lines from a pipe with LF framing and bounded memory."""
 
 import asyncio
 import os
@@ -9,11 +9,11 @@ _CHUNK = 256 * 1024
 
 
 class TooLong(Exception):
-    """A line over the limit; it was passed over."""
+    """A line exceeded the limit and was skipped."""
 
 
 async def read_lines(descriptor: int) -> AsyncIterator[bytes | TooLong]:
-    """Every line without its LF (and an optional CR); the last one also when it is unterminated."""
+    """Yields every line without its LF (and an optional CR), and an unterminated last line."""
     rest = bytearray()
     is_skipping = False
     while chunk := await _read(descriptor):
@@ -40,7 +40,7 @@ def _too_long() -> TooLong:
 
 
 async def _read(descriptor: int) -> bytes:
-    """Waits for input without a thread where the descriptor can be watched (not for plain files)."""
+    """Reads bytes; waits without a thread where the descriptor can be watched (not for plain files)."""
     loop = asyncio.get_running_loop()
     ready: asyncio.Future[None] = loop.create_future()
 
@@ -51,7 +51,7 @@ async def _read(descriptor: int) -> bytes:
     try:
         loop.add_reader(descriptor, note)
     except (PermissionError, OSError):
-        await asyncio.sleep(0)  # a plain file is always ready; the others have their turn
+        await asyncio.sleep(0)  # a plain file is always ready, so other tasks get a turn here
         return os.read(descriptor, _CHUNK)
     try:
         await ready

@@ -1,4 +1,4 @@
-"""Questions that the session asks and the client answers: which are open, and what their answers mean."""
+"""Keeps the session's open questions to the client, and decodes their answers."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,7 +13,7 @@ class Questions:
     """The open questions, by id."""
 
     def __init__(self, take_back: Callable[[str], None] = lambda question_id: None) -> None:
-        """`take_back`: tells the client that a question needs no answer any more."""
+        """`take_back` tells the client that a question needs no answer any more."""
         self._take_back = take_back
         self._open: dict[str, tuple[str, asyncio.Future[Any]]] = {}
         self._is_closed = False
@@ -37,14 +37,14 @@ class Questions:
             if self._open.pop(event.id, None) is not None and not self._is_closed:
                 self._take_back(
                     event.id
-                )  # its time has passed, its run was stopped, or mode and rules answer it
+                )  # the question timed out, its run was stopped, or a changed mode or rule answers it
             if timer is not None:
                 timer.cancel()
 
         future.add_done_callback(forget)
 
     def answer(self, data: dict[str, Any]) -> None:
-        """An answer to a question that is not open (any more) is passed over."""
+        """Settles a question with the client's answer; ignores an answer to a question that is not open."""
         question_id = data.get("id")
         known = self._open.get(question_id) if isinstance(question_id, str) else None
         if known is None:
@@ -64,12 +64,12 @@ class Questions:
             self._take_back(question_id)
 
     def close(self) -> None:
-        """Nobody answers any more: what is asked, now or later, has its cancelled answer."""
+        """Gives all open and later questions their cancelled answer."""
         self._is_closed = True
         self.dismiss()
 
     def dismiss(self) -> None:
-        """What is asked now has its cancelled answer."""
+        """Gives all open questions their cancelled answer."""
         for question_id, (method, _) in tuple(self._open.items()):
             self._settle(question_id, _cancelled(method))
             if not self._is_closed:

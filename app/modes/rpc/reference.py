@@ -1,6 +1,7 @@
-"""The published description of RPC, made from the commands' table and the events' union.
+"""Generates the description of RPC from the commands' table and the events' union.
 
-python -m app.modes.rpc.reference          write docs/rpc.schema.json, the tables in docs/rpc.md, the client's methods
+python -m app.modes.rpc.reference          write docs/rpc.schema.json, the tables in docs/rpc.md, the client's
+methods
 """
 
 import json
@@ -59,16 +60,16 @@ COMMANDS_OF_PI = frozenset(
         "get_commands",
     )
 )
-"""What pi's own client sends."""
+"""The commands that pi's own client sends."""
 
 
 def commands() -> list[Command[Any, Any]]:
-    """All of them, in the order of the reference."""
+    """Returns all commands in the order of the reference."""
     return [*COMMANDS.values(), set_host_tools]
 
 
 def schema() -> str:
-    """docs/rpc.schema.json: one definition for each kind of line."""
+    """Returns docs/rpc.schema.json: one definition for each kind of line."""
     given = commands()
     events = get_args(Event)
     kinds = [
@@ -138,13 +139,13 @@ _ANSWERS = (
     _frame("host_tool_update", "id", "partialResult"),
     _frame("host_tool_result", "id", "result", isError={"type": "boolean"}),
 )
-"""Lines in, beside commands. They get no response."""
+"""Input lines other than commands. They get no response."""
 _FRAMES = (
     _frame("ready", "sessionId"),
     _frame("host_tool_call", "id", "toolCallId", "toolName", "arguments"),
     _frame("host_tool_cancel", "id", "targetId"),
 )
-"""Lines out, beside responses and events."""
+"""Output lines other than responses and events."""
 _KINDS = ("command", "answer", "response", "event", "frame")
 _FAILURE = {
     "type": "object",
@@ -178,7 +179,7 @@ def _response(command: Command[Any, Any], data: dict[str, Any] | None) -> dict[s
 
 
 def _public(definition: dict[str, Any]) -> dict[str, Any]:
-    """Without fields that never reach the wire, and open for fields that later versions add."""
+    """Removes fields that are never sent, and allows fields that later versions add."""
     if any(value.get("enum") == ["*unknown"] for value in definition.get("properties", {}).values()):
         return {"type": "object", "description": "Of a type that this version does not know; as it came."}
     shown = {key: value for key, value in definition.items() if key not in ("additionalProperties", "title")}
@@ -186,7 +187,7 @@ def _public(definition: dict[str, Any]) -> dict[str, Any]:
         shown["properties"] = {
             key: _optional(value) for key, value in shown["properties"].items() if not key.startswith(PRIVATE)
         }
-    if "description" in shown:  # how the lines of a docstring are indented depends on the Python
+    if "description" in shown:  # the indentation of a docstring depends on the Python version
         shown["description"] = " ".join(shown["description"].split())
     if "required" in shown:
         shown["required"] = [key for key in shown["required"] if not key.startswith(PRIVATE)]
@@ -194,7 +195,8 @@ def _public(definition: dict[str, Any]) -> dict[str, Any]:
 
 
 def _optional(value: Any) -> Any:
-    """An absent field is written as absent, so that its default says nothing; tags are in the members."""
+    """Removes the defaults of optional fields, since an absent field is sent as absent; tags are in the
+    union's members."""
     if isinstance(value, dict):
         kept = {key: item for key, item in value.items() if key not in ("default", "discriminator")}
         return {key: _optional(item) for key, item in kept.items()}
@@ -202,7 +204,7 @@ def _optional(value: Any) -> Any:
 
 
 def page(text: str) -> str:
-    """docs/rpc.md with its tables made anew; the words around them stay."""
+    """Returns docs/rpc.md with new tables; the text around them is unchanged."""
     made = (
         ("commands", _commands_table()),
         ("beyond pi", _beyond_pi()),

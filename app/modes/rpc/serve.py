@@ -1,7 +1,8 @@
-"""RPC: commands in, responses and events out, one JSON object a line. The session does the work.
+"""Serves RPC: reads commands, writes responses and events, one JSON object per line. The session does the
+work.
 
-Commands run side by side; each input line gets exactly one response (answers to questions and host tools' news
-get none).
+Commands run concurrently; each input line gets exactly one response (answers to questions and the results of
+host tools get none).
 """
 
 import asyncio
@@ -37,7 +38,8 @@ async def run_rpc(
     says_ready: bool = False,
     ending: EndAsked | None = None,
 ) -> int:
-    """Serves until standard input ends, or an extension asks for the end; exits 1 when nobody reads what it writes."""
+    """Serves until standard input ends, or an extension asks for the end; returns 1 when the reader of the
+    output has gone."""
     descriptor, writer = claim_stdin(), LineWriter(claim_stdout())
     server = Server(session, writer, merge=merge)
     patience = READER_PATIENCE
@@ -48,7 +50,7 @@ async def run_rpc(
         await server.serve(descriptor, ending or EndAsked())
         await server.finish(patience)
     except asyncio.CancelledError:
-        # The session is being closed beside us; how it settled is still told.
+        # The session is being closed by other code; its last events are still sent.
         patience = LAST_WORDS
         await server.settle(patience)
         raise
@@ -61,7 +63,7 @@ async def run_rpc(
 
 
 class Server:
-    """Answers lines and forwards events."""
+    """Answers input lines and sends events."""
 
     def __init__(self, session: Session, writer: LineWriter, *, merge: bool = True) -> None:
         self._session = session
@@ -71,10 +73,11 @@ class Server:
         self._host_tools = HostTools(session, self._put)
         self._tasks: set[asyncio.Task[None]] = set()
         self._unsubscribe = session.subscribe(self._tell, pace=writer.room)
-        """Everything is told in order with what else is written; who reads slowly slows the session."""
+        """Subscribes to all events, in order with all other output; a slow reader slows the session."""
 
     async def serve(self, descriptor: int, ending: EndAsked) -> None:
-        """Until the input ends, an extension asks for the end, or nobody reads the output any more."""
+        """Serves until the input ends, an extension asks for the end, or the reader of the output has
+        gone."""
 
         async def read() -> None:
             async for line in read_lines(descriptor):
@@ -91,7 +94,7 @@ class Server:
             end.cancel()
 
     def take(self, line: bytes | TooLong) -> None:
-        """Begins to carry out a line."""
+        """Starts the command of one line."""
         if isinstance(line, TooLong):
             self._answer_parse(str(line))
             return
@@ -113,9 +116,9 @@ class Server:
             task.add_done_callback(self._tasks.discard)
 
     async def finish(self, patience: float) -> None:
-        """After the last line: what is under way is aborted, and everything begun gets its answer."""
+        """Ends after the last line: aborts the active run, and answers every command that was started."""
         stalled = asyncio.ensure_future(self._writer.give_up_when_stalled(patience))
-        await asyncio.sleep(0)  # the last line's command has begun
+        await asyncio.sleep(0)  # lets the last line's command start
         self._questions.close()
         self._host_tools.close()
         await self._session.abort()
@@ -125,7 +128,7 @@ class Server:
         stalled.cancel()
 
     async def settle(self, patience: float) -> None:
-        """While the session is being closed by somebody else."""
+        """Answers all open commands while other code closes the session."""
         stalled = asyncio.ensure_future(self._writer.give_up_when_stalled(patience))
         self._questions.close()
         self._host_tools.close()
@@ -134,7 +137,8 @@ class Server:
         stalled.cancel()
 
     async def _answer_open(self) -> None:
-        """Commands that go on whatever is aborted (a question, a long command of an extension) are given up."""
+        """Cancels commands that an abort does not end, such as a question or a long command of an
+        extension."""
         for task in self._tasks:
             task.cancel()
         if self._tasks:
@@ -156,7 +160,8 @@ class Server:
         kind = data.get("type")
         command = COMMANDS.get(kind) if isinstance(kind, str) else None
         if kind in _ABORTING:
-            self._questions.dismiss()  # an extension's command that asks is no run, and would wait on
+            # an abort does not end an extension's command that waits for an answer, since it is no run
+            self._questions.dismiss()
         response: dict[str, Any] = {"id": data["id"]} if data.get("id") is not None else {}
         response["type"] = "response"
         if kind is not None:
@@ -193,7 +198,7 @@ class Server:
         )
 
     def _take_back(self, question_id: str) -> None:
-        """The client need not answer this question any more."""
+        """Tells the client that a question needs no answer any more."""
         cancel = {"type": "extension_ui_request", "id": new_id(), "method": "cancel", "targetId": question_id}
         self._put(cancel)
 

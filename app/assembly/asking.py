@@ -43,7 +43,7 @@ class TrustAsked:
             self._asking = asyncio.get_running_loop().create_task(self._ask())
 
     async def _follow(self) -> None:
-        """Cancels the open question after the session moved to another folder."""
+        """Cancels the open question after the session moved to another folder, and asks about the new one."""
         if self._asking is not None:
             self._asking.cancel()
             self._asking = None

@@ -15,6 +15,8 @@ from tools.files.private import last_resort_folder
 
 
 class Crash(NamedTuple):
+    """An internal error and the path of its report."""
+
     error: BaseException
     report: Path | None
     """The report's path; None: it could not be written."""

@@ -20,6 +20,8 @@ Follower = Callable[[], Awaitable[None]]
 
 
 class Ground:
+    """Changes the session's working folder, and notifies the parts that follow."""
+
     def __init__(
         self, options: Options, paths: Paths, opened: Opened, workspace: Workspace, *, can_ask: bool
     ) -> None:

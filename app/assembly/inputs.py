@@ -20,6 +20,8 @@ _IMAGE_STARTS = {
 
 
 class FirstInput(msgspec.Struct, frozen=True, kw_only=True):
+    """The prompts of a command line, and the images that go with the first one."""
+
     prompts: tuple[str, ...] = ()
     images: tuple[Image, ...] = ()
 

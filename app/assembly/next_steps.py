@@ -40,6 +40,8 @@ class Ways(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NextSteps(msgspec.Struct, frozen=True):
+    """Chooses the remedy for a failed answer."""
+
     choice: ModelChoice
     ways: Ways
     env: Mapping[str, str]

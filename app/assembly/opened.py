@@ -24,6 +24,8 @@ from app.sessions.log import SessionLog
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
+    """An opened log with its settings, trust and folders."""
+
     log: SessionLog
     in_force: InForce
     project: TrustInProject

@@ -46,7 +46,7 @@ def themes_of(options: Options, paths: Paths, trust: Decision, more: tuple[Path,
 
 
 def with_theme(wanted: str | None, themes: Themes) -> Themes:
-    """Sets the theme. Raises `UsageError` if the theme that the command line names does not exist."""
+    """Returns the themes if the wanted one is among them, otherwise raises `UsageError`."""
     for name in (wanted or "").split("/"):
         if name not in ("", "system", *themes.names):
             raise UsageError(f"--use-theme: there is no theme '{name}'. Themes: {', '.join(themes.names)}.")

@@ -10,6 +10,8 @@ from app.cli.subcommands import HELP
 
 
 class Flag(msgspec.Struct, frozen=True, kw_only=True):
+    """One flag of the command line."""
+
     name: str
     """The long name without dashes; the option's field is the same with underscores."""
     short: str = ""
@@ -25,6 +27,8 @@ class Flag(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FlagGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """A group of flags under one heading of the help."""
+
     title: str
     flags: tuple[Flag, ...]
 
@@ -180,6 +184,8 @@ FLAGS = tuple(flag for group in GROUPS for flag in group.flags)
 
 
 class Parsed(msgspec.Struct, frozen=True, kw_only=True):
+    """The parsed command line, before its values are checked."""
+
     values: Mapping[str, Any]
     """Values by field: True for a switch, text for a value, a list for a repeatable flag."""
     words: tuple[str, ...]

@@ -31,6 +31,8 @@ class Rendered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Catalogue:
+    """Looks up and calls what all extensions registered for the user interface."""
+
     def __init__(self, hooked: Hooked) -> None:
         self._hooked = hooked
 
@@ -166,7 +168,7 @@ class Catalogue:
         view = as_view(made, title=name)
         return Rendered(view=view) if view is not None else Rendered(widget=made)
 
-    # Calling foreign code
+    # Calling extension code
 
     def _first(
         self,

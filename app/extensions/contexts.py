@@ -187,7 +187,7 @@ class CommandContext(Context):
         await session.branches.open(log, "resume")
 
     async def reload(self) -> None:
-        """Loads every extension anew. This context refuses afterwards."""
+        """Loads every extension again. This context refuses afterwards."""
         await self._bound.reload()
 
 

@@ -10,6 +10,8 @@ Failed = Callable[[Extension, str, BaseException], None]
 
 
 class EventBus:
+    """Delivers events between the extensions of a session."""
+
     def __init__(self, failed: Failed, limits: Callable[[], HookLimits]) -> None:
         self._failed = failed
         self._limits = limits

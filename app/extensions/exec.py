@@ -12,6 +12,8 @@ from tools.running.withheld import child_variables
 
 
 class ExecResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The output and exit code of a program."""
+
     stdout: str
     stderr: str
     code: int

@@ -27,7 +27,7 @@ class HookLimits(msgspec.Struct, frozen=True, kw_only=True):
 
     answer: float = 10.0
     slow_answer: float = 300.0
-    """For hooks that may ask a model."""
+    """The limit of hooks that may ask a model."""
     block: float = 2.0
     load: float = 10.0
 
@@ -49,17 +49,16 @@ class HookTooSlow(Exception):
 
 
 class _Blocked(BaseException):
-    """Raised inside the foreign code. Not an `Exception`, so that a broad `except` does not swallow it."""
+    """Interrupts extension code that blocks. Not an `Exception`, so that a broad `except` does not swallow it."""
 
 
 _deadline: ContextVar["_Deadline | None"] = ContextVar("bayou_extension_deadline", default=None)
 
 
 class _Deadline:
-    """The running time limit; it stands still while a person is asked.
+    """The running time limit, paused while a person is asked.
 
-    When it passes, the code is cancelled; code that ignores that is left behind a moment later.
-    """
+    When it passes, the code is cancelled; code that ignores the cancellation is abandoned a moment later."""
 
     def __init__(self, seconds: float) -> None:
         self.is_expired = False
@@ -161,6 +160,8 @@ async def _awaited(guarded: "Guarded[Any]") -> Any:
 
 
 class _Left(msgspec.Struct, frozen=True):
+    """Carries a `SystemExit` of extension code out of its task."""
+
     problem: SystemExit
 
 
@@ -178,7 +179,7 @@ def call_now(function: Callable[..., T], *arguments: Any, block: float) -> T:
 
 
 class Guarded(Generic[T]):
-    """An awaitable whose every step is interrupted when it keeps the loop to itself."""
+    """An awaitable whose every step is interrupted when it blocks the event loop for too long."""
 
     def __init__(self, awaitable: Awaitable[T], block: float) -> None:
         self._awaitable = awaitable

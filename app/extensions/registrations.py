@@ -64,6 +64,8 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """A slash command of an extension."""
+
     name: str
     run: Callable[[str, Any], Any]
     """(arguments, CommandContext)"""
@@ -74,12 +76,16 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Shortcut(msgspec.Struct, frozen=True, kw_only=True):
+    """A key binding of an extension."""
+
     key: str
     run: Callable[[Any], Any]
     description: str = ""
 
 
 class ExtensionFlag(msgspec.Struct, frozen=True, kw_only=True):
+    """A command line flag of an extension."""
+
     name: str
     type: Literal["boolean", "string"] = "boolean"
     default: bool | str | None = None

@@ -26,6 +26,8 @@ from tools.results import (
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
+    """A renderer's result that every user interface can show."""
+
     title: str
     subject: str = ""
     """The subject, shown behind the title."""

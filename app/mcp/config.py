@@ -109,6 +109,8 @@ def places_of(paths: Paths, named_file: Path | None = None) -> tuple[ServerPlace
 
 
 class _Merging:
+    """Merges the entries of several files to servers and problems."""
+
     def __init__(self) -> None:
         self._servers: dict[str, ServerConfig] = {}
         self._problems: list[ServerProblem] = []

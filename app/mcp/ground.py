@@ -26,6 +26,8 @@ _LINE_BYTES = 4_000
 
 
 class ServerLog:
+    """The log of one server: its last lines in memory, all of it in a file."""
+
     def __init__(self, path: Path | None = None, mask: Callable[[str], str] = str) -> None:
         """With `path` None, no file is written. `mask` hides secrets in a text."""
         self.path = path

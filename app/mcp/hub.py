@@ -97,6 +97,8 @@ class OfferedTool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hub:
+    """The servers of a session, their exposure, and lookups of their tools."""
+
     def __init__(
         self,
         ground: ServerGround,
@@ -115,7 +117,7 @@ class Hub:
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._leaving: set[asyncio.Task[None]] = set()
 
-    # Which there are
+    # Configured servers
 
     def use(self, configs: Iterable[ServerConfig], untrusted: Iterable[ServerConfig] = ()) -> None:
         """Replaces the configured servers. Connections of servers that did not change stay open."""
@@ -160,7 +162,7 @@ class Hub:
             raise Unable(f'Server "{name}" not found.{hint}\nTip: Run /mcp list to see available servers.')
         return found
 
-    # How they are reached
+    # Exposure of tools
 
     def decide(self, kept: ExposureDecision | None = None) -> ExposureDecision:
         """Decides the exposure of all servers and keeps it for present and later tools. `kept` is an earlier
@@ -277,7 +279,7 @@ class Hub:
         if ending:
             await asyncio.wait(ending, timeout=2 * LEAVE_SECONDS)
 
-    # How it looks
+    # Views
 
     def view(self, life: ServerLife) -> ServerView:
         config, manifest = life.config, life.manifest

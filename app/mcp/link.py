@@ -193,7 +193,7 @@ class ServerLink:
             if listening is not None:
                 await asyncio.wait({listening})
 
-    # What it says by itself
+    # Notifications and requests of the server
 
     async def _listen(self, client: "Client", kinds: set[Kind]) -> None:
         """Subscribes to list changes in the newer protocol. A server that does not support it is left as it
@@ -249,7 +249,7 @@ class ServerLink:
             self._questions -= 1
         return ElicitResult.model_validate(answer)
 
-    # What is asked of it
+    # Requests to the server
 
     async def everything(self, kind: Literal["tools", "prompts", "resources", "templates"]) -> list[Any]:
         """Returns all items that the server lists of a kind. Raises `ServerFault` and `CallRefused`."""

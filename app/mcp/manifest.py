@@ -40,6 +40,8 @@ class Greeting(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class KnownTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A tool as its server described it."""
+
     name: str
     title: str = ""
     description: str = ""
@@ -71,12 +73,16 @@ class KnownTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 
 
 class PromptArgument(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """An argument of a server's prompt."""
+
     name: str
     description: str = ""
     required: bool = False
 
 
 class KnownPrompt(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A prompt as its server described it."""
+
     name: str
     title: str = ""
     description: str = ""
@@ -84,6 +90,8 @@ class KnownPrompt(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
 
 
 class KnownResource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A resource, or a template of resources, as its server described it."""
+
     uri: str
     """The address; a template contains `{…}`."""
     name: str = ""
@@ -92,6 +100,8 @@ class KnownResource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A server's greeting, tools, prompts and resources."""
+
     greeting: Greeting
     tools: tuple[KnownTool, ...] = ()
     prompts: tuple[KnownPrompt, ...] = ()

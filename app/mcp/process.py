@@ -178,6 +178,8 @@ class _Lines(asyncio.Protocol):
 
 
 class _Errors(asyncio.Protocol):
+    """Passes a server's standard error to its log."""
+
     def __init__(self, log: ServerLog) -> None:
         self._log = log
         self._pipe: asyncio.BaseTransport | None = None

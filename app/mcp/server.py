@@ -60,7 +60,7 @@ class ServerLife:
         self._pauses = Pauses(ground.now)
         self._is_ending = False
 
-    # How it stands
+    # State
 
     @property
     def state(self) -> ServerState:
@@ -206,7 +206,7 @@ class ServerLife:
         if not self._needs_sign_in:
             self._pauses.failed()
 
-    # What it offers
+    # Offers
 
     def _know(self, manifest: Manifest) -> None:
         if manifest != self.manifest:
@@ -239,7 +239,7 @@ class ServerLife:
                 self.log.note(f"[bayou] its lists changed and could not be read: {problem}")
                 return
 
-    # What is asked of it
+    # Requests
 
     async def call(
         self,
@@ -301,7 +301,7 @@ class ServerLife:
             "look before you call again."
         )
 
-    # The end
+    # End
 
     async def restart(self) -> None:
         """Ends the connection and forgets failures, so that the next request starts afresh."""

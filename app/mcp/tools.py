@@ -521,6 +521,8 @@ _SHORT = 3
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool that a search may find, with the texts to match."""
+
     server: str
     name: str
     description: str = ""

@@ -34,6 +34,8 @@ EXIT_CODES = {"ready": 0, "not_ready": 1, "invalid": 2}
 
 
 class CredentialState(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a provider has a usable credential, and why not."""
+
     provider: str
     state: Literal["ready", "not_ready", "invalid"]
     source: str | None = None

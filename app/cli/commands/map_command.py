@@ -35,6 +35,8 @@ for that in bayou's cache folder, and kept up to date.
 
 
 class MapAsked(msgspec.Struct, kw_only=True):
+    """The arguments of `bayou map`."""
+
     paths: list[str] = []
     is_json: bool = False
     level: str | None = None

@@ -13,6 +13,8 @@ from app.resources.trust.project_trust import decide
 
 
 class RulesHere(NamedTuple):
+    """The settings, permission context and rules of a folder."""
+
     in_force: InForce
     standing: PermissionContext
     rules: PermitRules

@@ -46,6 +46,8 @@ _MARKS = {"ready": "✓", "conflict": "!", "unheld": "·", "refused": "·", "sam
 
 
 class _Asked(msgspec.Struct, kw_only=True):
+    """The arguments of `bayou undo`."""
+
     session: str | None = None
     last: int = 1
     redo: bool = False

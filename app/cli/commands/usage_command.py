@@ -44,6 +44,8 @@ _BAR = 12
 
 
 class _Wanted(msgspec.Struct, kw_only=True):
+    """The arguments of `bayou usage`."""
+
     by: Grouping | None = None
     days: int | None = None
     json: bool = False

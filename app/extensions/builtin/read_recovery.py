@@ -28,6 +28,8 @@ SKIPPED = "Skipped due to queued user message."
 
 
 class SkippedRead(msgspec.Struct, frozen=True, kw_only=True):
+    """A read that steering skipped, with its tool, path and arguments."""
+
     tool: str
     path: str
     arguments: dict[str, Any]

@@ -131,7 +131,7 @@ class _RulesInForce:
         hit = self.reminders.pop(event.tool_call_id, None)
         return ToolResultAnswer(content=(Text(text=reminder(hit)), *event.content)) if hit else None
 
-    # What they come to
+    # Violations and new rules
 
     async def hear(self, event: Any, context: Context) -> None:
         if isinstance(event, ToolCallStart):

@@ -25,6 +25,8 @@ later handlers."""
 
 
 class Hook(msgspec.Struct, frozen=True, kw_only=True):
+    """One hook: its kind, its payload and answer types, and how answers are combined."""
+
     name: str
     kind: HookKind
     payload: Any

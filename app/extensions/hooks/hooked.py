@@ -151,7 +151,7 @@ class Hooked:
         what = "gave an answer that cannot be read" if in_place is hook.unread else "could not check this"
         return in_place(f"The extension {handler.extension.name} {what}: {words}")
 
-    # What went wrong
+    # Problems
 
     def report(self, source: str, event: str, text: str) -> None:
         """Reports a problem once per source, place and text."""

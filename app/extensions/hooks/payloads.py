@@ -39,27 +39,37 @@ class ProjectTrust(Payload, kw_only=True):
 
 
 class TrustAnswer(Answer, frozen=True, kw_only=True):
+    """Decides whether the project is trusted; `remember` saves the decision."""
+
     trusted: Literal["yes", "no", "undecided"] = "undecided"
     remember: bool = False
 
 
 class ResourcesDiscover(Payload, kw_only=True):
+    """Asks for further paths of skills, prompts and themes."""
+
     cwd: Path
     reason: Literal["startup", "reload"]
 
 
 class ResourcePaths(Answer, frozen=True, kw_only=True):
+    """Further paths of skills, prompts and themes."""
+
     skill_paths: tuple[str, ...] = ()
     prompt_paths: tuple[str, ...] = ()
     theme_paths: tuple[str, ...] = ()
 
 
 class SessionStart(Payload, kw_only=True):
+    """A session has started, with the reason."""
+
     reason: Literal["startup", "reload", "new", "resume", "fork"]
     previous_session_file: Path | None = None
 
 
 class SessionShutdown(Payload, kw_only=True):
+    """A session is about to end, with the reason."""
+
     reason: Literal["quit", "reload", "new", "resume", "fork"]
     target_session_file: Path | None = None
 
@@ -68,20 +78,28 @@ class SessionShutdown(Payload, kw_only=True):
 
 
 class SessionBeforeSwitch(Payload, kw_only=True):
+    """Asks whether the session may be left for another one."""
+
     reason: Literal["new", "resume"]
     target_session_file: Path | None = None
 
 
 class SessionBeforeFork(Payload, kw_only=True):
+    """Asks whether the session may be forked at an entry."""
+
     entry_id: str
     position: Literal["before", "at"] = "before"
 
 
 class CancelAnswer(Answer, frozen=True, kw_only=True):
+    """Cancels the action when `cancel` is true."""
+
     cancel: bool = False
 
 
 class SessionBeforeCompact(Payload, kw_only=True):
+    """Asks before a compaction, which an answer may cancel or replace."""
+
     reason: Literal["manual", "threshold", "overflow"]
     messages: tuple[Message, ...]
     """The messages that would be summarised."""
@@ -108,24 +126,32 @@ class CompactionText(Answer, frozen=True, kw_only=True):
 
 
 class CompactAnswer(Answer, frozen=True, kw_only=True):
+    """Cancels a compaction, replaces it, or changes its instructions."""
+
     cancel: bool = False
     compaction: CompactionText | None = None
     custom_instructions: str | None = None
 
 
 class SessionCompact(Payload, kw_only=True):
+    """A compaction was recorded."""
+
     entry: CompactionEntry
     from_extension: bool
     reason: Literal["manual", "threshold", "overflow"]
 
 
 class SessionCompactFailed(Payload, kw_only=True):
+    """A compaction failed or was aborted."""
+
     reason: Literal["manual", "threshold", "overflow"]
     error_message: str | None = None
     aborted: bool = False
 
 
 class SessionBeforeTree(Payload, kw_only=True):
+    """Asks before the session moves to another entry of its tree."""
+
     target_id: str | None
     old_leaf_id: str | None
     common_ancestor_id: str | None = None
@@ -138,6 +164,8 @@ class SessionBeforeTree(Payload, kw_only=True):
 
 
 class TreeSummary(Answer, frozen=True, kw_only=True):
+    """A branch summary that replaces bayou's own."""
+
     summary: str
     details: Any = None
     usage: Usage | None = None
@@ -145,6 +173,8 @@ class TreeSummary(Answer, frozen=True, kw_only=True):
 
 
 class TreeAnswer(Answer, frozen=True, kw_only=True):
+    """Cancels a move in the tree, or changes its summary, instructions or label."""
+
     cancel: bool = False
     summary: TreeSummary | None = None
     custom_instructions: str | None = None
@@ -155,6 +185,8 @@ class TreeAnswer(Answer, frozen=True, kw_only=True):
 
 
 class SessionTree(Payload, kw_only=True):
+    """The session has moved to another entry of its tree."""
+
     new_leaf_id: str | None
     old_leaf_id: str | None
     summary: str | None = None
@@ -168,6 +200,8 @@ class SessionTree(Payload, kw_only=True):
 
 
 class Input(Payload, kw_only=True):
+    """A prompt as the user sent it, before bayou handles it."""
+
     text: str
     images: tuple[Image, ...] = ()
     source: Literal["interactive", "rpc", "print", "extension"] = "interactive"
@@ -175,12 +209,16 @@ class Input(Payload, kw_only=True):
 
 
 class InputAnswer(Answer, frozen=True, kw_only=True):
+    """Lets a prompt pass, changes it, or takes it over."""
+
     action: Literal["continue", "transform", "handled"] = "continue"
     text: str | None = None
     images: tuple[Image, ...] | None = None
 
 
 class BeforeAgentStart(Payload, kw_only=True):
+    """A run is about to start with this prompt."""
+
     prompt: str
     images: tuple[Image, ...] = ()
     system_prompt: str = ""
@@ -191,20 +229,28 @@ class BeforeAgentStart(Payload, kw_only=True):
 
 
 class BeforeAgentStartAnswer(Answer, frozen=True, kw_only=True):
+    """Adds a message to a run, or replaces its system prompt."""
+
     message: CustomMessage | None = None
     """A message that is added to the conversation before the prompt."""
     system_prompt: str | None = None
 
 
 class ContextPayload(Payload, kw_only=True):
+    """The messages of the next request."""
+
     messages: tuple[Message, ...]
 
 
 class ContextAnswer(Answer, frozen=True, kw_only=True):
+    """Replaces the messages of the next request."""
+
     messages: tuple[Message, ...] | None = None
 
 
 class BeforeProviderRequest(Payload, kw_only=True):
+    """The body of a request to the provider."""
+
     model: Model | None = None
     payload: dict[str, Any]
     request_id: str = ""
@@ -214,15 +260,21 @@ class BeforeProviderRequest(Payload, kw_only=True):
 
 
 class PayloadAnswer(Answer, frozen=True, kw_only=True):
+    """Replaces the body of a request."""
+
     payload: dict[str, Any] | None = None
 
 
 class BeforeProviderHeaders(Payload, kw_only=True):
+    """The headers of a request to the provider."""
+
     headers: dict[str, str | None]
     """May be changed in place; None suppresses a header."""
 
 
 class AfterProviderResponse(Payload, kw_only=True):
+    """Status and headers of a provider's response."""
+
     status: int
     headers: dict[str, str]
     request_id: str = ""
@@ -230,6 +282,8 @@ class AfterProviderResponse(Payload, kw_only=True):
 
 
 class ProviderStreamEvent(Payload, kw_only=True):
+    """One event of a provider's response stream."""
+
     provider: str
     api: str
     model: str
@@ -260,17 +314,23 @@ class Draft(Answer, frozen=True, kw_only=True):
 
 
 class TurnEnded(Payload, kw_only=True):
+    """A turn has ended, with its answer and tool results."""
+
     turn_index: int
     message: AssistantMessage
     tool_results: tuple[ToolResultMessage, ...]
 
 
 class BeforeSettle(Payload, kw_only=True):
+    """A run is about to settle, with its outcome."""
+
     outcome: Literal["completed", "error"]
     message: AssistantMessage | None = None
 
 
 class BoundaryAnswer(Answer, frozen=True, kw_only=True):
+    """Adds entries at a turn's boundary, or decides whether the run goes on."""
+
     entries: tuple[Draft, ...] = ()
     continue_: bool | None = msgspec.field(name="continue", default=None)
     """False ends the run here, True asks for one more turn."""
@@ -288,6 +348,8 @@ class FileToDiagnose(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Diagnose(Payload, kw_only=True):
+    """Asks for problems in files that the agent changed."""
+
     files: tuple[FileToDiagnose, ...]
 
 
@@ -307,19 +369,27 @@ class FoundProblem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class DiagnoseAnswer(Answer, frozen=True, kw_only=True):
+    """The problems found in changed files."""
+
     problems: tuple[FoundProblem, ...] = ()
 
 
 class MessageEnded(Payload, kw_only=True):
+    """A message is complete."""
+
     message: Message
 
 
 class MessageAnswer(Answer, frozen=True, kw_only=True):
+    """Replaces a complete message."""
+
     message: Message | None = None
     """The replacement must keep the message's role."""
 
 
 class ToolCallPayload(Payload, kw_only=True):
+    """A tool call before it runs."""
+
     tool_call_id: str
     tool_name: str
     input: dict[str, Any]
@@ -329,12 +399,16 @@ class ToolCallPayload(Payload, kw_only=True):
 
 
 class ToolCallAnswer(Answer, frozen=True, kw_only=True):
+    """Blocks a tool call with a reason, and may end the run."""
+
     block: bool = False
     reason: str = ""
     terminate: bool = False
 
 
 class ToolResultPayload(Payload, kw_only=True):
+    """A tool call's result before the model gets it."""
+
     tool_call_id: str
     tool_name: str
     input: dict[str, Any]
@@ -346,6 +420,8 @@ class ToolResultPayload(Payload, kw_only=True):
 
 
 class ToolResultAnswer(Answer, frozen=True, kw_only=True):
+    """Replaces parts of a tool call's result."""
+
     content: tuple[UserContent, ...] | None = None
     details: dict[str, Any] | None = None
     structured_content: Any = None
@@ -353,17 +429,23 @@ class ToolResultAnswer(Answer, frozen=True, kw_only=True):
 
 
 class UserBash(Payload, kw_only=True):
+    """A shell command that the user entered, before it runs."""
+
     command: str
     exclude_from_context: bool = False
     cwd: Path = Path()
 
 
 class BashResult(Answer, frozen=True, kw_only=True):
+    """The output and exit code of a shell command."""
+
     output: str
     exit_code: int | None = 0
 
 
 class UserBashAnswer(Answer, frozen=True, kw_only=True):
+    """Changes, answers or blocks a shell command of the user."""
+
     command: str | None = None
     """The command that runs instead."""
     result: BashResult | None = None
@@ -373,6 +455,8 @@ class UserBashAnswer(Answer, frozen=True, kw_only=True):
 
 
 class Spawn(Payload, kw_only=True):
+    """A command for the shell, from the agent or `!`, before its process starts."""
+
     command: str
     cwd: Path
     environment: dict[str, str]
@@ -380,6 +464,8 @@ class Spawn(Payload, kw_only=True):
 
 
 class SpawnAnswer(Answer, frozen=True, kw_only=True):
+    """Changes or blocks a command for the shell."""
+
     command: str | None = None
     """The command that runs instead."""
     cwd: Path | None = None
@@ -394,20 +480,28 @@ class SpawnAnswer(Answer, frozen=True, kw_only=True):
 
 
 class ModelSelect(Payload, kw_only=True):
+    """The session's model has changed."""
+
     model: Model
     previous_model: Model | None = None
     source: Literal["set", "cycle", "restore"] = "set"
 
 
 class ThinkingLevelSelect(Payload, kw_only=True):
+    """The session's thinking level has changed."""
+
     level: str
     previous_level: str | None = None
 
 
 class UiPromptStart(Payload, kw_only=True):
+    """An extension is about to ask the user a question."""
+
     kind: Literal["select", "confirm", "input", "editor", "custom"]
     title: str = ""
 
 
 class UiPromptEnd(UiPromptStart, kw_only=True):
+    """The question of an extension has ended."""
+
     pass

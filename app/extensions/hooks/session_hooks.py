@@ -296,7 +296,7 @@ class ExtensionHooks(Hooks):
             case "compaction":
                 await session.compaction.record(draft.summary, draft.first_kept_entry_id)
 
-    # Other sessions, commands of the shell
+    # Other sessions, shell commands
 
     async def may_leave(self, reason: SessionSwitchReason, target: Path | None) -> bool:
         """Asks whether the session may be left (a fork was asked about before), and announces the shutdown

@@ -22,6 +22,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    """The extensions to load, and further folders of resources."""
+
     sources: tuple[Source, ...] = ()
     """The extensions to load, for `Extensions.load` and `.reload`."""
     skills: tuple[Path, ...] = ()

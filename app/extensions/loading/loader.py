@@ -47,6 +47,8 @@ class ExtensionChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FoundExtensions(msgspec.Struct, frozen=True, kw_only=True):
+    """The extensions found, and the problems of others."""
+
     sources: tuple[Source, ...] = ()
     problems: tuple[str, ...] = ()
 

@@ -16,6 +16,8 @@ class BadPackage(Unable):
 
 
 class EntryPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry point of a Python distribution: its name and its value, `module:function`."""
+
     name: str
     value: str
 

@@ -1,4 +1,4 @@
-"""Decides whether the project's own parts apply, and checks again whenever one of them would be read again."""
+"""Decides whether the project's own parts apply, and checks again whenever one of them would be read."""
 
 import asyncio
 from collections.abc import Callable, Sequence

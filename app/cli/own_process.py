@@ -14,8 +14,9 @@ _ARGUMENTS_START, _ARGUMENTS_END = 45, 46
 
 
 def forbid_looking_inside() -> None:
-    """Keeps commands from reading bayou's environment (`/proc/PID/environ`) and memory, which hold keys that commands
-    do not get. Linux denies this to all but the superuser for a process without core dumps."""
+    """Keeps commands from reading bayou's environment (`/proc/PID/environ`) and memory, which hold keys.
+
+    Linux denies this to all but the superuser for a process without core dumps."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0)
 

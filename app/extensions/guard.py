@@ -49,7 +49,7 @@ class HookTooSlow(Exception):
 
 
 class _Blocked(BaseException):
-    """Interrupts extension code that blocks. Not an `Exception`, so that a broad `except` does not swallow it."""
+    """Interrupts extension code that blocks. Not an `Exception`: a broad `except` would swallow it."""
 
 
 _deadline: ContextVar["_Deadline | None"] = ContextVar("bayou_extension_deadline", default=None)

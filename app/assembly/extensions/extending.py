@@ -49,11 +49,9 @@ async def extend(
     shutdown: Callable[[], None],
     reloaded: Callable[[Extended], None] = lambda extended: None,
 ) -> Extended:
-    """Loads and starts a session's extensions. Their errors are published as events; only unknown flags
-    raise.
+    """Loads and starts a session's extensions. Publishes their errors as events; raises for unknown flags only.
 
-    `reloaded` is called after every reload, for any cause.
-    """
+    `reloaded` is called after every reload, for any cause."""
     session = assembled.session
     extensions = assembled.extensions
     extensions.may_read = partial(_may_read, assembled)

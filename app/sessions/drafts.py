@@ -1,7 +1,5 @@
-"""What a person has written but not sent: the editor's text, attachments, messages that wait in the queue.
-
-Kept beside the session file from the first key on, also before the session itself has a file.
-"""
+"""The draft of a session: the editor's text, its attachments and the queued messages. A draft is saved
+beside the session file from the first key on, also before the session has a file."""
 
 import os
 import sys
@@ -18,7 +16,7 @@ from tools.files.regular import read_regular
 
 
 class SavedAttachment(Wire, frozen=True, kw_only=True):
-    """A file by its path, or an image that was pasted."""
+    """An attachment of a draft: a file by its path, or a pasted image."""
 
     name: str
     path: str | None = None
@@ -26,7 +24,7 @@ class SavedAttachment(Wire, frozen=True, kw_only=True):
 
 
 class QueuedText(Wire, frozen=True, kw_only=True):
-    """A queued message."""
+    """A queued message of a draft."""
 
     text: str
     images: tuple[Image, ...] = ()
@@ -34,6 +32,8 @@ class QueuedText(Wire, frozen=True, kw_only=True):
 
 
 class SavedDraft(Wire, frozen=True, kw_only=True):
+    """A draft as the sidecar file stores it."""
+
     text: str = ""
     attachments: tuple[SavedAttachment, ...] = ()
     waiting: tuple[QueuedText, ...] = ()
@@ -41,7 +41,7 @@ class SavedDraft(Wire, frozen=True, kw_only=True):
     saved: int = 0
     """Unix milliseconds."""
     process: int = 0
-    """Who is writing it."""
+    """The id of the process that wrote the draft."""
 
     @property
     def is_empty(self) -> bool:
@@ -49,14 +49,15 @@ class SavedDraft(Wire, frozen=True, kw_only=True):
 
 
 class DraftFile:
-    """The draft of one session. `path` None (a session in memory): nothing is kept."""
+    """The sidecar file that holds a session's draft. With `path` None (a session in memory) nothing is
+    saved."""
 
     def __init__(self, session: Path | None) -> None:
         self.path = sidecar(session, "draft") if session is not None else None
         self._saved: SavedDraft | None = None
 
     def save(self, draft: SavedDraft) -> None:
-        """Call it on every change; equal drafts cost nothing. Raises `SessionWriteError`."""
+        """Writes the draft if it differs from the last one. Raises `SessionWriteError`."""
         plain = msgspec.structs.replace(draft, saved=0)
         if self.path is None or plain == self._saved:
             return
@@ -69,17 +70,18 @@ class DraftFile:
         self._saved = plain
 
     def load(self) -> SavedDraft | None:
-        """What was there when bayou ended; None when there was nothing, or it cannot be read."""
+        """Returns the draft of the previous process; None when there is none or the file cannot be read."""
         return read_draft(self.path) if self.path is not None else None
 
     def discard(self) -> None:
-        """Everything was sent or thrown away."""
+        """Deletes the draft, after everything was sent or thrown away."""
         self._saved = None
         if self.path is not None:
             self.path.unlink(missing_ok=True)
 
 
 def read_draft(path: Path) -> SavedDraft | None:
+    """Reads a draft file; None when it is missing, damaged or empty."""
     try:
         draft: SavedDraft = decode(read_regular(path), SavedDraft)
     except (OSError, msgspec.DecodeError):
@@ -88,7 +90,8 @@ def read_draft(path: Path) -> SavedDraft | None:
 
 
 def abandoned_drafts(folder: Path) -> list[tuple[Path, SavedDraft]]:
-    """Drafts of sessions that never got a file and whose bayou is gone, newest first: offered at the next start."""
+    """Returns the drafts, newest first, whose session never got a file and whose process has ended. The
+    next start offers them."""
     found: list[tuple[Path, SavedDraft]] = []
     for path in folder.glob("*.jsonl.draft"):
         if path.with_suffix("").exists():

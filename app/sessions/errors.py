@@ -1,4 +1,4 @@
-"""What can go wrong with a session file. Each error names the file and says what to do."""
+"""Errors of session files. Each error names the file and the next step."""
 
 import errno
 import os
@@ -10,7 +10,8 @@ DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)
 
 
 class SessionError(Unable):
-    """`what` happened to `path`; `remedy` is the next step. `str` of it is a sentence to show."""
+    """An error about a session file: `what` happened to `path`, and `remedy`, the next step. `str()` gives
+    a sentence to show."""
 
     def __init__(self, path: Path | None, what: str, remedy: str = "") -> None:
         self.path = path
@@ -21,23 +22,23 @@ class SessionError(Unable):
 
 
 class SessionNotFound(SessionError):
-    """There is no such file, or no session with that id."""
+    """The session file does not exist, or no session has the given id."""
 
 
 class NotASession(SessionError):
-    """The file is something else, or its first line is damaged. It is left as it is."""
+    """The file is not a session file, or its header is damaged. The file is not changed."""
 
 
 class SessionUnreadable(SessionError):
-    """The system does not let us read it."""
+    """The operating system does not permit reading the session file."""
 
 
 class SessionTooNew(SessionError):
-    """Written in a version of the format that this program does not know."""
+    """The session file has a format version that this program does not know."""
 
 
 class SessionLocked(SessionError):
-    """Another process writes this session."""
+    """Another process has the session file open for writing."""
 
     def __init__(self, path: Path, holder: int | None) -> None:
         self.holder = holder
@@ -50,25 +51,26 @@ class SessionLocked(SessionError):
 
 
 class SessionWriteError(SessionError):
-    """An entry could not be written; memory and file are as before."""
+    """An entry could not be written; the session in memory and its file are unchanged."""
 
 
 class SessionReadOnly(SessionWriteError):
-    """The session was opened for reading only."""
+    """The session was opened read-only, so that nothing can be written."""
 
     def __init__(self, path: Path | None) -> None:
         super().__init__(path, "the session is open read-only", "Fork or clone it to continue in a copy.")
 
 
 def error_text(problem: OSError, path: Path | None = None) -> str:
-    """The system's words for a fault, without the number and the file name. With `path`, which disk is full."""
+    """Returns the system's message for an `OSError`, without number and file name. With `path`, it names
+    the full disk."""
     words = (problem.strerror or str(problem)).lower()
     disk = disk_of(path) if path is not None and problem.errno in DISK_FULL_ERRORS else None
     return f"{words} (the disk at {disk} is full)" if disk is not None else words
 
 
 def disk_of(path: Path) -> Path | None:
-    """Where the disk that `path` is on, or would be on, is mounted."""
+    """Returns the mount point of the disk that holds `path`, or would hold it."""
     try:
         return next((place for place in (path, *path.absolute().parents) if os.path.ismount(place)), None)
     except OSError:

@@ -67,7 +67,7 @@ _IMAGE_TYPES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 MAX_TITLE_CHARACTERS = 80
 _HEADING_ONLY = " "
-"""Of an entry that is told, and says no more than its heading does."""
+"""The body of an article that consists of its heading alone; not empty, so that the article is shown."""
 
 
 def export_html(
@@ -76,7 +76,8 @@ def export_html(
     change: ChangeEntry = unchanged,
     draw: DrawCard | None = None,
 ) -> str:
-    """`draw`: the tools of the session; without them those that come with bayou."""
+    """Returns the session as one HTML page. `draw` draws the cards of tool calls, by default with the
+    built-in tools."""
     style = _asset("page.css")
     script = _asset("page.js")
     body = _PageBody(log, change, draw or builtin_card_drawer())
@@ -114,7 +115,7 @@ def _hash(text: str) -> str:
 
 
 class _PageBody:
-    """The parts of the page that come from the session. Everything it returns is escaped."""
+    """Builds the parts of the page that contain text of the session. All returned HTML is escaped."""
 
     def __init__(self, log: SessionLog, change: ChangeEntry, draw: DrawCard) -> None:
         self._log = log
@@ -134,7 +135,7 @@ class _PageBody:
         self._inners = {id(entry): write(self._changed[id(entry)], articles) for entry in self._entries}
 
     def title(self) -> str:
-        """The session's name, or what was asked first."""
+        """The session's name, or else its first prompt."""
         named = self._change(SessionInfoEntry(parent_id=None, name=self._log.name))
         if isinstance(named, SessionInfoEntry) and named.name:
             return clean(named.name)
@@ -190,7 +191,8 @@ class _PageBody:
         )
 
     def _is_told(self, entry: Entry, stored: Entry) -> bool:
-        """Whether it is worth a row: not what only carries calls, whose results have rows."""
+        """Whether the entry gets a visible row. An answer that only carries calls gets none, since their
+        results have rows."""
         if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
             message = entry.message
             has_open_calls = any(call.id not in self._answered for call in message.tool_calls)
@@ -232,7 +234,7 @@ class _PageBody:
 
 
 class _RowWriter:
-    """The writer of an entry as one line."""
+    """Writes an entry as one line, for its row in the page's tree."""
 
     def __init__(self, calls: Mapping[str, ToolCall]) -> None:
         self._calls = calls
@@ -271,7 +273,7 @@ class _RowWriter:
 
 
 class _ArticleWriter:
-    """The writer of what stands under an entry's heading. Everything it returns is escaped."""
+    """Writes the body of an entry's article, below its heading. All returned HTML is escaped."""
 
     def __init__(self, calls: Mapping[str, ToolCall], answered: Set[str], draw: DrawCard) -> None:
         """`answered`: the ids of the calls that have a result."""
@@ -353,7 +355,7 @@ class _ArticleWriter:
 
 
 def _call_of(message: ToolResultMessage, calls: Mapping[str, ToolCall]) -> ToolCall:
-    """What was asked; of a damaged file it may be lost."""
+    """Returns the call that a result belongs to; an empty call when the file has lost it."""
     known = calls.get(message.tool_call_id)
     return known or ToolCall(id=message.tool_call_id, name=message.tool_name, arguments={})
 
@@ -368,7 +370,7 @@ def _usage_text(usage: Usage) -> str:
 
 
 def _figures(entry: Entry) -> str:
-    """When it was, how long it took, what it cost."""
+    """An entry's time, duration and cost as HTML."""
     message = entry.message if isinstance(entry, MessageEntry) else None
     parts = [_time(entry.timestamp)]
     if isinstance(message, AssistantMessage):
@@ -382,7 +384,7 @@ def _figures(entry: Entry) -> str:
 
 
 def _time(stamp: str) -> str:
-    """As it was in UTC; the page's script says it in the reader's own time."""
+    """The timestamp in UTC; the page's script converts it to the reader's time zone."""
     try:
         at = datetime.fromisoformat(stamp).astimezone(UTC)
     except (ValueError, OverflowError):

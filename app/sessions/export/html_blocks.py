@@ -1,4 +1,5 @@
-"""Cards of calls on the exported page: a call and its result in one, drawn by the tool itself, as in the transcript."""
+"""Cards of tool calls on the exported page. One card shows a call and its result, drawn by the tool as in
+the transcript."""
 
 from collections.abc import Callable
 from html import escape
@@ -26,16 +27,17 @@ from tools.results import (
 )
 
 DrawCard = Callable[[ToolCall, ToolResult | None], Card]
-"""How the tool of a call shows it."""
+"""Draws the card of a call and its result, if there is one."""
 
 MAX_OPEN_LINES = 12
 MAX_OPEN_CHARACTERS = 2_000
-"""Results up to this size are shown open; diffs and failures always are, up to the greater one."""
+"""Longer results are folded; diffs and failures are open up to `MAX_OPEN_DIFF_CHARACTERS`."""
 MAX_OPEN_DIFF_CHARACTERS = 20_000
 
 
 def builtin_card_drawer() -> DrawCard:
-    """For a session that nobody has open: what comes with bayou draws its calls, others are drawn plainly."""
+    """Returns the drawer for a session that is not open: built-in tools draw their calls, all others get a
+    plain card."""
     from tools.registry import builtin_tools  # noqa: PLC0415  (only where a session has no tools)
 
     tools = {tool.name: tool for tool in builtin_tools()}
@@ -53,18 +55,18 @@ def builtin_card_drawer() -> DrawCard:
 
 
 class HtmlCards:
-    """Everything it returns is escaped."""
+    """Converts cards and their blocks to escaped HTML."""
 
     def __init__(
         self, code: ColouredCode, markdown: Callable[[str], str], image: Callable[[str, str], str]
     ) -> None:
-        """`markdown` and `image` (type, data) make harmless HTML of what they are given."""
+        """`markdown` and `image` (type, data) return safe HTML."""
         self._code = code
         self._markdown = markdown
         self._image = image
 
     def card(self, card: Card, *, note: str = "", is_bad: bool = False) -> str:
-        """`note`: how long it took, whether it failed."""
+        """Returns a card as HTML. `note`: its duration, or that it failed."""
         head = (
             f"<b>{escape(clean(card.title))}</b> <span>{escape(clean(card.subject))}</span>"
             f"{_small(card.summary)}{_small(note)}"
@@ -157,7 +159,7 @@ def preformatted(text: str) -> str:
 
 
 def _list_html(block: ListBlock) -> str:
-    """Items one a line, what stands out in them in bold."""
+    """The items of a list, one a line, with emphasised parts in bold."""
     marks: dict[int, list[tuple[int, int]]] = {}
     for at, start, end in block.marks:
         marks.setdefault(at, []).append((start, end))

@@ -1,8 +1,6 @@
-"""Code and Markdown on the exported page: colours as classes, lines of a diff, Mermaid as a drawing made of text.
-
-Everything returned is escaped. Colouring takes time for every character, so a page has a bound of it; what is beyond
-stands there as it is.
-"""
+"""Code and Markdown on the exported page: highlighting with CSS classes, diff lines, Mermaid diagrams
+drawn as text. All returned HTML is escaped. Highlighting costs time for every character, so each page
+has limits; text beyond a limit stays plain."""
 
 import re
 from collections import deque
@@ -26,15 +24,15 @@ Span = tuple[int, int, str]
 MERMAID = frozenset(("mermaid", "mmd"))
 _MAX_DIAGRAM_CHARACTERS = 4_000
 _MAX_DIAGRAM_LINES = 80
-"""Drawing takes more than linear time."""
+"""Larger diagrams stay source text, because drawing takes more than linear time."""
 _MAX_LINE_CHARACTERS = 5_000
 _MAX_CODE_CHARACTERS = 300_000
 _MAX_COLOURED_CHARACTERS = 2_000_000
-"""Characters of a page that get colours: some five seconds of work."""
+"""Highlighted characters of a page: about five seconds of work."""
 _MAX_COMPARED_PAIRS = 4_000
-"""Pairs of lines of a page whose words are compared."""
+"""Pairs of changed lines of a page that are compared word by word."""
 _MAX_PROSE_CHARACTERS = 200_000
-"""Characters; more than that is nobody's prose, and reading it as Markdown takes its time."""
+"""Longer texts are not parsed as Markdown, which would be slow; they are hardly prose."""
 _MAX_PROSE_LINE_CHARACTERS = 20_000
 _ALIGNED = re.compile(r"text-align:\s*(left|right|center)")
 _WORD = re.compile(r"[\w+#.-]+")
@@ -77,7 +75,7 @@ def _lexer(language: str) -> "Lexer | None":
 
 @lru_cache(512)
 def language_of(path: str) -> str:
-    """By the file's name alone."""
+    """Guesses the language of a file from its name alone."""
     from pygments.lexers import find_lexer_class_for_filename  # noqa: PLC0415  (as above)
 
     found = find_lexer_class_for_filename(path.rsplit("/", 1)[-1])
@@ -86,7 +84,7 @@ def language_of(path: str) -> str:
 
 
 class ColouredCode:
-    """Holds what of the page's bounds is left."""
+    """Highlights the code of one page and counts what is left of the page's limits."""
 
     def __init__(self) -> None:
         self._characters = _MAX_COLOURED_CHARACTERS
@@ -101,7 +99,7 @@ class ColouredCode:
         return _painted(text, 0, len(text), self._spans(text, language))
 
     def numbered(self, text: str, language: str, first_line: int) -> str:
-        """Lines of a file; their numbers are not copied along."""
+        """Lines of a file with line numbers that are not copied with the text."""
         text = clean(text).removesuffix("\n")
         spans, at, out = deque(self._spans(text, language)), 0, list[str]()
         for number, line in enumerate(text.split("\n"), first_line):
@@ -111,7 +109,7 @@ class ColouredCode:
         return f'<pre class="lines">{"".join(out)}</pre>'
 
     def diff(self, diff: str, path: str) -> str:
-        """As cards show it: numbers of lines, what goes and what comes, changed words marked."""
+        """A diff as cards show it: line numbers, removed and added lines, changed words marked."""
         plain, lines = parse_diff(clean(diff))
         if not lines:
             return self.pre(diff, "diff")
@@ -129,7 +127,7 @@ class ColouredCode:
         return f'<pre class="lines diff">{"".join(out)}</pre>'
 
     def output(self, text: str, colours: Sequence[ColouredSpan]) -> str:
-        """What a command wrote, in the eight colours of terminals where it gave them."""
+        """A command's output in the eight terminal colours that it used."""
         shown = clean(text)
         starts = [0, *(found.end() for found in re.finditer("\n", shown))]
         spans: list[Span] = []
@@ -143,7 +141,7 @@ class ColouredCode:
         return f"<pre>{_painted(shown, 0, len(shown), spans)}</pre>"
 
     def fence(self, text: str, language: str) -> str:
-        """A fence in Markdown."""
+        """A fenced code block of Markdown, highlighted, or a Mermaid diagram."""
         if language in MERMAID and (picture := draw_diagram(text)):
             source = (
                 f"<details><summary>source of the drawing</summary><pre>{escape(clean(text))}</pre></details>"
@@ -191,7 +189,7 @@ def _terminal_class(sgr: str) -> str:
 
 
 def _line(text: str, start: int, end: int, spans: deque[Span], marks: Sequence[tuple[int, int]] = ()) -> str:
-    """One line; of the spans, those that end with it are used up."""
+    """One line with its highlighting. Removes the spans that end within the line from `spans`."""
     mine: list[Span] = []
     while spans and spans[0][0] < end:
         first, last, name = spans[0]
@@ -226,7 +224,7 @@ def _marked(text: str, start: int, end: int, marks: Sequence[tuple[int, int]]) -
 
 @lru_cache(64)
 def draw_diagram(source: str) -> str:
-    """The picture of a diagram; nothing when it cannot be drawn."""
+    """Draws a Mermaid diagram as text; empty when it cannot be drawn."""
     if len(source) > _MAX_DIAGRAM_CHARACTERS or source.count("\n") > _MAX_DIAGRAM_LINES or not source.strip():
         return ""
     try:
@@ -239,7 +237,8 @@ def draw_diagram(source: str) -> str:
 
 
 class HtmlMarkdown:
-    """No HTML and no pictures from elsewhere, fences in colours, tables aligned by class."""
+    """Renders Markdown without raw HTML and external images, with highlighted fences and CSS classes for
+    table alignment."""
 
     def __init__(self, code: ColouredCode) -> None:
         self._code = code
@@ -264,7 +263,8 @@ class HtmlMarkdown:
 
 
 def _use_css_classes(tokens: Sequence[Token]) -> None:
-    """The page's policy admits no style in an attribute. Links lead away from the page and tell nothing of it."""
+    """Replaces style attributes by classes, as the page's policy requires. Links open in a new page and
+    send no referrer."""
     for token in tokens:
         if "style" in token.attrs:
             found = _ALIGNED.match(str(token.attrs.pop("style")))

@@ -1,4 +1,4 @@
-"""The exported page's tree at the side, and where branches part: from each one a step to its neighbours."""
+"""The exported page's tree, and the links between branches at the places where they part."""
 
 from collections.abc import Callable
 from html import escape
@@ -9,7 +9,7 @@ from app.sessions.tree import is_leaf_mark
 from app.values.entries import Entry
 
 ShowRow = Callable[[Entry], str]
-"""An entry as a row of the tree."""
+"""Writes an entry as a row of the tree."""
 
 
 def attribute(text: str) -> str:
@@ -17,7 +17,7 @@ def attribute(text: str) -> str:
 
 
 def tree(log: SessionLog, row: ShowRow) -> str:
-    """Nested lists; a chain without branches stays on one level."""
+    """Returns the session's tree as nested lists; a chain without branches stays on one level."""
     out = ["<ol>"]
     waiting: list[Entry | str] = list(reversed(log.children(None)))
     shown: set[str] = set()  # a damaged file may have an id twice
@@ -42,7 +42,8 @@ def tree(log: SessionLog, row: ShowRow) -> str:
 
 
 def branch_steps(log: SessionLog, is_shown: Callable[[Entry], bool]) -> dict[str, str]:
-    """For the first that is shown of each branch, by its id: which one it is, and links to those beside it."""
+    """Returns, for the first shown entry of each branch by its id, the branch's number and links to its
+    neighbours."""
     steps: dict[str, str] = {}
     for parent in (None, *(entry.id for entry in log.entries if entry.id)):
         children = log.children(parent)
@@ -65,7 +66,7 @@ def _step(words: str, head: str) -> str:
 
 
 def _first_shown(log: SessionLog, entry: Entry, is_shown: Callable[[Entry], bool]) -> str:
-    """Down to where the branch itself parts again."""
+    """Returns the id of the first shown entry of a branch, following first children."""
     seen: set[str] = set()
     while entry.id and entry.id not in seen:
         if not is_leaf_mark(entry) and is_shown(entry):

@@ -1,4 +1,4 @@
-"""The active branch as a session file of its own, to give away or to open elsewhere."""
+"""Exports the active branch as a separate session file, to share it or to open it elsewhere."""
 
 import msgspec
 
@@ -10,6 +10,7 @@ from app.values.wire import now_iso
 
 
 def export_jsonl(log: SessionLog, *, change: ChangeEntry = unchanged) -> bytes:
-    """Same id, new timestamp, no parent; the path to the leaf, without other branches."""
+    """Returns the path to the leaf as a session file with the same id, a new timestamp and no parent
+    session."""
     header = msgspec.structs.replace(log.header, timestamp=now_iso(), parent_session=None)
     return b"".join(encode(value) + b"\n" for value in (header, *map(change, as_chain(log.path_to()))))

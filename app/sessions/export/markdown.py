@@ -30,7 +30,7 @@ _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 
 
 def export_markdown(log: SessionLog, *, change: ChangeEntry = unchanged) -> str:
-    """Prompts, answers, tool calls and their results, in order."""
+    """Returns prompts, answers, tool calls and results of the active branch, in order."""
     writer = _Markdown()
     parts = (write(change(entry), writer) for entry in log.path_to())
     head = f"# {clean(log.name or 'Session ' + log.session_id)}"
@@ -47,7 +47,7 @@ def _facts(log: SessionLog) -> str:
 
 
 class _Markdown:
-    """The writer of Markdown."""
+    """Writes entries as Markdown."""
 
     def prompt(self, message: UserMessage) -> str:
         return f"## You\n\n{_content(message.content)}"
@@ -104,7 +104,7 @@ def _content(content: object) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """A code block whose fence is longer than any in the text."""
+    """Returns a code block whose fence is longer than any fence in the text."""
     longest = max((len(found) for found in _FENCE.findall(text)), default=2)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{clean(text)}\n{fence}"

@@ -1,4 +1,4 @@
-"""What all exports do to text: no control characters, no lone surrogates, arguments readable."""
+"""Text helpers of all exports: remove control characters and lone surrogates, format arguments."""
 
 import json
 import re
@@ -11,7 +11,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    """Text without escape sequences and control characters; lone surrogates become the replacement character."""
+    """Removes escape sequences and control characters; lone surrogates become the replacement character."""
     text = _ESCAPES.sub("", text).replace("\r\n", "\n")
     return _CONTROLS.sub(lambda found: "\ufffd" if found[0] >= "\ud800" else "", text)
 
@@ -21,7 +21,7 @@ def pretty(data: Any) -> str:
 
 
 def calls_line(call: ToolCall) -> str:
-    """A tool call in one line: its name and the argument that says most."""
+    """A tool call in one line: its name and its most telling argument."""
     for key in ("command", "path", "file_path", "pattern", "query", "url"):
         value = call.arguments.get(key)
         if isinstance(value, str):

@@ -1,8 +1,6 @@
-"""The walk that all exports share: which kind of entry is written by which method of a form's writer.
-
-HTML writes all entries, as rows of the tree and as articles; Markdown the active branch. JSONL, whose lines are the
-entries themselves, needs no writer: it takes the active branch as it is.
-"""
+"""Dispatches each entry to the writer method for its kind; shared by the exports that produce text. HTML
+writes all entries, as rows of the tree and as articles; Markdown writes the active branch. JSONL needs
+no writer: its lines are the entries themselves."""
 
 from collections.abc import Callable
 from typing import Protocol, assert_never
@@ -36,18 +34,19 @@ from app.values.messages import (
 )
 
 ChangeEntry = Callable[[Entry], Entry]
-"""What becomes of an entry before it is written."""
+"""Transforms an entry before it is written."""
 StateEntry = CustomEntry | UsageEntry | ContextEditEntry | LabelEntry | SessionInfoEntry | UnknownEntry
-"""What the session keeps beside the conversation."""
+"""Entries that hold state beside the conversation."""
 CustomItem = CustomMessage | CustomMessageEntry
 SummaryEntry = CompactionEntry | BranchSummaryEntry
 SettingEntry = ModelChangeEntry | ThinkingLevelChangeEntry
 UnsupportedMessage = CompactionSummaryMessage | BranchSummaryMessage | UnknownMessage
-"""Messages that no session file of bayou has; other programs may have written them."""
+"""Messages that bayou never writes to a session file; other programs may have written them."""
 
 
 class EntryWriter(Protocol):
-    """One form of text; a method returns nothing for what the form leaves out."""
+    """Writes entries in one export format; a method returns an empty string for what the format leaves
+    out."""
 
     def prompt(self, message: UserMessage) -> str: ...
     def answer(self, message: AssistantMessage) -> str: ...

@@ -1,4 +1,4 @@
-"""Small files that belong to a session, replaced whole or not at all."""
+"""Replaces small files that belong to a session in one atomic step."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from tools.files.replacing import replace_atomically
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Raises `SessionWriteError`."""
+    """Replaces the file at `path` with `data`. Raises `SessionWriteError`."""
     try:
         replace_atomically(path, data, mode=0o600, durable=False)
     except OSError as problem:

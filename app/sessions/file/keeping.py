@@ -1,7 +1,6 @@
-"""How a session's lines come into its file: when that begins, what waits while the disk is full, what others do to it.
-
-What the lines say is `log`'s business; bytes and lock are `file`'s.
-"""
+"""Writes a session's lines to its file: creates the file late, holds lines while the disk is full, and
+follows changes by other programs. `log` decides the content of lines; `session_file` handles bytes and
+the lock."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -13,7 +12,7 @@ from tools.files.presence import exists
 
 
 class FileKeeper:
-    """The file of one session, once there is one."""
+    """Manages the file of one session, from the first conversation entry on."""
 
     def __init__(
         self,
@@ -27,8 +26,8 @@ class FileKeeper:
         take_in: Callable[[Entry], object],
         tell: Callable[[str], object],
     ) -> None:
-        """`lines`: all that the session has; `take_in` gets entries that another program has written; `tell`: a
-        sentence for the person."""
+        """`lines` returns all lines of the session; `take_in` receives entries that another program
+        appended; `tell` receives a sentence for the user."""
         self.path = path
         """Where the file is, or will be once there is something to keep."""
         self.is_read_only = is_read_only
@@ -44,17 +43,18 @@ class FileKeeper:
 
     @property
     def has_file(self) -> bool:
-        """It is open for writing."""
+        """Whether the file is open for writing."""
         return self._file is not None
 
     def begin(self, more: Iterable[bytes] = ()) -> None:
-        """The file, with all that there is."""
+        """Creates the file with all lines of the session, followed by `more`."""
         assert self.path is not None
         self._file = SessionFile.create(self.path, (*self._lines(), *more), self._sync)
         self.is_stored = True
 
     def write(self, line: Iterable[bytes], *, is_worth_a_file: bool) -> None:
-        """Raises `SessionWriteError`, with the file as it was."""
+        """Appends a line; the first line that `is_worth_a_file` creates the file. Raises
+        `SessionWriteError`, with the file unchanged."""
         if self._file is not None:
             self._file.append(line, on_new_line=self._needs_feed)
             self._needs_feed = False
@@ -63,7 +63,7 @@ class FileKeeper:
         self._on_written()
 
     def hold(self, line: Iterable[bytes], problem: SessionWriteError) -> None:
-        """What the disk did not take: it is written before the next line that it takes."""
+        """Holds a line that the disk did not accept, to be written before the next line that it accepts."""
         if self.unwritten is None:
             self._tell(f"{problem} What is said meanwhile is kept in memory only.")
         self.unwritten = problem
@@ -71,7 +71,7 @@ class FileKeeper:
             self._file.hold(b"".join(line))
 
     def write_held(self) -> None:
-        """Raises `SessionWriteError` as long as that cannot be."""
+        """Writes the held lines. Raises `SessionWriteError` while the disk still refuses them."""
         if self.unwritten is None or self.path is None:
             return
         if self._file is None:
@@ -88,7 +88,7 @@ class FileKeeper:
             self._tell(f"{self.path} can be written again; everything that was said is in it.")
 
     def look(self) -> None:
-        """Another program (pi has no lock) may have appended, renamed or deleted it."""
+        """Checks whether another program (pi has no lock) has appended to the file, renamed or deleted it."""
         if self._file is None:
             return
         if not self._file.is_in_place():
@@ -110,7 +110,8 @@ class FileKeeper:
         self._tell(f"Another program wrote {len(entries)} entries into this session; they are in the tree.")
 
     def _recreate(self, old: SessionFile) -> None:
-        """The file was deleted or replaced under us: what is in memory goes into a new file of that name."""
+        """Writes the session in memory to a new file of the same name, after the old one was deleted or
+        replaced."""
         assert self.path is not None
         if exists(self.path):
             raise SessionWriteError(
@@ -124,12 +125,12 @@ class FileKeeper:
         self._tell(f"{self.path} had been deleted; it was written again.")
 
     def end_turn(self) -> None:
-        """What was written so far must survive a power cut, unless the policy says otherwise."""
+        """Forces the turn's lines onto the disk, if the policy says so, so that they survive a power cut."""
         if self._file is not None:
             self._file.sync()
 
     def close(self) -> None:
-        """Gives the lock back; nothing is written from then on."""
+        """Releases the lock; nothing is written afterwards."""
         if self._file is None and self.unwritten is None:
             return
         try:

@@ -1,10 +1,6 @@
-"""What the system knows of an open session file: who holds its lock, and what it is called by now.
-
-One writer per file: the lock is the system's, gone with the process that held it.
-
-The file itself is locked, so nothing is left beside it, and other names of the same file are covered too.
-Readers are never kept out.
-"""
+"""Locks an open session file, and finds the holder of its lock and its present name. The operating system
+releases the lock when its process ends. The session file itself is locked: no lock file is left behind,
+and hard links to the file are covered. Readers are never blocked."""
 
 import os
 import sys
@@ -12,11 +8,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _LOCK_OFFSET = 1 << 62
-"""On Windows a lock keeps readers out of its range; nobody reads there."""
+"""The locked byte on Windows, far beyond the content, because a lock there also blocks readers of its
+range."""
 
 
 def try_lock(descriptor: int) -> bool:
-    """False: another process (or another place in this one) holds it."""
+    """Takes the lock. False: another process, or other code in this process, holds it."""
     if sys.platform == "win32":
         return _try_lock_windows(descriptor)
     import fcntl  # noqa: PLC0415  (exists on this platform only)
@@ -44,7 +41,7 @@ def _try_lock_windows(descriptor: int) -> bool:
 
 
 def holder_of(descriptor: int) -> int | None:
-    """The process that holds the lock, where the system tells."""
+    """Returns the id of the process that holds the lock, where the system can tell."""
     holders = _holders()
     try:
         return holders.get(_place(os.fstat(descriptor))) if holders else None
@@ -53,7 +50,8 @@ def holder_of(descriptor: int) -> int | None:
 
 
 def locked_by_others(paths: Iterable[Path]) -> frozenset[Path]:
-    """Which of these another process has open for writing, where the system tells. One look for all of them."""
+    """Returns those of the paths that another process has open for writing, where the system can tell,
+    with one query for all."""
     own = os.getpid()
     held = {place for place, holder in _holders().items() if holder != own}
     found: list[Path] = []
@@ -68,7 +66,7 @@ def locked_by_others(paths: Iterable[Path]) -> frozenset[Path]:
 
 
 def _holders() -> dict[str, int]:
-    """Which process has locked what lies at a place of a disk."""
+    """Maps the place of each locked file on its disk to the process that locked it."""
     try:
         lines = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
         return {words[5]: int(words[4]) for words in lines if len(words) > 5 and words[1] == "FLOCK"}
@@ -81,7 +79,7 @@ def _place(found: os.stat_result) -> str:
 
 
 def name_of(descriptor: int) -> Path | None:
-    """The present name of an open file, where the system tells."""
+    """Returns the present path of an open file, where the system can tell."""
     try:
         return Path(f"/proc/self/fd/{descriptor}").readlink()
     except OSError:

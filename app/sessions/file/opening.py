@@ -1,4 +1,5 @@
-"""Opens an existing session file: lock first, then read, then mend what a crash left. Used by `log` alone."""
+"""Opens an existing session file: locks it, reads it, then repairs what a crash left. Only `log` uses this
+module."""
 
 import errno
 import os
@@ -22,17 +23,17 @@ _PERMISSION_ERRORS = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 class OpenedFile(msgspec.Struct, kw_only=True):
-    """A file as `SessionLog` needs it."""
+    """The result of opening a session file, from which `SessionLog` is built."""
 
     path: Path
     header: SessionHeader
     tree: Tree
     stats: Stats
     file: SessionFile | None
-    """None: for reading only."""
+    """None: the file is open read-only."""
     problems: list[str]
     needs_feed: bool
-    """The last line is whole but for its line feed."""
+    """The last line is complete except for its line feed."""
 
 
 def open_session(path: Path, *, read_only: bool, sync: SyncPolicy, cwd: Path) -> OpenedFile:
@@ -90,7 +91,7 @@ def _open_for_writing(path: Path, sync: SyncPolicy, problems: list[str]) -> Sess
 
 
 def _start_empty_file(path: Path, file: SessionFile, cwd: Path, problems: list[str]) -> OpenedFile:
-    """pi gives an empty file a fresh header; so do we, and say so."""
+    """Writes a new header into an empty file, as pi does, and reports it."""
     header = SessionHeader(id=new_session_id(), cwd=str(cwd))
     file.append(encode_line(header))
     problems.append(f"{path} was empty; a new session starts in it.")
@@ -106,7 +107,7 @@ def _start_empty_file(path: Path, file: SessionFile, cwd: Path, problems: list[s
 
 
 def _mend_tail(path: Path, file: SessionFile, reading: SessionContents, problems: list[str]) -> None:
-    """A last line that a crash or a full disk broke off goes into the quarantine and out of the file."""
+    """Moves a last line that a crash or a full disk cut short from the file to the quarantine."""
     torn = reading.torn
     if torn is None:
         return
@@ -149,7 +150,8 @@ def _report(path: Path, reading: SessionContents, problems: list[str], *, may_wr
 def _migrate_file(
     path: Path, file: SessionFile, reading: SessionContents, sync: SyncPolicy, problems: list[str]
 ) -> SessionFile:
-    """The file of an old version is kept under another name, and its new form takes its place in one step."""
+    """Replaces a file of an old version by its migrated form in one step; the old file stays under another
+    name."""
     kept = sidecar(path, f"v{reading.version}")
     draft = sidecar(path, "migrating")
     lines = chain.from_iterable(map(encode_line, (reading.header, *reading.entries)))

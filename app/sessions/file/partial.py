@@ -1,4 +1,5 @@
-"""The message that a model is still writing, kept beside the session file so that a crash loses a second at most."""
+"""Saves the unfinished answer of a model beside the session file, so that a crash loses one second of it
+at most."""
 
 import asyncio
 import math
@@ -22,22 +23,25 @@ from tools.files.regular import read_regular
 WRITE_INTERVAL = 0.5
 """Seconds between two writes while text streams."""
 MIN_PAUSE_FACTOR = 20
-"""A long answer is written less often: this times as long as it took to write it."""
+"""The pause after a write lasts at least this many times as long as the write, so that a long answer
+is written less often."""
 MAX_CHARACTERS = 8_000_000
-"""Characters; beyond them the sidecar stays as it is. It is written whole each time, and no model says so much."""
+"""Longer answers are not saved any more, since each write writes the whole answer; models do not
+produce so much."""
 
 
 class PartialAnswer(Wire, frozen=True, kw_only=True):
-    """What had arrived of an answer."""
+    """The part of an answer that had arrived."""
 
     session_id: str
     leaf_id: str | None
-    """The entry that the answer would have hung below."""
+    """The entry that would have been the answer's parent."""
     message: AssistantMessage
     saved: int = 0
 
     def recovered(self) -> AssistantMessage:
-        """The answer as an aborted message: its text and thinking; half a tool call is nobody's wish."""
+        """Returns the answer as an aborted message with text and thinking; unfinished tool calls are
+        dropped."""
         kept = tuple(block for block in self.message.content if isinstance(block, Text | Thinking))
         unsigned = tuple(
             msgspec.structs.replace(block, thinking_signature=None) if isinstance(block, Thinking) else block
@@ -52,7 +56,7 @@ class PartialAnswer(Wire, frozen=True, kw_only=True):
 
 
 class PartialFile:
-    """The sidecar of one session that is being written. A session in memory has none."""
+    """Writes the sidecar of one open session. A session in memory has no sidecar."""
 
     def __init__(self, log: SessionLog, *, interval: float = WRITE_INTERVAL) -> None:
         self.path = sidecar(log.path, "partial") if log.path is not None else None
@@ -65,9 +69,8 @@ class PartialFile:
         """Answers that have ended: what was still on its way to the disk of an earlier one is not written."""
 
     def follow(self, answer: Callable[[], AssistantMessage | None], leaf_id: str | None) -> None:
-        """Keeps an answer that grows, looked at only when it is to be written, when the interval is over, and written
-        beside the event loop; call it as often as you like. Most answers have ended by then.
-        """
+        """Schedules a write of the growing answer for the end of the interval, in a thread; may be called
+        any number of times. `answer` is called only then: most answers have ended by that time."""
         if self.path is None or self._look is not None or self._due == math.inf:
             return
         loop = asyncio.get_running_loop()
@@ -86,14 +89,14 @@ class PartialFile:
         self._look = loop.call_later(max(0.0, self._due - time.monotonic()), look)
 
     def write(self, message: AssistantMessage, leaf_id: str | None) -> None:
-        """The message so far, now."""
+        """Writes the message so far immediately."""
         self._write(self._partial(message, leaf_id), self._ended)
 
     def _partial(self, message: AssistantMessage, leaf_id: str | None) -> PartialAnswer:
         return PartialAnswer(session_id=self._session_id, leaf_id=leaf_id, message=message, saved=now_ms())
 
     def _write(self, newest: PartialAnswer, number: int) -> None:
-        """A disk that takes nothing is no reason to stop an answer: the next write tries again."""
+        """Writes the sidecar. A failed write does not stop the answer; the next write tries again."""
         with self._lock:
             if self.path is None or number != self._ended:
                 return
@@ -106,7 +109,7 @@ class PartialFile:
             self._due = now + max(self._interval, MIN_PAUSE_FACTOR * (now - began))
 
     def discard(self) -> None:
-        """The message has ended and is in the session file, or nobody wants it."""
+        """Deletes the sidecar, once the message is in the session file or is not needed any more."""
         if self._look is not None:
             self._look.cancel()
             self._look = None
@@ -121,7 +124,7 @@ class PartialFile:
 
 
 def read_unrecorded(log: SessionLog) -> PartialAnswer | None:
-    """The answer that a crash cut off, unless it reached the session file after all."""
+    """Returns the answer that a crash cut off, unless the session file has it."""
     if log.path is None:
         return None
     try:

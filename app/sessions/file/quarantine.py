@@ -1,4 +1,5 @@
-"""Lines that are no entries are copied beside the session file, so that a person can look at them; never lost."""
+"""Copies unreadable lines of a session file to a file beside it, so that they can be inspected and are
+never lost."""
 
 import base64
 import hashlib
@@ -16,14 +17,13 @@ from app.values.wire import now_iso
 from tools.files.regular import read_regular
 
 MAX_COPIED_BYTES = 8 * 1024 * 1024
-"""Of a longer line only the place is noted; the line itself stays in the session file."""
+"""A longer line is recorded by its position only and stays in the session file."""
 
 
 def copy_to_quarantine(path: Path, lines: Iterable[BadLine], *, leaves_file: bool = False) -> int:
-    """Copies what is not there yet and returns how many that were. Raises `OSError`.
-
-    `leaves_file`: the lines will be cut from the session file, so that even the longest is copied, and safely.
-    """
+    """Copies the lines that are not in the quarantine yet and returns their number. Raises `OSError`.
+    `leaves_file`: the lines will be cut from the session file, so even the longest is copied and synced
+    to the disk."""
     place = sidecar(path, "quarantine")
     known = {str(record.get("sha256")) for record in read_quarantine(path)}
     fresh: list[bytes] = []
@@ -61,7 +61,7 @@ def _record(line: BadLine, digest: str, *, is_whole: bool) -> dict[str, Any]:
 
 
 def read_quarantine(path: Path) -> list[dict[str, Any]]:
-    """The records beside a session file, oldest first."""
+    """Returns the quarantine records of a session file, oldest first."""
     try:
         data = read_regular(sidecar(path, "quarantine"))
     except OSError:

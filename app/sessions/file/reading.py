@@ -1,8 +1,6 @@
-"""Reads a session file: header, entries, and what could not be read. Changes nothing on disk.
-
-Lines end at `\n` only: other separators of Unicode are part of the text. Versions 1 and 2 are brought to the
-present form in memory; writing that back is the business of `log`.
-"""
+r"""Reads a session file: header, entries and unreadable lines. Changes nothing on disk. Lines end at `\n`
+only; other Unicode separators are part of the text. Versions 1 and 2 are migrated in memory; `opening`
+writes the result back."""
 
 import os
 import stat
@@ -27,10 +25,10 @@ from tools.memory import garbage_collection_paused
 from tools.patterns import late
 
 HEADER_LIMIT = 1024 * 1024
-"""A file whose first mebibyte holds no header is not a session."""
+"""A file without a header in its first mebibyte is not a session."""
 
 _CHUNK_BYTES = 256 * 1024
-"""Bytes; they stay in the processor's cache."""
+"""The size of one read, small enough for the processor's cache."""
 
 TakeEntries = Callable[[list[Entry]], None]
 
@@ -41,37 +39,35 @@ _LINK = late(rb'"id":"([^"\\]{1,64})","parentId":(null|"[^"\\]{1,64}")')
 
 
 class BadLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A line that is no entry."""
+    """A line that is not an entry, and its position in the file."""
 
     offset: int
     data: bytes
 
 
 class SessionContents(msgspec.Struct, kw_only=True):
-    """What a file holds."""
+    """The contents of a session file."""
 
     header: SessionHeader
     entries: list[Entry]
     bad: list[BadLine] = []
     links: dict[str, str | None] = {}
-    """Places of unreadable entries, where their ids could still be made out."""
+    """Entry id to parent id of unreadable entries whose ids could be found."""
     torn: BadLine | None = None
-    """What stands behind the last line feed and is no entry."""
+    """The text behind the last line feed, when it is not an entry."""
     ends_with_feed: bool = True
     size: int = 0
     version: int = SESSION_VERSION
     has_mark: bool = False
-    """A byte order mark stands before the first line; pi refuses such files."""
+    """The file begins with a byte order mark; pi refuses such files."""
 
 
 def read_session(
     path: Path, *, allow_newer: bool = False, each: TakeEntries | None = None
 ) -> SessionContents:
-    """Raises `SessionNotFound`, `SessionUnreadable`, `NotASession`, `SessionTooNew`. An empty file is no session.
-
-    `each` is given the entries some at a time: just read they are at hand, all together they would be fetched from
-    memory once more.
-    """
+    """Reads a whole session file; an empty file is not a session. Raises `SessionNotFound`,
+    `SessionUnreadable`, `NotASession`, `SessionTooNew`. `each` receives the entries in batches while
+    they are still in the processor's cache."""
     check_regular(path)
     try:
         with path.open("rb", buffering=1 << 20) as file, garbage_collection_paused():
@@ -81,7 +77,8 @@ def read_session(
 
 
 def read_header(path: Path) -> tuple[SessionHeader, int]:
-    """The header, in today's form, and where the line behind it begins. Raises as `read_session`."""
+    """Returns the header in the present form, and the offset of the line behind it. Raises the errors of
+    `read_session`."""
     check_regular(path)
     try:
         with path.open("rb") as file:
@@ -92,7 +89,7 @@ def read_header(path: Path) -> tuple[SessionHeader, int]:
 
 
 def read_without_header(path: Path) -> SessionContents:
-    """All that can be read of a file whose first line is lost. Raises `NotASession` when that is nothing."""
+    """Reads what it can of a file whose header is lost. Raises `NotASession` when nothing can be read."""
     check_regular(path)
     header = SessionHeader(id=path.stem.partition("_")[2] or path.stem, cwd="")
     reading = SessionContents(header=header, entries=[])
@@ -107,7 +104,7 @@ def read_without_header(path: Path) -> SessionContents:
 
 
 def check_regular(path: Path) -> int:
-    """The size of a regular file. Raises what `read_session` raises for anything else."""
+    """Returns the size of a regular file. Raises the errors of `read_session` for anything else."""
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -163,7 +160,7 @@ _REPAIR_HINT = "It was left as it is; if it is a session, `bayou --fork FILE` sa
 
 
 def _find_header(file: BinaryIO, path: Path) -> tuple[dict[str, Any], list[BadLine], bool]:
-    """The first line that is JSON has to be the header, as in pi."""
+    """Finds the header: as in pi, the first line that is JSON has to be one."""
     bad: list[BadLine] = []
     has_mark = False
     while file.tell() < HEADER_LIMIT:
@@ -188,7 +185,7 @@ def _find_header(file: BinaryIO, path: Path) -> tuple[dict[str, Any], list[BadLi
 
 
 def _read_lines(file: BinaryIO, reading: SessionContents, each: TakeEntries | None = None) -> None:
-    """Many lines at once; only where one of them is no entry, one by one."""
+    """Decodes lines in batches; decodes a batch line by line only when one of its lines is not an entry."""
     line = b""
     while lines := file.readlines(_CHUNK_BYTES):
         line = lines[-1]
@@ -235,7 +232,7 @@ def _keep_bad(reading: SessionContents, bad: BadLine) -> None:
 
 
 def read_entry(line: bytes) -> Entry | None:
-    """The entry of one line; None when the line is blank, damaged, or a header."""
+    """Decodes the entry of one line; None when the line is blank, damaged, or a header."""
     try:
         entry = decode(line, Entry)
     except msgspec.DecodeError:
@@ -250,7 +247,7 @@ def read_entry(line: bytes) -> Entry | None:
 
 
 def with_entry_id(entry: Entry) -> Entry | None:
-    """A message carries the id of its entry. None: not an entry at all."""
+    """Gives a message the id of its entry. None: the value is not an entry."""
     if isinstance(entry, MessageEntry):
         _share_id(entry.message, "id", entry.id)
     elif isinstance(entry, CompactionEntry) and entry.system_message is not None:
@@ -265,7 +262,8 @@ def is_blank(line: bytes) -> bool:
 
 
 def is_header(line: bytes) -> bool:
-    """A second header: two programs created the file at once. It says nothing that the first does not."""
+    """Whether the line is a second header, which two programs that created the file at once may leave; it
+    adds nothing."""
     if b'"session"' not in line[:4096]:
         return False
     try:
@@ -276,7 +274,7 @@ def is_header(line: bytes) -> bool:
 
 
 def _read_old(file: BinaryIO, reading: SessionContents, header: dict[str, Any]) -> None:
-    """Versions 1 and 2 are small and rare: plain data first, then their migration, then values."""
+    """Reads a file of version 1 or 2: decodes plain data, migrates it, then converts it to entries."""
     lines: list[dict[str, Any]] = []
     raw = b""
     for raw in file:
@@ -295,7 +293,8 @@ def _read_old(file: BinaryIO, reading: SessionContents, header: dict[str, Any]) 
 
 
 def migrate_lines(lines: list[dict[str, Any]], header: dict[str, Any], version: int) -> list[dict[str, Any]]:
-    """`lines` without the header, in file order; returns them in today's form, `header` set right in place."""
+    """Migrates `lines` (without the header, in file order) to the present form and updates `header` in
+    place."""
     if version < 2:
         lines = _migrate_to_version_2(lines, header)
     if version < 3:
@@ -304,7 +303,7 @@ def migrate_lines(lines: list[dict[str, Any]], header: dict[str, Any], version: 
 
 
 def _migrate_to_version_2(lines: list[dict[str, Any]], header: dict[str, Any]) -> list[dict[str, Any]]:
-    """A list becomes a chain: every line gets an id and its predecessor as parent."""
+    """Turns a list of lines into a chain: each line gets an id and its predecessor as parent."""
     taken: set[str] = set()
     chained: list[dict[str, Any]] = []
     previous: str | None = None
@@ -331,7 +330,7 @@ def _migrate_to_version_2(lines: list[dict[str, Any]], header: dict[str, Any]) -
 
 
 def _id_at(chained: list[dict[str, Any]], index: Any, default: str) -> str:
-    """The old index counted lines including the header."""
+    """Returns the id of the line at an old index, which counted lines including the header."""
     if isinstance(index, int) and 1 <= index <= len(chained):
         return chained[index - 1]["id"]
     return default

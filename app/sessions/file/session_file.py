@@ -1,7 +1,5 @@
-"""One session file open for writing: its lock, whole-line appends, and going back to the last whole line.
-
-A write either has all its bytes in the file or none. What lines mean is the business of `log`.
-"""
+"""One session file open for writing: its lock, appends of whole lines, and recovery from partial writes. A
+write puts all its bytes into the file or none. `log` decides the meaning of lines."""
 
 import errno
 import os
@@ -19,7 +17,7 @@ from tools.files.replacing import sync_folder
 
 Sync = Literal["off", "turn", "entry"]
 SyncPolicy = Callable[[], Sync]
-"""When what is written is forced onto the disk; asked at each write, as the settings may have changed."""
+"""Returns when writes are forced onto the disk; called at each write, since the setting may change."""
 
 
 def at_turn_end() -> Sync:
@@ -28,7 +26,7 @@ def at_turn_end() -> Sync:
 
 _FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _MAX_PIECES = 1000
-"""As many the system takes in one call."""
+"""The number of buffers that the system accepts in one call."""
 _DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _FREE_SPACE_HINT = "Free some disk space or export the session elsewhere, then try again."
 _FOLDER_HINT = (
@@ -37,7 +35,7 @@ _FOLDER_HINT = (
 
 
 class SessionFile:
-    """Holds the lock as long as it is open."""
+    """An open session file. It holds the lock until it is closed."""
 
     def __init__(self, path: Path, descriptor: int, sync: SyncPolicy) -> None:
         self.path = path
@@ -52,13 +50,14 @@ class SessionFile:
 
     @classmethod
     def open(cls, path: Path, sync: SyncPolicy) -> "SessionFile":
-        """Raises `SessionLocked`, or `OSError` when the system does not let us write."""
+        """Opens and locks an existing file. Raises `SessionLocked`, or `OSError` when the system denies
+        writing."""
         descriptor = os.open(path, _FLAGS)
         return cls(path, _locked(path, descriptor), sync)
 
     @classmethod
     def create(cls, path: Path, lines: Iterable[bytes], sync: SyncPolicy) -> "SessionFile":
-        """A new file with its first lines; nothing is left behind when that fails."""
+        """Creates a file with its first lines; on failure no file is left behind."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
@@ -85,12 +84,12 @@ class SessionFile:
         return file
 
     def hold(self, data: bytes) -> None:
-        """Whole lines that the disk did not take; they are written before the next ones."""
+        """Holds whole lines that the disk did not accept; they are written before the next ones."""
         self._held += data
 
     def append(self, lines: Iterable[bytes] = (), *, on_new_line: bool = False) -> None:
-        """Adds whole lines, in whatever pieces, those that are held first. Raises `SessionWriteError` with the file
-        as it was."""
+        """Appends whole lines, given in pieces of any size, after the held lines. Raises
+        `SessionWriteError` with the file unchanged."""
         self._truncate_partial_write()
         data = (b"\n" if on_new_line else b"", self._held, *lines)
         try:
@@ -109,7 +108,7 @@ class SessionFile:
         self._is_dirty = sync == "turn"
 
     def cut(self, size: int) -> None:
-        """Takes everything behind `size` away. Raises `SessionWriteError`."""
+        """Truncates the file to `size` bytes. Raises `SessionWriteError`."""
         try:
             os.ftruncate(self._descriptor, size)
         except OSError as problem:
@@ -119,7 +118,7 @@ class SessionFile:
         self.size = size
 
     def _truncate_partial_write(self, *, quietly: bool = False) -> None:
-        """After a write that broke off: back to the last whole line, now or before the next write."""
+        """Truncates the file to its last whole line after a failed write, now or before the next write."""
         if not self._is_torn:
             return
         try:
@@ -133,7 +132,7 @@ class SessionFile:
         self._is_torn = False
 
     def foreign(self) -> bytes:
-        """What another program appended since our last write; it counts as read from then on."""
+        """Returns the bytes that another program appended since the last write, and counts them as read."""
         size = os.fstat(self._descriptor).st_size
         if size == self.size or self._is_torn:
             return b""
@@ -148,7 +147,7 @@ class SessionFile:
         return data
 
     def is_in_place(self) -> bool:
-        """Whether the name still leads to the file that we write."""
+        """Whether the path still leads to the open file."""
         try:
             named = self.path.stat()
         except OSError:
@@ -157,7 +156,7 @@ class SessionFile:
         return (named.st_ino, named.st_dev) == (mine.st_ino, mine.st_dev)
 
     def follow(self) -> Path | None:
-        """Where the file is after someone renamed it; None when it was deleted, or the system cannot tell."""
+        """Returns the file's new path after a rename; None when it was deleted or the system cannot tell."""
         if os.fstat(self._descriptor).st_nlink == 0:
             return None
         found = name_of(self._descriptor)
@@ -168,7 +167,7 @@ class SessionFile:
         return found
 
     def sync(self) -> None:
-        """Waits until everything written is on the disk, where the policy asks for that."""
+        """Waits until all writes are on the disk, if the policy requires it."""
         if not self._is_dirty:
             return
         try:
@@ -200,7 +199,7 @@ class SessionFile:
 
 
 def copy_to_other_disk(problem: SessionWriteError, lines: Iterable[bytes]) -> SessionWriteError:
-    """The last resort for a session whose disk is full: all of it on another disk. What there is to tell of it."""
+    """Copies a session to another disk when its disk is full, and returns the error that reports the copy."""
     assert problem.path is not None
     try:
         copy = Path(tempfile.mkdtemp(prefix="session-", dir=last_resort_folder())) / problem.path.name
@@ -224,7 +223,8 @@ def _locked(path: Path, descriptor: int) -> int:
 
 
 def _write_all(descriptor: int, pieces: Iterable[bytes]) -> None:
-    """In one call where the system lets us, so that no other program's line gets between the pieces of ours."""
+    """Writes the pieces in one call where possible, so that another program's line cannot come between
+    them."""
     views = deque(memoryview(piece) for piece in pieces if piece)
     while views:
         if hasattr(os, "writev"):

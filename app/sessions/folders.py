@@ -1,4 +1,4 @@
-"""Which files of a folder are sessions, and how each begins."""
+"""Finds the session files of a folder and reads their headers."""
 
 import os
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from app.values.entries import SessionHeader
 
 
 def session_files(root: Path) -> Iterator[os.DirEntry[str]]:
-    """Every `.jsonl` file in a root and in the folders directly below it."""
+    """Yields every `.jsonl` file in a root and in the folders directly below it."""
     try:
         entries = list(os.scandir(root))
     except OSError:
@@ -28,7 +28,7 @@ def session_files(root: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def header_of(path: Path) -> SessionHeader | None:
-    """The header of a session file; None when it is not one."""
+    """Returns the header of a session file; None when the file is not a session."""
     try:
         from app.sessions.file.reading import read_header  # noqa: PLC0415  (a listing only)
 

@@ -1,4 +1,5 @@
-"""New sessions from old ones: a fork before a message, a clone of the active path, a copy for another project."""
+"""Creates sessions from others: a fork before a message, a clone of the active path, a copy for another
+project."""
 
 import os
 from collections.abc import Sequence
@@ -27,7 +28,8 @@ from app.values.wire import now_iso, unused_id
 def fork_before(
     log: SessionLog, entry_id: str, folder: Path, *, cwd: Path | None = None, fsync: SyncPolicy = at_turn_end
 ) -> SessionLog:
-    """A new session with everything above an entry; its text is what `log.navigation` says."""
+    """Returns a new session with all entries above `entry_id`. `log.navigation` gives the text of that
+    entry for the editor."""
     above = log.parent(entry_id)
     return _branch(log, [] if above is None else log.path_to(above), folder, cwd or log.cwd, fsync)
 
@@ -40,7 +42,7 @@ def clone(
     cwd: Path | None = None,
     fsync: SyncPolicy = at_turn_end,
 ) -> SessionLog:
-    """A new session with the path to the leaf, or to another entry."""
+    """Returns a new session with the path to the leaf, or to `leaf_id`."""
     return _branch(log, log.path_to(leaf_id), folder, cwd or log.cwd, fsync)
 
 
@@ -59,7 +61,8 @@ def _branch(log: SessionLog, path: Sequence[Entry], folder: Path, cwd: Path, fsy
 
 
 def as_chain(path: Sequence[Entry]) -> list[Entry]:
-    """A path without labels and marks, each entry below the one before it; ids and times stay."""
+    """Returns a path without labels and leaf marks, each entry a child of the one before; ids and times
+    are kept."""
     kept: list[Entry] = []
     moved: dict[str, str] = {}
     dropped: list[str] = []
@@ -76,7 +79,7 @@ def as_chain(path: Sequence[Entry]) -> list[Entry]:
 
 
 def with_parent(entry: Entry, parent_id: str | None) -> Entry:
-    """The same entry below another parent."""
+    """Returns a copy of the entry with another parent."""
     if isinstance(entry, UnknownEntry):
         return (
             entry
@@ -87,7 +90,7 @@ def with_parent(entry: Entry, parent_id: str | None) -> Entry:
 
 
 def _labels_of(kept: list[Entry], everything: Sequence[Entry]) -> list[Entry]:
-    """The labels that kept entries have, as entries at the end."""
+    """Returns the labels of the kept entries as label entries, to be appended."""
     ids = {entry.id for entry in kept}
     last: dict[str, LabelEntry] = {}
     for entry in everything:
@@ -105,11 +108,9 @@ def _labels_of(kept: list[Entry], everything: Sequence[Entry]) -> list[Entry]:
 
 
 def copy_session(source: Path, folder: Path, cwd: Path, *, session_id: str | None = None) -> Path:
-    """All of a session, every branch, as a new one of `cwd`: how a session moves to another project.
-
-    Older versions are migrated on the way, and of a file with a damaged first line all that can be read is
-    saved; the source is only read.
-    """
+    """Copies a whole session, with every branch, as a new session of `cwd`: a session moves to another
+    project this way. Older versions are migrated, and of a file with a damaged header everything
+    readable is saved. The source is only read."""
     if session_id is not None and not is_session_id(session_id):
         raise SessionError(
             None, f"{session_id!r} cannot be a session id", "Use letters, digits, dots and dashes."

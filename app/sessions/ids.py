@@ -10,13 +10,13 @@ from tools.patterns import late
 SESSION_ID = late(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 _MAX_CLOCK_SKEW = 60.0
-"""Seconds by which clocks of two machines may differ that share a disk."""
+"""Seconds by which the clocks of two machines that share a disk may differ."""
 _MAX_NAME_BYTES = 240
-"""Bytes of a folder's name; most file systems end at 255."""
+"""The longest folder name in bytes; most file systems permit 255."""
 
 
 def new_session_id() -> str:
-    """A UUID of version 7: sorts by time of birth."""
+    """Returns a UUID of version 7, which sorts by creation time."""
     stamp = time.time_ns() // 1_000_000
     value = (stamp & (1 << 48) - 1) << 80 | 0x7 << 76 | int.from_bytes(os.urandom(10)) & ~(0xF << 76)
     value = value & ~(0b11 << 62) | 0b10 << 62
@@ -25,8 +25,8 @@ def new_session_id() -> str:
 
 
 def recency_key(then: float, now: float) -> tuple[bool, float]:
-    """Sorts by time, in seconds. What claims to be of the future was written by another clock, or by this one before it
-    was set: it stands behind what this one has seen."""
+    """Returns a sort key for a time in seconds. Times in the future come from a wrong clock and sort as
+    the oldest."""
     return then <= now + _MAX_CLOCK_SKEW, then
 
 
@@ -39,7 +39,8 @@ def file_name(timestamp: str, session_id: str) -> str:
 
 
 def folder_name(cwd: Path) -> str:
-    """`--home-me-project--`. Two folders may share a name; the header of each file says which one it is from."""
+    """Returns the name of a project's session folder: `--home-me-project--`. Two projects may share a
+    name; the header of each file holds its exact path."""
     text = str(cwd)
     if text[:1] in ("/", "\\"):
         text = text[1:]
@@ -51,9 +52,9 @@ def folder_name(cwd: Path) -> str:
 
 
 def sidecar(path: Path, kind: str) -> Path:
-    """A file that belongs to a session file and lies beside it: `X.jsonl.draft`."""
+    """Returns the path of a file that belongs to a session and lies beside its file: `X.jsonl.draft`."""
     return path.with_name(f"{path.name}.{kind}")
 
 
 SIDECARS = ("quarantine", "partial", "draft", "files", "v1", "v2")
-"""What may lie beside a session file."""
+"""The kinds of files that may lie beside a session file."""

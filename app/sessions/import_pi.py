@@ -1,8 +1,6 @@
-"""Takes over what a pi user has: sessions, models, prompts, skills, and the settings that mean the same here.
-
-First a plan that lists everything, also what is not taken and why; then, when the person agrees, the copying.
-pi's own folder is only read. How a setting is written is the caller's business.
-"""
+"""Imports from pi: sessions, models, prompts, skills, and the settings that mean the same in bayou. A plan
+lists everything, with the reason for what is not imported; the copying starts when the user agrees.
+pi's folder is only read. The caller writes the settings."""
 
 import os
 import shutil
@@ -66,7 +64,7 @@ SAME_SETTINGS = frozenset(
         "terminal.hyperlinks",
     ]
 )
-"""Keys with one name and one meaning in both programs."""
+"""Settings with the same name and meaning in both programs."""
 
 _SKIPPED_SETTINGS = {
     "auth.json": "keys and logins stay where they are; sign in again with /login",
@@ -81,7 +79,7 @@ _SKIPPED_SETTINGS = {
 
 
 class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing of the plan."""
+    """One item of the import plan."""
 
     kind: ItemKind
     name: str
@@ -89,7 +87,7 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     target: Path | None = None
     value: Any = None
     refused: str | None = None
-    """Why it is not taken; None: it will be."""
+    """Why the item is not imported; None: it will be."""
 
     @property
     def is_taken(self) -> bool:
@@ -97,7 +95,7 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_import(pi_dir: Path, agent_dir: Path, sessions_root: Path) -> list[ImportItem]:
-    """What is in a pi user's agent folder. Nothing is written."""
+    """Lists what a pi user's agent folder contains. Writes nothing."""
     items = [
         *_sessions(pi_dir / "sessions", sessions_root),
         *_file("models", pi_dir / "models.json", agent_dir / "models.json"),
@@ -112,10 +110,8 @@ def plan_import(pi_dir: Path, agent_dir: Path, sessions_root: Path) -> list[Impo
 
 
 def run_import(items: list[ImportItem], set_setting: Callable[[str, Any], None]) -> list[ImportItem]:
-    """Copies what the plan takes; returns the items as they turned out.
-
-    `set_setting(name, value)` raises `ValueError` with the reason when a value does not fit.
-    """
+    """Copies the items of the plan that can be imported; returns the items with their outcome.
+    `set_setting(name, value)` raises `ValueError` with the reason when a value is invalid."""
     return [_run(item, set_setting) if item.is_taken else item for item in items]
 
 
@@ -133,7 +129,7 @@ def _run(item: ImportItem, set_setting: Callable[[str, Any], None]) -> ImportIte
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Whole or not at all: what is half copied has another name."""
+    """Copies a file or folder atomically, through a temporary name."""
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(f".{target.name}.{os.getpid()}.part")
     if source.is_dir():
@@ -235,7 +231,7 @@ def _json(path: Path) -> dict[str, Any] | None:
 
 
 def _flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """`{"a": {"b": 1}}` as `{"a.b": 1}`; an object that is itself a known setting stays whole."""
+    """Flattens `{"a": {"b": 1}}` to `{"a.b": 1}`; an object that is itself a known setting stays whole."""
     found: dict[str, Any] = {}
     for key, value in data.items():
         name = prefix + key

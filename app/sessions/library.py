@@ -1,7 +1,5 @@
-"""All sessions of a person: where they lie, which one is meant, lists, search, names.
-
-One session is `log`; the database behind list and search is `index`; deletion is `trash`.
-"""
+"""Finds, lists, searches and renames the sessions of a user. One open session is `log`; the database
+behind lists and searches is `index`; deletion is `trash`."""
 
 import os
 import time
@@ -21,22 +19,22 @@ if TYPE_CHECKING:
     from app.sessions.index.listed import SessionHit, SessionSummary
     from app.sessions.index.usage import UsageReport
 
-# The index, and with it the database, is imported when a list or a search is asked for: most starts need none.
+# The index, and with it SQLite, is imported by the functions that need it: most starts do not.
 # ruff: noqa: PLC0415
 
 MAX_QUICK_ROWS = 60
-"""As many rows as a screen shows at most."""
+"""The number of rows that fit on a screen."""
 _INDEX_WAIT_SECONDS = 30.0
-"""Seconds that another bayou may take to read everything."""
+"""Seconds to wait for another bayou that is reading all sessions."""
 
 
 def session_folder(root: Path, cwd: Path) -> Path:
-    """Where the sessions of a working directory lie."""
+    """Returns the folder for the sessions of a working directory."""
     return root / folder_name(cwd)
 
 
 def latest(folder: Path, cwd: Path | None = None) -> Path | None:
-    """The session of a folder that was written last; with `cwd`, only those begun there."""
+    """Returns the session of a folder that was written last; with `cwd`, only sessions that began there."""
     for path in map(Path, _newest_first(folder)):
         header = header_of(path)
         if header is not None and (cwd is None or is_same_folder(header.cwd, cwd)):
@@ -52,7 +50,7 @@ def _newest_first(folder: Path) -> list[str]:
 
 
 def is_same_folder(text: str, cwd: Path) -> bool:
-    """Whether a header's folder is this one, by whatever name."""
+    """Whether a header's folder is `cwd`, also by another path."""
     try:
         return text == str(cwd) or os.path.realpath(text) == os.path.realpath(cwd)
     except ValueError:  # no name that a folder could have
@@ -60,10 +58,8 @@ def is_same_folder(text: str, cwd: Path) -> bool:
 
 
 def find(id_or_path: str, root: Path, cwd: Path) -> Path:
-    """The file that a person means: a path, an id, or the beginning of one; this folder's sessions come first.
-
-    Raises `SessionNotFound`, or `SessionError` when several fit.
-    """
+    """Resolves a path, a session id or the beginning of an id to a session file; sessions of the current
+    folder take precedence. Raises `SessionNotFound`, or `SessionError` when several match."""
     text = id_or_path.strip()
     named = Path(text).expanduser()
     named = named if named.is_absolute() else cwd / named
@@ -81,7 +77,7 @@ def _by_id(text: str, root: Path, cwd: Path) -> Path:
     files = [Path(entry.path) for entry in session_files(root)]
     ids = {path: path.stem.partition("_")[2] for path in files}
     if not any(found.startswith(text) for found in ids.values()):
-        # Renamed and imported files: their header knows.
+        # Renamed and imported files have their id in the header only.
         headers = ((path, header_of(path)) for path in files)
         ids = {path: header.id for path, header in headers if header is not None}
     exact = [path for path, found in ids.items() if found == text]
@@ -97,7 +93,7 @@ def _by_id(text: str, root: Path, cwd: Path) -> Path:
 
 
 def list_sessions(root: Path, cwd: Path | None = None) -> "list[SessionSummary]":
-    """Newest first; with `cwd`, those begun there before all others."""
+    """Returns all sessions, newest first; with `cwd`, those that began there come first."""
     from app.sessions.index.session_index import SessionIndex
 
     with closing(SessionIndex(root)) as index:
@@ -109,9 +105,8 @@ def list_sessions(root: Path, cwd: Path | None = None) -> "list[SessionSummary]"
 
 
 def newest_sessions(root: Path, cwd: Path, *, most: int = MAX_QUICK_ROWS) -> "list[SessionSummary]":
-    """The sessions of a folder that were written last, from their files alone: while the index is brought up to date,
-    which takes as long as there are sessions. Of long ones the beginning is read, and their counts are not known (-1).
-    """
+    """Returns a folder's most recently written sessions from their files alone, to show while the index is
+    refreshed. Of long files only the beginning is read; their counts are unknown (-1)."""
     from app.sessions.index.listed import summary_of_file
 
     found = (summary_of_file(name) for name in _newest_first(session_folder(root, cwd))[:most])
@@ -119,7 +114,8 @@ def newest_sessions(root: Path, cwd: Path, *, most: int = MAX_QUICK_ROWS) -> "li
 
 
 def search_now(root: Path, query: str, *, limit: int = 50) -> "tuple[list[SessionHit], int]":
-    """Answers from what has been read so far, and how many sessions have not been; waits for nobody."""
+    """Returns hits among the texts indexed so far, and how many sessions are not indexed yet; does not
+    wait for indexing."""
     from app.sessions.index.session_index import SessionIndex
 
     with closing(SessionIndex(root)) as index:
@@ -127,27 +123,27 @@ def search_now(root: Path, query: str, *, limit: int = 50) -> "tuple[list[Sessio
 
 
 def usage_in(root: Path, cache: Path) -> "UsageReport":
-    """What all sessions used; another process that reads them is waited for."""
+    """Returns the usage of all sessions; waits for another process that is reading them."""
     import shutil
 
     from app.sessions.index.session_index import SessionIndex
 
     with closing(SessionIndex(root, patience=_INDEX_WAIT_SECONDS)) as index:
         found = index.usage()
-    # It had a database of its own there; what is left of that nothing reads any more.
+    # Remove the separate usage database of earlier versions.
     shutil.rmtree(cache / "usage", ignore_errors=True)
     return found
 
 
 class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the list: a session, and how deep below the one it was forked from."""
+    """A row of the session list: a session and its depth below the session it was forked from."""
 
     summary: "SessionSummary"
     depth: int
 
 
 def rows_with_forks(summaries: "list[SessionSummary]") -> list[SessionRow]:
-    """Forks under their parents; a thread stands where its newest session would."""
+    """Places forks below their parents; a thread stands at the place of its newest session."""
     by_path = {str(summary.path): summary for summary in summaries}
     below: dict[str, list[SessionSummary]] = {}
     tops: list[SessionSummary] = []
@@ -165,7 +161,7 @@ def rows_with_forks(summaries: "list[SessionSummary]") -> list[SessionRow]:
 def _is_ancestor(
     one: "SessionSummary", other: "SessionSummary", by_path: "dict[str, SessionSummary]"
 ) -> bool:
-    """Whether `one` is `other` or one of its ancestors: hand-made headers may go in circles."""
+    """Whether `one` is `other` or one of its ancestors; stops at cycles, which hand-made headers may form."""
     seen: set[str] = set()
     walk: SessionSummary | None = other
     while walk is not None and str(walk.path) not in seen:
@@ -187,7 +183,8 @@ def _rows_below(top: "SessionSummary", below: "dict[str, list[SessionSummary]]")
 
 
 def rename_session(path: Path, name: str | None) -> None:
-    """For a session that is not open here. Raises a `SessionError`, among them `SessionLocked`."""
+    """Renames a session that is not open in this process. Raises a `SessionError`, such as
+    `SessionLocked`."""
     with closing(SessionLog.open(path)) as log:
         if log.is_read_only:
             raise NotASession(path, "cannot be written", "Fork it and name the copy.")

@@ -1,8 +1,6 @@
-"""A session: the tree of entries, kept in step with its file.
-
-What is in memory is in the file (once there is one), and an entry is in the file before anyone is told of it.
-Opening and repairing is `opening`; the file is `keeping`'s and `file`'s business; what the model reads is `projection`.
-"""
+"""A session: the tree of entries in memory, in step with its file. An entry is written to the file, once
+there is one, before any event reports it. `opening` opens and repairs files, `keeping` and
+`session_file` write them, `projection` computes what the model reads."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -42,7 +40,7 @@ from tools.files.presence import is_dir
 
 
 class SessionLog:
-    """Made by `create`, `in_memory` or `open`; closed by `close`, which gives the lock back."""
+    """An open session. Created by `create`, `in_memory` or `open`; `close` releases the file's lock."""
 
     def __init__(
         self,
@@ -59,10 +57,10 @@ class SessionLog:
     ) -> None:
         self.header = header
         self.problems: list[str] = problems if problems is not None else []
-        """Sentences to show: what was repaired, set aside, or is not as it should be."""
+        """Sentences to show: what was repaired, quarantined, or is wrong."""
         self._tree = tree if tree is not None else Tree()
         self.counted = CountedStats() if stats is None else CountedStats(stats=stats, entries=len(self._tree))
-        """What was used as far as the file was read when it was opened."""
+        """The counts of the entries that were read when the file was opened."""
         self._keeping = FileKeeper(
             path,
             file,
@@ -86,10 +84,8 @@ class SessionLog:
         name: str = "",
         fsync: SyncPolicy = at_turn_end,
     ) -> "SessionLog":
-        """A new session in `folder`, in a file of that name or one of its own.
-
-        Nothing is on disk until a person or a model has said something.
-        """
+        """Creates a session in `folder`; `name` is its file name, by default made of time and id. The file
+        appears on disk with the first message of the user or a model."""
         if session_id is not None and not is_session_id(session_id):
             raise SessionError(
                 None,
@@ -107,7 +103,7 @@ class SessionLog:
 
     @classmethod
     def in_memory(cls, cwd: Path) -> "SessionLog":
-        """A session that no file is ever written for."""
+        """Creates a session that is never written to a file."""
         return cls(SessionHeader(id=new_session_id(), cwd=str(cwd)), None)
 
     @classmethod
@@ -119,7 +115,8 @@ class SessionLog:
         *,
         fsync: SyncPolicy = at_turn_end,
     ) -> "SessionLog":
-        """A new session that begins with these entries; on disk at once when something was said in them."""
+        """Creates a session that begins with the given entries; written at once when they contain
+        conversation."""
         log = cls(header, path, tree=Tree(entries), sync=fsync)
         if path is not None and any(map(_is_conversation, entries)):
             log._keeping.begin()
@@ -129,10 +126,9 @@ class SessionLog:
     def open(
         cls, path: Path, *, read_only: bool = False, fsync: SyncPolicy = at_turn_end, cwd: Path | None = None
     ) -> "SessionLog":
-        """An existing file, in place. Raises a `SessionError` that names the file and what to do.
-
-        An empty file becomes a new session in `cwd` (default: the process's), as in pi; `problems` says so.
-        """
+        """Opens an existing file in place. Raises a `SessionError` that names the file and the next step.
+        An empty file becomes a new session in `cwd` (default: the process's), as in pi; `problems` says
+        so."""
         from app.sessions.file.opening import open_session  # noqa: PLC0415  (what reads is large; a new session needs none)
 
         opened = open_session(path, read_only=read_only, sync=fsync, cwd=cwd or Path.cwd())
@@ -165,19 +161,20 @@ class SessionLog:
 
     @property
     def is_cwd_gone(self) -> bool:
-        """The folder that the session was about cannot be worked in: continue elsewhere, fork, or leave it."""
+        """Whether the session's folder cannot be used as a working directory any more."""
         return bool(self.cwd_problem)
 
     @property
     def cwd_problem(self) -> str:
-        """What is wrong with its folder, as the end of a sentence; nothing when one can work there."""
+        """What is wrong with the session's folder, as the end of a sentence; empty when the folder is
+        usable."""
         if not is_dir(self.cwd):
             return "does not exist any more"
         return "" if os.access(self.cwd, os.R_OK | os.X_OK) else "may not be entered"
 
     @property
     def leaf_id(self) -> str | None:
-        """Where the next entry will hang; None: at the root."""
+        """The parent of the next entry; None: the next entry becomes a root."""
         return _entry_id_at(self._tree, self._leaf)
 
     @property
@@ -191,7 +188,7 @@ class SessionLog:
 
     @property
     def path(self) -> Path | None:
-        """Where the file is, or will be once there is something to keep."""
+        """The path of the file, which may not exist yet."""
         return self._keeping.path
 
     @property
@@ -204,7 +201,7 @@ class SessionLog:
 
     @property
     def unwritten(self) -> SessionWriteError | None:
-        """Why the last entries are in memory only."""
+        """The error because of which the last entries are in memory only."""
         return self._keeping.unwritten
 
     @property
@@ -217,64 +214,66 @@ class SessionLog:
         return entry_id in self._tree
 
     def entry(self, entry_id: str) -> Entry:
-        """Raises `SessionError` when there is none."""
+        """Returns an entry by its id. Raises `SessionError` when there is none."""
         return self._tree.entries[self._position(entry_id)]
 
     def path_to(self, entry_id: str | None = None) -> Sequence[Entry]:
-        """From the root to an entry, by default to the leaf."""
+        """Returns the entries from the root to an entry, by default to the leaf."""
         return self._tree.path(self._leaf if entry_id is None else self._position(entry_id))
 
     def upwards(self, *, without_messages: bool = False) -> Iterator[Entry]:
-        """From the leaf to the root, as far as somebody asks. `without_messages`: what was set and decided there, at
-        the cost of that alone."""
+        """Yields entries from the leaf to the root, lazily. `without_messages` skips messages quickly,
+        which leaves settings and other state."""
         return self._tree.states(self._leaf) if without_messages else self._tree.upwards(self._leaf)
 
     def recent_path(self) -> list[Entry]:
-        """The end of `path_to`, as far back as the context reaches; what is before it was compacted."""
+        """Returns the end of `path_to` that the context needs: from the first entry that the last
+        compaction kept."""
         return self._tree.recent(self._leaf)
 
     def children(self, entry_id: str | None) -> list[Entry]:
-        """What hangs directly below an entry, or the roots."""
+        """Returns the direct children of an entry; the roots for None."""
         position = self._position(entry_id)
         return [self._tree.entries[child] for child in self._tree.children(position)]
 
     def parent(self, entry_id: str) -> str | None:
-        """The entry above, as the tree has it; an orphan hangs at the root."""
+        """Returns the id of an entry's parent; None for a root or an orphan."""
         return _entry_id_at(self._tree, self._tree.parent(self._position(entry_id)))
 
     def common_ancestor(self, one: str | None, other: str | None) -> str | None:
-        """The lowest entry that is above or at both; None: they share only the root."""
+        """Returns the lowest entry at or above both entries; None: they share no entry."""
         return _entry_id_at(
             self._tree, self._tree.common_ancestor(self._position(one), self._position(other))
         )
 
     def subtree(self, entry_id: str | None) -> list[Entry]:
-        """An entry and everything below it, parents first; everything for None."""
+        """Returns an entry and its descendants, parents first; all entries for None."""
         return list(self._tree.subtree(self._position(entry_id)))
 
     def stats(self, entry_id: str | None = None) -> SubtreeStats:
-        """Counts and cost of an entry and everything below it; of the whole session by default."""
+        """Returns counts and cost of an entry and its descendants; of the whole session by default."""
         return self._tree.stats(self._position(entry_id))
 
     def navigation(self, entry_id: str) -> NavigationTarget:
-        """Where the leaf goes when a person chooses this entry, and the text that returns to the editor."""
+        """Returns the new leaf when the user goes to this entry, and the text that returns to the editor."""
         return self._tree.navigation(self._position(entry_id))
 
     def label(self, entry_id: str) -> str | None:
         return self._tree.labels.get(entry_id)
 
     def project(self, leaf_id: str | None = None) -> Projection:
-        """What the model reads at an entry, by default at the leaf."""
+        """Returns the model's context at an entry, by default at the leaf."""
         return project(self.path_to(leaf_id))
 
     def take_problems(self) -> tuple[str, ...]:
-        """What there is to tell since the last call."""
+        """Returns and clears the problems to show."""
         told = tuple(self.problems)
         self.problems.clear()
         return told
 
     def require_cwd(self, here: Path) -> None:
-        """Raises `SessionError`, with the log closed, when its folder is gone and nobody can be asked."""
+        """Closes the log and raises `SessionError` when the session's folder is unusable, for modes that
+        cannot ask the user."""
         if self.is_on_disk and (problem := self.cwd_problem):
             self.close()
             raise SessionError(
@@ -286,16 +285,13 @@ class SessionLog:
     # Changes
 
     def append(self, entry: Entry) -> Entry:
-        """Hangs an entry below the leaf and moves the leaf there. What is returned is in the file.
-
-        Raises `SessionWriteError`, with memory and file as before.
-        """
+        """Adds an entry below the leaf, makes it the leaf, and returns it once the file has it. Raises
+        `SessionWriteError` with memory and file unchanged."""
         return self._append(entry, self.leaf_id)
 
     def keep(self, entry: Entry) -> Entry:
-        """`append`, for what was said and must not be lost: what the disk does not take is kept in memory, and
-        written with the next entry that it takes. Raises only where nothing may be written.
-        """
+        """Appends an entry that must not be lost: if the disk refuses it, it stays in memory and is
+        written before the next entry that the disk accepts. Raises `SessionReadOnly` only."""
         try:
             return self.append(entry)
         except SessionReadOnly:
@@ -307,11 +303,13 @@ class SessionLog:
             return placed
 
     def write_kept(self) -> None:
-        """Writes what is in memory only. Raises `SessionWriteError` as long as that cannot be."""
+        """Writes the entries that are in memory only. Raises `SessionWriteError` while the disk refuses
+        them."""
         self._keeping.write_held()
 
     def move_leaf(self, entry_id: str | None) -> None:
-        """Goes to an entry, or before all of them; recorded, so that resuming returns there."""
+        """Makes an entry the leaf, or goes before all entries; recorded, so that a resumed session starts
+        there."""
         position = self._position(entry_id)
         if position == self._leaf:
             return
@@ -321,35 +319,36 @@ class SessionLog:
         self._leaf = position
 
     def set_label(self, entry_id: str, label: str | None) -> Entry:
-        """Sets or, with None, takes away the label of an entry."""
+        """Sets the label of an entry; None removes it."""
         self._position(entry_id)
         return self.append(
             LabelEntry(parent_id=None, target_id=entry_id, label=(label or "").strip() or None)
         )
 
     def rename(self, name: str | None) -> Entry:
-        """Line feeds become spaces; an empty name takes the name away."""
+        """Renames the session; line feeds become spaces, and an empty name removes the name."""
         return self.append(SessionInfoEntry(parent_id=None, name=one_line(name or "")))
 
     def end_turn(self) -> None:
-        """What was written so far must survive a power cut, unless the policy says otherwise."""
+        """Forces the turn's entries onto the disk, if the policy says so, so that they survive a power
+        cut."""
         self._keeping.end_turn()
 
     def close(self) -> None:
-        """Gives the lock back. The log can still be read."""
+        """Releases the lock. The log can still be read."""
         self._keeping.close()
 
     # Inside
 
     def _position(self, entry_id: str | None) -> int:
-        """None: above every root."""
+        """Returns the position of an entry; None stands for the place above every root."""
         position = ABOVE_ROOTS if entry_id is None else self._tree.position(entry_id)
         if position is None:
             raise SessionError(self.path, f"has no entry {entry_id!r}", "Choose one from /tree.")
         return position
 
     def _leaf_of_file(self) -> int:
-        """The last line, or the place that it says the person went to."""
+        """Returns the position of the last entry, or the position that the last leaf mark records."""
         for position in range(len(self._tree) - 1, -1, -1):
             entry = self._tree.entries[position]
             if is_leaf_mark(entry):
@@ -377,7 +376,7 @@ def _entry_id_at(tree: Tree, position: int) -> str | None:
 
 
 def _with_unique_id(entry: Entry, parent_id: str | None, tree: Tree) -> Entry:
-    """The entry below its parent, with an id that no other has."""
+    """Returns the entry with a parent and with an id that no other entry has."""
     entry_id = entry.id if entry.id and entry.id not in tree else unused_id(tree)
     if isinstance(entry, UnknownEntry):
         return UnknownEntry(raw={**entry.raw, "id": entry_id, "parentId": parent_id})

@@ -1,7 +1,5 @@
-"""The full outputs of commands that lie beside the sessions: together they have a limit, and the oldest go first.
-
-A session keeps what its messages hold; only `artifact://` leads nowhere then, and is told so.
-"""
+"""Deletes the oldest stored command outputs when those of all sessions together exceed a limit. Messages
+in sessions are not affected; only their `artifact://` links to a full output stop working."""
 
 import os
 import shutil
@@ -18,7 +16,7 @@ MAX_TOTAL_BYTES: Final = 2_000_000_000
 
 
 class _Outputs(msgspec.Struct, frozen=True, kw_only=True):
-    """The outputs of one session."""
+    """The stored outputs of one session."""
 
     folder: Path
     size: int
@@ -26,7 +24,7 @@ class _Outputs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def outputs_of(log: SessionLog) -> tuple[Path | None, Path | None]:
-    """The folder of a session's long outputs, and that of the session which it was forked from."""
+    """Returns the output folders of a session and of the session that it was forked from."""
     above = log.header.parent_session
     return (
         log.path.with_suffix(".artifacts") if log.path is not None else None,
@@ -35,7 +33,8 @@ def outputs_of(log: SessionLog) -> tuple[Path | None, Path | None]:
 
 
 def drop_old_outputs(roots: Iterable[Path], limit: int = MAX_TOTAL_BYTES) -> int:
-    """Removes outputs of sessions that nobody has open until all together are below the limit; how many bytes went."""
+    """Deletes the oldest outputs of sessions that are not open until the total is below the limit; returns
+    the bytes freed."""
     found = sorted(
         (
             outputs
@@ -67,7 +66,7 @@ def _measure(folder: Path) -> _Outputs | None:
 
 
 def _is_open(session: Path) -> bool:
-    """Whether a bayou has it open."""
+    """Whether a bayou process has the session open."""
     try:
         descriptor = os.open(session, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

@@ -1,9 +1,7 @@
-"""What the model reads: the path from the root to the leaf, turned into messages. Pure; knows no file.
-
-The last compaction on the path stands for everything before it but what it kept; edits of the context leave an
-entry out or give it other content; system messages are merged in order. Results of one assistant message are in
-the order of its calls, in whatever order they were recorded.
-"""
+"""Projects the path from the root to the leaf to the messages that the model reads. Pure; reads no file.
+The last compaction on the path replaces everything before it but the entries it kept; context edits
+drop an entry or replace its content; system messages are merged in order. Results of one assistant
+message are in the order of its calls, however they were recorded."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -42,7 +40,7 @@ AssistantParts = tuple[AssistantContent, ...]
 
 
 class SystemState(msgspec.Struct, frozen=True, kw_only=True):
-    """All system messages of the context taken together."""
+    """The merged content of all system messages in the context."""
 
     sections: dict[str, str] = {}
     tools: tuple[ToolDeclaration, ...] = ()
@@ -50,17 +48,18 @@ class SystemState(msgspec.Struct, frozen=True, kw_only=True):
 
 class Projection(msgspec.Struct, frozen=True, kw_only=True):
     messages: tuple[Message, ...] = ()
-    """Each with the id of its entry; a system message that a compaction carries has `<entry id>:system`."""
+    """Messages with the ids of their entries; a system message from a compaction has `<entry
+    id>:system`."""
     model: tuple[str, str] | None = None
-    """Provider and id."""
+    """Provider and model id."""
     thinking_level: str = "off"
     has_thinking_level: bool = False
-    """Whether the path names one at all."""
+    """Whether an entry on the path sets the thinking level."""
     system: SystemState = SystemState()
 
 
 def project(path: Sequence[Entry]) -> Projection:
-    """`path`: root first."""
+    """Projects a path (root first) to messages, model, thinking level and system state."""
     messages = in_call_order(_messages(path))
     return msgspec.structs.replace(
         settings_of(path), messages=tuple(messages), system=merged_system(messages)
@@ -68,13 +67,13 @@ def project(path: Sequence[Entry]) -> Projection:
 
 
 def settings_of(path: Sequence[Entry]) -> Projection:
-    """Model and thinking level only, which costs less: without the messages."""
+    """Returns the model and the thinking level of a path without its messages, which is cheaper."""
     return settings_above(reversed(path), reversed(path))
 
 
 def settings_above(upwards: Iterable[Entry], states: Iterable[Entry]) -> Projection:
-    """The same from a leaf upwards, as far as need be. `states`: the way once more, on which messages may be left out,
-    of which there may be very many."""
+    """Returns model and thinking level from a leaf upwards, reading no further than needed. `states` may
+    leave out messages, which are many."""
     model = next((named for entry in upwards if (named := _model_named(entry)) is not None), None)
     levels = (entry.thinking_level for entry in states if isinstance(entry, ThinkingLevelChangeEntry))
     level = next(levels, None)
@@ -84,7 +83,7 @@ def settings_above(upwards: Iterable[Entry], states: Iterable[Entry]) -> Project
 
 
 def _model_named(entry: Entry) -> tuple[str, str] | None:
-    """The model that an entry chose or was answered by."""
+    """The model that an entry selected or that answered in it."""
     if isinstance(entry, ModelChangeEntry):
         return entry.provider, entry.model_id
     if isinstance(entry, MessageEntry) and isinstance(answer := entry.message, AssistantMessage):
@@ -93,7 +92,8 @@ def _model_named(entry: Entry) -> tuple[str, str] | None:
 
 
 def context_entries(path: Sequence[Entry]) -> Sequence[Entry]:
-    """The entries that count: all, or the last compaction, what it kept, and what follows."""
+    """Returns the entries that the context is made of: all, or the last compaction, the entries it kept,
+    and those after it."""
     start = next((i for i in range(len(path) - 1, -1, -1) if isinstance(path[i], CompactionEntry)), None)
     if start is None:
         return path
@@ -148,7 +148,7 @@ def _other_messages(
 
 
 def message_from_entry(entry: Entry) -> Message | None:
-    """What an entry that holds no message tells the model."""
+    """Returns the message for an entry that holds none but has text for the model, such as a summary."""
     if isinstance(entry, CompactionEntry):
         return CompactionSummaryMessage(
             id=entry.id,
@@ -176,7 +176,8 @@ def message_from_entry(entry: Entry) -> Message | None:
 
 
 def apply_edit(message: Message, edit: ContextEditEntry) -> Message | None:
-    """None: left out. A replacement that cannot be the message's content changes nothing."""
+    """Applies a context edit to a message; None: the message is left out. An invalid replacement changes
+    nothing."""
     if edit.replacement is None:
         return None
     content: Any = edit.replacement.get("content")
@@ -207,7 +208,7 @@ def apply_edit(message: Message, edit: ContextEditEntry) -> Message | None:
 
 
 def in_call_order(messages: list[Message]) -> list[Message]:
-    """Results that follow their assistant message directly, sorted as it asked for them."""
+    """Sorts the results directly behind an assistant message in the order of its calls."""
     index = 0
     while index < len(messages):
         caller = messages[index]
@@ -233,7 +234,7 @@ def _call_position(message: Message, order: dict[str, int]) -> int:
 
 
 def merged_system(messages: Iterable[Message]) -> SystemState:
-    """The sections and tools that hold after all system messages."""
+    """Returns sections and tools that are in force after all system messages."""
     sections: dict[str, str] = {}
     tools: dict[str, ToolDeclaration] = {}
     for message in messages:
@@ -252,7 +253,7 @@ def merged_system(messages: Iterable[Message]) -> SystemState:
 
 
 def milliseconds(timestamp: str) -> int:
-    """An entry's timestamp as a message has it; 0 when it is none."""
+    """Converts an entry's timestamp to Unix milliseconds; 0 when it is invalid."""
     try:
         return round(datetime.fromisoformat(timestamp).timestamp() * 1000)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a session has used so far: messages, calls, tokens, money."""
+"""Counts of a session: messages, tool calls, tokens and cost."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ _FAILED_REASONS = ("error", "aborted")
 
 
 class Stats(msgspec.Struct, kw_only=True):
-    """Counts over the whole file. Grows by one entry at a time."""
+    """Counts over the whole file, increased entry by entry."""
 
     user_messages: int = 0
     assistant_messages: int = 0
@@ -24,7 +24,7 @@ class Stats(msgspec.Struct, kw_only=True):
     last_usage: Usage | None = None
 
     def add_all(self, entries: Sequence[Entry]) -> None:
-        """In few steps for each entry: a long session has many thousands."""
+        """Adds entries, with little work for each, since long sessions have many thousands."""
         messages = [entry.message for entry in entries if type(entry) is MessageEntry]
         others = [entry for entry in entries if type(entry) is not MessageEntry]
         answers = [message for message in messages if type(message) is AssistantMessage]
@@ -44,13 +44,14 @@ class Stats(msgspec.Struct, kw_only=True):
 
 
 class CountedStats(msgspec.Struct, frozen=True, kw_only=True):
-    """What the first entries of a session add up to: counted while they were read, for then they are at hand."""
+    """The counts of a session's first entries, made while the file was read."""
 
     stats: Stats = msgspec.field(default_factory=Stats)
     entries: int = 0
 
     def with_entries(self, entries: Sequence[Entry]) -> Stats:
-        """Those, and all of `entries` behind them. Whoever asks may go on counting with it."""
+        """Returns a new `Stats` of the counted entries and all of `entries` behind them; the caller may
+        add to it."""
         stats = msgspec.structs.replace(self.stats)
         stats.add_all(entries[self.entries :])
         return stats

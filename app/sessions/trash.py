@@ -1,4 +1,5 @@
-"""Deleted sessions lie in `.trash` below the root, with all that belongs to them, until someone removes that folder."""
+"""Moves deleted sessions with their sidecars to `.trash` below the root, where they stay until the folder
+is deleted."""
 
 import os
 import shutil
@@ -19,11 +20,11 @@ _RECORD_NAME = "deleted.json"
 
 
 class TrashedSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session in the trash: what is needed to bring it back."""
+    """The record of a session in the trash, from which it can be restored."""
 
     original: str
     folder: str
-    """Its own folder in the trash."""
+    """The session's folder inside the trash."""
     deleted: int
     """Unix milliseconds."""
 
@@ -33,7 +34,7 @@ class TrashedSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def delete_session(path: Path, root: Path) -> TrashedSession:
-    """Moves a session and its sidecars to the trash. Raises `SessionLocked` while someone writes it."""
+    """Moves a session and its sidecars to the trash. Raises `SessionLocked` while a process writes it."""
     path = Path(os.path.realpath(path))
     _refuse_if_written(path)
     now = time.time_ns() // 1_000_000
@@ -66,7 +67,7 @@ def _refuse_if_written(path: Path) -> None:
 
 
 def _put_back(folder: Path, path: Path) -> None:
-    """Everything of a trash folder beside `path` again."""
+    """Moves all files of a trash folder back beside `path`."""
     if not is_dir(folder):
         return
     for found in folder.iterdir():
@@ -76,7 +77,7 @@ def _put_back(folder: Path, path: Path) -> None:
 
 
 def undo_delete(trashed: TrashedSession) -> Path:
-    """Brings a session back to where it was. Raises `SessionError` when it is gone or its place is taken."""
+    """Restores a session to its original path. Raises `SessionError` when it is gone or the path is taken."""
     path, folder = Path(trashed.original), Path(trashed.folder)
     if not exists(folder / path.name):
         raise SessionError(path, "is not in the trash any more", "Look for another copy of it.")
@@ -93,7 +94,7 @@ def undo_delete(trashed: TrashedSession) -> Path:
 
 
 def in_trash(root: Path) -> list[TrashedSession]:
-    """Newest first."""
+    """Returns the records of the trash, newest first."""
     found: list[TrashedSession] = []
     for note in (root / TRASH_NAME).glob(f"*/{_RECORD_NAME}"):
         try:

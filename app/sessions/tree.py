@@ -1,8 +1,6 @@
-"""The tree that a session's entries form, in memory. Files are the business of `file` and `reading`.
-
-Entries are addressed by position inside and by id outside: a damaged or hand-made file may hold an id twice, and
-a parent is then the last entry of that id *before* its child, so that no order of lines makes a cycle.
-"""
+"""The tree of a session's entries in memory; modules of `file` read and write it. Positions address
+entries inside, ids outside: a damaged or hand-made file may hold an id twice. A parent is then the last
+entry with that id *before* its child, so that no order of lines makes a cycle."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -24,10 +22,11 @@ from app.values.entries import (
 from app.values.messages import ToolResultMessage, UserMessage
 
 LEAF_TYPE = "bayou.leaf"
-"""Custom entry whose parent is the place that the person went to; written so that resuming returns there."""
+"""The type of a custom entry that marks its parent as the leaf; written when the user moves, so that
+resuming returns there."""
 
 ABOVE_ROOTS = -1
-"""The position above every root."""
+"""The position that stands for the parent of every root."""
 
 
 class SubtreeStats(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,12 +35,12 @@ class SubtreeStats(msgspec.Struct, frozen=True, kw_only=True):
     user_messages: int = 0
     tool_results: int = 0
     branches: int = 0
-    """Ends: entries without children."""
+    """Entries without children, the ends of branches."""
     cost: float = 0.0
 
 
 class NavigationTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """Where going to an entry leads: the new leaf, and the text that returns to the editor."""
+    """The result of going to an entry: the new leaf, and the text that returns to the editor."""
 
     leaf_id: str | None
     text: str | None = None
@@ -49,6 +48,8 @@ class NavigationTarget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tree:
+    """Entries in file order with their parents, labels and the session's name."""
+
     def __init__(self, entries: Sequence[Entry] = ()) -> None:
         self.entries: list[Entry] = []
         self.labels: dict[str, str] = {}
@@ -57,15 +58,15 @@ class Tree:
         self._index: dict[str, int] = {}
         self._parents: list[int] = []
         self._starts: list[int] = []
-        """Positions whose parent is not the one before: what lies between two of them is one run."""
+        """Positions whose parent is not the position before. Each begins a run of consecutive positions."""
         self._states: list[int] = []
-        """Positions of entries that are no messages, few among many."""
+        """Positions of entries that are not messages."""
         self._children: dict[int, list[int]] | None = None
         self._links: Mapping[str, str | None] = {}
         self._path: tuple[int, list[Entry]] = (ABOVE_ROOTS, [])
-        """The one that was asked for last; of a long session it is asked for several times in a row."""
+        """The last computed path: in a long session the same path is needed several times in a row."""
         self._orphans: list[int] = []
-        """Positions that have found no parent so far."""
+        """Positions whose parent was not found yet."""
         self.take(entries)
         self.adopt({})
 
@@ -76,7 +77,7 @@ class Tree:
         return entry_id in self._index
 
     def add(self, entry: Entry) -> int:
-        """Files an entry behind all others and returns its position."""
+        """Appends an entry and returns its position."""
         position = len(self.entries)
         self._file((entry,))
         if self._children is not None:
@@ -84,10 +85,8 @@ class Tree:
         return position
 
     def take(self, entries: Sequence[Entry]) -> None:
-        """Files what was read, behind all others. `adopt` comes behind the last.
-
-        Nearly always each has an id of its own and hangs below the one before: then no step is done for one alone.
-        """
+        """Appends entries that were read from a file; call `adopt` after the last. When the entries form a
+        chain with unique ids, as nearly always, they are added without a loop over each."""
         base, last = len(self.entries), self.entries[-1].id if self.entries else None
         ids, parents = [entry.id for entry in entries], [entry.parent_id for entry in entries]
         fresh = dict(zip(ids, range(base, base + len(ids)), strict=True))
@@ -108,7 +107,7 @@ class Tree:
             self._note_state(self.entries[place])
 
     def _file(self, fresh: Sequence[Entry]) -> None:
-        """Files entries behind all others, one by one."""
+        """Appends entries one by one."""
         index, parents = self._index, self._parents
         for position, entry in enumerate(fresh, len(self.entries)):
             entry_id, parent_id = entry.id, entry.parent_id
@@ -131,7 +130,8 @@ class Tree:
         self.entries += fresh
 
     def _note_state(self, entry: Entry) -> None:
-        """What the newest entry of its kind decides, wherever in the tree it stands."""
+        """Records labels and the session's name, which the newest entry decides wherever it is in the
+        tree."""
         if isinstance(entry, SessionInfoEntry):
             self.name = one_line(entry.name or "") or None
         elif isinstance(entry, LabelEntry):
@@ -162,9 +162,8 @@ class Tree:
         return ABOVE_ROOTS
 
     def adopt(self, links: Mapping[str, str | None]) -> None:
-        """A parent that stands behind its child, or is known from `links` alone (id → parent id of entries that were
-        lost but whose place is known), is only found when all are there.
-        """
+        """Finds the parents of orphans once all entries are there: parents that stand behind their child,
+        or that only `links` (id → parent id of lost entries) knows."""
         self._links = links
         orphans, self._orphans = self._orphans, []
         for position in orphans:
@@ -178,7 +177,7 @@ class Tree:
             position = self._parents[position]
 
     def _runs(self, position: int) -> Iterator[tuple[int, int]]:
-        """The way up as first and last of each run, the lowest run first."""
+        """Yields the path upwards as first and last position of each run, lowest run first."""
         while position != ABOVE_ROOTS:
             first = self._starts[bisect_right(self._starts, position) - 1]
             yield first, position
@@ -194,7 +193,7 @@ class Tree:
         return (self.entries[place] for place in self._upwards(position))
 
     def path(self, position: int) -> Sequence[Entry]:
-        """From the root to this position. It is kept, and stays as it is: nobody adds to it."""
+        """Returns the entries from the root to a position. The list is cached; callers must not change it."""
         known, found = self._path
         if known != position or not found:
             found = []
@@ -204,14 +203,15 @@ class Tree:
         return found
 
     def states(self, position: int) -> Iterator[Entry]:
-        """Of `upwards` what is no message, without looking at those."""
+        """Yields the entries of `upwards` that are not messages, without visiting messages."""
         for first, last in self._runs(position):
             lowest, end = bisect_left(self._states, first), bisect_right(self._states, last)
             for place in reversed(range(lowest, end)):
                 yield self.entries[self._states[place]]
 
     def recent(self, position: int) -> list[Entry]:
-        """The end of `path`: from the first entry that the last compaction kept, or all of it without one."""
+        """Returns the end of `path`: from the first entry that the last compaction kept, or all without
+        one."""
         found: list[Entry] = []
         first_kept: str | None = None
         for place in self._upwards(position):
@@ -225,7 +225,7 @@ class Tree:
         return found
 
     def children(self, position: int) -> list[int]:
-        """In file order; marks of where the leaf was are left out unless something hangs below them."""
+        """Returns the children of a position in file order, without leaf marks that have no children."""
         below = self._below()
         return [
             child
@@ -241,7 +241,7 @@ class Tree:
         return self._children
 
     def common_ancestor(self, one: int, other: int) -> int:
-        """The lowest position that is above or at both; `ABOVE_ROOTS` when they hang on different roots."""
+        """Returns the lowest position at or above both; `ABOVE_ROOTS` when they have different roots."""
         above = set(self._upwards(one))
         for position in self._upwards(other):
             if position in above:
@@ -249,7 +249,7 @@ class Tree:
         return ABOVE_ROOTS
 
     def subtree(self, position: int) -> Iterator[Entry]:
-        """The entry and everything below it, parents first."""
+        """Yields the entry and its descendants, parents first."""
         waiting = [position] if position != ABOVE_ROOTS else list(reversed(self.children(ABOVE_ROOTS)))
         while waiting:
             place = waiting.pop()
@@ -257,14 +257,15 @@ class Tree:
             waiting.extend(reversed(self.children(place)))
 
     def stats(self, position: int) -> SubtreeStats:
-        """What hangs at and below a position."""
+        """Returns counts of a position and its descendants."""
         ends = sum(
             1 for entry in self.subtree(position) if not self.children(self._index.get(entry.id, ABOVE_ROOTS))
         )
         return msgspec.structs.replace(stats_of(self.subtree(position)), branches=ends)
 
     def navigation(self, position: int) -> NavigationTarget:
-        """Going to a message of the person means standing before it, its text back in the editor."""
+        """Returns the target of going to an entry: for a user message the place before it, with its text
+        for the editor."""
         entry = self.entries[position]
         above = self._parents[position]
         leaf_id = None if above == ABOVE_ROOTS else self.entries[above].id
@@ -279,7 +280,7 @@ def is_leaf_mark(entry: Entry) -> bool:
 
 
 def stats_of(entries: Iterable[Entry]) -> SubtreeStats:
-    """Counts and cost of any run of entries."""
+    """Returns counts and cost of entries."""
     count = messages = users = results = 0
     cost = 0.0
     for entry in entries:
@@ -300,7 +301,7 @@ def stats_of(entries: Iterable[Entry]) -> SubtreeStats:
 
 
 def one_line(name: str) -> str:
-    """A session's name as it is kept: line feeds become spaces."""
+    """Returns a session name with spaces instead of line feeds."""
     return re.sub(r"[\r\n]+", " ", name).strip()
 
 

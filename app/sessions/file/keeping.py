@@ -29,11 +29,11 @@ class FileKeeper:
         """`lines` returns all lines of the session; `take_in` receives entries that another program
         appended; `tell` receives a sentence for the user."""
         self.path = path
-        """Where the file is, or will be once there is something to keep."""
+        """The path of the file, which may not exist yet."""
         self.is_read_only = is_read_only
         self.is_stored = file is not None or is_read_only
         self.unwritten: SessionWriteError | None = None
-        """Why the last entries are in memory only."""
+        """The error because of which the last entries are in memory only."""
         self._file = file
         self._sync = sync
         self._needs_feed = needs_feed

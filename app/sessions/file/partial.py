@@ -66,7 +66,7 @@ class PartialFile:
         self._look: asyncio.TimerHandle | None = None
         self._due = 0.0
         self._ended = 0
-        """Answers that have ended: what was still on its way to the disk of an earlier one is not written."""
+        """The number of answers that have ended; a write scheduled for an earlier answer is skipped."""
 
     def follow(self, answer: Callable[[], AssistantMessage | None], leaf_id: str | None) -> None:
         """Schedules a write of the growing answer for the end of the interval, in a thread; may be called

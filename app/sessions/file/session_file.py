@@ -40,7 +40,7 @@ class SessionFile:
     def __init__(self, path: Path, descriptor: int, sync: SyncPolicy) -> None:
         self.path = path
         self.size = os.fstat(descriptor).st_size
-        """Bytes that are known to be whole lines of ours."""
+        """The size up to which the file is known to hold whole lines written or read by this process."""
         self._descriptor = descriptor
         self._sync = sync
         self._held = b""

@@ -1,8 +1,6 @@
-"""Words of a query in a text: whether it has them, and the part of it that shows them. Pure.
-
-Words are what the database's tokenizer takes for words: letters and digits, without case and marks; in scripts
-without spaces between words every character is one.
-"""
+"""Matches the words of a query in a text and makes the excerpt that shows them. Pure. Words are split as
+the database's tokenizer does: letters and digits, without case and diacritics; in scripts without
+spaces every character is a word."""
 
 import re
 import unicodedata
@@ -11,7 +9,7 @@ import msgspec
 
 from tools.patterns import late
 
-# Scripts without spaces between words: every character is made a word of its own.
+# Scripts without spaces between words; every character becomes a separate word.
 _UNSPACED_SCRIPTS = late(
     r"(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"
 )
@@ -19,12 +17,12 @@ _WORD_BREAK = "\u200b"
 _QUERY = late(r'"([^"]*)"?|(\S+)')
 _TOKEN = late(r"[^\W_]+")
 _EXCERPT_WORDS, _WORDS_BEFORE_MATCH = 16, 4
-"""Words of an excerpt, and how many of them stand before the first that was looked for."""
+"""The length of an excerpt in words, and how many words precede the first match."""
 _PLAIN_EXCERPT_CHARACTERS = 160
 
 
 class SearchTerm(msgspec.Struct, frozen=True):
-    """Words that stand behind one another; of the last one, if it is `open`, only the beginning."""
+    """Consecutive words of a query. The last one may be a prefix if the term is `open`."""
 
     words: tuple[str, ...]
     is_open: bool
@@ -35,7 +33,7 @@ def with_word_breaks(text: str) -> str:
 
 
 def parse_query(query: str) -> list[SearchTerm]:
-    """Each word of a query may be the beginning of one; "…" is a phrase."""
+    """Splits a query into terms: each word may be a prefix; "…" is a phrase."""
     found = ((phrase or word, bool(phrase)) for phrase, word in _QUERY.findall(query))
     terms = (
         SearchTerm(tuple(_folded(word) for word in _tokens(text)), not is_phrase) for text, is_phrase in found
@@ -44,7 +42,8 @@ def parse_query(query: str) -> list[SearchTerm]:
 
 
 def excerpt(text: str, terms: list[SearchTerm]) -> str | None:
-    """Some words around the first that was found, those that were between \\x01 and \\x02; None: it has not all."""
+    r"""Returns the words around the first match, matches between \\x01 and \\x02; None when a term is
+    missing."""
     text = with_word_breaks(unicodedata.normalize("NFC", text))
     spans = [match.span() for match in _TOKEN.finditer(text)]
     words = [_folded(text[start:end]) for start, end in spans]
@@ -69,7 +68,7 @@ def excerpt(text: str, terms: list[SearchTerm]) -> str | None:
 
 
 def plain_excerpt(text: str, terms: list[SearchTerm]) -> str | None:
-    """Where the database has no words: a part of a word is found as well."""
+    """Makes the excerpt where SQLite has no search module; a term may then match inside a word."""
     folded = with_word_breaks(text).casefold()
     if not all(_WORD_BREAK.join(term.words) in folded or " ".join(term.words) in folded for term in terms):
         return None

@@ -1,4 +1,5 @@
-"""Session files for the index: the lines that are new, known again by what stands before them, and single texts."""
+"""Reads new lines and single texts of session files for the index; a hash of the bytes before detects
+rewritten files."""
 
 import hashlib
 from pathlib import Path
@@ -8,23 +9,23 @@ from app.sessions.file.reading import read_entry
 from app.sessions.index.summary import SearchableText, texts_of
 
 _TAIL_BYTES = 64
-"""Bytes before the place up to which a file has been read, by which it is known again."""
+"""The number of bytes before the read position whose hash identifies the file's earlier content."""
 
 
 class FileRewritten(Exception):
-    """What was read before is not what stands there now."""
+    """The part of the file that was read earlier has changed."""
 
 
 class LineSink(Protocol):
-    """What is made of the lines."""
+    """Receives the lines of a file."""
 
     def take(self, line: bytes, at: int) -> None:
-        """`at`: where in the file the line begins."""
+        """Takes one line; `at` is its offset in the file."""
         ...
 
 
 class TextCollector:
-    """The texts of the lines that can be searched."""
+    """Collects the searchable texts of lines."""
 
     def __init__(self) -> None:
         self.found: list[SearchableText] = []
@@ -38,9 +39,8 @@ class TextCollector:
 def read_lines(
     path: Path, offset: int, taker: LineSink, tail: bytes = b"", *, end: int | None = None
 ) -> tuple[int, bytes]:
-    """Reads whole lines from `offset` on; returns where the next one will begin, and by what the bytes before that
-    are known again (`tail`).
-    """
+    """Reads whole lines from `offset` on; returns the offset of the next line and the hash of the bytes
+    before it. Raises `FileRewritten` when `tail`, the earlier hash, does not match."""
     with path.open("rb", buffering=1 << 15) as file:
         if tail and _tail(file, offset) != tail:
             raise FileRewritten
@@ -60,7 +60,8 @@ def _tail(file: BinaryIO, offset: int) -> bytes:
 
 
 def text_at(path: Path, at: int) -> SearchableText | None:
-    """None when the file has changed meanwhile."""
+    """Returns the first searchable text of the line at an offset; None when the file cannot be read or has
+    changed."""
     texts = TextCollector()
     try:
         with path.open("rb") as file:

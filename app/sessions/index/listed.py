@@ -1,4 +1,4 @@
-"""What lists and searches show of sessions; and what a session's file alone says of it."""
+"""Values that session lists and searches show, and the summary that one session file gives by itself."""
 
 from pathlib import Path
 
@@ -11,11 +11,11 @@ from app.sessions.index.summary import SessionDigest
 from app.sessions.projection import milliseconds
 
 _MAX_WHOLE_BYTES, _HEAD_BYTES = 256 * 1024, 64 * 1024
-"""Bytes of a file that is read whole where nobody can wait, and of the part of a longer one that is."""
+"""The size in bytes up to which a file is read whole for a quick list, and the part read of a longer file."""
 
 
 class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What a list shows of one session."""
+    """The row of a session in a list."""
 
     path: Path
     id: str
@@ -36,7 +36,7 @@ class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionHit(msgspec.Struct, frozen=True, kw_only=True):
-    """A text that matches; `excerpt` has the matches between \\x01 and \\x02."""
+    r"""A text that matches a search; `excerpt` has the matches between \\x01 and \\x02."""
 
     session: SessionSummary
     entry_id: str
@@ -46,7 +46,8 @@ class SessionHit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def summary_of_file(name: str) -> SessionSummary | None:
-    """What the file itself says, or its beginning; None when it is no session."""
+    """Makes a summary from the file itself, or from its beginning if it is long; None when the file is not
+    a session."""
     path, digest = Path(name), SessionDigest()
     try:
         header, offset = read_header(path)

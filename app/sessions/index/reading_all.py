@@ -1,4 +1,4 @@
-"""Making everything that was ever said searchable, beside a running bayou."""
+"""Makes the texts of all sessions searchable in the background."""
 
 import threading
 import time
@@ -8,24 +8,25 @@ from pathlib import Path
 from tools.files.presence import is_dir
 
 _ROUNDS_BEFORE_TIDY = 20
-"""Of some sessions each: worth making the index smaller."""
+"""After so many batches the index is compacted."""
 
 
 class SessionTexts:
-    """What was said in the sessions of one folder of them."""
+    """Indexes the texts of all sessions below one root."""
 
     def __init__(self, root: Callable[[], Path]) -> None:
         self._root = root
         self._reading = threading.Thread()
 
     def read(self) -> None:
-        """What is new since the last time; once at a time."""
+        """Indexes what is new since the last call; one call runs at a time."""
         if not self._reading.is_alive():
             self._reading = read_in_background(self._root())
 
 
 def read_in_background(root: Path) -> threading.Thread:
-    """Reads new and changed sessions a few at a time, and rests as long as it has worked: typing comes first."""
+    """Indexes new and changed sessions in batches, and pauses after each as long as it took, so that
+    typing is not delayed."""
     thread = threading.Thread(target=_read, args=(root,), name="session index", daemon=True)
     thread.start()
     return thread

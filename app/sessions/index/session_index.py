@@ -1,11 +1,9 @@
-"""The index over all session files of one root: a SQLite database that can be thrown away at any time.
-
-It knows which words a text has and where the text stands, and holds none: what is shown is read there. It is brought up
-to date before every list: new and changed files are read, grown ones from where they were left, vanished ones
-forgotten. What a session used is summed in the same reading; what copies of an entry used (forks, clones, files that
-were copied) counts once. Texts are read beside everything else (`reading_all`). A damaged or foreign database is
-replaced, a read-only disk gets one in memory.
-"""
+"""The index over all session files of one root: an SQLite database that can be deleted at any time. It
+stores which words a text has and where the text is in its file, but not the text. It is refreshed
+before every list: new and changed files are read, grown files from where reading stopped, deleted files
+dropped. The same pass sums usage; copies of an entry (by forks, clones, copied files) count once. Texts
+are indexed in the background (`reading_all`). A damaged or foreign database is replaced; on a read-only
+disk the index is in memory."""
 
 import os
 import sqlite3
@@ -54,25 +52,25 @@ create table if not exists broken(session integer, line integer, why text);
 create table if not exists texts(key integer primary key, session integer, at integer);
 create table if not exists bounds(oldest integer, newest integer);
 """
-"""`texts` says where a text begins in its session's file; the text itself is kept there and nowhere else. Its key tells
-when it was said, about: what is newer than most stands behind all others, what is older before them. Numbers without
-gaps take a third of the room that times would. `counted` says which session an entry was counted for; in `used`, a row
-of another one that holds the same entry has it as `copied`, and counts when the first is gone.
-"""
+"""`texts` holds the position of a text in its session's file. Its key follows the time of the text:
+newer texts come last. Keys without gaps take a third of the room that times would. `counted` maps
+an entry to the session for which it was counted; in `used`, the row of another session with the
+same entry names it in `copied`, and counts when the first session is deleted."""
 _MAX_NAMED_LINES = 5
-"""Broken lines of one file that are named by their place; the others are counted."""
+"""Broken lines of one file that are listed with their position; further ones are only counted."""
 _FILES_AT_ONCE = 20
 _MODULE = "fts5"
 _SEARCHABLE = (
     "create virtual table if not exists words using fts5(text, content='', columnsize=0, detail=none,"
     " tokenize='unicode61 remove_diacritics 2')"
 )
-"""Which words a text has, and nothing of it besides: a tenth of its size. Phrases are looked for in the text."""
+"""Stores the words of texts without positions, in a tenth of the texts' size. Phrases are then checked
+in the text."""
 _PLAIN = (
     "create table if not exists words(rowid integer primary key, text text)"  # no search module in SQLite
 )
 _MAX_CANDIDATES = 2_000
-"""Texts that are looked into at most, for one search."""
+"""Texts that one search reads at most."""
 _TIDY_AFTER = 5_000
 
 
@@ -80,10 +78,11 @@ _refreshing = threading.Lock()
 
 
 class SessionIndex:
-    """Over the files of `root` and of the folders directly in it. One thread at a time, whichever it is."""
+    """The index of `root` and of the folders directly in it. Used by one thread at a time, which may
+    change."""
 
     def __init__(self, root: Path, database: Path | None = None, *, patience: float = 2.0) -> None:
-        """`patience`: seconds that another process is waited for which writes the same database."""
+        """`patience`: seconds to wait for another process that writes the database."""
         self.root = root
         self._start = os.path.join(root, "")  # noqa: PTH118  (of thousands of files, at every start)
         self._patience = patience
@@ -136,8 +135,8 @@ class SessionIndex:
         return db
 
     def refresh(self) -> bool:
-        """Brings the index in step with the files. Another thread is waited for, and what it has read need not be read
-        again. False: another process is writing, and is left to it."""
+        """Brings the index up to date with the files, after another thread of this process that does so.
+        Returns False when another process is writing; then that process updates the index."""
         with _refreshing:
             try:
                 self._read_files()
@@ -172,7 +171,7 @@ class SessionIndex:
         lost += (row.key for row in known.values())
         if lost:
             self._forget(lost)
-        # A copy is younger than what it was made of, and files are named by when they began.
+        # Copies are read after their originals: file names begin with the time of creation.
         for path in sorted(anew, key=os.path.basename):
             self._read_whole(path, anew[path])
         if lost:
@@ -184,7 +183,7 @@ class SessionIndex:
         return {self._path(row[1]): _IndexedFile(row[0], *row[2:]) for row in rows}
 
     def _path(self, name: bytes) -> str:
-        """Of a file, which is called in the database as it is seen from the root."""
+        """Returns the path of a file, whose name in the database is relative to the root."""
         return self._start + os.fsdecode(name)
 
     def _read_whole(self, path: str, found: os.stat_result) -> None:
@@ -215,7 +214,8 @@ class SessionIndex:
         self._keep(key, path, lines, found, read, tail)
 
     def _read_on(self, row: "_IndexedFile", path: str, found: os.stat_result) -> bool:
-        """From where it was left. False: another file stands there now, or it cannot be read any more."""
+        """Reads a grown file from where reading stopped. False: the file was replaced or cannot be read
+        any more."""
         if row.inode != found.st_ino or found.st_size < row.size or not row.read or not row.is_session:
             return False
         packed, model, created, tail = self._db.execute(
@@ -272,11 +272,11 @@ class SessionIndex:
         )
 
     def unread(self) -> int:
-        """How many sessions hold lines that cannot be searched yet."""
+        """Returns how many sessions have lines that are not searchable yet."""
         return self._db.execute("select count(*) from sessions where searchable < read").fetchone()[0]
 
     def read_some_texts(self) -> bool:
-        """Of the lines that are known, some that cannot be searched yet, the newest first; False: all can."""
+        """Makes a batch of sessions searchable, newest first. Returns False when all are."""
         rows = self._db.execute(
             "select key, path, searchable, read from sessions where searchable < read order by mtime desc limit ?",
             (_FILES_AT_ONCE,),
@@ -297,7 +297,7 @@ class SessionIndex:
         return bool(rows)
 
     def _add_texts(self, fresh: list[tuple[int, int, SearchableText]]) -> None:
-        """In the order in which they were said, each with its time and its session."""
+        """Adds texts, given in time order with their times and sessions."""
         low, high = self._db.execute("select min(key), max(key) from texts").fetchone()
         bounds = self._db.execute("select oldest, newest from bounds").fetchone()
         oldest, newest = bounds or (fresh[0][0], fresh[-1][0])
@@ -318,7 +318,8 @@ class SessionIndex:
         self._db.execute("insert into words(rowid, text) values(?,?)", (place, with_word_breaks(text.text)))
 
     def _forget(self, keys: list[int]) -> None:
-        """Their texts are found no more. What words they had is forgotten when it is much."""
+        """Removes sessions from the index. Their words are removed only when they are many, by indexing
+        all texts again."""
         self._db.executemany("delete from sessions where key=?", ((key,) for key in keys))
         for table in ("used", "counted", "broken"):
             self._db.execute(f"delete from {table} where session not in (select key from sessions)")
@@ -334,7 +335,7 @@ class SessionIndex:
             self._db.execute("update sessions set searchable=0")
 
     def _count_copies(self) -> None:
-        """What others hold as copies of lost ones counts for the first of them now."""
+        """Counts entries whose session was deleted for the first remaining session that holds a copy."""
         orphans = self._db.execute(
             "select rowid, copied, session from used where copied not in (select key from counted) order by session"
         ).fetchall()
@@ -343,7 +344,7 @@ class SessionIndex:
                 self._db.execute("update used set copied=null where rowid=?", (row,))
 
     def tidy(self) -> None:
-        """After much has been read: the words as small as they can be."""
+        """Compacts the database, after much was indexed."""
         if self._has_search:
             self._db.execute("insert into words(words) values('optimize')")
             self._db.commit()
@@ -355,7 +356,7 @@ class SessionIndex:
         self._db.execute("pragma wal_checkpoint(truncate)")
 
     def sessions(self) -> list[SessionSummary]:
-        """All of them, newest first."""
+        """Returns all sessions, newest first."""
         self.refresh()
         found = list(self._summaries().values())
         now = time.time()
@@ -371,7 +372,8 @@ class SessionIndex:
         return {row[0]: _summary(self.root, row) for row in rows}
 
     def usage(self) -> UsageReport:
-        """What all of them used. Where nothing can be kept everything is read, and the answer is the same."""
+        """Returns the usage of all sessions. Where the database cannot be stored, all files are read, with
+        the same result."""
         if not self.refresh():
             self._db.close()
             self._db = self._in_memory()
@@ -419,8 +421,8 @@ class SessionIndex:
                 yield SkippedUsage(path=path, why="its last line has no end yet")
 
     def search(self, query: str, *, limit: int = 50) -> list[SessionHit]:
-        """Texts with all words of the query (each may be the beginning of a word), newest first; "…" is a phrase. Of
-        those that have been read so far."""
+        """Returns indexed texts that contain all terms of the query, newest first. Each word may be a
+        prefix; "…" is a phrase."""
         terms = parse_query(storable(query))
         if not terms:
             return []
@@ -448,7 +450,7 @@ class SessionIndex:
         return sorted(hits, key=lambda hit: hit.timestamp, reverse=True)
 
     def _matching(self, terms: list[SearchTerm]) -> Iterator[tuple[int, int]]:
-        """Where texts are that have all the words, be it in another order; the newest first."""
+        """Yields the positions of texts that contain all words in any order, newest first."""
         select = "select session, at from words join texts on texts.key = words.rowid where "
         if self._has_search:
             wanted = " ".join(_database_query(term) for term in terms)
@@ -463,7 +465,7 @@ class SessionIndex:
 
 
 class _IndexedFile(msgspec.Struct, frozen=True, array_like=True):
-    """What is known of a file."""
+    """The database row of a file."""
 
     key: int
     inode: int
@@ -473,19 +475,20 @@ class _IndexedFile(msgspec.Struct, frozen=True, array_like=True):
     is_session: bool
 
     def is_as(self, found: os.stat_result) -> bool:
-        """A file that could not be read is tried each time."""
+        """Whether the file is unchanged since it was indexed. Files that could not be read are always
+        tried again."""
         there = (found.st_ino, found.st_size, found.st_mtime_ns)
         return bool(self.is_session) and (self.inode, self.size, self.mtime) == there
 
 
 class _LineReader:
-    """What is made of lines that are new."""
+    """Collects digest, usage and broken lines from new lines of a file."""
 
     def __init__(self, digest: SessionDigest, tally: UsageTally) -> None:
         self.digest = digest
         self.tally = tally
         self.broken: list[tuple[int, str]] = []
-        """Where in the file, and why."""
+        """Offset and reason of each broken line."""
 
     def take(self, line: bytes, at: int) -> None:
         found, why = read_line(line)
@@ -508,7 +511,7 @@ def _created_time(created: int, found: os.stat_result) -> int:
 
 
 def _line_at(path: str, at: int) -> int:
-    """The number of the line that begins there."""
+    """Returns the number of the line that begins at an offset."""
     try:
         with Path(path).open("rb") as file:
             return file.read(at).count(b"\n") + 1
@@ -526,13 +529,13 @@ def _has_search_module(db: sqlite3.Connection) -> bool:
 
 
 def _database_query(term: SearchTerm) -> str:
-    """In the database's own words; it knows no phrases, so it is asked for all of their words."""
+    """Writes a term in SQLite's query language, as words: the index knows no phrases."""
     *whole, last = term.words
     return " ".join([*(f'"{word}"' for word in whole), f'"{last}"{"*" if term.is_open else ""}'])
 
 
 _DIGEST_FIELDS = ("name", "first_prompt", "greeting", "messages", "cost", "modified")
-"""Of a digest, in this order."""
+"""The fields of a packed digest, in this order."""
 
 
 def _pack_digest(digest: SessionDigest) -> bytes:

@@ -1,7 +1,5 @@
-"""What lists and usage need of a line of a session file: decoded leniently, without its texts.
-
-Lines that are broken, and usage that cannot be true, are left out and named.
-"""
+"""Decodes the parts of a session line that lists and usage sums need, leniently and without texts. Broken
+lines and implausible usage are left out and reported."""
 
 from typing import Annotated, Any
 
@@ -18,7 +16,7 @@ _UNREADABLE_USAGE = "its usage cannot be read"
 _Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 _Dollars = Annotated[float, msgspec.Meta(ge=0, le=10**9)]
 _MAX_TIME = 10**14
-"""Unix milliseconds; a line that claims to be later has no time."""
+"""The latest plausible time in Unix milliseconds; a later one counts as missing."""
 
 
 class LineCost(msgspec.Struct):
@@ -54,12 +52,12 @@ class SessionLine(msgspec.Struct, rename="camel"):
 
     @property
     def role(self) -> str:
-        """Of its message; empty: it is none."""
+        """The role of the line's message; empty when the line is not a message."""
         return self.message.role if self.type == "message" and self.message is not None else ""
 
     @property
     def used(self) -> LineUsage | None:
-        """Only answers, tools and summaries use something."""
+        """The usage of the line; only answers, tools and summaries have one."""
         message = self.message
         if self.type == "message":
             return message.usage if message and message.role in ("assistant", "toolResult") else None
@@ -67,12 +65,12 @@ class SessionLine(msgspec.Struct, rename="camel"):
 
     @property
     def message_time(self) -> int:
-        """Unix milliseconds, as its message says; 0: it does not."""
+        """The time of the message in Unix milliseconds; 0 when it has none."""
         return _credible((self.message.timestamp if self.message is not None else None) or 0)
 
     @property
     def time(self) -> int:
-        """Unix milliseconds, as the line itself says; 0: it does not."""
+        """The time of the line itself in Unix milliseconds; 0 when it has none."""
         return _credible(milliseconds(self.timestamp))
 
 
@@ -85,7 +83,7 @@ _decoder = msgspec.json.Decoder(SessionLine)
 
 
 def read_line(line: bytes) -> tuple[SessionLine | None, str]:
-    """The line, if it says anything; and why it cannot be read."""
+    """Returns the decoded line, if it holds anything, and the reason why it cannot be read, if so."""
     try:
         found = _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -94,7 +92,7 @@ def read_line(line: bytes) -> tuple[SessionLine | None, str]:
 
 
 def _read_slowly(line: bytes) -> tuple[SessionLine | None, str]:
-    """As a session is read: bytes that are no text, absent and unknown fields are borne with."""
+    """Decodes a line as the session reader does, which accepts invalid bytes and absent or unknown fields."""
     entry = read_entry(line)
     if entry is None:
         return None, "" if is_blank(line) or is_header(line) else _UNREADABLE_LINE
@@ -109,7 +107,7 @@ def _read_slowly(line: bytes) -> tuple[SessionLine | None, str]:
 
 
 def _without_usage(entry: Entry, data: dict[str, Any]) -> SessionLine | None:
-    """A message whose usage cannot be true is a message all the same."""
+    """Returns the line without its usage, when that is implausible; the message still counts."""
     if not isinstance(entry, MessageEntry):
         return None
     message = LineMessage(role=data["message"]["role"], timestamp=entry.message.timestamp)

@@ -1,7 +1,5 @@
-"""What a list shows of a session, and the texts of it that can be searched, gathered line by line.
-
-A digest can be continued where it stopped, so that a grown file costs only what was added.
-"""
+"""Gathers a session's list entry and its searchable texts line by line. A digest can be continued, so that
+a grown file costs only its new lines."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
 
 MAX_TITLE_CHARACTERS = 200
 MAX_TITLE_ENTRIES = 200
-"""Of a session, among which is what it is about."""
+"""The first entries of a session among which its title is looked for."""
 MAX_TEXT_CHARACTERS = 20_000
 MAX_RESULT_CHARACTERS = 2_000
 """Characters of one message, or of one tool result, that are searched."""
@@ -53,18 +51,18 @@ _GREETING = late(
 
 
 class SearchableText(msgspec.Struct, frozen=True):
-    """One searchable text."""
+    """One text that can be searched."""
 
     entry: str
     role: str
     time: str
     text: str
     at: int = 0
-    """Where its line begins in the file."""
+    """The offset of the text's line in the file."""
 
 
 class SessionDigest(msgspec.Struct, kw_only=True):
-    """What a list shows, counted over the lines read so far."""
+    """The values of a session's list entry, counted over the lines read so far."""
 
     name: str | None = None
     first_prompt: str | None = None
@@ -72,15 +70,15 @@ class SessionDigest(msgspec.Struct, kw_only=True):
     messages: int = 0
     cost: float = 0.0
     modified: int = 0
-    """Newest message of a person or a model, Unix milliseconds; 0: none."""
+    """The time of the newest user or assistant message in Unix milliseconds; 0 without one."""
 
     @property
     def title(self) -> str | None:
-        """The first thing said that is more than a greeting."""
+        """The first prompt that is more than a greeting."""
         return self.first_prompt or self.greeting
 
     def add(self, line: "SessionLine", data: bytes) -> None:
-        """`data`: the same line as it stands in the file, for what was said in it."""
+        """Counts a decoded line; `data` is the same line as bytes, from which the prompt's text is read."""
         used = line.used
         if used is not None:
             self.cost += used.cost.total
@@ -99,7 +97,7 @@ class SessionDigest(msgspec.Struct, kw_only=True):
                     self.hear(text_of(entry.message.content))
 
     def hear(self, text: str) -> None:
-        """A prompt, in order."""
+        """Takes the next prompt as a candidate for the title."""
         title = title_from_prompt(text)
         if not title:
             return
@@ -110,12 +108,12 @@ class SessionDigest(msgspec.Struct, kw_only=True):
 
 
 def title_from_prompt(text: str) -> str:
-    """What a session is called that begins with this prompt."""
+    """Returns the title of a session that begins with this prompt."""
     return storable(" ".join(text[: MAX_TITLE_CHARACTERS * 4].split())[:MAX_TITLE_CHARACTERS])
 
 
 def title_from_entries(entries: Iterable[Entry]) -> str | None:
-    """What a session is called that has no name: the first thing said in it that is more than a greeting."""
+    """Returns the title of an unnamed session: its first prompt that is more than a greeting."""
     digest = SessionDigest()
     for entry in islice(entries, MAX_TITLE_ENTRIES):
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
@@ -126,7 +124,7 @@ def title_from_entries(entries: Iterable[Entry]) -> str | None:
 
 
 def texts_of(entry: Entry, at: int) -> Iterator[SearchableText]:
-    """What of an entry can be searched."""
+    """Returns the searchable texts of an entry."""
     role, text = _text(entry)
     if text.strip():
         yield SearchableText(
@@ -135,7 +133,7 @@ def texts_of(entry: Entry, at: int) -> Iterator[SearchableText]:
 
 
 def storable(text: str) -> str:
-    """Text as databases take it: lone surrogates become question marks, zeros spaces."""
+    """Makes a text valid for the database: lone surrogates become question marks, NUL characters spaces."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 

@@ -1,4 +1,4 @@
-"""What was used, counted line by line; and its sums by day, model, project or session."""
+"""Counts usage line by line and sums it by day, model, project or session."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -12,18 +12,19 @@ from app.sessions.index.session_line import LineUsage, SessionLine
 from app.sessions.index.summary import storable
 
 UNKNOWN = "unknown"
-"""The model of what was used before any was named, and the day of what has no time."""
+"""The model of usage before any model was named, and the day of usage without a time."""
 _QUARTER_SECONDS = 15 * 60
-"""Seconds. In no time zone does a day begin inside of one: sums of quarters serve them all."""
+"""The seconds of a quarter of an hour. In every time zone days begin at such a boundary, so the sums
+of quarters fit all zones."""
 
 Grouping = Literal["day", "model", "project", "session"]
 GROUPINGS: tuple[Grouping, ...] = ("day", "model", "project", "session")
 GroupFilter = tuple[Grouping, str]
-"""One group, by its id."""
+"""One group: the grouping and the group's id."""
 
 
 class UsageSum(msgspec.Struct):
-    """A sum that grows."""
+    """A running sum of usage."""
 
     answers: int = 0
     input: int = 0
@@ -38,7 +39,7 @@ class UsageSum(msgspec.Struct):
 
     @property
     def cached(self) -> float | None:
-        """Percent of what was sent that the provider had already; None: nothing was sent."""
+        """The percentage of input that was read from the provider's cache; None without input."""
         sent = self.input + self.cache_read + self.cache_write
         return 100 * self.cache_read / sent if sent else None
 
@@ -59,7 +60,7 @@ class UsageSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UsagePart(msgspec.Struct, frozen=True, kw_only=True):
-    """What one session used on one day of one model."""
+    """The usage of one session on one day with one model."""
 
     session: UsageSession
     day: str
@@ -68,11 +69,11 @@ class UsagePart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkippedUsage(msgspec.Struct, frozen=True, kw_only=True):
-    """What does not count, for it cannot be read."""
+    """Usage that does not count because it cannot be read."""
 
     path: str
     line: int = 0
-    """0: the file as a whole, or more lines of it than are named one by one."""
+    """0: the whole file, or further lines that are not listed one by one."""
     why: str
 
 
@@ -83,10 +84,10 @@ class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
 
 class UsageGroup(msgspec.Struct, frozen=True, kw_only=True):
     id: str
-    """A day, a model, a folder, a session's file."""
+    """A day, a model, a project folder, or the path of a session file."""
     title: str
     session: UsageSession | None = None
-    """Of a group that is one session."""
+    """The session, when the group is one session."""
     used: UsageSum
 
 
@@ -102,7 +103,7 @@ def total(parts: Iterable[UsagePart]) -> UsageSum:
 
 
 def grouped(parts: Iterable[UsagePart], by: Grouping) -> list[UsageGroup]:
-    """Days newest first, all else by what it cost."""
+    """Groups usage: days newest first, all other groups by cost."""
     groups: dict[str, UsageGroup] = {}
     for part in parts:
         id_ = _id(part, by)
@@ -115,7 +116,7 @@ def grouped(parts: Iterable[UsagePart], by: Grouping) -> list[UsageGroup]:
 
 
 def since(parts: Iterable[UsagePart], days: int, today: date) -> list[UsagePart]:
-    """Of so many days, today's included."""
+    """Returns the usage of the last `days` days, including today."""
     first = (today - timedelta(days=days - 1)).isoformat()
     return [part for part in parts if part.day != UNKNOWN and part.day >= first]
 
@@ -140,21 +141,21 @@ def _empty(part: UsagePart, by: Grouping, id_: str) -> UsageGroup:
 
 
 class EntryUsage(msgspec.Struct, frozen=True):
-    """What one entry used."""
+    """The usage of one entry."""
 
     entry: int | None
-    """A number by which copies of it are known; None: it has no id."""
+    """A hash that identifies copies of the entry; None: the entry has no id."""
     quarter: int | None
-    """Of an hour, since 1970; None: it has no time."""
+    """The quarter of an hour, counted since 1970; None: the entry has no time."""
     model: str
     used: UsageSum
 
 
 class UsageTally:
-    """Of one file, from its beginning or from where it was left."""
+    """Collects the usage of one file, from its beginning or from where reading stopped."""
 
     def __init__(self, model: str, began: int) -> None:
-        """`model`: the last that was named. `began`: Unix milliseconds, for lines without a time."""
+        """`model`: the last model that was named. `began`: Unix milliseconds, for lines without a time."""
         self.model = model
         self.uses: list[EntryUsage] = []
         self._began = began
@@ -177,7 +178,7 @@ class UsageTally:
 
 
 def day_of(quarter: int | None) -> str:
-    """In the person's own time zone."""
+    """Returns the day of a quarter in the user's time zone."""
     try:
         return UNKNOWN if quarter is None else date.fromtimestamp(quarter * _QUARTER_SECONDS).isoformat()
     except (ValueError, OverflowError, OSError):  # no time that there can be

@@ -1,4 +1,4 @@
-"""What a work tree has that its last commit has not, new files too. Git only reads, as everywhere. Blocks."""
+"""Lists what differs between a work tree, with its untracked files, and a commit. Git only reads. Blocks."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -36,18 +36,18 @@ _BINARY = "\nGIT binary patch\n"
 
 
 class GitRefused(Unable):
-    """Git cannot be asked here, or does not answer."""
+    """Git may not be run here, or failed."""
 
 
 class _GitQueries(msgspec.Struct, frozen=True, kw_only=True):
-    """One repository, and how it may be asked."""
+    """Runs git commands that read one repository."""
 
     repository: Repository
     configuration: Configuration
     home: Path
 
     def __call__(self, *words: str) -> bytes:
-        """Raises `GitRefused`."""
+        """Runs a git command and returns its output. Raises `GitRefused`."""
         command = git_command(self.repository.top, *words, repository=self.configuration, home=self.home)
         if command is None:
             raise GitRefused("There is no git on this machine.")
@@ -66,24 +66,22 @@ class _GitQueries(msgspec.Struct, frozen=True, kw_only=True):
         return told
 
     def named(self, *words: str) -> str | None:
-        """The one object that these words name; None: there is none."""
+        """Returns the object id that a revision names; None when there is none."""
         try:
             return self("rev-parse", "--verify", "--quiet", *words).decode().strip()
         except GitRefused:
             return None
 
     def nothing(self) -> str:
-        """A tree without files."""
+        """Returns the id of the empty tree."""
         return self("hash-object", "-t", "tree", os.devnull).decode().strip()
 
 
 def diff_against_git(
     root: Path, *, home: Path, may_ask_git: Callable[[], bool], max_bytes: int, revision: str = ""
 ) -> Differences:
-    """`revision`: what came since this branch, or what this commit did; else what is not committed.
-
-    Raises `GitRefused`.
-    """
+    """Returns the uncommitted changes or, with `revision`, the changes since a branch or of one commit.
+    Raises `GitRefused`."""
     repository = find_repository(root)
     if repository is None or repository.is_bare:
         raise GitRefused(f"{root} is in no git repository.")
@@ -145,7 +143,8 @@ def _diff_of_revision(ask: _GitQueries, revision: str, root: Path) -> Difference
 
 
 def _commit_range(ask: _GitQueries, revision: str, commit: str, head: str) -> tuple[str, str]:
-    """From where the branches parted to the last commit here; of a commit of this branch, that commit alone."""
+    """Returns both ends of a diff: from the merge base to the head; for a commit of the current branch,
+    that commit alone."""
     try:
         parted = ask("merge-base", commit, head).decode().strip()
     except GitRefused:
@@ -161,7 +160,7 @@ def _is_branch(ask: _GitQueries, revision: str) -> bool:
 
 
 def _parse_diff(told: bytes) -> Iterator[tuple[str, FilePatch]]:
-    """Names and patches, which git tells in the same order."""
+    """Yields file names and patches from git's output, which lists both in the same order."""
     raw, is_there, text = told.partition(b"\0\0")
     if not is_there:
         return
@@ -216,7 +215,7 @@ def _file(name: str, patch: FilePatch, top: Path, root: Path, *, is_new: bool = 
 
 
 def _path(name: str, top: Path, root: Path) -> str:
-    """From the session's folder; what lies outside of it by where it is."""
+    """Returns a path relative to the session's folder, or absolute when it is outside."""
     place = f"{top}/{name}"
     inside = f"{str(root).rstrip('/')}/"
     return display_path(place[len(inside) :] if place.startswith(inside) else place)

@@ -1,10 +1,8 @@
-"""Contents of files by their hash, one store for all sessions: equal content is there once.
-
-A blob is written beside its place and renamed, so that it is whole or not there; what is read is compared with its
-name. Each session has a list of the contents that it needs; it only grows, and lies beside the contents and not beside
-the session, so that a session which lies on another disk, in the trash or in a folder of the person's own does not lose
-what it needs. `collect_garbage` removes what no session needs: one that is open or was used lately keeps everything.
-"""
+"""Stores file contents by their hash in one store for all sessions, each content once. A blob is written
+to a temporary file and renamed, so that it is complete or absent; a read checks its hash. Each session
+has a growing list of the contents it needs. The list is in the store, not beside the session, so that
+sessions on another disk or in the trash keep their contents. `collect_garbage` removes what no session
+needs; sessions that are open or were used lately keep everything."""
 
 import errno
 import hashlib
@@ -23,26 +21,26 @@ from tools.files.replacing import swap_in_file
 
 
 class UndoConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Where contents are kept, and what may be asked."""
+    """The place of the content store, and whether git may be run."""
 
     store: Path
     home: Path
     may_ask_git: Callable[[], bool]
-    """Whether git may be asked about a repository whose configuration is not as git makes it."""
+    """Whether git may be run in a repository whose configuration differs from git's default."""
 
 
 _MIN_COMPRESSED_BYTES = 1024
-"""Smaller ones are not worth compressing."""
+"""Smaller contents are stored uncompressed."""
 _COMPRESSED_SUFFIX = ".z"
 _HEX = frozenset("0123456789abcdef")
 
 
 class MissingContent(Unable):
-    """The store does not hold this content, or not any more."""
+    """The store does not hold this content, or no longer."""
 
 
 class DamagedContent(MissingContent):
-    """It holds something else under this name."""
+    """The stored data does not match its hash."""
 
 
 def hash_of(data: bytes) -> str:
@@ -50,13 +48,14 @@ def hash_of(data: bytes) -> str:
 
 
 class BlobStore:
-    """Any thread may use it."""
+    """The folder of contents. Usable from any thread."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def put(self, data: bytes, name: str | None = None) -> str:
-        """Keeps `data` (whose hash is `name`) and returns its name. Raises `OSError` with nothing half there."""
+        """Stores `data` (with the hash `name`) and returns its name. Raises `OSError` and leaves no
+        partial file."""
         name = name or hash_of(data)
         place = self._place(name)
         if self._renew(place):
@@ -76,7 +75,8 @@ class BlobStore:
         return os.access(place + _COMPRESSED_SUFFIX, os.R_OK) or os.access(place, os.R_OK)
 
     def get(self, name: str) -> bytes:
-        """Raises `MissingContent`, or `DamagedContent` when what is there is not what was put."""
+        """Returns a content. Raises `MissingContent`, or `DamagedContent` when the data does not match its
+        hash."""
         place = self._place(name)
         for path, is_packed in ((place + _COMPRESSED_SUFFIX, True), (place, False)):
             try:
@@ -95,7 +95,8 @@ class BlobStore:
         raise MissingContent("its content is not kept any more")
 
     def note_changed(self, path: str) -> None:
-        """A session here changed a file that goes back only then (`plan.why_guarded`). Raises `OSError`."""
+        """Records that a session on this machine changed a guarded file (`plan.why_guarded`), which a
+        restore requires. Raises `OSError`."""
         if self.has_changed(path):
             return
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -108,11 +109,12 @@ class BlobStore:
             os.close(handle)
 
     def has_changed(self, path: str) -> bool:
-        """Whether a session of this store changed the file: what a session file says of it is not enough."""
+        """Whether a session on this machine changed the file; a session file alone, which may come from
+        elsewhere, is no proof."""
         return hash_of(os.fsencode(path)) in names_in(self.folder / OUTSIDE_LIST)
 
     def blobs(self) -> "list[os.DirEntry[str]]":
-        """Everything that is there, half-written files of a crash too."""
+        """Lists all files of the store, including partial ones that a crash left."""
         found: list[os.DirEntry[str]] = []
         for number in range(256):
             try:
@@ -123,7 +125,8 @@ class BlobStore:
         return found
 
     def _renew(self, place: str) -> bool:
-        """Whether it is there; it counts as new then, so that nobody collects it before it is asked for."""
+        """Returns whether the file exists, and sets its time to now so that garbage collection spares it
+        for a while."""
         for path in (place + _COMPRESSED_SUFFIX, place):
             try:
                 os.utime(path)
@@ -139,19 +142,20 @@ class BlobStore:
 
 
 def name_in(file: str) -> str | None:
-    """The blob's name by that of its file; None for half-written ones."""
+    """Returns the blob's name from its file name; None for a partial file."""
     name = file.removesuffix(_COMPRESSED_SUFFIX)
     return name if len(name) == 64 and _HEX.issuperset(name) else None
 
 
 OUTSIDE_LIST = "outside"
-"""The list of files that sessions changed outside of their folder, and that run later, by the hash of their path."""
+"""The list of guarded files (outside a session's folder, or run later) that sessions changed, by the
+hash of their path."""
 REFERENCES_FOLDER = "needed"
 _LINE_BYTES = 65
 
 
 class ContentReferences:
-    """Of one session that is open."""
+    """The list of contents that one open session needs."""
 
     def __init__(self, store: Path, session_id: str) -> None:
         self.path = store / REFERENCES_FOLDER / session_id
@@ -160,7 +164,7 @@ class ContentReferences:
         self._lock = threading.Lock()
 
     def open(self, first: Callable[[], Iterable[str]]) -> None:
-        """`first`: what it needs already, when there is no list yet. Raises `OSError`."""
+        """Opens the list; a new list begins with the names that `first` returns. Raises `OSError`."""
         with self._lock:
             if self._handle >= 0:
                 return
@@ -175,7 +179,7 @@ class ContentReferences:
             self.add(first())
 
     def add(self, names: Iterable[str]) -> None:
-        """Before they are put. Raises `OSError`."""
+        """Adds names, before their contents are stored. Raises `OSError`."""
         with self._lock:
             if self._known is None:
                 raise OSError(errno.EBADF, "the list of what this session needs cannot be written")
@@ -193,7 +197,7 @@ class ContentReferences:
 
 
 def names_in(path: Path) -> Iterable[str]:
-    """Whole lines; what a crash tore off names nothing."""
+    """Returns the names of a list, without a last line that a crash cut short."""
     try:
         data = path.read_bytes()
     except OSError:
@@ -203,7 +207,7 @@ def names_in(path: Path) -> Iterable[str]:
 
 
 def is_open(path: Path) -> bool:
-    """Whether a session that is open holds this list."""
+    """Whether an open session holds this list."""
     try:
         handle = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
     except OSError:
@@ -215,21 +219,24 @@ def is_open(path: Path) -> bool:
 
 
 GRACE_SECONDS = 3600
-"""What was put or asked for since then stays, whoever needs it: its line may be on the way."""
+"""Contents that were stored or requested within this time are kept: their line in a list may not be
+written yet."""
 COLLECTED_MARK = "collected"
 INDEX_COPIES_FOLDER = "indexes"
-"""The folder of copies of git's index, one for each command that runs."""
+"""The folder for copies of git's index, one for each running command."""
 _DAY = 86_400
 
 
 class CollectionResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a garbage collection."""
+
     removed: int = 0
     freed: int = 0
     """Bytes."""
     kept: int = 0
-    """Bytes that are left."""
+    """Bytes that remain."""
     given_up: tuple[str, ...] = ()
-    """Sessions whose files cannot be put back any more because the store was full."""
+    """Sessions whose files can no longer be restored because the store was full."""
 
 
 def is_due(store: BlobStore, now: float | None = None) -> bool:
@@ -243,7 +250,7 @@ def is_due(store: BlobStore, now: float | None = None) -> bool:
 def collect_garbage(
     store: BlobStore, *, days: int, max_bytes: int, now: float | None = None
 ) -> CollectionResult:
-    """Blocks, for as long as it takes to look at every blob."""
+    """Removes contents that no session needs. Blocks for as long as it takes to look at every blob."""
     now = time.time() if now is None else now
     _mark_collected(store.folder)
     _drop_left_behind(store.folder / INDEX_COPIES_FOLDER, now - _DAY)
@@ -279,7 +286,7 @@ def collect_garbage(
 
 
 def _reference_lists(store: Path) -> list[tuple[float, Path]]:
-    """Oldest first."""
+    """Returns the sessions' lists with their times, oldest first."""
     found: list[tuple[float, Path]] = []
     try:
         with os.scandir(store / REFERENCES_FOLDER) as entries:
@@ -308,7 +315,7 @@ def _stat(entry: "os.DirEntry[str]") -> os.stat_result | None:
 
 
 def _unlink_if_old(path: str, now: float) -> bool:
-    """Somebody may have asked for it since it was listed."""
+    """Deletes a blob unless it was renewed since it was listed."""
     try:
         if Path(path).stat().st_mtime > now - GRACE_SECONDS:
             return False
@@ -319,7 +326,8 @@ def _unlink_if_old(path: str, now: float) -> bool:
 
 
 def _drop_left_behind(folder: Path, oldest: float) -> None:
-    """Copies of git's index that a bayou which was ended could not take away. Their own time is that of the index."""
+    """Deletes copies of git's index that killed processes left behind; their folders' times tell their
+    age."""
     try:
         with os.scandir(folder) as entries:
             old = [entry.path for entry in entries if entry.stat(follow_symlinks=False).st_ctime < oldest]

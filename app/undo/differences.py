@@ -1,8 +1,6 @@
-"""What changed in files, file by file, to be looked at: by a session, by one prompt of it, against a commit.
-
-What a session did is told by its entries and the contents that are held for them; nothing is guessed from arguments,
-and the disk is asked only whether a file is still what the session left. Blocks.
-"""
+"""Lists changed files with their diffs: by a session, by one prompt, or against a commit. A session's
+changes come from its entries and the stored contents, never from tool arguments. The disk is only
+checked for files that have changed since. Blocks."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -20,11 +18,11 @@ from app.values.entries import Entry
 from app.values.unable import Unable
 
 _MAX_COMPARED = 300
-"""Of more files, those that several calls changed have the lines of all of them counted; none is looked at."""
+"""For more files, line counts are the sums of the single changes, and the disk is not checked."""
 
 
 class FileDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """One file of a list."""
+    """One changed file of a list."""
 
     path: str
     deed: str
@@ -34,25 +32,28 @@ class FileDifference(msgspec.Struct, frozen=True, kw_only=True):
     by: str = ""
     """`write, 2 × edit`."""
     why: str = ""
-    """What is to be known of it: somebody changed it in between, nothing of it is held."""
+    """A remark: changed by others in between, or content not stored."""
     place: str = ""
-    """Where it is on the disk; nothing where it cannot be opened."""
+    """The absolute path; empty when the file cannot be opened."""
 
 
 class Differences(msgspec.Struct, frozen=True, kw_only=True):
+    """A list of changed files, from which patches are made on demand."""
+
     title: str
     """`Changed by “rename the parser”`."""
     files: tuple[FileDifference, ...]
     patch: Callable[[str], FilePatch]
-    """Of one of them. Blocks."""
+    """Returns the patch of one file. Blocks."""
     source: Callable[[str], bytes | None] = lambda path: None
-    """What the new side of a file holds, where that is not the file as it is on the disk. Blocks."""
+    """Returns the new content of a file where it is not the file on disk. Blocks."""
     is_since: bool = False
-    """From where another branch parted on; else what one commit, prompt or session did."""
+    """Whether the list shows all changes since the merge base, not those of one commit, prompt or
+    session."""
     note: str = ""
-    """Where among others this stands: `prompt 2 of 5`."""
+    """The position of this list among others: `prompt 2 of 5`."""
     older: str | None = None
-    """The prompt before this one that changed files, and the one behind it."""
+    """The id of the previous prompt that changed files; `newer` is the next one."""
     newer: str | None = None
 
     @property
@@ -64,7 +65,7 @@ class Differences(msgspec.Struct, frozen=True, kw_only=True):
         return sum(file.removed for file in self.files)
 
     def patches(self) -> tuple[str, tuple[str, ...]]:
-        """All of them in one, and the files of which not everything is in it, with the reason. Blocks."""
+        """Returns all patches as one text, and the incomplete files with the reason. Blocks."""
         texts: list[str] = []
         lacking: list[str] = []
         for file in self.files:
@@ -76,11 +77,11 @@ class Differences(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NoSuchPrompt(Unable):
-    """It changed no files, or there is none."""
+    """The prompt does not exist on this branch or changed no files."""
 
 
 class _FileChanges(msgspec.Struct, kw_only=True):
-    """What became of one file over a stretch of a branch."""
+    """The changes of one file over a stretch of a branch."""
 
     name: str
     before: FileImage | None
@@ -88,22 +89,22 @@ class _FileChanges(msgspec.Struct, kw_only=True):
     changes: list[Change]
     by: list[str]
     has_gap: bool = False
-    """Somebody else changed it in between."""
+    """Something outside the session changed the file between two changes."""
 
 
 class DifferenceBuilder:
-    """Of one session."""
+    """Builds the lists of changed files of one session."""
 
     def __init__(self, log: SessionLog, recorder: Recorder) -> None:
         self._log = log
         self._recorder = recorder
 
     def of_session(self) -> Differences:
-        """From before everything to what the branch left; what was put back is not a change any more."""
+        """Returns the changes from the root to the leaf; changes that were taken back are left out."""
         return self._told("Changed by this session", self._path(), is_now=True)
 
     def of_prompt(self, prompt_id: str | None = None) -> Differences:
-        """What this prompt did, or the last one that changed any files."""
+        """Returns the changes of a prompt, by default of the last one that changed files."""
         turns = turns_of(self._path())
         at = _place_among(turns, prompt_id)
         if at is None:
@@ -125,7 +126,8 @@ class DifferenceBuilder:
         return [] if leaf_id is None else settled(self._log.path_to(leaf_id), self._log.children)
 
     def _told(self, title: str, entries: Sequence[Entry], *, is_now: bool) -> Differences:
-        """`is_now`: the files are still what these entries left, unless somebody changed them since."""
+        """Lists the changes of these entries. `is_now`: they end at the leaf, so a file on disk that
+        differs was changed since."""
         contents = self._recorder.contents
         stories, unheld = _changes_by_file(entries, contents)
         unknown = {one.path: f"not all that was done to it is known: {one.why}" for one in unheld}
@@ -163,14 +165,15 @@ class DifferenceBuilder:
         return Differences(title=title, files=tuple(files), patch=patch)
 
     def _lines(self, story: _FileChanges) -> tuple[int, int]:
-        """As they were counted when it happened, if that was once."""
+        """Returns added and removed lines: as recorded for a single change, otherwise from the combined
+        diff."""
         if len(story.changes) == 1:
             return _line_totals(story)
         patch = _patch(story, self._recorder.contents)
         return patch.added, patch.removed
 
     def _place(self, story: _FileChanges, real: dict[str, str], *, looks: bool) -> tuple[str, str]:
-        """Where it is, and whether it is something else by now."""
+        """Returns the file's absolute path and, if it was changed since, a remark."""
         try:
             place = place_of(self._recorder.root, story.name, real)
             if not looks:

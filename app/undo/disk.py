@@ -1,8 +1,6 @@
-"""Files as they are, and making them what they should be, each in one step: old or new, never half.
-
-Everything here is about the name itself: a symbolic link is never followed, and a name whose folder has become a link
-is refused. What is not a file or a link is left alone.
-"""
+"""Reads files as they are and replaces each in one atomic step. All operations concern the name itself: a
+symbolic link is never followed, and a name whose folder has become a link is refused. Anything but
+files and links (devices, pipes, sockets) is left alone."""
 
 import errno
 import os
@@ -19,20 +17,20 @@ from app.values.unable import Unable
 from tools.files.replacing import overwrite_in_place, swap_in_file, swap_in_link
 
 Signature = tuple[int, int, int, int, int]
-"""Inode, size, times of content and of the rest, mode: equal as long as nobody touched it."""
+"""Inode, size, modification and change time, mode: equal as long as the file was not touched."""
 _SPECIAL_FILE_TEXT = "is not a file (a device, a pipe or a socket)"
 
 
 class UnsupportedFile(Unable):
-    """This name is left alone; `str` says why."""
+    """The file cannot be read or replaced; `str()` gives the reason."""
 
 
 class FileOnDisk(msgspec.Struct, frozen=True, kw_only=True):
-    """A name as it is now."""
+    """The present state of a file."""
 
     image: FileImage | None = None
     data: bytes | None = None
-    """The content; None where it was not read."""
+    """The content; None when it was not read."""
     signature: Signature | None = None
     links: int = 1
     owner: int = -1
@@ -43,7 +41,7 @@ def signature_of(found: os.stat_result) -> Signature:
 
 
 def signature_at(place: str) -> Signature | None:
-    """None: it is not there, or not to be looked at."""
+    """Returns the signature of a path; None when it does not exist or cannot be inspected."""
     try:
         return signature_of(os.lstat(place))
     except OSError:
@@ -53,11 +51,8 @@ def signature_at(place: str) -> Signature | None:
 def place_of(
     root: Path, name: str, real: dict[str, str] | None = None, gone: frozenset[str] = frozenset()
 ) -> str:
-    """The absolute path of a recorded name. `root` is a real path; `real`: folders that were asked for before; `gone`:
-    links that will not be there any more.
-
-    Raises `UnsupportedFile`.
-    """
+    """Returns the absolute path of a recorded name. `root` is a real path; `real` caches resolved folders;
+    `gone` lists links that will have been removed. Raises `UnsupportedFile`."""
     place = os.path.normpath(name if os.path.isabs(name) else f"{root}/{name}")  # noqa: PTH117  (a name, not a path)
     if "\0" in place:
         raise UnsupportedFile("its name holds a null byte")
@@ -70,7 +65,7 @@ def place_of(
 
 
 def is_below(place: str, folders: frozenset[str]) -> bool:
-    """Whether one of these stands above it."""
+    """Whether one of the folders contains the path."""
     if not folders:
         return False
     parts = place.split("/")
@@ -84,7 +79,8 @@ def real_folder(folder: str, known: dict[str, str]) -> str:
 
 
 def real_spelling(place: str) -> str:
-    """As its folder has it, where names fold their case; elsewhere, and where it is not there, as it is."""
+    """Returns a path with its last name spelled as in its folder, on file systems that ignore case;
+    otherwise unchanged."""
     folder, name = os.path.split(place)
     other = name.swapcase()
     try:
@@ -101,7 +97,7 @@ def real_spelling(place: str) -> str:
 
 
 def real_spelling_below(root: str, name: str) -> str:
-    """The same for a name with its folders, from a folder on."""
+    """Returns `name`, a path below `root`, with every part spelled as on the disk."""
     here = root
     for part in name.split("/"):
         here = real_spelling(f"{here}/{part}")
@@ -109,7 +105,7 @@ def real_spelling_below(root: str, name: str) -> str:
 
 
 def names_differing_in_case(names: Iterable[str]) -> frozenset[str]:
-    """Those of which another one differs only in its case: they may be one file."""
+    """Returns the names that differ from another one only in case; both may be the same file."""
     found: dict[str, list[str]] = {}
     for name in names:
         found.setdefault(name.casefold(), []).append(name)
@@ -117,7 +113,8 @@ def names_differing_in_case(names: Iterable[str]) -> frozenset[str]:
 
 
 def look(place: str, max_bytes: int, *, reads: bool = True, takes_folder: bool = False) -> FileOnDisk:
-    """Reads a name. Raises `UnsupportedFile` if it is no file, link or (with `takes_folder`) folder, or too large."""
+    """Reads the state of a path. Raises `UnsupportedFile` if it is no file, link or (with `takes_folder`)
+    folder, or too large."""
     try:
         found = os.lstat(place)
     except (FileNotFoundError, NotADirectoryError):
@@ -161,7 +158,8 @@ def _read(place: str) -> tuple[bytes, os.stat_result]:
 
 
 def is_untouched(place: str, signature: Signature | None, *, but_for_names: bool = False) -> bool:
-    """Whether a name is still what it was when it was looked at. `but_for_names`: the file may have fewer names."""
+    """Whether a path still has the given signature. `but_for_names`: removed hard links do not count as a
+    change."""
     now = signature_at(place)
     if but_for_names and now is not None and signature is not None:
         now = (*now[:3], signature[3], now[4])
@@ -171,16 +169,14 @@ def is_untouched(place: str, signature: Signature | None, *, but_for_names: bool
 def write_image(
     place: str, wanted: FileImage | None, data: bytes, *, now: FileOnDisk, keeps_names: bool
 ) -> list[str]:
-    """Makes a name what it should be; returns folders that it made. Raises `OSError` with everything as it was.
-
-    `data`: the content, or where a link leads. `keeps_names`: a file with several names stays one, and changes under
-    all of them.
-    """
+    """Makes a path what `wanted` says; returns the folders that it created. Raises `OSError` with
+    everything unchanged. `data`: the content, or the target of a link. `keeps_names`: a file with
+    several hard links is written in place, and changes under all of them."""
     if wanted is None:
         if now.image is not None:
             _remove(place, now.image)
         return []
-    # A session file may come from elsewhere: it gives nothing the rights of its owner.
+    # A session file may come from elsewhere, so a restore never sets the setuid and setgid bits.
     wanted = msgspec.structs.replace(wanted, mode=wanted.mode & 0o777)
     if now.image is not None and now.image.kind == "folder":
         _remove(place, now.image)
@@ -222,7 +218,7 @@ def _remove(place: str, image: FileImage) -> None:
 
 
 def is_below_link(folder: str, known: dict[str, bool]) -> bool:
-    """Whether a folder, or one above it, is a link. `known`: folders that were asked for before."""
+    """Whether a folder or one of its parents is a link. `known` caches the answers."""
     if folder not in known:
         above = os.path.dirname(folder)  # noqa: PTH120  (as above)
         known[folder] = os.path.islink(folder) or (above != folder and is_below_link(above, known))  # noqa: PTH114
@@ -230,12 +226,12 @@ def is_below_link(folder: str, known: dict[str, bool]) -> bool:
 
 
 def _differs_in_mode(now: FileImage | None, wanted: FileImage) -> bool:
-    """At most in that."""
+    """Whether the file needs no other change than its mode."""
     return now is not None and is_same(now, msgspec.structs.replace(wanted, mode=now.mode))
 
 
 def remove_empty(folders: "list[str] | tuple[str, ...]") -> None:
-    """Innermost first; one that holds something stays."""
+    """Removes empty folders, innermost first; others stay."""
     for folder in sorted(folders, key=len, reverse=True):
         try:
             os.rmdir(folder)  # noqa: PTH106  (as above)
@@ -244,7 +240,7 @@ def remove_empty(folders: "list[str] | tuple[str, ...]") -> None:
 
 
 def missing_folders(folder: str) -> list[str]:
-    """Those that are not there yet on the way to it, outermost first."""
+    """Returns the folders on the path that do not exist yet, outermost first."""
     found: list[str] = []
     while not os.path.lexists(folder):
         found.append(folder)
@@ -280,16 +276,16 @@ def _restore_owner(owner: int, handle: int) -> None:
 
 
 MAX_FOLDER_ENTRIES = 50_000
-"""Names looked at for the folders among them; nobody waits for more before a command."""
+"""The number of names that are checked for folders; a limit, since a command waits for the scan."""
 
 
 class Folders(msgspec.Struct, frozen=True, kw_only=True):
-    """The folders on the disk, as absolute paths: their names stand in no list of files while they are empty."""
+    """The folders on the disk as absolute paths, since lists of files do not contain empty folders."""
 
     all: frozenset[str] = frozenset()
     empty: frozenset[str] = frozenset()
     unread: frozenset[str] = frozenset()
-    """Those that could not be looked into."""
+    """Folders that could not be read."""
 
     def __or__(self, other: "Folders") -> "Folders":
         return Folders(
@@ -298,7 +294,8 @@ class Folders(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_folders(top: str, left_out: frozenset[str]) -> Folders | None:
-    """The folders below `top`, without those left out (absolute paths) and repositories within. None: too many."""
+    """Returns the folders below `top` without `left_out` (absolute paths) and nested repositories. None:
+    too many."""
     every: list[str] = []
     empty: list[str] = []
     unread: list[str] = []

@@ -1,9 +1,7 @@
-"""Scanning a work tree by git, which only reads: what it calls clean, it can give the bytes of.
-
-The index is copied first and asked from then on, so that a commit, a checkout or a stash inside a command hides
-nothing. Filters are switched off (`tools.git.command`): what one of them would have made is not held, but for LFS,
-whose objects lie in the repository.
-"""
+"""Scans a work tree with git, which only reads: git can give the content of every file that it calls
+clean. The index is copied first, so that a commit, checkout or stash inside a command hides no change.
+Filters are off (`tools.git.command`): contents that a filter would have made are not available, except
+LFS objects in the repository."""
 
 import asyncio
 import os
@@ -41,23 +39,23 @@ _LFS_POINTER = re.compile(
     rb"version https://git-lfs[^\n]*\n(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\nsize (\d+)\n\Z"
 )
 _GITLINK = 0o160000.to_bytes(4, "big")
-"""The mode of a repository within, as the index has it."""
+"""The mode of a nested repository in the index."""
 _GIT_TIMEOUT = 120.0
 
 
 class GitScanFailed(Unable):
-    """Git did not answer."""
+    """A git command failed or timed out."""
 
 
 class _TrackedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """As the index had it."""
+    """A file as the copied index has it."""
 
     oid: str
     mode: str
 
 
 class GitScanner:
-    """Of one repository, opened before a command and closed behind it."""
+    """Scans one repository from before a command until after it."""
 
     def __init__(
         self,
@@ -70,7 +68,7 @@ class GitScanner:
         folder: Path,
         max_bytes: int,
     ) -> None:
-        """`folder`: where the copy of the index lies; `root`: the session's, a real path."""
+        """`folder`: where the copy of the index is stored; `root`: the session's folder, a real path."""
         self.repository = repository
         self._top = os.path.realpath(repository.top)
         self._configuration = configuration
@@ -84,7 +82,7 @@ class GitScanner:
         self.head = ""
 
     def open(self) -> None:
-        """Blocks. Raises `OSError`."""
+        """Copies the index. Blocks. Raises `OSError`."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         copy = self._folder / f"{os.getpid()}-{secrets.token_hex(6)}"
         source = self.repository.folder / "index"
@@ -101,7 +99,8 @@ class GitScanner:
         return await asyncio.to_thread(self._scanned, listed)
 
     async def _below_links(self, listed: list[str]) -> list[tuple[str, bool]]:
-        """Files of the index whose folder is a link now: if that leads in a circle, git's status passes them over."""
+        """Lists tracked files whose folder is a link now; git's status omits them if the link leads in a
+        circle."""
         links = await asyncio.to_thread(lambda: [name for name in listed if os.path.islink(self.place(name))])  # noqa: PTH114
         if not links:
             return []
@@ -130,7 +129,7 @@ class GitScanner:
         return os.path.lexists(f"{self._top}/.git")
 
     async def gitlinks(self) -> list[str]:
-        """Folders that the index has as repositories, as names with a slash at the end."""
+        """Returns the folders that the index holds as nested repositories, with a slash at the end."""
         data = (
             await asyncio.to_thread(self._index.read_bytes) if self._index and self._index.exists() else b""
         )
@@ -141,7 +140,7 @@ class GitScanner:
         return [f"{self.name(path)}/" for path in paths]
 
     def _listed(self, told: bytes) -> Iterable[tuple[str, bool]]:
-        """Names that are not as the index has them, and whether they are in it."""
+        """Yields the names that differ from the index, and whether the index has them."""
         for record in told.split(b"\0"):
             kind = record[:1]
             if kind == b"1":
@@ -242,7 +241,7 @@ class GitScanner:
         return (self.head, now) if now != self.head else None
 
     def _head(self) -> str:
-        """The branch and its commit, by files."""
+        """Returns the branch and its commit, read from git's files."""
         branch = self.repository.head()
         for file in (self.repository.folder / "logs" / "HEAD", self.repository.folder / "HEAD"):
             try:
@@ -271,7 +270,7 @@ class GitScanner:
         return found
 
     async def _filtered(self, names: list[str]) -> dict[str, str]:
-        """Which filter the attributes choose, in the work tree or in the index."""
+        """Returns the filter that attributes in the work tree or the index choose for each name."""
         given = b"".join(os.fsencode(self._in_git(name)) + b"\0" for name in names)
         back = {os.fsencode(self._in_git(name)): name for name in names}
         found: dict[str, str] = {}
@@ -283,7 +282,7 @@ class GitScanner:
         return found
 
     async def _sizes(self, names: list[str]) -> dict[str, int]:
-        """As the index had them on the disk; 0 says nothing."""
+        """Returns the sizes that the index recorded; 0 means unknown."""
         found: dict[str, int] = {}
         back = {os.fsencode(self._in_git(name)): name for name in names}
         for first in range(0, len(names), 400):
@@ -314,7 +313,7 @@ class GitScanner:
     # Names
 
     def name(self, path: bytes) -> str:
-        """As entries have it, by what git calls it."""
+        """Converts git's path to the name that entries use."""
         place = f"{self._top}/{os.fsdecode(path)}"
         inside = f"{self._root}/"
         return place[len(inside) :] if place.startswith(inside) else place
@@ -335,7 +334,7 @@ class GitScanner:
 
 
 def _parse_debug_output(told: bytes) -> Iterable[tuple[bytes, int]]:
-    """`path NUL` and lines about it, again and again."""
+    """Yields paths and sizes from `git ls-files --debug`: `path NUL` followed by lines about the file."""
     path, _, rest = told.partition(b"\0")
     while rest:
         size = _SIZE.search(b"\n" + rest)
@@ -346,7 +345,7 @@ def _parse_debug_output(told: bytes) -> Iterable[tuple[bytes, int]]:
 
 
 def _has_few_files(index: Path | None) -> bool:
-    """As the head of the index says."""
+    """Whether the header of the index counts few files."""
     if index is None:
         return True
     try:

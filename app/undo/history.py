@@ -1,8 +1,6 @@
-"""Files along the tree of a session: what happened to each between two entries, and how far an undo goes. Pure.
-
-The state of the files at an entry is a fold over the path from the root. Going from one entry to another takes back
-what happened since their common ancestor, newest first, and then does what happened from there to the other.
-"""
+"""Computes how files change along the tree of a session, and how far an undo goes. Pure. The state of the
+files at an entry follows from the path to it. Going from one entry to another takes back what happened
+since their common ancestor, newest first, then applies what happened from there to the other."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -29,34 +27,34 @@ from app.values.messages import ToolResultMessage, UserMessage
 from tools.amounts import changed_files
 
 Load = Callable[[str], bytes]
-"""Content by its hash; raises `MissingContent`."""
+"""Returns content by its hash; raises `MissingContent`."""
 PathTo = Callable[[str | None], Sequence[Entry]]
-"""The entries from the root to one; none for None."""
+"""Returns the entries from the root to an entry; none for None."""
 
 
 class HistorySegment(msgspec.Struct, frozen=True, kw_only=True):
-    """A stretch of a file's history: what it should be, and what it becomes."""
+    """A stretch of a file's history: the expected state, and the state it is taken to."""
 
     expected: FileImage | None
     wanted: FileImage | None
 
 
 class FileHistory(msgspec.Struct, kw_only=True):
-    """What one file goes through on the way from one entry to another."""
+    """The states of one file on the way from one entry to another."""
 
     name: str
     segments: list[HistorySegment]
-    """More than one: somebody else changed it in between."""
+    """Several segments: something outside the session changed the file in between."""
     by: list[str]
-    """What had changed it, in words, oldest first."""
+    """The labels of the calls that changed the file, oldest first."""
     folders: tuple[str, ...] = ()
-    """Made for it by what is taken back, or to go with it."""
+    """Folders that were created for the file, and are removed with it."""
     is_shared: bool = False
-    """Only tools changed it, and with it names that are not known: they go back with it."""
+    """Only tools changed the file, and it has unknown hard links, which are restored with it."""
 
     @property
     def has_folder(self) -> bool:
-        """Somewhere on it there is an empty folder."""
+        """Whether one of its states is an empty folder."""
         images = (image for one in self.segments for image in (one.expected, one.wanted))
         return any(image is not None and image.kind == "folder" for image in images)
 
@@ -70,19 +68,21 @@ class FileHistory(msgspec.Struct, kw_only=True):
 
 
 class TreePath(msgspec.Struct, frozen=True, kw_only=True):
+    """The file changes on the way from one entry to another."""
+
     files: tuple[FileHistory, ...] = ()
     unheld: tuple[UnheldFile, ...] = ()
-    """What is known to be out of reach."""
+    """Files that are known not to be restorable."""
     heads: tuple[tuple[str, str], ...] = ()
-    """Moves of the repository's head by what is taken back."""
+    """Moves of the repository's head by the commands that are taken back."""
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """Where files are taken to."""
+    """The state to which files are restored."""
 
     entry_id: str | None
     title: str
-    """The prompt before which that is, or the last one on the way to the entry."""
+    """The prompt before which this state is, or the last prompt on the path to the entry."""
     is_before_prompt: bool = False
     undoes: str | None = None
 
@@ -100,7 +100,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def changes_of(entry: Entry, load: Load) -> tuple[tuple[Change, ...], tuple[UnheldFile, ...], str]:
-    """What an entry says happened to files, what of it cannot be known, and by whom."""
+    """Returns the file changes of an entry, the changes that are unknown, and a label for their cause."""
     files, restored = files_of(entry), restored_of(entry)
     if files is not None:
         label, uncovered = files.tool, files.uncovered
@@ -120,7 +120,8 @@ def changes_of(entry: Entry, load: Load) -> tuple[tuple[Change, ...], tuple[Unhe
 
 
 def changes_in(data: FilesData | RestoredData, load: Load) -> tuple[Change, ...] | None:
-    """None: the list is long, and is not kept any more."""
+    """Returns the changes of an entry's data; None: the list was long, and its content is no longer
+    stored."""
     if data.more is None:
         return data.changes
     try:
@@ -130,7 +131,8 @@ def changes_in(data: FilesData | RestoredData, load: Load) -> tuple[Change, ...]
 
 
 def tree_path(back: Sequence[Entry], forth: Sequence[Entry], load: Load) -> TreePath:
-    """`back`: from the common ancestor to here, `forth`: from it to there; both oldest first, without the ancestor."""
+    """Combines the changes of two branches. `back`: from the common ancestor to here, `forth`: from there
+    to the target; both oldest first, without the ancestor."""
     files: dict[str, FileHistory] = {}
     unheld: dict[tuple[str, str], UnheldFile] = {}
     heads: list[tuple[str, str]] = []
@@ -188,9 +190,8 @@ def _extend(
 
 
 def taking_back(path: Sequence[Entry], entry_id: str, load: Load) -> TreePath:
-    """The way from here to before a restore on this path. One that went along with a move stands alone: what was
-    before it belongs to the branch that was left.
-    """
+    """Returns the path that takes back a restore and everything after it. A restore that belongs to a move
+    is taken back alone, since the entries before it are on another branch."""
     at = [entry.id for entry in path].index(entry_id)
     restored = restored_of(path[at])
     if restored is None or not restored.is_move:
@@ -202,7 +203,8 @@ def taking_back(path: Sequence[Entry], entry_id: str, load: Load) -> TreePath:
 
 
 def settled(path: Sequence[Entry], below: Callable[[str], Sequence[Entry]]) -> list[Entry]:
-    """A path with the changes of the call that it ends with, which stand directly behind its result."""
+    """Returns a path that ends with a tool result together with the file entry of that call, which is
+    recorded behind the result."""
     found = list(path)
     last = found[-1] if found else None
     if not isinstance(last, MessageEntry) or not isinstance(last.message, ToolResultMessage):
@@ -222,7 +224,8 @@ def has_changes(entry: Entry) -> bool:
 
 
 def undo_target(leaf_id: str | None, path_to: PathTo, count: int) -> Target | None:
-    """Before the last `count` prompts that changed files and are not taken back; None: there are not so many."""
+    """Returns the target before the last `count` prompts whose file changes are not taken back; None:
+    there are not so many."""
     path = list(path_to(leaf_id))
     pending, found = False, 0
     while path:
@@ -246,7 +249,8 @@ def undo_target(leaf_id: str | None, path_to: PathTo, count: int) -> Target | No
 
 
 def redo_target(path: Sequence[Entry]) -> Target | None:
-    """The last restore that is not taken back, if nothing changed files since; `undoes` names it."""
+    """Returns the target that takes back the last restore, if nothing changed files since; `undoes` names
+    that restore."""
     waiting: list[tuple[Entry, RestoredData]] = []
     for entry in path:
         restored = restored_of(entry)
@@ -263,7 +267,7 @@ def redo_target(path: Sequence[Entry]) -> Target | None:
 
 
 def title_at(path: Sequence[Entry]) -> str:
-    """What a person calls this place: the last prompt on the way to it; nothing at the beginning."""
+    """Returns the last prompt on the path as a title for this place; empty before the first prompt."""
     for entry in reversed(path):
         if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
             return title_of(entry.message)
@@ -276,7 +280,7 @@ def title_of(message: UserMessage) -> str:
 
 
 def needed_by(entries: Iterable[Entry], load: Load) -> Iterable[str]:
-    """The names of all contents that these entries speak of."""
+    """Yields the hashes of all contents that the entries refer to."""
 
     for entry in entries:
         files, restored = files_of(entry), restored_of(entry)
@@ -289,15 +293,16 @@ def needed_by(entries: Iterable[Entry], load: Load) -> Iterable[str]:
 
 
 class Tally(msgspec.Struct, frozen=True, kw_only=True):
-    """How much was changed: each file once, lines change by change."""
+    """Counts of changed files, each counted once, and of changed lines, summed over all changes."""
 
     files: int = 0
     added: int = 0
     removed: int = 0
     is_least: bool = False
-    """Long lists of files are kept elsewhere, and may name the same ones."""
+    """Whether the number of files is a minimum, because long lists are stored elsewhere and not
+    compared."""
     unheld: tuple[str, ...] = ()
-    """What cannot be put back."""
+    """Files that cannot be restored."""
 
     @property
     def words(self) -> str:
@@ -307,7 +312,7 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def tally(entries: Iterable[Entry]) -> Tally:
-    """Of what calls did; restores are told by themselves."""
+    """Counts the changes of tool calls; restores are not included."""
     found = [data for entry in entries if (data := files_of(entry)) is not None]
     known = [data for data in found if data.total]
     here = merge_changes(change for data in known for change in data.changes)
@@ -323,21 +328,21 @@ def tally(entries: Iterable[Entry]) -> Tally:
 
 
 def _unheld(data: FilesData) -> Iterable[str]:
-    """Single ones: of a folder that is not looked at each command's card says so."""
+    """Yields single files that cannot be restored, but not whole folders: each command's card names those."""
     return (one.path for one in data.uncovered if one.path != ".")
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """A prompt that changed files, and the entries of what it did."""
+    """A prompt that changed files, with the entries of those changes."""
 
     prompt_id: str | None
-    """None: it came before any prompt."""
+    """None: the changes were made before the first prompt."""
     title: str
     entries: tuple[Entry, ...]
 
 
 def turns_of(path: Sequence[Entry]) -> list[Turn]:
-    """Those that changed files or may have, oldest first."""
+    """Returns the prompts that changed files or may have changed some, oldest first."""
     found: list[Turn] = []
     prompt: MessageEntry | None = None
     gathered: list[Entry] = []

@@ -1,7 +1,5 @@
-"""What is said of a file: an image of it, a change from one to another, and how a session's entries spell them.
-
-An image names content by its hash; the content itself is in the store (`blobs`). No I/O here.
-"""
+"""Values that describe file changes: the image of a file, a change between two images, and their form in
+session entries. An image names content by its hash; the content is in the store (`blobs`). No I/O here."""
 
 import os
 from collections.abc import Iterable
@@ -12,14 +10,14 @@ import msgspec
 from app.values.entries import CustomEntry, Entry
 
 FILES_ENTRY_TYPE = "bayou.files"
-"""Custom entry behind a tool result: what its call did to files."""
+"""The type of the custom entry behind a tool result that records the call's file changes."""
 RESTORED_ENTRY_TYPE = "bayou.restored"
-"""Custom entry of a restore: what it did to files, so that it can be taken back too."""
+"""The type of the custom entry that records a restore, so that it can be taken back."""
 MAX_INLINE_CHANGES = 200
-"""Changes that stand in an entry; more of them are a blob of their own."""
+"""The number of changes that an entry holds; a longer list is stored as a blob."""
 
 Choice = Literal["restore", "merge", "keep"]
-"""What becomes of one file."""
+"""What a restore does with one file."""
 CHOICES: tuple[Choice, ...] = ("restore", "merge", "keep")
 
 By = Literal["tool", "command", "restore"]
@@ -30,17 +28,17 @@ class _RecordedStruct(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 
 
 class FileImage(_RecordedStruct, frozen=True, kw_only=True):
-    """A file, a symbolic link or an empty folder at one moment."""
+    """The state of a file, a symbolic link or an empty folder at one moment."""
 
     kind: Literal["file", "link", "folder"] = "file"
     hash: str = ""
-    """SHA-256 of the content; of a link, of where it leads; of a folder nothing."""
+    """SHA-256 of a file's content or of a link's target; empty for a folder."""
     mode: int = 0o644
     size: int = 0
 
     @property
     def identity(self) -> tuple[str, str, int]:
-        """Equal for what is the same on the disk; of links and folders permissions do not count."""
+        """Equal for states that are the same on disk; the mode of links and folders does not count."""
         return self.kind, self.hash, self.mode if self.kind == "file" else 0
 
 
@@ -51,35 +49,35 @@ def is_same(one: FileImage | None, other: FileImage | None) -> bool:
 
 
 class Change(_RecordedStruct, frozen=True, kw_only=True):
-    """What happened to one file; `None` is: there was none."""
+    """A change of one file; `None` means that no file existed."""
 
     path: str
-    """Relative to the session's folder, or absolute; with `raw`, only how it reads."""
+    """Relative to the session's folder, or absolute; only for display if `raw` is set."""
     raw: bytes | None = None
-    """The name's bytes, where they are no text."""
+    """The bytes of a name that is not valid text."""
     before: FileImage | None = None
     after: FileImage | None = None
     by: By = "tool"
     added: int = 0
     removed: int = 0
     folders: tuple[str, ...] = ()
-    """Folders that were made for it, or removed together with it, outermost first."""
+    """Folders that were created or removed together with the file, outermost first."""
     is_shared: bool = False
-    """The file had further names that are not known here; what it holds changed under all of them."""
+    """The file had unknown hard links; its content changed under all of them."""
 
     @property
     def name(self) -> str:
-        """As the system takes it."""
+        """The name as the operating system takes it."""
         return self.path if self.raw is None else os.fsdecode(self.raw)
 
 
 def display_path(name: str) -> str:
-    """As people read it, whatever its bytes are."""
+    """Returns a name as readable text, whatever its bytes are."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def decode_text(data: bytes) -> str | None:
-    """A content as text; None for what is none."""
+    """Decodes a content as text; None when it is not text."""
     if b"\0" in data[:8192]:
         return None
     try:
@@ -89,7 +87,7 @@ def decode_text(data: bytes) -> str | None:
 
 
 def path_fields(name: str) -> dict[str, Any]:
-    """How a path stands in a change."""
+    """Returns the fields of a change that hold a path."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -99,14 +97,14 @@ def path_fields(name: str) -> dict[str, Any]:
 
 
 class UnheldFile(_RecordedStruct, frozen=True, kw_only=True):
-    """Something that was or may have been changed, and of which nothing is held."""
+    """A file that was or may have been changed and whose content is not stored."""
 
     path: str
     why: str
 
 
 class FilesData(_RecordedStruct, frozen=True, kw_only=True):
-    """Of an entry `bayou.files`."""
+    """The data of a `bayou.files` entry."""
 
     v: int = 1
     call_id: str = ""
@@ -114,17 +112,17 @@ class FilesData(_RecordedStruct, frozen=True, kw_only=True):
     changes: tuple[Change, ...] = ()
     uncovered: tuple[UnheldFile, ...] = ()
     more: str | None = None
-    """The hash of the list of changes, when it is long."""
+    """The hash of a long list of changes that is stored as a blob."""
     count: int = 0
-    """How many changes there are, when the list is elsewhere."""
+    """The number of changes in that blob."""
     added: int = 0
     removed: int = 0
     head: tuple[str, str] | None = None
-    """Of the repository, before and after, when a command moved it."""
+    """The repository's head before and after, when a command moved it."""
     beside: tuple[str, ...] = ()
-    """Calls that ran at the same time and may have done some of it."""
+    """Calls that ran at the same time and may have made some of the changes."""
     interrupted: bool = False
-    """bayou ended meanwhile; this was found out afterwards."""
+    """bayou ended during the call; the changes were found when the session was opened again."""
 
     @property
     def total(self) -> int:
@@ -132,24 +130,24 @@ class FilesData(_RecordedStruct, frozen=True, kw_only=True):
 
 
 class RestoredData(_RecordedStruct, frozen=True, kw_only=True):
-    """Of an entry `bayou.restored`."""
+    """The data of a `bayou.restored` entry."""
 
     v: int = 1
     id: str
-    """Of the restore; its plan in the ledger has the same."""
+    """The id of the restore; its plan in the ledger has the same id."""
     changes: tuple[Change, ...] = ()
     more: str | None = None
     count: int = 0
     origin: str | None = msgspec.field(name="from", default=None)
-    """Where the conversation stood."""
+    """The leaf at the time of the restore."""
     target: str | None = msgspec.field(name="to", default=None)
-    """The entry whose files these are; None: those before everything."""
+    """The entry whose file state was restored; None: the state before all entries."""
     kept: tuple[UnheldFile, ...] = ()
-    """Left alone, and why."""
+    """Files that were left alone, with the reason."""
     undoes: str | None = None
-    """The entry of the restore that this one took back."""
+    """The entry of the restore that this one takes back."""
     is_move: bool = False
-    """The conversation went to that entry too."""
+    """The conversation moved to that entry too."""
     title: str = ""
     interrupted: bool = False
 
@@ -162,7 +160,7 @@ _CHANGES = msgspec.json.Decoder(tuple[Change, ...])
 
 
 def files_of(entry: Entry) -> FilesData | None:
-    """None for any other entry, and for one that cannot be understood."""
+    """Returns the data of a `bayou.files` entry; None for any other entry, and for invalid data."""
     return _data(entry, FILES_ENTRY_TYPE, FilesData)
 
 
@@ -180,7 +178,7 @@ def _data(entry: Entry, kind: str, of: type[Any]) -> Any:
 
 
 def as_data(value: FilesData | RestoredData) -> Any:
-    """As an entry holds it."""
+    """Converts the data to its form in an entry."""
     return msgspec.to_builtins(value)
 
 
@@ -189,12 +187,13 @@ def encode_changes(changes: Iterable[Change]) -> bytes:
 
 
 def decode_changes(data: bytes) -> tuple[Change, ...]:
-    """Raises `ValueError` or `RecursionError` for what is no list of changes."""
+    """Decodes a list of changes. Raises `ValueError` or `RecursionError` for other data."""
     return _CHANGES.decode(data)
 
 
 def merge_changes(changes: Iterable[Change]) -> tuple[Change, ...]:
-    """One change a file, from before the first to after the last; what came to nothing is left out."""
+    """Combines the changes of each file into one, from the first state to the last; files that end
+    unchanged are left out."""
     found: dict[str, Change] = {}
     for change in changes:
         first = found.get(change.name)
@@ -212,7 +211,7 @@ def merge_changes(changes: Iterable[Change]) -> tuple[Change, ...]:
 
 
 def hashes_of(changes: Iterable[Change]) -> Iterable[str]:
-    """The contents that these changes name."""
+    """Yields the hashes of the contents that these changes name."""
     for change in changes:
         for image in (change.before, change.after):
             if image is not None and image.hash:

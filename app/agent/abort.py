@@ -1,4 +1,4 @@
-"""The wish to stop. One object per run; whoever works in the run looks at it or registers what to call."""
+"""The abort signal of a run: parts of the run check it, wait for it, or register callbacks."""
 
 import asyncio
 from collections.abc import Callable, Generator
@@ -6,11 +6,11 @@ from contextlib import contextmanager
 
 
 class Aborted(Exception):
-    """The wish to stop came before the work was done."""
+    """The abort signal was set before the work was done."""
 
 
 class Abort:
-    """Set once; asking again does nothing."""
+    """An abort signal. It is set once; setting it again does nothing."""
 
     def __init__(self) -> None:
         self.is_set = False
@@ -30,7 +30,8 @@ class Abort:
         await self._event.wait()
 
     def on_set(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Calls `callback` when set (at once if it is already); returns how to take that back."""
+        """Calls `callback` when the signal is set, or at once if it is; returns a function that removes
+        the callback."""
         if self.is_set:
             callback()
             return lambda: None
@@ -44,7 +45,8 @@ class Abort:
 
     @contextmanager
     def interrupting(self) -> Generator[None]:
-        """What is awaited inside is cancelled when this is set; then `Aborted` is raised in its place."""
+        """Cancels what is awaited inside the block when the signal is set, and raises `Aborted` instead of
+        `CancelledError`."""
         if self.is_set:
             raise Aborted
         task = asyncio.current_task()
@@ -59,7 +61,7 @@ class Abort:
                 task.cancel()
 
         def stop() -> None:
-            # Whoever asks from within gets the chance to return by itself.
+            # Code inside the block that sets the signal itself may return first.
             if asyncio.current_task() is task:
                 asyncio.get_running_loop().call_soon(cancel)
             else:

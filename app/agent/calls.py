@@ -1,8 +1,7 @@
-"""The tool calls of one assistant message: prepared in call order, run side by side or one by one, all answered.
-
-`app.agent.tool_pipeline` has the steps of each; here is who runs when, what stops them, and what is told of them.
-Whatever a tool does, each call ends with exactly one `ToolExecutionEnd` that carries its result message.
-"""
+"""Runs the tool calls of one assistant message: prepares them in order, runs them concurrently or one by
+one, and answers all. `app.agent.tool_pipeline` has the steps of one call; this module schedules calls,
+stops them and publishes their events. Each call ends with exactly one `ToolExecutionEnd` that carries
+its result message."""
 
 import asyncio
 import time
@@ -31,7 +30,7 @@ from tools.results import ToolResult
 
 
 class _CallState(msgspec.Struct, kw_only=True):
-    """A call on its way."""
+    """The state of one call in the batch."""
 
     call: ToolCall
     prepared: PreparedCall | None = None
@@ -40,10 +39,10 @@ class _CallState(msgspec.Struct, kw_only=True):
     progress: ToolResult | None = None
     started: float | None = None
     stopped: ToolResult | None = None
-    """The result it gets if it does not make one of its own, once it was told to stop."""
+    """The result of a stopped call that does not return one itself."""
     task: asyncio.Task[None] | None = None
     has_ended: bool = False
-    """Its end has been told."""
+    """Its `ToolExecutionEnd` was published."""
 
     @property
     def shown_arguments(self) -> dict[str, Any]:
@@ -51,7 +50,7 @@ class _CallState(msgspec.Struct, kw_only=True):
 
     @property
     def is_prepared(self) -> bool:
-        """Or will not be: it has its result."""
+        """Whether preparation is over: the call can run, or already has a result."""
         return self.prepared is not None or self.result is not None
 
 
@@ -71,10 +70,10 @@ class ToolCallBatch:
         )
         self._skip: ToolResult | None = None
         self._inbox: asyncio.Queue[_CallState] = asyncio.Queue()
-        """Calls that have something to tell: that they are prepared, progress, or their end."""
+        """Calls with news: they are prepared, have progress, or have ended."""
 
     async def events(self) -> AsyncGenerator[RunEvent]:
-        """Each call goes its way in a task of its own; what is told of it comes from here."""
+        """Runs each call in a separate task and yields the events of all."""
         stop_watching = self._watch()
         forget = self._ports.abort.on_set(self._stop)
         try:
@@ -95,7 +94,7 @@ class ToolCallBatch:
                     work.task.cancel()
 
     def _watch(self) -> Callable[[], None]:
-        """In `immediate` mode a steering message makes the rest of the batch skip."""
+        """In `immediate` mode, skips the rest of the batch when a steering message arrives."""
         if self._ports.interrupt_mode() != "immediate":
             return lambda: None
 
@@ -121,7 +120,7 @@ class ToolCallBatch:
         return failure(ABORTED) if self._ports.abort.is_set else self._skip
 
     async def _next_event(self) -> RunEvent | None:
-        """What the next call that has something to tell makes known."""
+        """Returns the event of the next call in the inbox, if there is one to publish."""
         work = await self._inbox.get()
         if work.result is None:
             progress, work.progress = work.progress, None
@@ -169,7 +168,7 @@ class ToolCallBatch:
             await work.may_begin.wait()
 
     def _release_ready(self) -> None:
-        """None begins before all are prepared; then all do, or one by one where a tool wants that."""
+        """Lets calls begin once all are prepared: all together, or one by one if a tool requires that."""
         if not all(work.is_prepared for work in self._works):
             return
         waiting = [work for work in self._works if work.result is None]
@@ -180,7 +179,7 @@ class ToolCallBatch:
             work.may_begin.set()
 
     def _on_task_end(self, work: _CallState, task: asyncio.Task[None]) -> None:
-        """A task that was stopped before it began, or that a fault of ours has ended, has settled nothing."""
+        """Settles a call whose task was cancelled before it began, or failed with an exception."""
         problem = None if task.cancelled() else task.exception()
         fault = (
             failure(f"Tool {work.call.name} failed: {describe_error(problem)}")
@@ -190,7 +189,7 @@ class ToolCallBatch:
         self._settle(work, work.stopped or fault)
 
     def _settle(self, work: _CallState, result: ToolResult) -> None:
-        """The first result counts; what comes later, from what was left behind, does not."""
+        """Sets the call's result; a later result of an abandoned call is ignored."""
         if work.result is None:
             work.result = result
             work.progress = None
@@ -199,7 +198,7 @@ class ToolCallBatch:
                 self._release_ready()
 
     def _abandon(self, work: _CallState, result: ToolResult) -> None:
-        """It has not ended though it was told to: nobody waits for it any longer."""
+        """Gives a cancelled call that does not end its result, so that the batch no longer waits for it."""
         self._settle(work, result)
         if work.prepared is not None:
             work.prepared.place.leave()

@@ -1,7 +1,5 @@
-"""What the loop asks others on its way, each question with the answer that changes nothing.
-
-A session's own class of hooks answers these and more (`app.engine.core.hooks`).
-"""
+"""Hooks of the agent loop, with defaults that change nothing. `app.engine.core.hooks` implements these
+hooks and more for a session."""
 
 from typing import Any
 
@@ -13,7 +11,7 @@ from tools.results import ToolResult
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What is decided of a call before it runs."""
+    """The decision on a call before it runs."""
 
     is_blocked: bool = False
     reason: str = ""
@@ -23,14 +21,14 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn that has just ended."""
+    """The answer and the tool results of a finished turn."""
 
     message: AssistantMessage
     results: tuple[ToolResultMessage, ...]
 
 
 class LoopHooks:
-    """Nobody has an opinion."""
+    """The default hooks: nothing is changed, blocked or ended."""
 
     async def seal(self, message: AssistantMessage) -> AssistantMessage:
         """May change a finished answer before it is recorded."""
@@ -39,8 +37,8 @@ class LoopHooks:
     async def before_tool(
         self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
     ) -> Verdict:
-        """May block a call or change its arguments. One that raises closes the gate. `parent_id`: the call within
-        which it is made."""
+        """May block a call or change its arguments. An exception blocks the call. `parent_id`: the call
+        within which it is made."""
         return Verdict()
 
     async def after_tool(
@@ -50,5 +48,5 @@ class LoopHooks:
         return result
 
     async def after_turn(self, outcome: TurnOutcome) -> bool:
-        """True ends the run here."""
+        """Returns True to end the run here."""
         return False

@@ -1,8 +1,6 @@
-"""The loop: prompt, model, tools, and again, until nothing is left. It remembers nothing.
-
-`run` and `resume` are async generators of events. Whoever iterates records each event before taking the next
-one; so what the loop asks for (`ports.ask`) always stands on what was recorded.
-"""
+"""The agent loop: prompt, model, tools, repeated until nothing is left. Keeps no state between runs. `run`
+and `resume` are async generators of events. The consumer records each event before taking the next, so
+that requests (`ports.ask`) always build on recorded entries."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -26,16 +24,14 @@ from app.values.messages import AssistantMessage, Message, ToolResultMessage
 
 
 class CannotContinue(Exception):
-    """There is nothing that the model could answer."""
+    """The conversation has nothing that the model could answer."""
 
 
 async def run(
     prompts: Sequence[Message], ports: Ports, *, is_from_queue: bool = False
 ) -> AsyncGenerator[RunEvent]:
-    """Delivers `prompts` and lets the agent work until it has no more to do.
-
-    `is_from_queue`: they were taken from a queue just now, so that none is taken beside them.
-    """
+    """Delivers `prompts` and runs until the agent is done. `is_from_queue`: the prompts were just taken
+    from a queue, so no queued message is added to the first turn."""
     if not prompts:
         raise CannotContinue("Nothing to say: a run needs at least one message.")
     async with aclosing(_run(list(prompts), ports, takes_steering=not is_from_queue)) as events:
@@ -44,7 +40,7 @@ async def run(
 
 
 async def resume(history: Sequence[Message], ports: Ports) -> AsyncGenerator[RunEvent]:
-    """Lets the agent go on from the conversation as it stands, whose last message is not the model's own."""
+    """Continues from the conversation as it is; its last message must not be an answer of the model."""
     if not history:
         raise CannotContinue("Cannot continue: no messages in context")
     if isinstance(history[-1], AssistantMessage):
@@ -105,13 +101,13 @@ class _Turn:
 
     @property
     def results(self) -> tuple[ToolResultMessage, ...]:
-        """In call order."""
+        """The results in call order."""
         calls = self.message.tool_calls if self.message else ()
         return tuple(self._by_call[call.id] for call in calls if call.id in self._by_call)
 
     @property
     def is_answered(self) -> bool:
-        """The model asked for nothing more, or every result of its batch says to end."""
+        """Whether the model called no tools, or every result of its batch ends the run."""
         return not self._should_end or all(self._should_end.values())
 
     async def events(self) -> AsyncGenerator[RunEvent]:

@@ -1,10 +1,8 @@
-"""The order of calls: which waits until which has ended, and that they begin as they were made.
-
-What a call waits for follows from the effects of the calls before it. Calls that touch the same files, or share a state
-(a kernel, a shell, a server), run one after the other; the others run side by side, and begin in their order all the
-same. A place is taken before the call runs, one call after the other, so no calls wait for each other in a circle. No
-two calls change one file at the same time in any case: that is `tools.files.mutations`' business.
-"""
+"""The order of calls: which calls wait for others to end. Calls begin in the order in which they were
+made. The effects of earlier calls decide what a call waits for. Calls that touch the same files or
+share a state (a kernel, a shell, a server) run one after the other; others run concurrently, but still
+begin in order. Slots are taken one by one before calls run, so no cycles occur. Independently of this,
+`tools.files.mutations` lets one call at a time change a file."""
 
 import asyncio
 from collections.abc import Iterable
@@ -16,18 +14,19 @@ from tools.effects import Effects
 from tools.operations import FileOperations
 
 Key = str
-"""An absolute path, which stands for all that is below it too, or a file by whichever name it goes."""
+"""An absolute path, which stands for everything below it too, or the identity of a file with several
+names."""
 
 
 class ResourceClaim(msgspec.Struct, frozen=True, kw_only=True):
-    """What a call needs in its order."""
+    """What a call reads and changes, by which its order is decided."""
 
     reads: frozenset[Key] = frozenset()
     changes: frozenset[Key] = frozenset()
     names: frozenset[Key] = frozenset()
-    """Named in a command, which may read them or change them."""
+    """Paths named in a command, which may read or change them."""
     works_in: Key | None = None
-    """The folder of a command, which may read whatever there is, besides."""
+    """The folder of a command, which may also read anything in it."""
     state: str = ""
     keeps_state: bool = False
 
@@ -37,7 +36,7 @@ class ResourceClaim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def claim_of(effects: Effects, files: FileOperations) -> ResourceClaim:
-    """Looks at files, so it is for a thread."""
+    """Returns the claim of a call with these effects. Reads the file system, so run it in a thread."""
     program = effects.runs
     return ResourceClaim(
         reads=_keys(files, (*effects.reads, *effects.lists)),
@@ -50,11 +49,9 @@ def claim_of(effects: Effects, files: FileOperations) -> ResourceClaim:
 
 
 def must_wait_for(later: ResourceClaim, earlier: ResourceClaim) -> bool:
-    """Whether the later of two calls begins only when the earlier one has ended.
-
-    Reads wait for changes and changes for both. A command waits for every change of a tool before it; tools wait for a
-    command that names their file, and commands for one that writes into a file that they name.
-    """
+    """Whether the later of two calls may begin only after the earlier has ended. Reads wait for changes,
+    changes for both. A command waits for every earlier change by a tool; tools wait for a command that
+    names their file, and commands for a tool that changes a file they name."""
     if later.state and later.state == earlier.state and not (later.keeps_state and earlier.keeps_state):
         return True
     if later.is_command and earlier.is_command:
@@ -63,13 +60,13 @@ def must_wait_for(later: ResourceClaim, earlier: ResourceClaim) -> bool:
         return bool(earlier.changes) or _overlap(earlier.reads, later.names | later.changes)
     own = later.reads | later.changes
     if earlier.works_in is not None:
-        # Every word is a name in its folder: whoever looks at all of that is not meant.
+        # Every word of a command counts as a name in its folder, so reads of the whole folder need not wait.
         own -= _with_parents(earlier.works_in)
     return _overlap(earlier.changes | earlier.names, own) or _overlap(earlier.reads, later.changes)
 
 
 def _keys(files: FileOperations, paths: Iterable[str]) -> frozenset[Key]:
-    """The paths as they really are, and the files that they are links to."""
+    """Returns the real paths and the identities of the files that they link to."""
     found: set[Key] = set()
     for path in paths:
         try:
@@ -83,7 +80,7 @@ def _keys(files: FileOperations, paths: Iterable[str]) -> frozenset[Key]:
 
 
 def _overlap(some: frozenset[Key], others: frozenset[Key]) -> bool:
-    """Whether one of these is one of those, or lies in it."""
+    """Whether a path of one set equals or is inside a path of the other."""
     if not some or not others:
         return False
     return any(_with_parents(path) & others for path in some) or any(
@@ -96,7 +93,7 @@ def _with_parents(path: Key) -> set[Key]:
 
 
 class CallSlot:
-    """Where a call stands. It is left once, when the call has its result."""
+    """The place of a call in the order. The call leaves it once, when it has its result."""
 
     def __init__(self, claim: ResourceClaim, earlier: tuple["CallSlot", ...]) -> None:
         self.claim = claim
@@ -104,7 +101,7 @@ class CallSlot:
         self._behind = tuple(place for place in earlier if must_wait_for(claim, place.claim))
         self._left = asyncio.Event()
         self._begun = asyncio.Event()
-        """Or it will not begin before calls that are still under way have ended."""
+        """Set when the call has begun or left its slot."""
         self._followers: list[CallSlot] = []
         for place in self._behind:
             place._followers.append(self)
@@ -122,19 +119,19 @@ class CallSlot:
         return any(not place.is_left for place in self._behind)
 
     async def reached(self) -> None:
-        """Those that it waits for have ended."""
+        """Waits until the calls it depends on have ended."""
         for place in self._behind:
             await place._left.wait()
 
     async def ready(self) -> None:
-        """Both: those that it waits for have ended, and those before it have begun."""
+        """Waits until the calls it depends on have ended and all earlier calls have begun."""
         for place in self._behind:
             await place._left.wait()
         await self.turn()
 
     async def turn(self) -> None:
-        """Until those before it have begun, but for the ones that wait for others to end. From here on it may begin at
-        once: what is awaited between this and the first step of the tool would let later calls pass."""
+        """Waits until earlier calls have begun, except those that wait for others to end. The caller must
+        start the tool without awaiting anything else, or later calls would pass it."""
         for place in self._earlier:
             if not place.has_to_wait:
                 await place._begun.wait()
@@ -149,7 +146,7 @@ class CallSlot:
 
 
 class CallOrder:
-    """Of the calls of one answer, or of those that are made within one call."""
+    """The order of the calls of one answer, or of the calls made within one call."""
 
     def __init__(self) -> None:
         self._places: list[CallSlot] = []

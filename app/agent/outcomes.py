@@ -1,4 +1,4 @@
-"""Results of tool calls as the model reads them, and the words for calls that never ran."""
+"""Converts results of tool calls to what the model reads, and makes the results of calls that never ran."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def not_run_after_length(name: str) -> ToolResult:
 
 
 def validated_result(name: str, result: object) -> ToolResult:
-    """What a tool returned, if it is a result at all and can be kept."""
+    """Returns the tool's result if it is valid and can be recorded; otherwise a failure."""
     if not isinstance(result, ToolResult):
         return failure(f"Tool {name} returned {type(result).__name__} instead of a result")
     parts: tuple[object, ...] = result.content
@@ -52,7 +52,7 @@ def validated_result(name: str, result: object) -> ToolResult:
 
 
 def describe_error(problem: BaseException) -> str:
-    """An exception as a line of text, even one that cannot say what it is."""
+    """Describes an exception in one line, even if its `str()` fails."""
     try:
         text = str(problem)
     except Exception:  # noqa: BLE001  (foreign code: an exception with a broken text)
@@ -83,12 +83,12 @@ def as_message(call: ToolCall, result: ToolResult, duration_ms: int | None) -> T
 
 
 def result_from_message(message: ToolResultMessage) -> ToolResult:
-    """The way back: a stored result as its tool made it, for drawing."""
+    """Converts a stored result message back to the tool's result, for drawing."""
     return result_from_outcome(message, is_error=message.is_error)
 
 
 def result_from_outcome(outcome: ToolOutcome | ToolResultMessage, *, is_error: bool = False) -> ToolResult:
-    """The same of a result that is not stored."""
+    """Converts a result that is not stored to the tool's result, for drawing."""
     details: Json = outcome.details
     return ToolResult(
         content=tuple(

@@ -1,7 +1,5 @@
-"""What the loop is given: how to ask the model, which tools there are, whom to consult. It knows nobody else.
-
-Each field has a default that does nothing, so that a test names only what it is about.
-"""
+"""What the agent loop depends on: requests to the model, tools, queues and hooks. Each field has a default
+that does nothing, so that a test sets only what it needs."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal
@@ -27,27 +25,29 @@ async def _do_nothing(abort: Abort) -> None:
 
 
 class Ports(msgspec.Struct, frozen=True, kw_only=True):
+    """The dependencies of one run of the loop."""
+
     ask: Callable[[Abort], Awaitable[AssistantStream]]
-    """Starts a request with everything that is in the conversation now."""
+    """Starts a request with the whole conversation so far."""
     tools: Callable[[], Mapping[str, Tool]] = dict
     tool_context: Callable[[ToolCall, Callable[[ToolResult], None]], ToolContext]
     queues: Queues
     abort: Abort
     hooks: LoopHooks = LoopHooks()
     gate: Gate = allow_all_calls
-    """Asked about each call behind the hooks."""
+    """Decides on each call, after the hooks."""
     masks: SecretMasks = NoMasks()
     watch: CallWatch = CallWatch()
-    """Looks at calls while they arrive."""
+    """Inspects calls while they arrive."""
     interrupt_mode: Callable[[], InterruptMode] = lambda: "wait"
     system_update: Callable[[], SystemMessage | None] = lambda: None
-    """What changed in prompt and tools since the last request."""
+    """Returns the changes of prompt and tools since the last request."""
     before_request: Callable[[Abort], Awaitable[None]] = _do_nothing
-    """May compact; runs after the turn's new messages are recorded."""
+    """Runs after the turn's new messages are recorded; may compact."""
     will_retry: Callable[[AssistantMessage], bool] = lambda message: False
     is_interrupted: Callable[[], bool] = lambda: False
-    """The answer that is arriving is not wanted: however it ends, it counts as stopped."""
+    """Whether the arriving answer is to be discarded: however it ends, it counts as stopped."""
     report: Callable[[str], None] = lambda text: None
-    """Told of a hook that failed and was passed over."""
+    """Reports a hook that failed and was ignored."""
     unwind_seconds: float = 5.0
-    """How long a cancelled tool may take to end before it is left behind."""
+    """Seconds that a cancelled tool may take to end before it is abandoned."""

@@ -1,7 +1,5 @@
-"""Messages that wait for their moment: steering, follow-up, asides, and what goes with the next prompt.
-
-The only copy. The loop takes from here; faces show, edit and take back what is here.
-"""
+"""Queues of a session: steering and follow-up messages, asides, and messages for the next prompt. This is
+the only copy: the loop takes messages from here, and user interfaces show, edit and remove them here."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -17,11 +15,11 @@ QueueName = Literal["steering", "follow_up"]
 
 
 class Aside(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that goes right behind the results of a tool batch."""
+    """A message that is delivered directly behind the results of a tool batch."""
 
     message: CustomMessage
     call_id: str | None = None
-    """The call it belongs to; asides are delivered in call order."""
+    """The call that the aside belongs to; asides are delivered in call order."""
 
 
 def one_at_a_time(queue: QueueName) -> QueueMode:
@@ -29,7 +27,7 @@ def one_at_a_time(queue: QueueName) -> QueueMode:
 
 
 class Queues:
-    """All waiting messages of one session."""
+    """All queued messages of one session."""
 
     def __init__(
         self,
@@ -63,12 +61,12 @@ class Queues:
                 callback()
 
     def watch_steering(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Calls `callback` whenever a steering message is added; returns how to stop that."""
+        """Calls `callback` whenever a steering message is added; returns a function that ends this."""
         self._on_steering.append(callback)
         return lambda: self._on_steering.remove(callback)
 
     def take(self, queue: QueueName) -> list[Queued]:
-        """What is delivered now: one message or all, as the queue's mode says."""
+        """Removes and returns the messages to deliver now: one or all, as the queue's mode says."""
         waiting = self._waiting[queue]
         count = len(waiting) if self._mode(queue) == "all" else min(1, len(waiting))
         if not count:
@@ -78,7 +76,7 @@ class Queues:
         return taken
 
     def clear(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Empties steering and follow-up; returns the texts that waited there."""
+        """Empties steering and follow-up; returns their texts."""
         removed = self.texts("steering"), self.texts("follow_up")
         messages = [message for waiting in self._waiting.values() for message in waiting]
         if messages:
@@ -89,7 +87,7 @@ class Queues:
         return removed
 
     def replace(self, queue: QueueName, messages: tuple[Queued, ...]) -> None:
-        """Edited, reordered or partly removed by a person."""
+        """Replaces a queue's messages after the user edited, reordered or removed some."""
         before, self._waiting[queue] = self._waiting[queue], list(messages)
         self._on_change()
         kept = {message.id for message in messages}
@@ -108,7 +106,7 @@ class Queues:
         return None
 
     def switch(self, message_id: str) -> None:
-        """Lets a message steer instead of follow, or the other way round."""
+        """Moves a message from steering to follow-up, or back."""
         for name, waiting in self._waiting.items():
             for index, message in enumerate(waiting):
                 if message.id == message_id:
@@ -120,7 +118,7 @@ class Queues:
         self._asides.append(aside)
 
     def take_asides(self, call_ids: tuple[str, ...] = ()) -> list[CustomMessage]:
-        """Every aside, those of the calls named first and in their order."""
+        """Removes and returns all asides, first those of `call_ids` in their order."""
         order = {call_id: index for index, call_id in enumerate(call_ids)}
         taken, self._asides = self._asides, []
         taken.sort(key=lambda aside: order.get(aside.call_id or "", len(order)))
@@ -134,7 +132,8 @@ class Queues:
         return taken
 
     def clear_automatic(self) -> None:
-        """What belongs to a conversation that is left. A person's own words stay: they are theirs to take back."""
+        """Removes generated messages of a conversation that is left. The user's messages stay, for the
+        user to take back."""
         forgotten = [*self.take_asides(), *self.take_next_turn()]
         for message in forgotten:
             self._on_removed(message)

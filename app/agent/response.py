@@ -1,4 +1,4 @@
-"""One model response as events: started, updated, ended. What is in it is the provider's business."""
+"""Turns one model response into events: start, updates, end."""
 
 import time
 from collections.abc import AsyncGenerator, Callable
@@ -75,7 +75,7 @@ async def receive(stream: AssistantStream, ports: Ports) -> AsyncGenerator[RunEv
 
 
 def _end_of_call(cut: AssistantMessage) -> MessageUpdate:
-    """The last call of an answer that was cut behind it."""
+    """Returns the end event of the last call, for an answer that was cut right behind it."""
     call = cut.content[-1]
     assert isinstance(call, ToolCall)
     end = ToolCallEnd(content_index=len(cut.content) - 1, tool_call=call)
@@ -89,7 +89,7 @@ def _stopped(message: AssistantMessage) -> AssistantMessage:
 
 
 def _with_unique_call_ids(content: tuple[AssistantContent, ...]) -> tuple[AssistantContent, ...]:
-    """Some servers send calls without an id, or two with the same; answers could not be told apart."""
+    """Replaces missing and duplicate call ids, which some servers send, so that results can be matched."""
     seen: set[str] = set()
     blocks: list[AssistantContent] = []
     for block in content:

@@ -1,27 +1,27 @@
-"""The pipeline of one tool call: the same for the model's calls and for those that are made within a call.
+"""The steps of one tool call, the same for the model's calls and for calls made within a call.
 
 `prepare`, one call after the other in the order in which they were made:
 
-1. the tool is found, and the arguments are normalised, checked, or refused in words: everything below reads that value;
-2. extensions are asked (`before_tool`): they change the arguments, which are normalised again, or block the call;
-3. the tool says what the call touches, its `Effects`, and the gate is asked: rules, the mode, a person;
-4. its place is taken among the calls that touch the same files or share a state.
+1. find the tool; normalise and check the arguments, which all later steps read, or refuse them with a message;
+2. run the `before_tool` hooks: an extension may block the call or change its arguments, normalised again;
+3. determine the call's `Effects` and ask the gate: rules, mode, user;
+4. take a place in the order of calls that touch the same files or share a state.
 
-`run`, side by side with others:
+`run`, concurrently with other calls:
 
-5. the calls before it that touch the same have ended;
-6. marks in the arguments become the secrets of the file that is changed, where they belong;
-7. the calls before it have begun, but for those that wait;
-8. the tool runs, and what it says on its way is masked;
-9. what it returned is a result, whatever it was;
-10. its secrets are masked;
-11. extensions are asked (`after_tool`), unless the call was stopped.
+5. wait until earlier calls that touch the same resources have ended;
+6. replace masks in the arguments by the secrets of the changed file, where they belong;
+7. wait until earlier calls have begun, except those that wait;
+8. run the tool and mask its progress;
+9. validate what it returned;
+10. mask the secrets in the result;
+11. run the `after_tool` hooks, unless the call was stopped.
 
-A thread looks at files for 3 and 4 at once; and what a tool does in a thread (`tools.threads.ThreadedTool`) is done
-there together with 6, 9 and 10.
+Steps 3 and 4 read files in one thread; a tool that works in a thread (`tools.threads.ThreadedTool`) does so
+together with steps 6, 9 and 10.
 
-Whatever goes wrong is a result; only that somebody stops the call goes through. What is told and recorded is up to the
-caller: `app.agent.calls` for those of an answer, `app.engine.tools.nested_calls` for those within a call.
+Every failure becomes a result; only cancellation propagates. The caller publishes events and records results:
+`app.agent.calls` for calls of an answer, `app.engine.tools.nested_calls` for calls within a call.
 """
 
 import asyncio
@@ -45,59 +45,59 @@ Progress = Callable[[ToolResult], None]
 
 
 class ParsedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call as it is judged, ordered, masked and run: read once, and the same for all of these."""
+    """A call with checked arguments, effects and claim, parsed once for gate, order, masks and tool."""
 
     call: ToolCall
     tool: Tool
     arguments: Any
-    """As the tool takes them."""
+    """The arguments in the tool's type."""
     shown_arguments: dict[str, Any]
-    """The same, normalised, by the names that the tool has."""
+    """The normalised arguments as plain data."""
     context: ToolContext
     effects: Effects
     claim: ResourceClaim
 
 
 class ParseCall(Protocol):
-    """Reads the call, with other arguments where some are given: they are normalised like the model's. For a thread,
-    since the tool may look at files to say what it touches. Raises `ToolError`."""
+    """Parses a call, or the call with other arguments, which are normalised like the model's. For a
+    thread, since tools may read files to determine effects. Raises `ToolError`."""
 
     def __call__(self, arguments: dict[str, Any] | None = None) -> ParsedCall: ...
 
 
 class Gate(Protocol):
-    """Whether a call may run. What it read last is what runs."""
+    """Decides whether a call may run. The arguments that it parsed last are those that run."""
 
     async def __call__(self, call: ToolCall, read: ParseCall) -> Verdict: ...
 
 
 async def allow_all_calls(call: ToolCall, read: ParseCall) -> Verdict:
-    """Lets everything run."""
+    """The gate that allows every call."""
     return Verdict()
 
 
 class SecretMasks(Protocol):
-    """What becomes of the secrets in a call."""
+    """Replaces masks by secrets in arguments, and secrets by masks in results."""
 
     @property
     def are_needed(self) -> bool:
-        """False: there is nothing to mask, and nobody to be asked in a thread."""
+        """False: nothing can be masked, so no thread is needed."""
         ...
 
     def begin(self, reading: ParsedCall) -> dict[str, Any] | None:
-        """The arguments with which it runs, or None where nothing in them is a mark. For a thread. Raises `ToolError`
-        where a mark does not belong."""
+        """Returns the arguments with secrets in place of their masks, or None without masks. For a thread.
+        Raises `ToolError` where a mask is not allowed."""
         ...
 
     def progress(self, result: ToolResult) -> ToolResult: ...
 
     def result(self, reading: ParsedCall, result: ToolResult) -> ToolResult:
-        """For a thread."""
+        """Masks the secrets in a result. For a thread."""
         ...
 
 
 class NoMasks:
-    """Nothing is masked."""
+    """The masks of a session that masks nothing."""
 
     are_needed = False
 
@@ -112,14 +112,14 @@ class NoMasks:
 
 
 class PreparedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that may run."""
+    """A call that may run, with its place in the order."""
 
     reading: ParsedCall
     place: CallSlot
 
 
 class ToolPipeline:
-    """For calls that stand in one order: those of an answer, or those within one call."""
+    """Prepares and runs calls that share one order: those of an answer, or those made within one call."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class ToolPipeline:
         masks: SecretMasks | None = None,
         parent_id: str | None = None,
     ) -> None:
-        """`parent_id`: the call within which these are made."""
+        """`parent_id`: the call within which these calls are made."""
         self._tools = tools
         self._tool_context = tool_context
         self._hooks = hooks
@@ -141,7 +141,8 @@ class ToolPipeline:
         self._order = CallOrder()
 
     async def prepare(self, call: ToolCall, progress: Progress) -> PreparedCall | ToolResult:
-        """The call, ready to run, or why it does not. One at a time, in the order of the calls."""
+        """Returns the call ready to run, or the result that says why it does not run. Called for one call
+        at a time, in order."""
         tools = self._tools()
         tool = tools.get(call.name)
         if tool is None:
@@ -155,7 +156,7 @@ class ToolPipeline:
             if not verdict.is_blocked:
                 verdict = await self._ask_gate(lambda: self._gate(call, read))
             if verdict.is_blocked:
-                return self._masks.progress(_blocked_result(verdict))  # the words of whoever says no
+                return self._masks.progress(_blocked_result(verdict))  # the refusal may quote a secret
             reading = read.last or await asyncio.to_thread(read)
         except ToolError as problem:
             return failure(str(problem), problem.details)
@@ -175,7 +176,7 @@ class ToolPipeline:
         return self._tool_context(call, partial(self._report_progress, progress))
 
     async def run(self, prepared: PreparedCall) -> ToolResult:
-        """What comes of it. Raises only what stops it."""
+        """Runs the call and returns its result. Raises only when the call is stopped."""
         try:
             work = prepared.reading.tool.run
             if isinstance(work, ThreadedTool):
@@ -190,11 +191,11 @@ class ToolPipeline:
             prepared.place.leave()
 
     def _report_progress(self, progress: Progress, result: ToolResult) -> None:
-        """A result so far."""
+        """Masks a partial result and passes it on."""
         progress(self._masks.progress(result) if isinstance(result, ToolResult) else result)  # pyright: ignore[reportUnnecessaryIsInstance]
 
     def _run_in_one_thread(self, prepared: PreparedCall, work: ThreadedTool, stop: StopFlag) -> ToolResult:
-        """All that a thread can do, in one."""
+        """Unmasks the arguments, runs the tool and masks the result, all in the current thread."""
         try:
             done = work.work(self._final_arguments(prepared.reading), prepared.reading.context, stop)
             result = validated_result(prepared.reading.tool.name, done)
@@ -205,7 +206,7 @@ class ToolPipeline:
         return self._mask_result(prepared.reading, result)
 
     async def _run_in_steps(self, prepared: PreparedCall) -> ToolResult:
-        """With a thread for what is masked, where anything is."""
+        """Runs an async tool, with a thread for masks if there are any."""
         reading = prepared.reading
         arguments = reading.arguments
         try:
@@ -227,14 +228,14 @@ class ToolPipeline:
         )
 
     def _final_arguments(self, reading: ParsedCall) -> Any:
-        """The arguments with which it runs: with secrets where marks stood for them."""
+        """Returns the arguments for the tool, with secrets in place of masks."""
         from tools.schema import typed_arguments  # noqa: PLC0415  (with the first tools)
 
         turned = self._masks.begin(reading)
         return reading.arguments if turned is None else typed_arguments(reading.tool, turned)
 
     def _mask_result(self, reading: ParsedCall, result: ToolResult) -> ToolResult:
-        """Closed where it fails: what could not be masked enters no session."""
+        """Masks the result; if that fails, returns a failure, so that no unmasked result is recorded."""
         try:
             return self._masks.result(reading, result)
         except Exception as problem:  # noqa: BLE001  (whatever is wrong with a result of foreign code)
@@ -257,7 +258,8 @@ class ToolPipeline:
 
 
 def _gate_failure(problem: BaseException) -> Verdict:
-    """A gate that fails is a closed gate; one that waits (for a person, say) ends with the run."""
+    """Returns the verdict for a gate that raised: the call is blocked. Cancellation while the gate waits
+    ends with the run."""
     if isinstance(problem, asyncio.CancelledError) and is_being_cancelled():
         raise problem
     return Verdict(
@@ -275,7 +277,7 @@ def _failed_result(name: str, problem: BaseException) -> ToolResult:
 
 
 def is_being_cancelled() -> bool:
-    """Somebody cancels this task, as opposed to foreign code that raised `CancelledError` by itself."""
+    """Whether this task is being cancelled, as opposed to foreign code that raised `CancelledError`."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
@@ -290,7 +292,7 @@ def _arguments_for_display(call: ToolCall) -> dict[str, Any]:
 
 
 def _normalise_arguments(tool: Tool, raw: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-    """Normalised, which is what everything before the tool reads, and the same as the tool takes it."""
+    """Returns the normalised arguments as plain data, and in the tool's type."""
     from tools.schema import normalised_arguments, typed_arguments  # noqa: PLC0415  (with the first tools)
 
     try:
@@ -311,7 +313,7 @@ def _blocked_result(verdict: Verdict) -> ToolResult:
 
 
 class _CallParser:
-    """Reads one call."""
+    """Parses one call and keeps the last result."""
 
     def __init__(self, tool: Tool, call: ToolCall, context: Callable[[], ToolContext]) -> None:
         self._tool = tool
@@ -322,12 +324,12 @@ class _CallParser:
         self.last: ParsedCall | None = None
 
     def take(self, raw: dict[str, Any]) -> None:
-        """Other arguments. Raises `ToolError`."""
+        """Replaces the arguments. Raises `ToolError`."""
         self.shown, self._arguments = _normalise_arguments(self._tool, raw)
         self.last = None
 
     def __call__(self, arguments: dict[str, Any] | None = None) -> ParsedCall:
-        """As `ParseCall` says."""
+        """Parses the call as `ParseCall` says."""
         if arguments is not None:
             self.take(arguments)
         context = self._context()
@@ -345,7 +347,8 @@ class _CallParser:
 
 
 def _effects(tool: Tool, arguments: Any, context: ToolContext) -> Effects:
-    """Closed where it fails: a call of which nothing can be told does not run."""
+    """Returns the call's effects. If they cannot be determined, raises `ToolError`, so that the call does
+    not run."""
     try:
         return OPAQUE_EFFECTS if tool.effects is None else tool.effects(arguments, context)
     except ToolError:

@@ -1,5 +1,4 @@
-"""Calls while their arguments arrive: who looks at them, and may say that one cannot work, so that the rest of the
-answer is not waited for."""
+"""Watches tool calls while their arguments arrive, and cancels the answer early when a call cannot work."""
 
 from collections.abc import Callable
 
@@ -10,18 +9,18 @@ from tools.results import ToolResult
 
 
 class CallWatch:
-    """Nobody looks."""
+    """The default watch: it never cancels an answer."""
 
     def begin(self, message_id: str, cancel: Callable[[], None]) -> None:
-        """An answer arrives. `cancel` ends it as it stands."""
+        """An answer begins to arrive; `cancel` ends it with what has arrived."""
 
     def hear(self, event: BlockEvent) -> None:
-        """More of it."""
+        """Takes the next event of the answer."""
 
     def cut(self, message: AssistantMessage) -> AssistantMessage | None:
-        """An answer that was cancelled, as it counts if that was for a call in it, which is its last; else None."""
+        """Returns a cancelled answer up to the doomed call, if this watch cancelled it; otherwise None."""
         return None
 
     def refusal(self, call: ToolCall) -> ToolResult | None:
-        """What that call is answered with. It never runs: its arguments are not whole."""
+        """Returns the result of the doomed call, which never runs because its arguments are incomplete."""
         return None

@@ -326,8 +326,8 @@ def _unlink_if_old(path: str, now: float) -> bool:
 
 
 def _drop_left_behind(folder: Path, oldest: float) -> None:
-    """Deletes copies of git's index that killed processes left behind; their folders' times tell their
-    age."""
+    """Deletes old copies of git's index that killed processes left behind. The age is the ctime: a copy
+    has the mtime of the index."""
     try:
         with os.scandir(folder) as entries:
             old = [entry.path for entry in entries if entry.stat(follow_symlinks=False).st_ctime < oldest]

@@ -1,9 +1,6 @@
-"""The ledger beside a session (`X.jsonl.files`): what is about to happen to files, written before it happens.
-
-It is what a crash leaves: a line of a change or of a restore that no later line calls told has no entry yet. Whole
-lines only; what a write that broke off left is passed over when it is read. A line that cannot be read costs
-only itself.
-"""
+"""The ledger beside a session (`X.jsonl.files`): records each file change before it happens, so that a
+crash can be resolved. A change, command or restore without a later `told` line has no session entry
+yet. Only whole lines count: a partial last line is ignored, and an unreadable line affects only itself."""
 
 import os
 import threading
@@ -18,16 +15,18 @@ from tools.files.replacing import write_all
 
 
 class LedgerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """One line of the ledger: an operation that begins, or the note that it is recorded in the session."""
+
     kind: Literal["change", "command", "restore", "told"]
     id: str
-    """Of the call, or of the restore."""
+    """The id of the call or of the restore."""
     tool: str = ""
     change: Change | None = None
-    """`before` is as it was; `after` is what was about to be written."""
+    """`before` is the state found; `after` is the state that was about to be written."""
     restore: RestoredData | None = None
-    """What it is going to do."""
+    """The changes that a restore is about to make."""
     open: int = 0
-    """Told: how many others are not."""
+    """For `told`: the number of operations that are still open."""
 
 
 _ENCODER = msgspec.json.Encoder()
@@ -36,15 +35,15 @@ _RECORDED_LINE = b'"kind":"told"'
 
 
 class OpenOperations(msgspec.Struct, frozen=True, kw_only=True):
-    """What an earlier process began and did not tell."""
+    """Operations that an earlier process began and that the session does not record."""
 
     lines: tuple[LedgerLine, ...] = ()
     bad: tuple[tuple[int, bytes], ...] = ()
-    """Lines that cannot be read, with where they begin."""
+    """Unreadable lines with their offsets."""
 
 
 class Ledger:
-    """Written by one session; without a path nothing is written."""
+    """Writes the ledger of one session; without a path nothing is written."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
@@ -52,20 +51,21 @@ class Ledger:
         self._lock = threading.Lock()
 
     def begin(self, line: LedgerLine) -> None:
-        """Raises `OSError` with the file as it was."""
+        """Appends the line of an operation that begins. Raises `OSError` with the file unchanged."""
         with self._lock:
             self._append(_ENCODER.encode(line))
             self._open.add(line.id)
 
     def told(self, key: str) -> None:
-        """What this was, and what was within it, is in the session now. Raises `OSError`."""
+        """Notes that the session records this operation and the calls within it. Raises `OSError`."""
         with self._lock:
             for one in [one for one in self._open if one == key or one.startswith(f"{key}/")]:
                 self._open.discard(one)
                 self._append(_ENCODER.encode(LedgerLine(kind="told", id=one, open=len(self._open))))
 
     def left_open(self) -> OpenOperations:
-        """What was begun before this process and never told. Cheap when there is nothing."""
+        """Returns the open operations of earlier processes. Reads only the end of the file when there are
+        none."""
         if self.path is None:
             return OpenOperations()
         try:
@@ -81,7 +81,7 @@ class Ledger:
         return _open_operations(data)
 
     def adopt(self, lines: Sequence[LedgerLine]) -> None:
-        """They will be told by this process."""
+        """Takes over open operations, so that this process can close them with `told`."""
         self._open.update(line.id for line in lines)
 
     def _append(self, line: bytes) -> None:
@@ -120,7 +120,7 @@ def _is_closed(tail: bytes) -> bool:
 
 
 def _open_operations(data: bytes) -> OpenOperations:
-    """The lines that no later one calls told, and those that cannot be read, but for one that broke off at the end."""
+    """Returns the lines without a later `told` line, and the unreadable lines except a partial last one."""
     found: dict[str, list[LedgerLine]] = {}
     bad: list[tuple[int, bytes]] = []
     offset = 0

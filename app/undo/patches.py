@@ -1,4 +1,4 @@
-"""The difference between two states of a file as a patch that git and `patch` take; two changes merged. Pure."""
+"""Makes patches that git and `patch` accept from two states of a file, and merges two changes. Pure."""
 
 from difflib import SequenceMatcher
 
@@ -8,12 +8,12 @@ from app.undo.images import FileImage, decode_text, display_path, is_same
 from tools.edits.diffs import diff_texts
 
 MAX_BYTES = 1 << 20
-"""Of a file whose lines are compared."""
+"""The size of a file up to which its lines are compared."""
 _CUT_TEXT = "\n\\ The rest of the diff is too long to keep\n"
 
 
 class PatchSide(msgspec.Struct, frozen=True, kw_only=True):
-    """A file before or after; None for the content where that is not known."""
+    """The state of a file before or after a change; without content if it is not known."""
 
     image: FileImage
     data: bytes | None = None
@@ -22,18 +22,20 @@ class PatchSide(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
+    """The patch of one file with its line counts."""
+
     text: str = ""
-    """As git writes it; nothing where it cannot be written."""
+    """The patch in git's format; empty when there is none."""
     why: str = ""
-    """Why there is nothing to be shown, or not all."""
+    """Why the text is empty or incomplete."""
     is_whole: bool = False
-    """Who applies it has the whole difference."""
+    """Whether applying the patch gives the whole difference."""
     added: int = 0
     removed: int = 0
 
     @property
     def first_line(self) -> int:
-        """The first line that is another one, in the new file."""
+        """The first changed line in the new file."""
         at = self.text.find("\n@@ ")
         if at < 0:
             return 1
@@ -47,7 +49,8 @@ class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def patch_of(path: str, before: PatchSide | None, after: PatchSide | None) -> FilePatch:
-    """`path`: relative to where the patch is to be applied."""
+    """Returns the patch between two states. `path` is relative to the folder where the patch will be
+    applied."""
     if before is not None and after is not None and before.image.kind != after.image.kind:
         gone, came = patch_of(path, before, None), patch_of(path, None, after)
         why = gone.why or came.why
@@ -97,7 +100,7 @@ def _head(path: str, before: PatchSide | None, after: PatchSide | None) -> str:
 
 
 def _mode(image: FileImage) -> str:
-    """As git has them: it knows only whether a file is executable."""
+    """Returns the mode as git writes it; git knows only whether a file is executable."""
     if image.kind == "link":
         return "120000"
     return "100755" if image.mode & 0o100 else "100644"
@@ -139,7 +142,7 @@ _ESCAPES = {
 
 
 def _quoted(name: str) -> str:
-    """As git writes names that a line cannot hold."""
+    """Quotes a file name as git does when it has special characters."""
     raw = name.encode("utf-8", "surrogateescape")
     is_plain = (
         not any(byte < 0x20 or byte == 0x7F or chr(byte) in '"\\' for byte in raw)
@@ -163,7 +166,7 @@ _MAX_LINES = 20_000
 
 
 def merge(base: str, mine: str, other: str) -> str | None:
-    """`base` with what `mine` and what `other` changed; None where both changed the same place."""
+    """Applies the changes of `mine` and of `other` to `base`; None where both changed the same place."""
     if mine in (base, other):
         return other
     if other == base:

@@ -1,7 +1,6 @@
-"""What a restore would do: every file with what happens to it and why, before anything happens. Only reads.
-
-The default keeps what a person did: a file that is not as the session left it is a conflict, and stays.
-"""
+"""Plans a restore: lists every file with its planned change and the reason. Only reads. The default
+protects the user's work: a file that differs from what the session left is a conflict and stays
+unchanged."""
 
 import hashlib
 import os
@@ -32,28 +31,28 @@ from tools.edits.diffs import diff_texts
 RowState = Literal["ready", "conflict", "same", "unheld", "refused"]
 _MAX_DIFF_BYTES = 1 << 20
 _MAX_COUNTED_FILES = 200
-"""Of more files the lines that come and go are not counted: nobody waits for that."""
+"""In larger plans changed lines are not counted, which would take too long."""
 
 
 class RestoreFileRow(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One file of a plan, as every face shows it."""
+    """One file of a plan, as user interfaces show it."""
 
     path: str
     state: RowState
     deed: str
-    """What would happen to it: `comes back`, `is removed`, `changes`, `mode 644 → 755`, `stays`."""
+    """The planned change: `comes back`, `is removed`, `changes`, `mode 644 → 755`, `stays`."""
     why: str = ""
     by: str = ""
-    """Who had changed it."""
+    """The tools and commands that had changed the file."""
     added: int = 0
     removed: int = 0
     can_merge: bool = False
     choice: Choice = "keep"
-    """What happens when nobody says otherwise."""
+    """The default choice."""
 
 
 class RestoreStep(msgspec.Struct, frozen=True, kw_only=True):
-    """A row with what carrying it out needs."""
+    """A row with the data that is needed to carry it out."""
 
     row: RestoreFileRow
     name: str
@@ -64,6 +63,8 @@ class RestoreStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
+    """The planned changes of all files, with the target of the restore."""
+
     target: Target
     origin: str | None
     steps: tuple[RestoreStep, ...]
@@ -72,7 +73,7 @@ class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
     contents: "HeldContents"
 
     def diff(self, path: str, *, is_merged: bool = False) -> str:
-        """What would change in one of its files; empty where that is no text. Blocks."""
+        """Returns the diff that the restore would make to a file; empty when it is not text. Blocks."""
         step = next((step for step in self.steps if step.row.path == path), None)
         if step is None:
             raise Unable(f"{path} is not among the files of this restore.")
@@ -84,7 +85,7 @@ class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """Another one when anything would happen differently."""
+        """A hash that differs when any planned change differs."""
         whole = hashlib.sha256(repr((self.target.entry_id, self.target.undoes)).encode())
         for step in self.steps:
             now = step.now.image.identity if step.now.image else None
@@ -102,10 +103,11 @@ class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HeldContents:
-    """The store, and the limits of what is held."""
+    """The content store together with the size limit of stored files."""
 
     def __init__(self, store: BlobStore, limit: Callable[[], int]) -> None:
-        """`limit`: bytes of the largest file; asked each time, as the settings may have changed."""
+        """`limit` returns the size of the largest stored file in bytes; called each time, since the
+        setting may change."""
         self.store = store
         self._limit = limit
 
@@ -123,7 +125,7 @@ def make_plan(
     contents: HeldContents,
     is_move: bool = False,
 ) -> RestorePlan:
-    """Looks at every file of the path. Blocks."""
+    """Compares every file of the path with the disk and returns the plan. Blocks."""
     real: dict[str, str] = {}
     counts = len(path.files) <= _MAX_COUNTED_FILES
     alike = names_differing_in_case(history.name for history in path.files)
@@ -169,7 +171,7 @@ def make_plan(
 
 
 def _free_folders(files: tuple[FileHistory, ...], root: Path) -> None:
-    """Where a file comes back under a folder's name, the folders of what is removed below it go, too."""
+    """Where a file replaces a folder, also plans the removal of the folders below it."""
     coming = {history.name for history in files if history.wanted is not None}
     for history in files:
         if history.wanted is not None:
@@ -184,7 +186,7 @@ def _free_folders(files: tuple[FileHistory, ...], root: Path) -> None:
 def _links_that_go(
     files: tuple[FileHistory, ...], root: Path, contents: HeldContents, real: dict[str, str]
 ) -> frozenset[str]:
-    """Links that the restore itself takes away: folders come back in their place, with what was in them."""
+    """Returns links that the restore removes; folders replace them, with their former files."""
     found: list[str] = []
     for history in files:
         expected = history.expected
@@ -201,7 +203,7 @@ def _links_that_go(
 
 
 def _with_full_folders(steps: list[RestoreStep]) -> list[RestoreStep]:
-    """A folder that holds what does not go stays."""
+    """Refuses to remove or replace folders that hold other files."""
     going = {step.place for step in steps if step.wanted is None and step.row.state == "ready"}
     going.update(
         folder for step in steps if step.wanted is None and step.history for folder in step.history.folders
@@ -224,7 +226,7 @@ def _will_be_empty(folder: str, going: set[str]) -> bool:
 
 
 def _folders_above(name: str) -> list[str]:
-    """Outermost first."""
+    """Returns the parent folders of a name, outermost first."""
     parts = name.split("/")
     return ["/".join(parts[:end]) for end in range(1, len(parts))]
 
@@ -240,7 +242,7 @@ def _step(
     freed: frozenset[str],
     gone: frozenset[str],
 ) -> RestoreStep:
-    """`freed`: folders that are gone by then; `gone`: links that are."""
+    """Plans one file. `freed`: folders that will have been removed; `gone`: links that will."""
     path, by = display_path(history.name), words_of(history.by)
     try:
         why = why_guarded(root, history.name)
@@ -283,7 +285,8 @@ def _step(
 
 
 def why_guarded(root: Path, name: str) -> str:
-    """Why a file goes back only if a session on this machine changed it; empty for one that any session puts back."""
+    """Returns why a file is restored only if a session on this machine changed it; empty for files without
+    that rule."""
     if name.startswith("/"):
         return "it lies outside of the session's folder"
     place = os.path.normpath(f"{root}/{name}")
@@ -291,7 +294,7 @@ def why_guarded(root: Path, name: str) -> str:
 
 
 def _with_doubt(step: RestoreStep, why: str | None) -> RestoreStep:
-    """Something is not known of it in between: then what is wanted is not surely what it was."""
+    """Makes a step a conflict when some change of its file is unknown."""
     if why is None or step.row.state != "ready":
         return step
     return _with_row(
@@ -326,12 +329,12 @@ def _deed(now: FileImage | None, wanted: FileImage | None) -> str:
 
 
 def words_of(by: Sequence[str]) -> str:
-    """`write, 2 × edit`: who had changed it, each once."""
+    """Returns what had changed a file, each label once: `write, 2 × edit`."""
     return ", ".join(one if count == 1 else f"{count} × {one}" for one, count in Counter(by).items())
 
 
 def _with_renames(steps: list[RestoreStep]) -> list[RestoreStep]:
-    """A removal and a coming back of the same content are told as one."""
+    """Adds remarks to a removal and a restoration of the same content: together they undo a rename."""
     leaving = {
         step.now.image.hash: step
         for step in steps
@@ -356,7 +359,7 @@ def _with_renames(steps: list[RestoreStep]) -> list[RestoreStep]:
 
 
 def count_lines(step: RestoreStep, contents: HeldContents) -> tuple[int, int]:
-    """Lines that come and go, where both sides are text and not large."""
+    """Returns the numbers of added and removed lines, where both sides are text and not too large."""
     texts = _texts(step, contents)
     if texts is None or texts[0] == texts[1]:
         return 0, 0
@@ -365,7 +368,7 @@ def count_lines(step: RestoreStep, contents: HeldContents) -> tuple[int, int]:
 
 
 def diff_of(step: RestoreStep, contents: HeldContents, *, is_merged: bool = False) -> str:
-    """The unified diff from now to then; empty for what has none."""
+    """Returns the unified diff from the present file to the restored one; empty when there is none."""
     texts = _texts(step, contents)
     if texts is None:
         return ""
@@ -384,7 +387,7 @@ def _texts(step: RestoreStep, contents: HeldContents) -> tuple[str, str] | None:
 
 
 def _content(image: FileImage | None, step: RestoreStep, contents: HeldContents) -> bytes | None:
-    """Of what is there now, from the disk; of the rest, from the store."""
+    """Returns the content of an image: the present one from the disk, others from the store."""
     if image is None:
         return b""
     if image.kind != "file" or image.size > _MAX_DIFF_BYTES:
@@ -401,7 +404,8 @@ def _content(image: FileImage | None, step: RestoreStep, contents: HeldContents)
 
 
 def merged_content(step: RestoreStep, contents: HeldContents) -> bytes | None:
-    """The file as it is now, with what the session did to it taken back; None where both touch the same lines."""
+    """Returns the present file with the session's changes taken back; None where others changed the same
+    lines."""
     if step.history is None or step.now.image is None or step.now.image.kind != "file":
         return None
     text = _text(_content(step.now.image, step, contents))

@@ -1,4 +1,4 @@
-"""What the calls of one session do to files, from before it happens until it is an entry."""
+"""Records file changes by the calls of one session, from before a change until its entry is written."""
 
 import os
 import threading
@@ -39,26 +39,27 @@ class _RunningCall(msgspec.Struct, kw_only=True):
 
 
 class Recorder(msgspec.Struct, eq=False):
-    """Of one session that is open."""
+    """Collects the file changes of an open session by call."""
 
     contents: HeldContents
     ledger: Ledger
     needed: ContentReferences
     root: Path
-    """The session's folder, a real path."""
+    """The session's folder as a real path."""
     _announced: dict[tuple[str, str], list[Change] | UnheldFile] = {}
     _calls: dict[str, _RunningCall] = {}
     _lock: threading.Lock = msgspec.field(default_factory=threading.Lock)
 
     def keep(self, data: bytes, name: str | None = None) -> str:
-        """A content that the session needs. Raises `OSError`."""
+        """Stores a content that the session needs. Raises `OSError`."""
 
         name = name or hash_of(data)
         self.needed.add((name,))
         return self.contents.store.put(data, name)
 
     def about_to(self, intent: PendingMutation) -> None:
-        """A tool is going to write a file; from its thread. Never raises: what cannot be held is told."""
+        """Stores a file before a tool writes it; called in the tool's thread. Never raises: a file that
+        cannot be stored is recorded as such."""
         name = self.name_of(intent.real_path)
         try:
             found: list[Change] | UnheldFile = self._changes(intent, name)
@@ -71,7 +72,7 @@ class Recorder(msgspec.Struct, eq=False):
             self._announced[intent.call_id, intent.path] = found
 
     def _changes(self, intent: PendingMutation, name: str) -> list[Change]:
-        """Of the file by the name that was meant, and by the others that it has."""
+        """Returns the change under the given name and under the file's other hard links."""
         change = self._change(intent, name)
         if change.before is None or change.after is None:
             return [change]  # a new file has no other name, and what is removed is one name
@@ -110,7 +111,7 @@ class Recorder(msgspec.Struct, eq=False):
             self.contents.store.note_changed(f"{self.root / name}")
 
     def happened(self, change: FileChange) -> list[tuple[str, FileImage | None]]:
-        """It was written; which file that is, by all its names, and what it is now."""
+        """Records that the announced write was done; returns the file's names with their new images."""
         with self._lock:
             found = self._announced.pop((change.call_id, change.path), None)
             call = self._calls.setdefault(change.call_id, _RunningCall())
@@ -143,7 +144,8 @@ class Recorder(msgspec.Struct, eq=False):
             call.beside.update(happened.beside)
 
     def take(self, call_id: str, tool: str) -> FilesData | None:
-        """What a call and those within it did, for its entry; None: nothing. Blocks when that is much."""
+        """Returns and forgets the changes of a call and of the calls within it, for its entry; None
+        without changes. Blocks for long lists."""
         with self._lock:
             ids = [key for key in self._calls if key == call_id or key.startswith(f"{call_id}/")]
             calls = [self._calls.pop(key) for key in ids]
@@ -165,28 +167,29 @@ class Recorder(msgspec.Struct, eq=False):
         return self.shortened_if_kept(data)
 
     def shortened(self, data: ListData) -> ListData:
-        """A long list is a content of its own. Raises `OSError`."""
+        """Moves a long list of changes to the content store. Raises `OSError`."""
         if len(data.changes) <= MAX_INLINE_CHANGES:
             return data
         more = self.keep(encode_changes(data.changes))
         return msgspec.structs.replace(data, changes=(), more=more, count=len(data.changes))
 
     def shortened_if_kept(self, data: ListData) -> ListData:
-        """A long line is better than none."""
+        """Like `shortened`, but keeps the long list in the entry if the store fails."""
         try:
             return self.shortened(data)
         except OSError:
             return data
 
     def told(self, key: str) -> None:
-        """It is an entry now."""
+        """Notes in the ledger that the entry is written."""
         try:
             self.ledger.told(key)
         except OSError:
             return  # it is looked at again when the session is opened, and found to be told
 
     def name_of(self, place: str) -> str:
-        """As entries have it: relative to the session's folder and as that spells it, or absolute."""
+        """Returns the name for entries: relative to the session's folder and spelled as on the disk, or
+        absolute."""
         root = str(self.root).rstrip("/")
         if not place.startswith(f"{root}/"):
             return place

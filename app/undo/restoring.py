@@ -1,7 +1,6 @@
-"""Carrying a plan out: each file in one step, what is there now kept before, so that a restore can be taken back.
-
-What changed since the plan was made, or cannot be done, is left alone and named; the rest is done.
-"""
+"""Carries out a restore plan: each file in one atomic step, its present content stored first, so that the
+restore can be taken back. Files that changed since the plan, or that cannot be restored, are left alone
+and reported; the others are restored."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -26,17 +25,17 @@ from app.undo.plan import HeldContents, RestorePlan, RestoreStep, merged_content
 
 
 class ChosenStep(msgspec.Struct, frozen=True, kw_only=True):
-    """A step that somebody chose, with the content that it is going to have."""
+    """A chosen step of a plan with the content to write."""
 
     step: RestoreStep
     image: FileImage | None
     data: bytes
     keeps_names: bool = False
-    """It is written in place, so that it goes back under all its names."""
+    """The file is written in place, so that it changes under all its hard links."""
 
 
 class RestoreOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it."""
+    """The result of a restore: changes made, and files left alone."""
 
     changes: tuple[Change, ...] = ()
     kept: tuple[UnheldFile, ...] = ()
@@ -45,7 +44,8 @@ class RestoreOutcome(msgspec.Struct, frozen=True, kw_only=True):
 def prepare_steps(
     plan: RestorePlan, choices: Mapping[str, Choice], contents: HeldContents
 ) -> tuple[list[ChosenStep], list[UnheldFile]]:
-    """What will be done, everything of it in the store, and what will not, with the reason. Blocks."""
+    """Returns the chosen steps, with all contents in the store, and the files left alone with the reason.
+    Blocks."""
     wanted: list[ChosenStep] = []
     kept: list[UnheldFile] = []
     for step in plan.steps:
@@ -65,7 +65,8 @@ def prepare_steps(
 
 
 def _with_names(wanted: list[ChosenStep], plan: RestorePlan) -> list[ChosenStep]:
-    """Files with several names are written in place where that makes each of the names what it should be."""
+    """Decides which files with several hard links are written in place: those where all links get the same
+    content."""
     goals: dict[int, set[tuple[str, str, int] | str | None]] = {}
     meant: dict[int, int] = {}
     shared: dict[int, bool] = {}
@@ -119,7 +120,7 @@ def _wanted(step: RestoreStep, choice: Choice, contents: HeldContents) -> Chosen
 
 
 def intended_changes(wanted: list[ChosenStep]) -> tuple[Change, ...]:
-    """For the ledger: what it is going to be."""
+    """Returns the changes that the restore is about to make, for the ledger."""
     return tuple(
         Change(**path_fields(one.step.name), before=one.step.now.image, after=one.image, by="restore")
         for one in wanted
@@ -127,7 +128,7 @@ def intended_changes(wanted: list[ChosenStep]) -> tuple[Change, ...]:
 
 
 def carry_out(wanted: list[ChosenStep], *, after_each: Callable[[], None] = lambda: None) -> RestoreOutcome:
-    """Removals first, innermost before what they lie in, so that names are free. Blocks."""
+    """Carries out the steps: removals first, innermost before their folders, to free names. Blocks."""
     done: dict[str, Change] = {}
     kept: list[UnheldFile] = []
     doing = _RunningRestore()
@@ -175,7 +176,7 @@ def carry_out(wanted: list[ChosenStep], *, after_each: Callable[[], None] = lamb
 
 
 def _remove_folders(wanted: list[ChosenStep], done: Mapping[str, Change]) -> None:
-    """Those that were made for what is removed, as far as they are empty."""
+    """Removes the folders that were created for removed files, if they are empty."""
     folders: dict[str, None] = {}
     for one in wanted:
         if one.image is None and one.step.name in done and one.step.history is not None:
@@ -184,14 +185,15 @@ def _remove_folders(wanted: list[ChosenStep], done: Mapping[str, Change]) -> Non
 
 
 class _RunningRestore:
-    """One restore while it goes on: what it did to a file is seen under the file's other names, too."""
+    """A restore in progress. Remembers files that it changed, since they show as changed under their other
+    hard links."""
 
     def __init__(self) -> None:
         self._real: dict[str, str] = {}
         self._touched: set[int] = set()
 
     def forget_folders(self) -> None:
-        """Links that stood for folders may be gone."""
+        """Clears the cache of resolved folders, after links were removed."""
         self._real.clear()
 
     def do(self, one: ChosenStep) -> list[str]:
@@ -222,7 +224,7 @@ class _RunningRestore:
 def interrupted_outcome(
     changes: tuple[Change, ...], places: Callable[[str], str], root: str
 ) -> RestoreOutcome:
-    """Of a restore that was interrupted: what is done, and what was not reached or is something else by now."""
+    """Determines what an interrupted restore had done, and what it had not reached or is different by now."""
     done: list[Change] = []
     kept: list[UnheldFile] = []
     alike = names_differing_in_case(change.name for change in changes)
@@ -240,7 +242,8 @@ def interrupted_outcome(
 def change_state(
     change: Change, places: Callable[[str], str], *, root: str | None
 ) -> Literal["before", "after", "neither"]:
-    """Whether a change that was announced has happened. `root`: below it the name counts as it is spelled."""
+    """Determines from the disk whether an announced change has happened. With `root`, the name's spelling
+    has to match, too."""
     try:
         is_there = root is None or real_spelling_below(root, change.name) == change.name
         has_folder = any(
@@ -256,10 +259,8 @@ def change_state(
 
 
 def interrupted_change(change: Change, places: Callable[[str], str]) -> Change | UnheldFile | None:
-    """What became of a change by a tool that was announced when bayou ended; None: nothing.
-
-    What was announced does not know the permissions that a new file gets.
-    """
+    """Determines what became of a tool's change that was announced when bayou ended; None: nothing. The
+    announcement does not know the mode that a new file gets."""
     try:
         now = look(places(change.name), 1 << 62, reads=False).image
     except UnsupportedFile as problem:

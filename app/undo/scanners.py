@@ -1,9 +1,7 @@
-"""Which scanner a folder gets: git where a repository may be asked, else one that looks at every file.
-
-The repositories within a repository, nested ones and submodules, are looked at each by its own index: so many as are
-found when the scanner is opened; what comes later, or is more, is a folder of which nothing is held. Without git,
-folders that programs fill are not gone into, and a folder with too many files is not covered at all.
-"""
+"""Chooses the scanner of a folder: by git where git may be run, otherwise one that reads every file.
+Nested repositories and submodules are each scanned with their index, up to a limit and if they exist
+when the scanner is opened; contents of others are not stored. Without git, folders with generated files
+are skipped, and a folder with too many files is not scanned at all."""
 
 import asyncio
 import os
@@ -40,12 +38,14 @@ _GENERATED_FOLDERS = frozenset(
 
 
 class TooManyFiles(Unable):
-    """The folder is larger than what can be looked at before each command."""
+    """The folder has too many files to be scanned before each command."""
 
 
 class PlainScanner:
+    """Scans a folder without git by reading every file."""
+
     def __init__(self, holder: ContentHolder, *, root: Path, outside: Path) -> None:
-        """`outside`: bayou's own folder, which is not part of what it records."""
+        """`outside`: bayou's own folder, which is not scanned."""
         self._holder = holder
         self._root = str(root)
         self._outside = os.path.realpath(outside)
@@ -54,7 +54,7 @@ class PlainScanner:
         return await asyncio.to_thread(self._scanned)
 
     def _scanned(self) -> Scan:
-        """Raises `TooManyFiles`."""
+        """Scans the folder. Raises `TooManyFiles`."""
         files, folders = self._walk()
         seen = self._holder.hold(
             [(name, f"{self._root}/{name}") for name in files], _LIMITS, was_clean=frozenset()
@@ -68,7 +68,7 @@ class PlainScanner:
         return Scan(seen=seen, folders=find_folders(self._root, left_out))
 
     def _walk(self) -> tuple[list[str], list[str]]:
-        """Files and links, and the folders that are not gone into."""
+        """Returns files and links, and the folders that are skipped."""
         files: list[str] = []
         left_out: list[str] = []
         waiting = [""]
@@ -122,17 +122,19 @@ class PlainScanner:
 
 MAX_NESTED_REPOSITORIES = 20
 OpenGit = Callable[[Path], GitScanner | None]
-"""The scanner of the repository at a folder, opened; None where git may not be asked. Blocks."""
+"""Opens the scanner of the repository at a folder; None where git may not be run. Blocks."""
 
 
 class NestedScanner:
+    """Scans a repository together with the repositories nested in it."""
+
     def __init__(self, main: GitScanner, open_git: OpenGit) -> None:
         self._main = main
         self._open_git = open_git
         self._inner: dict[str, GitScanner] | None = None
-        """By name, with a slash at the end."""
+        """Scanners of nested repositories by name, with a slash at the end."""
         self._unopened: list[str] = []
-        """Repositories that the index names and that are not looked into: a change in them is noticed, not held."""
+        """Unscanned repositories that the index names: a change in them is noticed, but not stored."""
 
     async def scan(self) -> Scan:
         scan = await self._main.scan()
@@ -240,7 +242,7 @@ def scanner_for(
     may_ask_git: Callable[[], bool],
     max_bytes: int,
 ) -> FolderScanner | str:
-    """The scanner, opened, or why there is none. Blocks."""
+    """Opens a scanner for the folder, or returns the reason why there is none. Blocks."""
     agent = Path(os.path.realpath(store))
     if not root.is_dir():
         return "the session's folder is gone"

@@ -1,9 +1,6 @@
-"""What a folder is like at one moment, as far as it can be held, and what differs between two.
-
-A scan lists the names that differ from the state when its scanner was opened: with git the names that are not clean,
-without git all of them. `ContentHolder` reads names and keeps their contents within limits; an unchanged file is not
-read again.
-"""
+"""Scans the files of a folder at one moment and compares two scans. A scan lists names that differ from
+the state when its scanner was opened: with git the names that are not clean, otherwise all.
+`ContentHolder` stores their contents within limits; an unchanged file is not read again."""
 
 import os
 import stat as stat_module
@@ -28,78 +25,82 @@ from app.undo.images import Change, FileImage, UnheldFile, decode_text, display_
 from tools.edits.diffs import diff_texts
 
 YOUNG_SECONDS = 0.05
-"""A file that was touched so shortly before it was looked at may be touched again without looking different."""
+"""A file modified less than this before it was read may change again with the same time stamp."""
 _MAX_DIFF_BYTES = 1 << 20
 
 
 class ScannedName(msgspec.Struct, frozen=True, kw_only=True):
-    """One listed name."""
+    """The state of one listed name."""
 
     signature: Signature | None = None
-    """None: it is not there."""
+    """None: the file does not exist."""
     image: FileImage | None = None
     why: str = ""
-    """Why its content is not held."""
+    """Why its content is not stored."""
     is_clean_before: bool = False
-    """It was as git has it when the scanner was opened."""
+    """Git called the file clean when the scanner was opened."""
     is_folder: bool = False
-    """A folder of which nothing is held."""
+    """A folder whose contents are not stored."""
     is_young: bool = False
 
 
 class Scan(msgspec.Struct, frozen=True, kw_only=True):
+    """The listed names of a folder at one moment."""
+
     seen: dict[str, ScannedName]
     uncovered: tuple[UnheldFile, ...] = ()
-    """What no scan of this folder can hold."""
+    """Files that no scan of this folder can store."""
     folders: Folders | None = None
-    """None: there are too many to look at all."""
+    """None: there are too many folders to list."""
 
 
 class FolderScanner(Protocol):
-    """How a folder is scanned. Names are relative to the session's folder, or absolute."""
+    """Scans a folder. Names are relative to the session's folder, or absolute."""
 
     async def scan(self) -> Scan:
-        """Everything listed is held or says why not."""
+        """Scans the folder now; each listed name has a stored content or a reason why not."""
         ...
 
     async def originals(self, names: list[str]) -> dict[str, FileImage | str]:
-        """What these were when the scanner was opened, or why that is not known."""
+        """Returns the state of these names when the scanner was opened, or why it is unknown."""
         ...
 
     async def present(self, names: list[str]) -> dict[str, ScannedName]:
-        """What these are now."""
+        """Returns the present state of these names."""
         ...
 
     async def unheld(self, names: list[str], *, ignored: bool) -> dict[str, str]:
-        """Which of the unlisted files at or below these names could not be given back, and why."""
+        """Returns the unlisted files at or below these names that could not be restored, with the reason."""
         ...
 
     def name_at(self, place: str) -> str | None:
-        """The name of an absolute path; None: it is outside. The top itself is the empty name."""
+        """Returns the name of an absolute path; None when it is outside, empty for the folder itself."""
         ...
 
     def place(self, name: str) -> str:
-        """Its absolute path."""
+        """Returns the absolute path of a name."""
         ...
 
     def text(self, image: FileImage | None) -> str | None:
-        """Its content, where that is held and text."""
+        """Returns the content of an image, if it is stored and text."""
         ...
 
     def moved_head(self) -> tuple[str, str] | None:
-        """Where the repository's head was and is, if it moved since."""
+        """Returns the repository's head at opening and now, if it moved."""
         ...
 
     async def close(self) -> None: ...
 
 
 class ScanDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """The differences between two scans."""
+
     changes: tuple[Change, ...] = ()
     uncovered: tuple[UnheldFile, ...] = ()
 
 
 async def compare_scans(old: Scan, new: Scan, scanner: FolderScanner) -> ScanDifference:
-    """What happened between two scans of one scanner."""
+    """Compares two scans of one scanner."""
     old, new = _with_empty_folders(old, new, scanner), _with_empty_folders(new, old, scanner)
     touched = [
         name for name in {**old.seen, **new.seen} if not _is_untouched(old.seen.get(name), new.seen.get(name))
@@ -133,7 +134,8 @@ async def compare_scans(old: Scan, new: Scan, scanner: FolderScanner) -> ScanDif
 
 
 async def unheld(scan: Scan, scanner: FolderScanner, names: list[str], *, ignored: bool) -> dict[str, str]:
-    """What could not be put back if everything at or below these names were lost, and why."""
+    """Returns the files at or below these names that could not be restored if they were lost, with the
+    reason."""
     found = {
         name: seen.why or "what is in it is not held"
         for name, seen in scan.seen.items()
@@ -144,12 +146,12 @@ async def unheld(scan: Scan, scanner: FolderScanner, names: list[str], *, ignore
 
 
 def _overlaps(one: str, other: str) -> bool:
-    """Whether one of two names is the other, or lies below it."""
+    """Whether one name is or contains the other."""
     return one == other or not other or one.startswith(f"{other}/") or other.startswith(f"{one}/")
 
 
 def _names_respelled(back: dict[str, ScannedName], new: Scan) -> list[str]:
-    """Names that only seem to be there still: where case folds, the file has the other spelling now."""
+    """Returns names that exist only in another spelling now, on file systems that ignore case."""
     alike = names_differing_in_case((*back, *new.seen)) if back else frozenset[str]()
     spelled = {name.casefold(): seen for name, seen in new.seen.items() if name in alike}
     return [
@@ -173,7 +175,7 @@ def _is_untouched(before: ScannedName | None, after: ScannedName | None) -> bool
 
 
 def _why(name: str, before: ScannedName | None, after: ScannedName, hidden: dict[str, str]) -> str:
-    """Why nothing can be said of this one, or nothing."""
+    """Returns why the change of a name is unknown; empty when it is known."""
     if before is not None and before.why:
         return before.why
     if after.why:
@@ -186,7 +188,8 @@ def _why(name: str, before: ScannedName | None, after: ScannedName, hidden: dict
 
 
 def _with_mode_bits(original: FileImage, now: FileImage) -> FileImage:
-    """Git knows only whether a file is executable; the other bits are those that it has now."""
+    """Completes the mode of an original: git knows only whether it is executable, so other bits are the
+    present ones."""
     if original.kind == "link" or now.kind == "link":
         return original
     is_executable = bool(original.mode & 0o100)
@@ -198,7 +201,7 @@ def _with_mode_bits(original: FileImage, now: FileImage) -> FileImage:
 
 
 def _with_empty_folders(scan: Scan, other: Scan, scanner: FolderScanner) -> Scan:
-    """With the folders that are empty in it and were not there in the other one, as names like those of files."""
+    """Adds the scan's empty folders that the other scan does not have, like files."""
     if scan.folders is None or other.folders is None:
         return scan
     seen = dict(scan.seen)
@@ -218,7 +221,7 @@ def _with_empty_folders(scan: Scan, other: Scan, scanner: FolderScanner) -> Scan
 def _folders_with(
     place: str, before: FileImage | None, after: FileImage | None, old: Folders | None, new: Folders | None
 ) -> tuple[str, ...]:
-    """The folders above it that were made for it or went with it, outermost first."""
+    """Returns the parent folders that were created or removed together with the file, outermost first."""
     if old is None or new is None or (before is not None and after is not None):
         return ()
     fresh = new.all - old.all if before is None else old.all - new.all
@@ -257,11 +260,11 @@ def _change(
 
 
 PutContent = Callable[[bytes, str | None], str]
-"""Keeps a content for this session; raises `OSError`."""
+"""Stores a content for this session; raises `OSError`."""
 
 
 class ScanLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one scan."""
+    """The limits of one scan: bytes of one file, of all files, and their number."""
 
     file_bytes: int
     all_bytes: int
@@ -269,7 +272,7 @@ class ScanLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContentHolder:
-    """Of one session. Blocks; used from one thread at a time."""
+    """Stores the contents of scanned files for one session. Blocks; used by one thread at a time."""
 
     def __init__(self, store: BlobStore, put: PutContent) -> None:
         self._store = store
@@ -279,7 +282,7 @@ class ContentHolder:
     def hold(
         self, places: Iterable[tuple[str, str]], limits: ScanLimits, *, was_clean: frozenset[str]
     ) -> dict[str, ScannedName]:
-        """`places`: names with their absolute paths."""
+        """Reads and stores files; `places` are names with their absolute paths."""
         found: dict[str, ScannedName] = {}
         links: dict[str, bool] = {}
         now, files, total = time.time(), 0, 0
@@ -334,7 +337,7 @@ class ContentHolder:
         )
 
     def put(self, data: bytes, name: str | None = None) -> str:
-        """Raises `OSError`."""
+        """Stores a content. Raises `OSError`."""
         return self._put(data, name)
 
     def text(self, image: FileImage | None) -> str | None:
@@ -360,7 +363,8 @@ def _limit_text(size: int, files: int, total: int, limits: ScanLimits) -> str:
 
 
 def _of_folder(place: str, stat: os.stat_result) -> Signature:
-    """Of a folder that is not held: another one when something was made, removed or renamed in it or right below."""
+    """Returns the signature of a folder whose contents are not stored; it changes when a name in it or
+    directly below it is created, removed or renamed."""
     newest, count = stat.st_mtime_ns, 0
     try:
         with os.scandir(place) as entries:

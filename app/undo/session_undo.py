@@ -1,8 +1,6 @@
-"""What it takes to record and restore the files of one session that is open, put together; and its restores.
-
-Restores are planned along the tree, carried out with the ledger, finished after a crash. Everything here blocks. What
-is to be an entry is handed back; the owner of the session appends it.
-"""
+"""Builds the undo parts of an open session and runs its restores. Restores are planned along the tree,
+carried out with the ledger, and resolved after a crash. Everything here blocks. Data for entries is
+returned; the session appends them."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -58,14 +56,16 @@ from tools.files.replacing import remove_stale_temporaries
 
 
 class NothingToRestore(Unable):
-    """There is nothing to take back."""
+    """There is nothing to undo or redo."""
 
 
 class FilesChangedSincePlan(Unable):
-    """The files are not what they were when the plan was looked at."""
+    """Files have changed since the plan was shown."""
 
 
 class Restores:
+    """Plans and carries out the restores of one session."""
+
     def __init__(self, log: SessionLog, recorder: Recorder) -> None:
         self._log = log
         self._recorder = recorder
@@ -73,7 +73,7 @@ class Restores:
     # Plans
 
     def undo(self, count: int = 1) -> RestorePlan:
-        """Before the last prompts that changed files."""
+        """Plans a restore to before the last `count` prompts that changed files."""
         target = undo_target(self._log.leaf_id, self._path_to, count)
         if target is None:
             raise NothingToRestore(
@@ -84,7 +84,7 @@ class Restores:
         return self.to(target)
 
     def redo(self) -> RestorePlan:
-        """The last restore, taken back."""
+        """Plans to take back the last restore."""
         path = self._path_to(self._log.leaf_id)
         target = redo_target(path)
         if target is None or target.undoes is None:
@@ -95,7 +95,7 @@ class Restores:
         return self._planned(taking_back(path, target.undoes, self._recorder.contents.store.get), target)
 
     def to_entry(self, entry_id: str | None, *, is_move: bool = False) -> RestorePlan:
-        """The files as they were at an entry; None: before everything."""
+        """Plans a restore to the files at an entry; None: before all entries."""
         path = self._path_to(entry_id)
         return self.to(Target(entry_id=entry_id, title=title_at(path)), is_move=is_move)
 
@@ -105,9 +105,9 @@ class Restores:
         return self._planned(path, target, is_move=is_move)
 
     def left_as_restored(self, entry_id: str | None) -> RestoredData | None:
-        """What restores did that stand between here and an entry, to be recorded there too when only the conversation
-        goes there: the files stay as they were put back. None: nothing, or calls changed files meanwhile.
-        """
+        """Returns the restores between the leaf and an entry as data to record there, when only the
+        conversation moves and the files stay restored. None: there are none, or calls changed files
+        since."""
         back, forth = self._between(entry_id)
         restores = [data for entry in back if (data := restored_of(entry)) is not None and not data.is_move]
         if not restores or any(
@@ -140,7 +140,7 @@ class Restores:
         return self._recorder.shortened_if_kept(data)
 
     def _between(self, entry_id: str | None) -> tuple[list[Entry], list[Entry]]:
-        """The entries from where the ways to here and to another entry part, to here and to there."""
+        """Returns the entries below the common ancestor on the paths to the leaf and to another entry."""
         here, there = self._settled(self._log.leaf_id), self._settled(entry_id)
         common = 0
         for one, other in zip(here, there, strict=False):
@@ -170,7 +170,8 @@ class Restores:
     # Carrying out
 
     def carry_out(self, make_plan: RestorePlan, choices: Mapping[str, Choice]) -> RestoredData:
-        """Does what was chosen; what nobody chose is done as the plan says. Raises `Unable`, with nothing done."""
+        """Carries out a plan with the user's choices; other files get the plan's default. Raises `Unable`
+        with nothing changed."""
         check(make_plan, choices)
         contents = self._recorder.contents
         wanted, kept = prepare_steps(make_plan, choices, contents)
@@ -204,7 +205,8 @@ class Restores:
     # After a crash
 
     def left_open(self) -> list[tuple[str, FilesData | RestoredData]]:
-        """What happened to files and is not in the session: keys in the ledger, and what is to be recorded."""
+        """Returns file changes that an earlier process did not record: ledger keys with the data to
+        record."""
         lines = self._recorder.ledger.left_open().lines
         self._recorder.ledger.adopt(lines)
         found: list[tuple[str, FilesData | RestoredData]] = []
@@ -217,7 +219,7 @@ class Restores:
         return found
 
     def _tidy(self, changes: Iterable[Change]) -> None:
-        """What was being written beside these files when bayou was ended goes."""
+        """Removes temporary files that a killed process left beside these files."""
         for folder in {str(self._recorder.root / change.name).rpartition("/")[0] for change in changes}:
             remove_stale_temporaries(folder)
 
@@ -267,7 +269,7 @@ class Restores:
 
 
 def check(make_plan: RestorePlan, choices: Mapping[str, Choice]) -> None:
-    """Raises `Unable` for a choice that cannot be carried out."""
+    """Raises `Unable` for choices that cannot be carried out."""
     rows = {row.path: row for row in make_plan.rows}
     for path, choice in choices.items():
         row = rows.get(path)
@@ -282,7 +284,7 @@ def check(make_plan: RestorePlan, choices: Mapping[str, Choice]) -> None:
 
 
 def restored_text(data: RestoredData) -> str:
-    """What a restore did, for a person."""
+    """Describes a finished restore for the user."""
     count = data.total
     files = f"{count} file{'' if count == 1 else 's'}"
     what = "Redone" if data.undoes else "Put back"
@@ -292,6 +294,8 @@ def restored_text(data: RestoredData) -> str:
 
 
 class SessionUndo(msgspec.Struct, frozen=True, kw_only=True):
+    """The undo parts of one open session."""
+
     log: SessionLog
     store: BlobStore
     recorder: Recorder
@@ -302,7 +306,7 @@ class SessionUndo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def open_undo(log: SessionLog, place: UndoConfig, cwd: Path, *, limit: Callable[[], int]) -> SessionUndo:
-    """Blocks. A store that cannot be written is told for each change."""
+    """Builds the undo parts of a session. Blocks. If the store cannot be written, each change reports it."""
     store = BlobStore(place.store)
     needed = ContentReferences(place.store, log.session_id)
     entries = list(log.entries)

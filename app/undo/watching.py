@@ -1,8 +1,6 @@
-"""What commands do to the folder: a scan before the first that runs, one whenever some begin or end.
-
-What is different between two scans is put down to the oldest command that ended, or else to the oldest that runs; which
-others ran meanwhile is said. What tools and restores did in between is known, and is nobody's.
-"""
+"""Finds the file changes of commands: scans before the first command, and whenever one begins or ends. A
+difference between two scans counts for the oldest command that ended, or else the oldest that runs;
+concurrent commands are noted. Changes by tools and restores in the meantime are known and left out."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -15,11 +13,11 @@ from app.undo.scanners import TooManyFiles
 from app.undo.scans import FolderScanner, Scan, ScanDifference, ScannedName, compare_scans, unheld
 
 OpenScanner = Callable[[], "FolderScanner | str"]
-"""The scanner to scan the folder now, opened; or why there is none. Blocks."""
+"""Opens the scanner that scans the folder now, or returns why there is none. Blocks."""
 
 
 class CommandChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """What a command did."""
+    """The file changes of one command."""
 
     changes: tuple[Change, ...] = ()
     uncovered: tuple[UnheldFile, ...] = ()
@@ -28,13 +26,15 @@ class CommandChanges(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _RunningCommand(msgspec.Struct, kw_only=True):
+    """The changes found so far for a running command."""
+
     changes: list[Change]
     uncovered: list[UnheldFile]
     beside: set[str]
 
 
 class _ScanRequest(msgspec.Struct, kw_only=True):
-    """A command that is about to begin, or has ended, and waits for a scan."""
+    """A command that begins or has ended and waits for a scan."""
 
     call_id: str
     is_end: bool
@@ -43,7 +43,7 @@ class _ScanRequest(msgspec.Struct, kw_only=True):
 
 
 class CommandWatch:
-    """Of one folder. One scan serves all commands that wait for one when it begins."""
+    """Watches the commands that run in one folder. One scan serves all commands that wait for it."""
 
     def __init__(self, open_scanner: OpenScanner) -> None:
         self._open = open_scanner
@@ -55,11 +55,11 @@ class CommandWatch:
         self._turn = asyncio.Lock()
 
     async def begin(self, call_id: str) -> None:
-        """Before the command starts."""
+        """Scans before a command starts."""
         await self._scanned_for(_ScanRequest(call_id=call_id, is_end=False))
 
     async def end(self, call_id: str) -> CommandChanges:
-        """Behind its end."""
+        """Scans after a command has ended and returns its changes."""
         request = _ScanRequest(call_id=call_id, is_end=True)
         try:
             await self._scanned_for(request)
@@ -77,7 +77,7 @@ class CommandWatch:
             self._waiting = [one for one in self._waiting if one is not request]
 
     async def _scan_for_all(self) -> None:
-        """One scan for all that wait now; what comes meanwhile needs another one."""
+        """Scans once for all waiting commands; later requests need another scan."""
         served = list(self._waiting)
         if not self._running:
             await self._start()
@@ -103,10 +103,8 @@ class CommandWatch:
             await self._stop()
 
     async def unheld(self, places: Sequence[str], *, ignored: bool) -> tuple[UnheldFile, ...]:
-        """What could not be put back if a command removed or changed everything at or below these real paths.
-
-        `ignored`: it reaches what git ignores, and repositories within.
-        """
+        """Returns the files that could not be restored if a command changed everything at or below these
+        real paths. `ignored`: the command reaches files that git ignores, and nested repositories."""
         async with self._turn:
             scanner = await asyncio.to_thread(self._open)
             if isinstance(scanner, str):
@@ -129,7 +127,7 @@ class CommandWatch:
         )
 
     def learn(self, name: str, image: FileImage | None) -> None:
-        """A tool or a restore made this of a file while commands run."""
+        """Notes that a tool or a restore changed a file while commands run, so that no command is blamed."""
         if self._last is None:
             return
         before = self._last.seen.get(name)

@@ -1,4 +1,4 @@
-"""What of a branch goes into its summary when it is left: newest first, as far as the window reaches. Pure."""
+"""Selects the messages of a branch for its summary: the newest that fit into the window. Pure."""
 
 from collections.abc import Sequence
 
@@ -12,17 +12,18 @@ from app.values.messages import BranchSummaryMessage, CompactionSummaryMessage, 
 
 
 class BranchContent(msgspec.Struct, frozen=True, kw_only=True):
+    """The messages of a branch that are summarised."""
+
     messages: tuple[Message, ...]
-    """Oldest first."""
+    """The messages, oldest first."""
     left_out: int = 0
-    """How many of the older messages did not fit."""
+    """The number of older messages that did not fit."""
 
 
 def branch_content(entries: Sequence[Entry], budget_tokens: int) -> BranchContent:
-    """`entries`: from below the common ancestor to the old leaf. Tool results are left out, their calls are not.
-
-    An earlier summary stands for much: it may exceed the budget once, as long as a tenth of that is left.
-    """
+    """Selects from `entries`, which reach from below the common ancestor to the old leaf. Tool results are
+    left out, their calls are not. An earlier summary may exceed the budget, if at least a tenth of the
+    budget was left, since it stands for many messages."""
     messages = [message for entry in apply_edits(entries) if (message := _message_of(entry)) is not None]
     kept: list[Message] = []
     total = 0

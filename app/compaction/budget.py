@@ -1,4 +1,4 @@
-"""How many tokens the context holds, and when that is too many. Estimates only; pure."""
+"""Estimates the tokens of the context and decides when the context is full. Pure."""
 
 import math
 from collections.abc import Container, Sequence
@@ -32,7 +32,7 @@ from app.values.messages import (
 
 
 class ContextLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What has to stay free, and what has to stay word for word."""
+    """The tokens to reserve for the answer, and the tokens of recent messages to keep verbatim."""
 
     reserve_tokens: int = 16_384
     keep_recent_tokens: int = 20_000
@@ -42,7 +42,7 @@ class ContextLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def estimate_tokens(message: Message) -> int:
-    """A quarter of a token a character; exact enough to decide when to compact."""
+    """Estimates a quarter of a token per character, which is exact enough to decide when to compact."""
     return math.ceil(_characters(message) / 4)
 
 
@@ -92,14 +92,16 @@ def _block_characters(block: Content) -> int:
 
 
 class ContextMeter:
-    """How many tokens the context holds: the last answer's count plus an estimate of what came after it."""
+    """Measures the context in tokens: the count of the last answer plus an estimate for the messages
+    behind it."""
 
     def __init__(self) -> None:
         self._counted: int | None = None
         self._estimated = 0
 
     def reset(self, messages: Sequence[Message], *, trusted: Container[str] | None = None) -> None:
-        """Counts anew; the counts of answers that are not `trusted` (all are: None) mean nothing any more."""
+        """Measures the messages anew; counts of answers whose ids are not in `trusted` (None: all are) are
+        ignored."""
         self._counted = None
         self._estimated = 0
         for message in reversed(messages):  # what stands above the last count is in it
@@ -125,7 +127,7 @@ class ContextMeter:
 
 
 def _counted(message: Message) -> int:
-    """The whole context as the provider counted it with this answer; 0: it did not."""
+    """Returns the size of the context that the provider reported with this answer; 0: it reported none."""
     if isinstance(message, AssistantMessage) and message.stop_reason not in ("error", "aborted"):
         usage = message.usage
         return usage.total_tokens or usage.input + usage.output + usage.cache_read + usage.cache_write

@@ -1,7 +1,5 @@
-"""Where a conversation is cut when it is compacted: what is summarised, what stays word for word. Pure.
-
-Never between a call and its result: a result is no place to cut.
-"""
+"""Decides where a compaction cuts the conversation: what is summarised and what is kept verbatim. Pure. A
+cut never separates a call from its result."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -33,30 +31,31 @@ from app.values.unable import Unable
 
 _LEFT_OUT_TYPE = "bayou.left-out"
 _SUMMARY_TOKENS = 1_500
-"""What a summary takes, as a rule."""
+"""The usual size of a summary."""
 
 
 class CannotCompact(Unable):
-    """There is nothing that a summary could stand for."""
+    """There are no messages that a summary could replace."""
 
 
 class Preparation(msgspec.Struct, frozen=True, kw_only=True):
-    """What a compaction would do."""
+    """The plan of a compaction."""
 
     to_summarise: tuple[Message, ...]
-    """Whole turns that will be replaced."""
+    """Whole turns that the summary replaces."""
     turn_prefix: tuple[Message, ...] = ()
-    """The beginning of the turn that is cut in two, if one is."""
+    """The beginning of the turn that the cut splits, if it splits one."""
     kept: tuple[Message, ...] = ()
-    """What stays word for word."""
+    """Messages that are kept verbatim."""
     first_kept_entry_id: str
     previous_summary: str | None = None
     recorded: tuple[Entry, ...] = ()
-    """What is summarised, as it was recorded: a file stays changed, though its call was taken out of the context."""
+    """The summarised entries as recorded, before context edits: files changed by an edited call remain
+    listed."""
     carried: Any = None
-    """The details of the compaction before."""
+    """The details of the previous compaction."""
     files: FileLists = FileLists()
-    """Of `recorded` and `carried`, once the session has looked for them."""
+    """The files of `recorded` and `carried`; the session fills this in later."""
     tokens_before: int
 
     @property
@@ -65,7 +64,8 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def freed_tokens(self) -> int:
-        """An estimate: what goes, the earlier summary too, less the new summary."""
+        """Estimates the tokens that are freed: the removed messages and the earlier summary, less the new
+        summary."""
         size = sum(estimate_tokens(message) for message in self.discarded)
         size += len(self.previous_summary or "") // 4
         return max(0, size - min(_SUMMARY_TOKENS, size // 2))
@@ -78,11 +78,9 @@ def prepare(
     *,
     first_kept_entry_id: str | None = None,
 ) -> Preparation:
-    """Cuts the branch `path` (root first), before the entry that is named if one is. Raises `CannotCompact`.
-
-    What is kept, without its first message, is less than `limits.keep_recent_tokens`; but a message with the results
-    of its calls is never cut, so that the last one stays however large it is.
-    """
+    """Cuts the branch `path` (root first), before `first_kept_entry_id` if given. Raises `CannotCompact`.
+    The kept part without its first message is smaller than `limits.keep_recent_tokens`. A message and
+    the results of its calls stay together, however large they are."""
     edited_path = apply_edits(path)
     if edited_path and isinstance(edited_path[-1], CompactionEntry):
         raise CannotCompact("Already compacted")
@@ -117,7 +115,8 @@ def _between(path: Sequence[Entry], first_id: str, end_id: str) -> tuple[Entry, 
 
 
 def apply_edits(path: Sequence[Entry]) -> Sequence[Entry]:
-    """A branch as the model read it: what an edit took out or shortened does not come back through a summary."""
+    """Returns a branch as the model read it, so that removed or shortened content does not return through
+    a summary."""
     edits = {entry.target_id: entry for entry in path if isinstance(entry, ContextEditEntry)}
     if not edits:
         return path
@@ -147,7 +146,7 @@ def _edited_entry(entry: Entry, edit: ContextEditEntry) -> Entry:
 
 
 def message_of(entry: Entry) -> Message | None:
-    """The entry as a message of the conversation, if it is part of it."""
+    """Returns the message of an entry, if the entry is part of the conversation."""
     if isinstance(entry, MessageEntry):
         return None if isinstance(entry.message, SystemMessage) else entry.message
     return None if isinstance(entry, CompactionEntry) else message_from_entry(entry)
@@ -158,7 +157,7 @@ def _messages(entries: Sequence[Entry]) -> tuple[Message, ...]:
 
 
 def _after_last_compaction(path: Sequence[Entry]) -> tuple[CompactionEntry | None, int]:
-    """The last compaction, and where what it kept begins."""
+    """Returns the last compaction and the position of the first entry that it kept."""
     for index in range(len(path) - 1, -1, -1):
         entry = path[index]
         if isinstance(entry, CompactionEntry):
@@ -168,7 +167,8 @@ def _after_last_compaction(path: Sequence[Entry]) -> tuple[CompactionEntry | Non
 
 
 def _cut_point(path: Sequence[Entry], start: int, keep_tokens: int) -> int:
-    """The first kept entry: going back from the newest until enough is kept, then to the next place to cut."""
+    """Finds the first entry to keep: goes back from the newest until enough is kept, then to the next
+    position for a cut."""
     total = 0
     reached = start
     for index in range(len(path) - 1, start - 1, -1):
@@ -188,7 +188,7 @@ def _cut_point(path: Sequence[Entry], start: int, keep_tokens: int) -> int:
 
 
 def _requested_position(path: Sequence[Entry], start: int, entry_id: str) -> int:
-    """Where an extension wants to cut; what was summarised before does not come back."""
+    """Returns the position that an extension requested; entries that are already summarised stay so."""
     at = next((index for index, entry in enumerate(path) if entry.id == entry_id), None)
     if at is None:
         raise CannotCompact(f"The summary was to stand before entry {entry_id}, which is not on this branch.")
@@ -204,13 +204,14 @@ def _requested_position(path: Sequence[Entry], start: int, entry_id: str) -> int
 
 
 def _cut_positions(path: Sequence[Entry]) -> list[int]:
-    """Messages that a kept part may begin with."""
+    """Returns the positions of messages at which a kept part may begin."""
     closed = _positions_splitting_calls(path)
     return [index for index, entry in enumerate(path) if _can_start_context(entry) and index not in closed]
 
 
 def _positions_splitting_calls(path: Sequence[Entry]) -> set[int]:
-    """Where a cut would part a call from its result: at the result, and at whatever was said while the tool ran."""
+    """Returns positions that would separate a call from its result: the result, and messages recorded
+    while the tool ran."""
     callers: dict[str, int] = {}
     closed: set[int] = set()
     for index, entry in enumerate(path):
@@ -230,7 +231,8 @@ def _can_start_context(entry: Entry) -> bool:
 
 
 def _with_state_before(path: Sequence[Entry], cut: int, start: int) -> int:
-    """Changes of model and the like that stand right before the cut stay with what follows them."""
+    """Moves the cut up over changes of model and other state directly before it, which belong to the
+    messages behind."""
     while (
         cut > start and message_of(path[cut - 1]) is None and not isinstance(path[cut - 1], CompactionEntry)
     ):
@@ -239,7 +241,7 @@ def _with_state_before(path: Sequence[Entry], cut: int, start: int) -> int:
 
 
 def _turn_start(path: Sequence[Entry], start: int, cut: int) -> int:
-    """Where the turn begins that the cut falls into; the cut itself if it falls between turns."""
+    """Returns the start of the turn that the cut splits, or the cut if it is between turns."""
     first = next((index for index in range(cut, len(path)) if message_of(path[index]) is not None), cut)
     if first >= len(path) or _opens_turn(path[first]):
         return cut

@@ -1,4 +1,4 @@
-"""The files that the summarised part read and changed, carried from one compaction to the next."""
+"""Lists the files that the summarised part read and changed; each compaction passes the lists to the next."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -15,12 +15,14 @@ _SUMMARIES = (BranchSummaryEntry, CompactionEntry)
 
 
 class FileLists(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The files read and the files changed in the summarised part."""
+
     read_files: tuple[str, ...] = ()
-    """Read and not changed."""
+    """Files that were read and not changed."""
     modified_files: tuple[str, ...] = ()
 
     def as_text(self) -> str:
-        """As it is added to a summary; empty when there is nothing to tell."""
+        """Returns the lists as they are added to a summary; empty without files."""
         blocks = []
         if self.read_files:
             blocks.append("<read-files>\n" + "\n".join(self.read_files) + "\n</read-files>")
@@ -30,9 +32,8 @@ class FileLists(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def files_of(entries: Collection[Entry], of_call: FilesOfCall, *, carried: Any = None) -> FileLists:
-    """From the calls in `entries`, from the summaries of other branches, and from `carried` details. For a
-    thread, since `of_call` may look at files.
-    """
+    """Collects files from the calls in `entries`, from summaries of other branches, and from `carried`
+    details. For a thread, since `of_call` may read files."""
     read, changed = set[str](), set[str]()
     for details in (carried, *(entry.details for entry in entries if isinstance(entry, _SUMMARIES))):
         if isinstance(details, dict):
@@ -47,7 +48,8 @@ def files_of(entries: Collection[Entry], of_call: FilesOfCall, *, carried: Any =
 
 
 def _calls_made(entry: Entry) -> Sequence[ToolCall]:
-    """The calls of an answer that failed or was stopped were never carried out."""
+    """Returns the calls of an answer; none if the answer failed or was stopped, since they were not
+    executed."""
     message = entry.message if isinstance(entry, MessageEntry) else None
     if not isinstance(message, AssistantMessage) or message.stop_reason in ("error", "aborted"):
         return ()
@@ -55,7 +57,7 @@ def _calls_made(entry: Entry) -> Sequence[ToolCall]:
 
 
 def own_details(details: Any) -> dict[str, Any]:
-    """An extension's details, beside the lists of files that the next compaction carries on."""
+    """Returns the details that an extension added, without the file lists."""
     if isinstance(details, dict):
         return details
     return {"extension": details} if details is not None else {}

@@ -1,4 +1,4 @@
-"""A conversation as text, for a model that is to summarise it and not to continue it. Pure."""
+"""Writes a conversation as text for a model that summarises it. Pure."""
 
 from collections.abc import Iterable
 from typing import assert_never
@@ -22,7 +22,8 @@ _RESULT_LIMIT = 2_000
 
 
 def as_text(messages: Iterable[Message]) -> str:
-    """Thinking and system messages are left out, long tool results are cut with their length told."""
+    """Writes messages as text without thinking and system messages; long tool results are cut, with their
+    length stated."""
     parts = [part for message in messages for part in _parts(message) if part]
     return "\n\n".join(parts)
 

@@ -1,7 +1,5 @@
-"""What a model is asked when it is to summarise: the requests' words, and how several answers become one summary.
-
-Sending is done by whoever calls; nothing here knows a provider.
-"""
+"""Builds the requests for summaries and combines several answers into one summary. The caller sends the
+requests; this module knows no provider."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -78,17 +76,17 @@ class WrittenSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 SUMMARY_SHARE, PREFIX_SHARE = 0.8, 0.5
-"""Of the room that is kept for an answer: what a summary may take, and what that of a turn's beginning may."""
+"""Shares of the reserved answer tokens: for a summary, and for the summary of a split turn's beginning."""
 
 WriteSummary = Callable[[str, float], Awaitable[WrittenSummary]]
-"""Asks a model (with `SYSTEM_PROMPT`) for an answer that takes so much of the room; returns it whole. Raises what the
-caller expects."""
+"""Sends a request with `SYSTEM_PROMPT`; the answer may take the given share of the reserved tokens.
+Returns the whole answer."""
 
 
 async def write_summary(
     preparation: Preparation, write: WriteSummary, instructions: str | None = None
 ) -> WrittenSummary:
-    """One summary for everything that is cut away, with the files it touched."""
+    """Writes one summary of all removed messages, with the files they touched."""
     usage = Usage()
     history = preparation.previous_summary or _NO_HISTORY
     if preparation.to_summarise:
@@ -104,7 +102,8 @@ async def write_summary(
 
 
 def branch_request(branch: BranchContent, instructions: str | None = None, *, replace: bool = False) -> str:
-    """`replace`: the person's instructions stand instead of ours."""
+    """Returns the request for a branch summary. `replace`: the user's instructions replace the default
+    ones."""
     wanted, focus = (instructions, None) if replace and instructions else (_BRANCH_REQUEST, instructions)
     return _request(branch.messages, wanted, focus, left_out=branch.left_out)
 

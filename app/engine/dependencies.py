@@ -1,4 +1,4 @@
-"""What a session is given by whoever assembles it."""
+"""The dependencies that a front end passes to a session."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -22,11 +22,11 @@ from app.undo.blobs import UndoConfig
 
 
 async def _stay(folder: Path) -> None:
-    """For a session whose face has one folder only."""
+    """Does nothing, for a front end that works in one folder only."""
 
 
 class Dependencies(msgspec.Struct, kw_only=True):
-    """What a session is made of, and where it finds the rest."""
+    """The dependencies of a session: its record and model, and the sources of everything else."""
 
     log: SessionLog
     places: SessionPaths
@@ -37,15 +37,15 @@ class Dependencies(msgspec.Struct, kw_only=True):
     classify: Classify
     options: SessionOptions
     budget: Budget = msgspec.field(default_factory=Budget)
-    """Limits of what its requests use."""
+    """Limits on the usage of its requests."""
     hooks: Hooks = msgspec.field(default_factory=Hooks)
     standing: PermissionContext = msgspec.field(default_factory=PermissionContext)
-    """Who can be asked whether a call may run, and what the project's word counts."""
+    """Whether a user or a program can approve calls, and whether the project is trusted."""
     enter: Callable[[Path], Awaitable[None]] = _stay
-    """Makes a folder the one that the session works in."""
+    """Changes the session's working folder."""
     secrets: SecretSources = msgspec.field(default_factory=SecretSources)
-    """Where what is known to be secret comes from."""
+    """The sources of known secrets."""
     servers: ServerSources | None = None
-    """Where MCP servers are found; None: there are none."""
+    """The sources of MCP servers; None: no servers."""
     undo: UndoConfig | None = None
-    """Where what happens to files is kept; None: nowhere."""
+    """Where the contents of changed files are stored; None: nowhere, so that undo is off."""

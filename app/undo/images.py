@@ -72,7 +72,7 @@ class Change(_RecordedStruct, frozen=True, kw_only=True):
 
 
 def display_path(name: str) -> str:
-    """Returns a name as readable text, whatever its bytes are."""
+    """Returns a name as readable text, also if its bytes are not valid text."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

@@ -1,4 +1,4 @@
-"""The parts of a session that write summaries, made from what they stand on."""
+"""Builds a session's parts that write summaries."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from app.providers.registry import Registry
 
 
 class ContextParts:
-    """Compacts the context, and summarises branches that are left or merged."""
+    """Compaction of the context, and summaries of branches that are left or merged."""
 
     def __init__(
         self,
@@ -23,7 +23,7 @@ class ContextParts:
         *,
         behind: Callable[[str], str],
     ) -> None:
-        """`behind`: what is added to a summary of a compaction."""
+        """`behind` returns the text that is appended to the summary of a compaction."""
         summariser = Summariser(
             core.choice,
             registry,
@@ -57,11 +57,11 @@ class ContextParts:
 
     @property
     def is_summarising(self) -> bool:
-        """A summary is being written, of whatever kind."""
+        """Whether a summary of any kind is being written."""
         return self.compactor.underway.is_running or self.brancher.underway.is_running
 
     async def wait_for_summary(self) -> None:
-        """Until no summary is being written."""
+        """Waits until no summary is being written."""
         await self.compactor.underway.wait()
         await self.brancher.underway.wait()
 

@@ -1,4 +1,4 @@
-"""What every subject of a session stands on."""
+"""The core on which the parts of a session are built."""
 
 from collections.abc import Callable
 
@@ -24,9 +24,7 @@ Classify = Callable[[AssistantMessage, Model | None], Failure]
 
 class SessionCore:
     """A session's record, its event bus and queues, and the model, tools, hooks and options chosen for it.
-
-    Subjects are made from it; it knows none of them.
-    """
+    Parts of the session are built on it; it does not know them."""
 
     def __init__(
         self,
@@ -60,7 +58,7 @@ class SessionCore:
         choice.subscribe(toolbox.changed)
 
     def failure_of(self, message: AssistantMessage) -> Failure:
-        """Why an answer failed, as the chosen model's provider means it."""
+        """Classifies why an answer failed, by the rules of the model's provider."""
         return self._classify(message, self.choice.model)
 
     def _queues_changed(self) -> None:

@@ -1,4 +1,4 @@
-"""The parts of a session that are about files, made from what they stand on."""
+"""Builds a session's parts for files."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ from tools.base import FileChange
 
 
 class FileParts:
-    """What is kept of files, staged changes of them, what linters say of them, and how they go back."""
+    """Undo and restores, staged changes, and diagnostics of changed files."""
 
     def __init__(
         self,

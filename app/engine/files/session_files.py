@@ -62,7 +62,7 @@ class PromptDiff(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GitDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """The uncommitted changes of the work tree, whoever made them."""
+    """The uncommitted changes of the work tree, by the agent or others."""
 
     revision: str = ""
     """Instead: the changes since this branch, or those of this commit."""

@@ -1,4 +1,4 @@
-"""The parts of a session that are about its model, made from what they stand on."""
+"""Builds a session's parts for its model."""
 
 from app.engine.core.session_core import SessionCore
 from app.engine.models.model_requests import ModelRequests, Sections
@@ -10,7 +10,7 @@ from app.providers.registry import Registry
 
 
 class ModelParts:
-    """Which model answers, what it is asked, and what a question beside the conversation asks it."""
+    """The choice of the model, its requests, and side questions."""
 
     def __init__(
         self, core: SessionCore, registry: Registry, sections: Sections, masking: SessionMask

@@ -1,4 +1,4 @@
-"""The parts of a session that are about what is to be done, made from what they stand on."""
+"""Builds a session's parts for planning."""
 
 from app.engine.core.delivery import SendMessage
 from app.engine.core.session_core import SessionCore
@@ -10,7 +10,7 @@ from app.engine.secrets.session_mask import SessionMask
 
 
 class PlanningParts:
-    """The list of todos, and plan mode, in which no reminder of todos is sent."""
+    """The todo list and plan mode, in which no todo reminders are sent."""
 
     def __init__(
         self,

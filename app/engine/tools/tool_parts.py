@@ -1,4 +1,4 @@
-"""The parts of a session that are about calls of tools, made from what they stand on."""
+"""Builds a session's parts for tool calls."""
 
 from app.engine.core.session_core import SessionCore
 from app.engine.jobs.background_jobs import JobTable
@@ -11,7 +11,7 @@ from app.engine.tools.nested_calls import NestedCalls
 
 
 class ToolParts:
-    """Calls within calls, what a call would do, edits that are checked as they arrive, and their masks."""
+    """Nested calls, previews of calls, checks of edits while they arrive, and masks of secrets."""
 
     def __init__(
         self, core: SessionCore, jobs: JobTable, permits: PermissionGate, masking: SessionMask

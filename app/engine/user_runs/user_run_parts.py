@@ -1,4 +1,4 @@
-"""The parts of a session with which a person runs something, made from what they stand on."""
+"""Builds a session's parts for what the user runs."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from app.engine.user_runs.user_shell import UserShell
 
 
 class UserRunParts:
-    """The person's own commands and cells of Python."""
+    """The user's shell commands and Python cells."""
 
     def __init__(
         self, core: SessionCore, nested: NestedCalls, masking: SessionMask, *, has_turn: Callable[[], bool]

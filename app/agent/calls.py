@@ -1,7 +1,9 @@
 """Runs the tool calls of one assistant message: prepares them in order, runs them concurrently or one by
-one, and answers all. `app.agent.tool_pipeline` has the steps of one call; this module schedules calls,
-stops them and publishes their events. Each call ends with exactly one `ToolExecutionEnd` that carries
-its result message."""
+one, and answers all.
+
+`app.agent.tool_pipeline` has the steps of one call; this module schedules calls, stops them and
+publishes their events. Each call ends with exactly one `ToolExecutionEnd` that carries its result
+message."""
 
 import asyncio
 import time

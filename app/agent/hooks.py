@@ -1,5 +1,6 @@
-"""Hooks of the agent loop, with defaults that change nothing. `app.engine.core.hooks` implements these
-hooks and more for a session."""
+"""Hooks of the agent loop, with defaults that change nothing.
+
+`app.engine.core.hooks` implements these hooks and more for a session."""
 
 from typing import Any
 

@@ -1,6 +1,7 @@
-"""The agent loop: prompt, model, tools, repeated until nothing is left. Keeps no state between runs. `run`
-and `resume` are async generators of events. The consumer records each event before taking the next, so
-that requests (`ports.ask`) always build on recorded entries."""
+"""The agent loop: prompt, model, tools, repeated until nothing is left. Keeps no state between runs.
+
+`run` and `resume` are async generators of events. The consumer records each event before taking the
+next, so that requests (`ports.ask`) always build on recorded entries."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -30,8 +31,10 @@ class CannotContinue(Exception):
 async def run(
     prompts: Sequence[Message], ports: Ports, *, is_from_queue: bool = False
 ) -> AsyncGenerator[RunEvent]:
-    """Delivers `prompts` and runs until the agent is done. `is_from_queue`: the prompts were just taken
-    from a queue, so no queued message is added to the first turn."""
+    """Delivers `prompts` and runs until the agent is done.
+
+    `is_from_queue`: the prompts were just taken from a queue, so no queued message is added to the
+    first turn."""
     if not prompts:
         raise CannotContinue("Nothing to say: a run needs at least one message.")
     async with aclosing(_run(list(prompts), ports, takes_steering=not is_from_queue)) as events:

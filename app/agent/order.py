@@ -1,7 +1,9 @@
 """The order of calls: which calls wait for others to end. Calls begin in the order in which they were
-made. The effects of earlier calls decide what a call waits for. Calls that touch the same files or
-share a state (a kernel, a shell, a server) run one after the other; others run concurrently, but still
-begin in order. Slots are taken one by one before calls run, so no cycles occur. Independently of this,
+made.
+
+The effects of earlier calls decide what a call waits for. Calls that touch the same files or share a
+state (a kernel, a shell, a server) run one after the other; others run concurrently, but still begin in
+order. Slots are taken one by one before calls run, so no cycles occur. Independently of this,
 `tools.files.mutations` lets one call at a time change a file."""
 
 import asyncio
@@ -49,9 +51,10 @@ def claim_of(effects: Effects, files: FileOperations) -> ResourceClaim:
 
 
 def must_wait_for(later: ResourceClaim, earlier: ResourceClaim) -> bool:
-    """Whether the later of two calls may begin only after the earlier has ended. Reads wait for changes,
-    changes for both. A command waits for every earlier change by a tool; tools wait for a command that
-    names their file, and commands for a tool that changes a file they name."""
+    """Whether the later of two calls may begin only after the earlier has ended.
+
+    Reads wait for changes, changes for both. A command waits for every earlier change by a tool; tools
+    wait for a command that names their file, and commands for a tool that changes a file they name."""
     if later.state and later.state == earlier.state and not (later.keeps_state and earlier.keeps_state):
         return True
     if later.is_command and earlier.is_command:

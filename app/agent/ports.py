@@ -1,5 +1,6 @@
-"""What the agent loop depends on: requests to the model, tools, queues and hooks. Each field has a default
-that does nothing, so that a test sets only what it needs."""
+"""What the agent loop depends on: requests to the model, tools, queues and hooks.
+
+Each field has a default that does nothing, so that a test sets only what it needs."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal

@@ -1,5 +1,7 @@
-"""Queues of a session: steering and follow-up messages, asides, and messages for the next prompt. This is
-the only copy: the loop takes messages from here, and user interfaces show, edit and remove them here."""
+"""Queues of a session: steering and follow-up messages, asides, and messages for the next prompt.
+
+This is the only copy: the loop takes messages from here, and user interfaces show, edit and remove them
+here."""
 
 from collections.abc import Callable
 from typing import Literal

@@ -22,8 +22,10 @@ class BranchContent(msgspec.Struct, frozen=True, kw_only=True):
 
 def branch_content(entries: Sequence[Entry], budget_tokens: int) -> BranchContent:
     """Selects from `entries`, which reach from below the common ancestor to the old leaf. Tool results are
-    left out, their calls are not. An earlier summary may exceed the budget, if at least a tenth of the
-    budget was left, since it stands for many messages."""
+    left out, their calls are not.
+
+    An earlier summary may exceed the budget, if at least a tenth of the budget was left, since it
+    stands for many messages."""
     messages = [message for entry in apply_edits(entries) if (message := _message_of(entry)) is not None]
     kept: list[Message] = []
     total = 0

@@ -1,5 +1,6 @@
-"""Decides where a compaction cuts the conversation: what is summarised and what is kept verbatim. Pure. A
-cut never separates a call from its result."""
+"""Decides where a compaction cuts the conversation: what is summarised and what is kept verbatim. Pure.
+
+A cut never separates a call from its result."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -79,6 +80,7 @@ def prepare(
     first_kept_entry_id: str | None = None,
 ) -> Preparation:
     """Cuts the branch `path` (root first), before `first_kept_entry_id` if given. Raises `CannotCompact`.
+
     The kept part without its first message is smaller than `limits.keep_recent_tokens`. A message and
     the results of its calls stay together, however large they are."""
     edited_path = apply_edits(path)

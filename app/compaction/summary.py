@@ -1,5 +1,6 @@
-"""Builds the requests for summaries and combines several answers into one summary. The caller sends the
-requests; this module knows no provider."""
+"""Builds the requests for summaries and combines several answers into one summary.
+
+The caller sends the requests; this module knows no provider."""
 
 from collections.abc import Awaitable, Callable, Sequence
 

@@ -1,5 +1,6 @@
-"""The draft of a session: the editor's text, its attachments and the queued messages. A draft is saved
-beside the session file from the first key on, also before the session has a file."""
+"""The draft of a session: the editor's text, its attachments and the queued messages.
+
+A draft is saved beside the session file from the first key on, also before the session has a file."""
 
 import os
 import sys
@@ -90,8 +91,9 @@ def read_draft(path: Path) -> SavedDraft | None:
 
 
 def abandoned_drafts(folder: Path) -> list[tuple[Path, SavedDraft]]:
-    """Returns the drafts, newest first, whose session never got a file and whose process has ended. The
-    next start offers them."""
+    """Returns the drafts, newest first, whose session never got a file and whose process has ended.
+
+    The next start offers them."""
     found: list[tuple[Path, SavedDraft]] = []
     for path in folder.glob("*.jsonl.draft"):
         if path.with_suffix("").exists():

@@ -109,8 +109,10 @@ def _labels_of(kept: list[Entry], everything: Sequence[Entry]) -> list[Entry]:
 
 def copy_session(source: Path, folder: Path, cwd: Path, *, session_id: str | None = None) -> Path:
     """Copies a whole session, with every branch, as a new session of `cwd`: a session moves to another
-    project this way. Older versions are migrated, and of a file with a damaged header everything
-    readable is saved. The source is only read."""
+    project this way.
+
+    Older versions are migrated, and of a file with a damaged header everything readable is saved. The
+    source is only read."""
     if session_id is not None and not is_session_id(session_id):
         raise SessionError(
             None, f"{session_id!r} cannot be a session id", "Use letters, digits, dots and dashes."

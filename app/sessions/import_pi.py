@@ -1,6 +1,7 @@
-"""Imports from pi: sessions, models, prompts, skills, and the settings that mean the same in bayou. A plan
-lists everything, with the reason for what is not imported; the copying starts when the user agrees.
-pi's folder is only read. The caller writes the settings."""
+"""Imports from pi: sessions, models, prompts, skills, and the settings that mean the same in bayou.
+
+A plan lists everything, with the reason for what is not imported; the copying starts when the user
+agrees. pi's folder is only read. The caller writes the settings."""
 
 import os
 import shutil
@@ -111,6 +112,7 @@ def plan_import(pi_dir: Path, agent_dir: Path, sessions_root: Path) -> list[Impo
 
 def run_import(items: list[ImportItem], set_setting: Callable[[str, Any], None]) -> list[ImportItem]:
     """Copies the items of the plan that can be imported; returns the items with their outcome.
+
     `set_setting(name, value)` raises `ValueError` with the reason when a value is invalid."""
     return [_run(item, set_setting) if item.is_taken else item for item in items]
 

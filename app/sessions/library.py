@@ -1,5 +1,6 @@
-"""Finds, lists, searches and renames the sessions of a user. One open session is `log`; the database
-behind lists and searches is `index`; deletion is `trash`."""
+"""Finds, lists, searches and renames the sessions of a user.
+
+One open session is `log`; the database behind lists and searches is `index`; deletion is `trash`."""
 
 import os
 import time
@@ -59,7 +60,9 @@ def is_same_folder(text: str, cwd: Path) -> bool:
 
 def find(id_or_path: str, root: Path, cwd: Path) -> Path:
     """Resolves a path, a session id or the beginning of an id to a session file; sessions of the current
-    folder take precedence. Raises `SessionNotFound`, or `SessionError` when several match."""
+    folder take precedence.
+
+    Raises `SessionNotFound`, or `SessionError` when several match."""
     text = id_or_path.strip()
     named = Path(text).expanduser()
     named = named if named.is_absolute() else cwd / named

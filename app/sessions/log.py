@@ -1,6 +1,7 @@
-"""A session: the tree of entries in memory, in step with its file. An entry is written to the file, once
-there is one, before any event reports it. `opening` opens and repairs files, `keeping` and
-`session_file` write them, `projection` computes what the model reads."""
+"""A session: the tree of entries in memory, in step with its file.
+
+An entry is written to the file, once there is one, before any event reports it. `opening` opens and
+repairs files, `keeping` and `session_file` write them, `projection` computes what the model reads."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -84,8 +85,9 @@ class SessionLog:
         name: str = "",
         fsync: SyncPolicy = at_turn_end,
     ) -> "SessionLog":
-        """Creates a session in `folder`; `name` is its file name, by default made of time and id. The file
-        appears on disk with the first message of the user or a model."""
+        """Creates a session in `folder`; `name` is its file name, by default made of time and id.
+
+        The file appears on disk with the first message of the user or a model."""
         if session_id is not None and not is_session_id(session_id):
             raise SessionError(
                 None,
@@ -127,6 +129,7 @@ class SessionLog:
         cls, path: Path, *, read_only: bool = False, fsync: SyncPolicy = at_turn_end, cwd: Path | None = None
     ) -> "SessionLog":
         """Opens an existing file in place. Raises a `SessionError` that names the file and the next step.
+
         An empty file becomes a new session in `cwd` (default: the process's), as in pi; `problems` says
         so."""
         from app.sessions.file.opening import open_session  # noqa: PLC0415  (what reads is large; a new session needs none)
@@ -285,8 +288,9 @@ class SessionLog:
     # Changes
 
     def append(self, entry: Entry) -> Entry:
-        """Adds an entry below the leaf, makes it the leaf, and returns it once the file has it. Raises
-        `SessionWriteError` with memory and file unchanged."""
+        """Adds an entry below the leaf, makes it the leaf, and returns it once the file has it.
+
+        Raises `SessionWriteError` with memory and file unchanged."""
         return self._append(entry, self.leaf_id)
 
     def keep(self, entry: Entry) -> Entry:

@@ -1,5 +1,6 @@
-"""Deletes the oldest stored command outputs when those of all sessions together exceed a limit. Messages
-in sessions are not affected; only their `artifact://` links to a full output stop working."""
+"""Deletes the oldest stored command outputs when those of all sessions together exceed a limit.
+
+Messages in sessions are not affected; only their `artifact://` links to a full output stop working."""
 
 import os
 import shutil

@@ -1,4 +1,5 @@
 """Projects the path from the root to the leaf to the messages that the model reads. Pure; reads no file.
+
 The last compaction on the path replaces everything before it but the entries it kept; context edits
 drop an entry or replace its content; system messages are merged in order. Results of one assistant
 message are in the order of its calls, however they were recorded."""

@@ -1,6 +1,7 @@
-"""The tree of a session's entries in memory; modules of `file` read and write it. Positions address
-entries inside, ids outside: a damaged or hand-made file may hold an id twice. A parent is then the last
-entry with that id *before* its child, so that no order of lines makes a cycle."""
+"""The tree of a session's entries in memory; modules of `file` read and write it.
+
+Positions address entries inside, ids outside: a damaged or hand-made file may hold an id twice. A
+parent is then the last entry with that id *before* its child, so that no order of lines makes a cycle."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -85,8 +86,10 @@ class Tree:
         return position
 
     def take(self, entries: Sequence[Entry]) -> None:
-        """Appends entries that were read from a file; call `adopt` after the last. When the entries form a
-        chain with unique ids, as nearly always, they are added without a loop over each."""
+        """Appends entries that were read from a file; call `adopt` after the last.
+
+        When the entries form a chain with unique ids, as nearly always, they are added without a loop
+        over each."""
         base, last = len(self.entries), self.entries[-1].id if self.entries else None
         ids, parents = [entry.id for entry in entries], [entry.parent_id for entry in entries]
         fresh = dict(zip(ids, range(base, base + len(ids)), strict=True))

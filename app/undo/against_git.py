@@ -81,6 +81,7 @@ def diff_against_git(
     root: Path, *, home: Path, may_ask_git: Callable[[], bool], max_bytes: int, revision: str = ""
 ) -> Differences:
     """Returns the uncommitted changes or, with `revision`, the changes since a branch or of one commit.
+
     Raises `GitRefused`."""
     repository = find_repository(root)
     if repository is None or repository.is_bare:

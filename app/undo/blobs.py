@@ -1,8 +1,9 @@
-"""Stores file contents by their hash in one store for all sessions, each content once. A blob is written
-to a temporary file and renamed, so that it is complete or absent; a read checks its hash. Each session
-has a growing list of the contents it needs. The list is in the store, not beside the session, so that
-sessions on another disk or in the trash keep their contents. `collect_garbage` removes what no session
-needs; sessions that are open or were used lately keep everything."""
+"""Stores file contents by their hash in one store for all sessions, each content once.
+
+A blob is written to a temporary file and renamed, so that it is complete or absent; a read checks its
+hash. Each session has a growing list of the contents it needs. The list is in the store, not beside the
+session, so that sessions on another disk or in the trash keep their contents. `collect_garbage` removes
+what no session needs; sessions that are open or were used lately keep everything."""
 
 import errno
 import hashlib

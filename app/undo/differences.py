@@ -1,6 +1,7 @@
-"""Lists changed files with their diffs: by a session, by one prompt, or against a commit. A session's
-changes come from its entries and the stored contents, never from tool arguments. The disk is only
-checked for files that have changed since. Blocks."""
+"""Lists changed files with their diffs: by a session, by one prompt, or against a commit.
+
+A session's changes come from its entries and the stored contents, never from tool arguments. The disk
+is only checked for files that have changed since. Blocks."""
 
 from collections.abc import Callable, Iterable, Sequence
 

@@ -1,6 +1,7 @@
-"""Reads files as they are and replaces each in one atomic step. All operations concern the name itself: a
-symbolic link is never followed, and a name whose folder has become a link is refused. Anything but
-files and links (devices, pipes, sockets) is left alone."""
+"""Reads files as they are and replaces each in one atomic step.
+
+All operations concern the name itself: a symbolic link is never followed, and a name whose folder has
+become a link is refused. Anything but files and links (devices, pipes, sockets) is left alone."""
 
 import errno
 import os
@@ -52,7 +53,9 @@ def place_of(
     root: Path, name: str, real: dict[str, str] | None = None, gone: frozenset[str] = frozenset()
 ) -> str:
     """Returns the absolute path of a recorded name. `root` is a real path; `real` caches resolved folders;
-    `gone` lists links that will have been removed. Raises `UnsupportedFile`."""
+    `gone` lists links that will have been removed.
+
+    Raises `UnsupportedFile`."""
     place = os.path.normpath(name if os.path.isabs(name) else f"{root}/{name}")  # noqa: PTH117  (a name, not a path)
     if "\0" in place:
         raise UnsupportedFile("its name holds a null byte")
@@ -170,8 +173,10 @@ def write_image(
     place: str, wanted: FileImage | None, data: bytes, *, now: FileOnDisk, keeps_names: bool
 ) -> list[str]:
     """Makes a path what `wanted` says; returns the folders that it created. Raises `OSError` with
-    everything unchanged. `data`: the content, or the target of a link. `keeps_names`: a file with
-    several hard links is written in place, and changes under all of them."""
+    everything unchanged.
+
+    `data`: the content, or the target of a link. `keeps_names`: a file with several hard links is
+    written in place, and changes under all of them."""
     if wanted is None:
         if now.image is not None:
             _remove(place, now.image)

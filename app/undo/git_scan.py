@@ -1,7 +1,9 @@
 """Scans a work tree with git, which only reads: git can give the content of every file that it calls
-clean. The index is copied first, so that a commit, checkout or stash inside a command hides no change.
-Filters are off (`tools.git.command`): contents that a filter would have made are not available, except
-LFS objects in the repository."""
+clean.
+
+The index is copied first, so that a commit, checkout or stash inside a command hides no change. Filters
+are off (`tools.git.command`): contents that a filter would have made are not available, except LFS
+objects in the repository."""
 
 import asyncio
 import os

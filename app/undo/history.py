@@ -1,6 +1,8 @@
-"""Computes how files change along the tree of a session, and how far an undo goes. Pure. The state of the
-files at an entry follows from the path to it. Going from one entry to another takes back what happened
-since their common ancestor, newest first, then applies what happened from there to the other."""
+"""Computes how files change along the tree of a session, and how far an undo goes. Pure.
+
+The state of the files at an entry follows from the path to it. Going from one entry to another takes
+back what happened since their common ancestor, newest first, then applies what happened from there to
+the other."""
 
 from collections.abc import Callable, Iterable, Sequence
 

@@ -1,5 +1,7 @@
 """Values that describe file changes: the image of a file, a change between two images, and their form in
-session entries. An image names content by its hash; the content is in the store (`blobs`). No I/O here."""
+session entries.
+
+An image names content by its hash; the content is in the store (`blobs`). No I/O here."""
 
 import os
 from collections.abc import Iterable

@@ -1,6 +1,8 @@
 """The ledger beside a session (`X.jsonl.files`): records each file change before it happens, so that a
-crash can be resolved. A change, command or restore without a later `told` line has no session entry
-yet. Only whole lines count: a partial last line is ignored, and an unreadable line affects only itself."""
+crash can be resolved.
+
+A change, command or restore without a later `told` line has no session entry yet. Only whole lines
+count: a partial last line is ignored, and an unreadable line affects only itself."""
 
 import os
 import threading

@@ -1,6 +1,7 @@
-"""Plans a restore: lists every file with its planned change and the reason. Only reads. The default
-protects the user's work: a file that differs from what the session left is a conflict and stays
-unchanged."""
+"""Plans a restore: lists every file with its planned change and the reason. Only reads.
+
+The default protects the user's work: a file that differs from what the session left is a conflict and
+stays unchanged."""
 
 import hashlib
 import os

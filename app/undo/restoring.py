@@ -1,6 +1,8 @@
 """Carries out a restore plan: each file in one atomic step, its present content stored first, so that the
-restore can be taken back. Files that changed since the plan, or that cannot be restored, are left alone
-and reported; the others are restored."""
+restore can be taken back.
+
+Files that changed since the plan, or that cannot be restored, are left alone and reported; the others
+are restored."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -259,8 +261,9 @@ def change_state(
 
 
 def interrupted_change(change: Change, places: Callable[[str], str]) -> Change | UnheldFile | None:
-    """Determines what became of a tool's change that was announced when bayou ended; None: nothing. The
-    announcement does not know the mode that a new file gets."""
+    """Determines what became of a tool's change that was announced when bayou ended; None: nothing.
+
+    The announcement does not know the mode that a new file gets."""
     try:
         now = look(places(change.name), 1 << 62, reads=False).image
     except UnsupportedFile as problem:

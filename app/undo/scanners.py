@@ -1,4 +1,5 @@
 """Chooses the scanner of a folder: by git where git may be run, otherwise one that reads every file.
+
 Nested repositories and submodules are each scanned with their index, up to a limit and if they exist
 when the scanner is opened; contents of others are not stored. Without git, folders with generated files
 are skipped, and a folder with too many files is not scanned at all."""

@@ -1,6 +1,8 @@
-"""Scans the files of a folder at one moment and compares two scans. A scan lists names that differ from
-the state when its scanner was opened: with git the names that are not clean, otherwise all.
-`ContentHolder` stores their contents within limits; an unchanged file is not read again."""
+"""Scans the files of a folder at one moment and compares two scans.
+
+A scan lists names that differ from the state when its scanner was opened: with git the names that are
+not clean, otherwise all. `ContentHolder` stores their contents within limits; an unchanged file is not
+read again."""
 
 import os
 import stat as stat_module

@@ -1,6 +1,7 @@
-"""Builds the undo parts of an open session and runs its restores. Restores are planned along the tree,
-carried out with the ledger, and resolved after a crash. Everything here blocks. Data for entries is
-returned; the session appends them."""
+"""Builds the undo parts of an open session and runs its restores.
+
+Restores are planned along the tree, carried out with the ledger, and resolved after a crash. Everything
+here blocks. Data for entries is returned; the session appends them."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,5 +1,6 @@
-"""Finds the file changes of commands: scans before the first command, and whenever one begins or ends. A
-difference between two scans counts for the oldest command that ended, or else the oldest that runs;
+"""Finds the file changes of commands: scans before the first command, and whenever one begins or ends.
+
+A difference between two scans counts for the oldest command that ended, or else the oldest that runs;
 concurrent commands are noted. Changes by tools and restores in the meantime are known and left out."""
 
 import asyncio
@@ -104,7 +105,9 @@ class CommandWatch:
 
     async def unheld(self, places: Sequence[str], *, ignored: bool) -> tuple[UnheldFile, ...]:
         """Returns the files that could not be restored if a command changed everything at or below these
-        real paths. `ignored`: the command reaches files that git ignores, and nested repositories."""
+        real paths.
+
+        `ignored`: the command reaches files that git ignores, and nested repositories."""
         async with self._turn:
             scanner = await asyncio.to_thread(self._open)
             if isinstance(scanner, str):

@@ -1,4 +1,4 @@
-"""What a person or a program is told when a call waits for a yes or a no."""
+"""What an approval question shows to a user or a program."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ from app.values.wire import Wire
 
 
 class JudgedPart(Wire, frozen=True, kw_only=True, gc=True):
-    """One part of a call. Its class, which stands in `letter`: `safe` only reads, `contained` runs in the sandbox or is
-    asked about, `forbidden` never runs without a typed word."""
+    """One part of a call with its verdict in `letter`: `safe` only reads, `contained` runs in the sandbox
+    or needs approval, `forbidden` needs a typed word."""
 
     text: str
     letter: str
@@ -21,11 +21,11 @@ class OfferedRule(Wire, frozen=True, kw_only=True, gc=True):
 
     text: str
     answers: int
-    """How many of this session's questions it would have answered."""
+    """The number of this session's questions that the rule would have answered."""
 
 
 class Approval(Wire, frozen=True, kw_only=True, gc=True):
-    """What a question about a call is about, for those who show more than its title."""
+    """The call that an approval question concerns, with the verdict on it."""
 
     tool_call_id: str
     tool_name: str
@@ -36,10 +36,10 @@ class Approval(Wire, frozen=True, kw_only=True, gc=True):
     decided_by: str
     mode: str
     confirmation_word: str | None = msgspec.field(default=None, name="floorWord")
-    """The word that a person must type; None: the command is not a dangerous one."""
+    """The word that has to be typed; None: a plain answer is enough."""
     rules: tuple[OfferedRule, ...] = ()
     asked: int = 0
-    """Questions of this session so far."""
+    """The number of approval questions in this session so far."""
     number: int = 1
     of: int = 1
-    """Of the calls of one answer."""
+    """The number of calls in the answer."""

@@ -1,4 +1,5 @@
-"""The first items of a list that only grows, as they were: a value that costs the same however many they are."""
+"""A read-only view of the first items of a list that only grows, which costs the same for any number of
+items."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -8,7 +9,7 @@ Item = TypeVar("Item")
 
 
 class PrefixView(Sequence[Item]):
-    """What is added to the list later is not in it. Whoever changes the list otherwise has to begin a new one."""
+    """The items that a list had when the view was made. The list may only be appended to."""
 
     __slots__ = ("_items", "_length")
 

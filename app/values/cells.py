@@ -1,4 +1,4 @@
-"""How a person's own cells of Python stand in a session: by which type, by which ids."""
+"""The form of the user's Python cells in a session: entry type, call ids, content."""
 
 from collections.abc import Iterable
 from typing import Any, Final, cast
@@ -14,7 +14,7 @@ _ID_PREFIX: Final = "cell-"
 
 
 def user_cell_id(name: str) -> str:
-    """Of the calls that its events speak of; no model makes such."""
+    """Returns the call id for the events of a cell; models never use such ids."""
     return f"{_ID_PREFIX}{name}"
 
 
@@ -23,12 +23,12 @@ def is_user_cell(call_id: str) -> bool:
 
 
 def content_to_data(content: Iterable[UserContent]) -> list[Any]:
-    """What a cell showed, for an entry's data."""
+    """Converts a cell's output to the data of an entry."""
     return [to_wire(block) for block in content]
 
 
 def content_from_data(data: Any) -> tuple[UserContent, ...]:
-    """The same from there; nothing where that is something else."""
+    """Converts the data of an entry to a cell's output; empty when the data is invalid."""
     known = cast("dict[str, Json]", data) if isinstance(data, dict) else {}
     try:
         return from_wire(known.get("content") or [], tuple[UserContent, ...])

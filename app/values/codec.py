@@ -1,4 +1,4 @@
-"""Values ↔ JSON bytes, one object a line. Nothing else in the program turns values into JSON text."""
+"""Converts values to JSON bytes and back, one object a line. All JSON text of values is written here."""
 
 import json
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from app.values.wire import PRIVATE, from_wire, to_wire
 from tools.results import Json
 
 _CHUNK_CHARACTERS = 1_000_000
-"""Characters of a text that are turned into JSON at once where memory counts."""
+"""Longer texts are encoded in chunks of this size, to save memory."""
 _PLACEHOLDER = PRIVATE + "text"
 
 _decoder = msgspec.json.Decoder()
@@ -18,7 +18,7 @@ _typed: dict[Any, msgspec.json.Decoder[Any]] = {}
 
 
 def encode_json(data: Any) -> bytes:
-    """Plain JSON data as UTF-8 without white space. Lone surrogates are written as escapes."""
+    """Encodes plain JSON data as UTF-8 without white space. Lone surrogates are written as escapes."""
     try:
         return msgspec.json.encode(data)
     except (UnicodeEncodeError, OverflowError):
@@ -28,14 +28,15 @@ def encode_json(data: Any) -> bytes:
 
 
 def _encode_pieces(data: Any) -> Any:
-    """What stands in the data as JSON already."""
+    """Passes through data that is encoded already."""
     if isinstance(data, msgspec.Raw):
         return decode_json(bytes(data))
     raise TypeError(f"{type(data).__name__} has no JSON form")
 
 
 def decode_json(line: bytes | str) -> Any:
-    """Plain JSON data of one document. Raises `msgspec.DecodeError` with the place of the fault."""
+    """Decodes one document to plain JSON data. Raises `msgspec.DecodeError` with the position of the
+    fault."""
     try:
         return _decoder.decode(line)
     except msgspec.DecodeError as problem:
@@ -45,12 +46,12 @@ def decode_json(line: bytes | str) -> Any:
 
 
 def encode(value: Any) -> bytes:
-    """A value of `app.values` as one line of JSON, without the line feed."""
+    """Encodes a value of `app.values` as one line of JSON without the line feed."""
     return encode_json(to_wire(value))
 
 
 def encode_line(value: Any) -> Iterator[bytes]:
-    """The same with the line feed, in pieces: a long text costs its JSON once and nothing besides."""
+    """Yields a value's line with its line feed in pieces, so that a long text is held in memory once only."""
     data = to_wire(value)
     if not _has_long_text(data):
         yield encode_json(data) + b"\n"
@@ -75,7 +76,7 @@ def _has_long_text(data: Json) -> bool:
 
 
 def _with_placeholders(data: Json, long: list[str]) -> Any:
-    """The same data with a mark for each long text, which goes to `long`."""
+    """Returns a copy of the data with placeholders for long texts, which are appended to `long`."""
     match data:
         case str() if len(data) > _CHUNK_CHARACTERS:
             long.append(data)
@@ -89,7 +90,8 @@ def _with_placeholders(data: Json, long: list[str]) -> Any:
 
 
 def decode(line: bytes | str, kind: Any) -> Any:
-    """One line of JSON as a value of `kind`. Raises `msgspec.DecodeError` (or its child `ValidationError`)."""
+    """Decodes one line of JSON as a value of `kind`. Raises `msgspec.DecodeError` (or its subclass
+    `ValidationError`)."""
     data = line.encode("utf-8", "surrogatepass") if isinstance(line, str) else line
     try:
         return _typed_decoder(kind).decode(data)

@@ -1,4 +1,4 @@
-"""Content blocks: what a message is made of."""
+"""The content blocks of messages."""
 
 from typing import Any
 
@@ -8,21 +8,27 @@ from app.values.wire import PRIVATE, Wire
 
 
 class Text(Wire, frozen=True, kw_only=True, tag_field="type", tag="text"):
+    """A block of text."""
+
     text: str
     text_signature: str | None = None
 
 
 IMAGE_CHARACTERS = 4_800
-"""As much text is an image reckoned for where nobody has counted its tokens."""
+"""The number of characters that an image counts for in estimates of tokens."""
 
 
 class Image(Wire, frozen=True, kw_only=True, tag_field="type", tag="image"):
+    """An image, encoded in Base64."""
+
     data: str
     """Base64."""
     mime_type: str
 
 
 class Thinking(Wire, frozen=True, kw_only=True, tag_field="type", tag="thinking"):
+    """The model's reasoning."""
+
     thinking: str
     thinking_signature: str | None = None
     """Replayed to the same provider and model only."""
@@ -30,17 +36,19 @@ class Thinking(Wire, frozen=True, kw_only=True, tag_field="type", tag="thinking"
 
 
 class ToolCall(Wire, frozen=True, kw_only=True, tag_field="type", tag="toolCall"):
+    """A call of a tool by the model."""
+
     id: str
     name: str
     arguments: dict[str, Any]
     thought_signature: str | None = None
     namespace: str | None = None
     arguments_error: str | None = None
-    """Why the model's arguments could not be read; `arguments` is empty then."""
+    """Why the model's arguments could not be parsed; `arguments` is empty then."""
 
 
 class UnknownContent(Wire, frozen=True, kw_only=True, tag_field="type", tag="*unknown"):
-    """A block of a type that this version does not know; kept and written back."""
+    """A block of a type that this version does not know; preserved when written."""
 
     raw: dict[str, Any] = msgspec.field(name=PRIVATE + "raw")
 
@@ -53,7 +61,7 @@ UserContent = Text | Image | UnknownContent
 def text_of(
     content: "str | tuple[Content, ...] | tuple[UserContent, ...] | tuple[AssistantContent, ...]",
 ) -> str:
-    """The readable text of a message's content, blocks joined by line feeds."""
+    """Returns the text blocks of a message's content, joined by line feeds."""
     if isinstance(content, str):
         return content
     return "\n".join(block.text for block in content if isinstance(block, Text))

@@ -1,4 +1,4 @@
-"""What linters and type checkers newly say, as faces and extensions are told of it."""
+"""New problems that linters and type checkers report, as events carry them."""
 
 from typing import Literal
 
@@ -6,32 +6,33 @@ from app.values.wire import Wire
 
 
 class Diagnostic(Wire, frozen=True, kw_only=True):
-    """One problem at one place."""
+    """One problem at one position in a file."""
 
     path: str
-    """From the folder of the session."""
+    """The path relative to the session's folder."""
     line: int
     column: int = 0
     text: str
     code: str = ""
     source: str = ""
-    """The program or extension that says it."""
+    """The program or extension that reported the problem."""
     severity: Literal["error", "warning", "note"] = "error"
 
 
 class DiagnosticsStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="diagnostics_start"):
-    """Programs begin to look at files that the agent changed. Then: `diagnostics_end`."""
+    """Programs begin to check files that the agent changed. Then: `diagnostics_end`."""
 
     programs: tuple[str, ...]
     files: int
 
 
 class DiagnosticsEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="diagnostics_end"):
-    """They have looked, or were stopped. What is new is told to the model by a message of the type `diagnostics`."""
+    """The checks have ended or were stopped. New problems reach the model in a message of the type
+    `diagnostics`."""
 
     problems: tuple[Diagnostic, ...] = ()
-    """What is new, the worst first, as far as the model is told of it."""
+    """New problems, worst first, as many as the model receives."""
     total: int = 0
     failures: tuple[str, ...] = ()
-    """Why programs had nothing to say."""
+    """Why programs could not report."""
     aborted: bool = False

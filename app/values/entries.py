@@ -1,4 +1,4 @@
-"""Entries: what a line of a session file may be, in the form of pi's session version 3."""
+"""Entries: the lines of a session file, in the format of pi's session version 3."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ class SessionHeader(Wire, frozen=True, kw_only=True, tag_field="type", tag="sess
     timestamp: str = msgspec.field(default_factory=now_iso)
     cwd: str
     parent_session: str | None = None
-    """The file that this one was forked from."""
+    """The session file that this session was forked from."""
 
 
 class _Entry(Wire, frozen=True, kw_only=True, tag_field="type", tag="*entry"):
@@ -30,10 +30,14 @@ class _Entry(Wire, frozen=True, kw_only=True, tag_field="type", tag="*entry"):
 
 
 class MessageEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="message"):
+    """A message of the conversation."""
+
     message: Message
 
 
 class ModelChangeEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="model_change"):
+    """The model was changed."""
+
     provider: str
     model_id: str
 
@@ -41,11 +45,13 @@ class ModelChangeEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag=
 class ThinkingLevelChangeEntry(
     _Entry, frozen=True, kw_only=True, tag_field="type", tag="thinking_level_change"
 ):
+    """The thinking level was changed."""
+
     thinking_level: str
 
 
 class UsageEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="usage"):
-    """Cost that no message carries."""
+    """Usage of a request that has no message in the session."""
 
     kind: str
     provider: str
@@ -55,9 +61,11 @@ class UsageEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="usage
 
 
 class CompactionEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="compaction"):
+    """A compaction: its summary replaces the entries before the first kept one."""
+
     summary: str
     first_kept_entry_id: str
-    """Its own id when nothing before it is kept."""
+    """The entry's own id when no earlier entry is kept."""
     tokens_before: int = 0
     details: Any = None
     usage: Usage | None = None
@@ -66,8 +74,10 @@ class CompactionEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="
 
 
 class BranchSummaryEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="branch_summary"):
+    """A summary of a branch that the user left."""
+
     from_id: str
-    """The leaf that was left, or `root`."""
+    """The leaf of that branch, or `root`."""
     summary: str
     details: Any = None
     usage: Usage | None = None
@@ -75,13 +85,15 @@ class BranchSummaryEntry(_Entry, frozen=True, kw_only=True, tag_field="type", ta
 
 
 class CustomEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="custom"):
-    """State of bayou (`bayou.*`) or of an extension; never in the model's context."""
+    """State of bayou (`bayou.*`) or of an extension; never part of the model's context."""
 
     custom_type: str
     data: Any = None
 
 
 class CustomMessageEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="custom_message"):
+    """A message of bayou or an extension that the model reads."""
+
     custom_type: str
     content: str | tuple[UserContent, ...]
     display: bool = True
@@ -96,17 +108,21 @@ class ContextEditEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag=
 
 
 class LabelEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="label"):
+    """The label of another entry was set or removed."""
+
     target_id: str
     label: str | None = None
-    """Absent or empty: the label is taken away."""
+    """Absent or empty: the label is removed."""
 
 
 class SessionInfoEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="session_info"):
+    """The session's name was set or removed."""
+
     name: str | None = None
 
 
 class UnknownEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="*unknown"):
-    """An entry of a type that this version does not know, or a known one that cannot be read; kept as it is."""
+    """An entry of an unknown type, or a known one that cannot be decoded; preserved as it is."""
 
     id: str = msgspec.field(name=PRIVATE + "id", default="")
     parent_id: str | None = msgspec.field(name=PRIVATE + "parentId", default=None)
@@ -137,7 +153,7 @@ Entry = (
 
 
 def usage_of(entry: Entry) -> Usage | None:
-    """What it says was used."""
+    """Returns the usage that an entry reports, if any."""
     said = entry.message if isinstance(entry, MessageEntry) else entry
     if isinstance(
         said, AssistantMessage | ToolResultMessage | UsageEntry | CompactionEntry | BranchSummaryEntry

@@ -1,11 +1,10 @@
-"""Events: what just happened in a session. One closed union for every face, for extensions and for tests.
+"""Events: what happened in a session. One closed union for all user interfaces, extensions and tests.
 
-A run goes: `agent_start`, then turns, then `agent_end`; when nothing will follow by itself (no retry, no
-compaction to continue after, no queued message), `agent_settled`, exactly once. A turn goes: `turn_start`,
-messages that are delivered now (system, user, custom), the assistant's message, its tool calls, their result
-messages in call order, messages delivered beside them, `turn_end`. Whatever an event tells is recorded before
-the event is published.
-"""
+A run emits `agent_start`, then turns, then `agent_end`; when no retry, compaction or queued message
+follows, it emits `agent_settled` exactly once. A turn emits `turn_start`, the messages delivered now
+(system, user, custom), the assistant's message, its tool calls, their result messages in call order,
+messages delivered beside them, and `turn_end`. What an event reports is recorded before the event is
+published."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -41,51 +40,52 @@ class AgentStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="agent_s
 
 
 class AgentEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="agent_end"):
-    """A run is over, after its last `turn_end`. Then: a retry, an interruption, a compaction, another run, or
-    `agent_settled`."""
+    """A run has ended, after its last `turn_end`. Then: a retry, an interruption, a compaction, another
+    run, or `agent_settled`."""
 
     messages: tuple[Message, ...]
     will_retry: bool
 
 
 class AgentSettled(Wire, frozen=True, kw_only=True, tag_field="type", tag="agent_settled"):
-    """Nothing more happens by itself. Once per run that a person or program started."""
+    """The agent is idle and continues only with new input. Once per run that a user or program started."""
 
     aborted: bool
 
 
 class TurnStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="turn_start"):
-    """One request to the model and what follows from it begins."""
+    """A turn begins: one request to the model, and its tool calls."""
 
 
 class TurnEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="turn_end"):
-    """The turn's assistant message and all its results are recorded."""
+    """A turn has ended; its assistant message and all results are recorded."""
 
     message: AssistantMessage
     tool_results: tuple[ToolResultMessage, ...]
 
 
 class MessageStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="message_start"):
-    """A message enters the conversation; an assistant's is `pending` and empty. Then: its `message_end`."""
+    """A message enters the conversation; an assistant's message is `pending` and empty. Then: its
+    `message_end`."""
 
     message: Message
 
 
 class MessageUpdate(Wire, frozen=True, kw_only=True, tag_field="type", tag="message_update"):
-    """More of the assistant message that was started last."""
+    """The assistant message that started last has received more content."""
 
     usage: Usage
     assistant_message_event: BlockEvent
 
 
 class MessageEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="message_end"):
-    """The message is complete and in the session file."""
+    """A message is complete and in the session file."""
 
     message: Message
 
 
 class ToolExecutionStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="tool_execution_start"):
-    """In call order, after the assistant message's end."""
+    """A tool call begins; in call order, after the assistant message's end."""
 
     tool_call_id: str
     tool_name: str
@@ -94,7 +94,7 @@ class ToolExecutionStart(Wire, frozen=True, kw_only=True, tag_field="type", tag=
 
 
 class ToolExecutionUpdate(Wire, frozen=True, kw_only=True, tag_field="type", tag="tool_execution_update"):
-    """The result so far; each replaces the one before."""
+    """A tool call has a partial result, which replaces the previous one."""
 
     tool_call_id: str
     tool_name: str
@@ -104,7 +104,8 @@ class ToolExecutionUpdate(Wire, frozen=True, kw_only=True, tag_field="type", tag
 
 
 class ToolExecutionEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="tool_execution_end"):
-    """In completion order; every started call ends. Its result message follows in call order."""
+    """A tool call has ended; in completion order, exactly once per started call. Result messages follow in
+    call order."""
 
     tool_call_id: str
     tool_name: str
@@ -114,64 +115,73 @@ class ToolExecutionEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="t
     """Absent when the tool never ran."""
     parent_tool_call_id: str | None = None
     message: ToolResultMessage | None = msgspec.field(name=PRIVATE + "message", default=None)
-    """The result as the model will read it; recorded with this event."""
+    """The result message for the model, recorded with this event."""
 
 
 class QueueUpdate(Wire, frozen=True, kw_only=True, tag_field="type", tag="queue_update"):
-    """The waiting messages, all of them, after any change."""
+    """The queues have changed; carries all queued messages."""
 
     steering: tuple[str, ...]
     follow_up: tuple[str, ...]
 
 
 class EntryAppended(Wire, frozen=True, kw_only=True, tag_field="type", tag="entry_appended"):
-    """An entry that no other event tells of was recorded."""
+    """An entry was recorded that no other event reports."""
 
     entry: Entry
 
 
 class SessionInfoChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="session_info_changed"):
+    """The session has another name."""
+
     name: str | None = None
 
 
 class SessionReplaced(Wire, frozen=True, kw_only=True, tag_field="type", tag="session_replaced"):
-    """The conversation is another one now: opened, new, forked, or moved to another point of the tree."""
+    """The conversation was replaced: a session was opened, created or forked, or the user moved to another
+    point of the tree."""
 
     reason: Literal["new", "resume", "fork", "tree", "reload"]
 
 
 class ModelChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="model_changed"):
+    """The session has another model."""
+
     model: Model
     source: Literal["set", "cycle", "restore"]
 
 
 class ThinkingLevelChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="thinking_level_changed"):
+    """The session has another thinking level."""
+
     level: str
 
 
 class AnswerInterrupted(Wire, frozen=True, kw_only=True, tag_field="type", tag="answer_interrupted"):
-    """An answer was stopped because of what it said, by a rule for example, and leaves the context. After an
-    `agent_end` with `will_retry`. Then: `agent_start`, whose turn delivers the message that says why.
-    """
+    """An answer was stopped because of its content, for example by a rule, and leaves the context. After
+    an `agent_end` with `will_retry`. Then: `agent_start`, whose turn delivers the message that says
+    why."""
 
     message_id: str
-    """Of the answer."""
+    """The id of the answer."""
     custom_type: str
-    """Of the message that says why: `rule-violation`."""
+    """The type of the message that says why: `rule-violation`."""
     details: Any = None
-    """That message's own."""
+    """The details of that message."""
 
 
 class CompactionStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="compaction_start"):
+    """A compaction begins. Then: `compaction_end`."""
+
     reason: Literal["manual", "threshold", "overflow"]
 
 
 class CompactionProgress(Wire, frozen=True, kw_only=True, tag_field="type", tag="compaction_progress"):
-    """More of the summary that is being written."""
+    """More text of the summary that is being written."""
 
     delta: str
     source: Literal["compaction", "preview", "branchSummary"] = "compaction"
-    """`preview`: of a compaction that counts only once the person says so."""
+    """`preview`: a compaction that takes effect only if the user accepts it."""
 
 
 class CompactionResult(Wire, frozen=True, kw_only=True):
@@ -184,6 +194,8 @@ class CompactionResult(Wire, frozen=True, kw_only=True):
 
 
 class CompactionEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="compaction_end"):
+    """A compaction has ended, was stopped, or failed."""
+
     reason: Literal["manual", "threshold", "overflow"]
     result: CompactionResult | None = None
     aborted: bool = False
@@ -231,7 +243,7 @@ class SummarizationRetryFinished(
 
 
 class BashExecutionUpdate(Wire, frozen=True, kw_only=True, tag_field="type", tag="bash_execution_update"):
-    """More output of a command that the person runs."""
+    """A command that the user runs has more output."""
 
     id: str | None = None
     delta: str
@@ -240,7 +252,8 @@ class BashExecutionUpdate(Wire, frozen=True, kw_only=True, tag_field="type", tag
 class ProviderRequestPrepared(
     Wire, frozen=True, kw_only=True, tag_field="type", tag="provider_request_prepared"
 ):
-    """A request is about to be sent; of its messages, those that none has delivered. Then: `delivered` or `failed`."""
+    """A request will be sent; lists its messages that no earlier request has delivered. Then: `delivered`
+    or `failed`."""
 
     request_id: str
     session_id: str
@@ -250,7 +263,7 @@ class ProviderRequestPrepared(
 class ProviderRequestDelivered(
     Wire, frozen=True, kw_only=True, tag_field="type", tag="provider_request_delivered"
 ):
-    """Response headers arrived: the provider has read what was sent."""
+    """Response headers arrived, so the provider has received the request."""
 
     request_id: str
     status: int
@@ -258,21 +271,22 @@ class ProviderRequestDelivered(
 
 
 class ProviderRequestFailed(Wire, frozen=True, kw_only=True, tag_field="type", tag="provider_request_failed"):
+    """A request failed before response headers arrived."""
+
     request_id: str
     error_message: str
 
 
 class ProviderWaiting(Wire, frozen=True, kw_only=True, tag_field="type", tag="provider_waiting"):
-    """Nothing has come for a while: not yet (`waiting`) or no more (`stalled`), with the seconds until the request
-    is given up (0: never). `flowing` when it goes on.
-    """
+    """No data has arrived for a while: not yet (`waiting`) or no more (`stalled`), with the seconds until
+    the request times out (0: never). `flowing` when data arrives again."""
 
     state: str
     seconds: float
 
 
 class JobChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="job_changed"):
-    """A background job began, ended, or was told of to the model."""
+    """A background job began, ended, or was reported to the model."""
 
     job_id: str
     title: str
@@ -281,13 +295,13 @@ class JobChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="job_cha
 
 
 class TodosChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="todos_changed"):
-    """The list of todos is another one, by the agent, a person or a program."""
+    """The agent, a user or a program changed the todo list."""
 
     phases: tuple[TodoPhase, ...]
 
 
 class TodoReminder(Wire, frozen=True, kw_only=True, tag_field="type", tag="todo_reminder"):
-    """The agent would have stopped with open items, and is reminded of them; its message follows."""
+    """The agent stopped with open items and is reminded of them; the reminder's message follows."""
 
     todos: tuple[TodoItem, ...]
     attempt: int
@@ -295,11 +309,12 @@ class TodoReminder(Wire, frozen=True, kw_only=True, tag_field="type", tag="todo_
 
 
 class TodoAutoClear(Wire, frozen=True, kw_only=True, tag_field="type", tag="todo_auto_clear"):
-    """A list whose items were all closed was cleared away; behind `todos_changed`."""
+    """A todo list with all items closed was cleared; follows `todos_changed`."""
 
 
 class FileChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="file_changed"):
-    """A tool changed a file: hashes of its bytes before and after (null: it did not exist)."""
+    """A tool changed a file. The hashes are of its content before and after (null: the file did not
+    exist)."""
 
     path: str
     tool_call_id: str
@@ -312,28 +327,30 @@ class FileChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="file_c
 
 
 class Notice(Wire, frozen=True, kw_only=True, tag_field="type", tag="notice"):
-    """Something the person should read."""
+    """A message for the user."""
 
     level: Literal["info", "warning", "error"]
     text: str
     about: Literal["contextFull"] | None = None
-    """What it is about, where a face has something to offer for it."""
+    """The subject, if a user interface offers an action for it."""
 
 
 class ExtensionError(Wire, frozen=True, kw_only=True, tag_field="type", tag="extension_error"):
+    """An extension raised an error in a handler."""
+
     extension_path: str
     event: str
     error: str
 
 
 class PlanModeChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="plan_mode_changed"):
-    """The agent may only look and plan from now on, or may act again."""
+    """Plan mode was turned on, in which the agent only reads and plans, or off."""
 
     is_on: bool
 
 
 class PlanProposed(Wire, frozen=True, kw_only=True, gc=True):
-    """What a question about a plan is about."""
+    """The plan that a question asks to accept."""
 
     title: str
     plan: str
@@ -341,7 +358,8 @@ class PlanProposed(Wire, frozen=True, kw_only=True, gc=True):
 
 
 class QuestionAsked(Wire, frozen=True, kw_only=True, gc=True, tag_field="type", tag="extension_ui_request"):
-    """Somebody has to decide. Whoever shows it sets `answer`; cancelling the run cancels it."""
+    """A question to the user. The user interface that shows it sets `answer`; cancelling the run cancels
+    it."""
 
     id: str
     method: str
@@ -352,13 +370,13 @@ class QuestionAsked(Wire, frozen=True, kw_only=True, gc=True, tag_field="type", 
     prefill: str | None = None
     timeout: int | None = None
     approval: Approval | None = None
-    """The question is whether a call may run."""
+    """Set when the question is whether a call may run."""
     plan: PlanProposed | None = None
-    """The question is whether a plan is accepted."""
+    """Set when the question is whether a plan is accepted."""
     form: Any = msgspec.field(name=PRIVATE + "form", default=None)
-    """An `AskedForm`, for a face that shows all of its fields at once; others are asked one by one."""
+    """An `AskedForm`, for user interfaces that show all its fields at once; others ask field by field."""
     answer: Any = msgspec.field(name=PRIVATE + "answer", default=None)
-    """An `asyncio.Future`, or None where nobody waits."""
+    """An `asyncio.Future`, or None when no answer is awaited."""
 
 
 RunEvent = (
@@ -373,7 +391,7 @@ RunEvent = (
     | ToolExecutionUpdate
     | ToolExecutionEnd
 )
-"""What the loop tells."""
+"""The events that the agent loop yields."""
 
 Event = (
     AgentStart

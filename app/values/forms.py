@@ -1,6 +1,6 @@
-"""A form that another program asks a person to fill in. Answers are texts as they are typed; what they mean, and
-whether they fit, is checked by whoever asked.
-"""
+"""A form that an MCP server asks the user to fill in.
+
+Answers are texts as typed; the code that asked converts and validates them."""
 
 from typing import Literal
 
@@ -24,14 +24,16 @@ class FormField(msgspec.Struct, frozen=True, kw_only=True):
     choices: tuple[FormChoice, ...] = ()
     format: str = ""
     least: float | None = None
-    """Of a number; of characters; of how many are chosen."""
+    """The minimum of a number, of the text's length, or of the number of choices."""
     most: float | None = None
 
 
 class AskedForm(msgspec.Struct, frozen=True, kw_only=True):
+    """A form with its fields, or a page to open."""
+
     server: str
-    """Who asks."""
+    """The MCP server that asks."""
     message: str = ""
     fields: tuple[FormField, ...] = ()
     url: str = ""
-    """Instead of fields: a page that is to be opened."""
+    """A page to open instead of filling in fields."""

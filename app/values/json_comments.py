@@ -1,9 +1,8 @@
-"""JSON as people write it: `//` and `/* */` comments and trailing commas accepted, faults told with their place.
+"""Reads and edits JSON with `//` and `/* */` comments and trailing commas; errors have line and column.
 
-Used for every JSON file that a person edits. `parse` reads, `places` tells where each value stands, `with_value`
-and `without_key` change one value and leave every other byte of the text alone. Which keys mean what is the
-business of the readers.
-"""
+Used for every JSON file that a user edits. `parse` reads, `places` locates each value, `with_value` and
+`without_key` change one value and leave every other byte unchanged. The callers know the meaning of
+keys."""
 
 import re
 from typing import Any
@@ -14,9 +13,9 @@ from app.values.unable import Unable
 from tools.patterns import late
 
 Path = tuple[str | int, ...]
-"""Keys and indices from the top of the document down to a value."""
+"""The keys and indices that lead from the document to a value."""
 
-# Patterns as text, compiled at first use: sound files without comments, most of all, need none of them.
+# Patterns as text, compiled at first use: most files are valid JSON and need none of them.
 _SKIPPED = r'(?s)"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])'
 _SPACE = r"\s*"
 _STRING = r'(?s)"(?:[^"\\]|\\.)*"'
@@ -27,7 +26,7 @@ _HUGE_NUMBER = late(r"\d{4301,}")
 
 
 class JsonFault(Unable):
-    """The text is not JSON. `str` of it names line and column."""
+    """The text is not JSON. `str()` names line and column."""
 
     def __init__(self, message: str, line: int, column: int) -> None:
         super().__init__(f"line {line}, column {column}: {message}")
@@ -37,18 +36,18 @@ class JsonFault(Unable):
 
 
 class ValuePlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a value stands in its text; offsets count characters."""
+    """The position of a value in its text; offsets count characters."""
 
     line: int
     column: int
     start: int
     end: int
     key_start: int | None = None
-    """Where its key begins, for a member of an object."""
+    """The offset of its key, for a member of an object."""
 
 
 def parse(text: str) -> Any:
-    """The document as plain Python data. Raises `JsonFault`."""
+    """Parses the document to plain Python data. Raises `JsonFault`."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -56,7 +55,7 @@ def parse(text: str) -> Any:
 
 
 def _parse_tolerantly(text: str) -> Any:
-    """Takes comments and half surrogates too, and knows the line of every fault."""
+    """Parses with comments and lone surrogates, and reports the line of a fault."""
     import json  # noqa: PLC0415  (see `_to_json`)
 
     plain = without_comments(text)
@@ -76,7 +75,7 @@ def _parse_tolerantly(text: str) -> Any:
 
 
 def without_comments(text: str) -> str:
-    """The text with comments and trailing commas blanked out; every other character keeps its offset."""
+    """Replaces comments and trailing commas by spaces; every other character keeps its offset."""
 
     def blank(match: re.Match[str]) -> str:
         found = match.group()
@@ -90,18 +89,20 @@ def without_comments(text: str) -> str:
 
 
 def places(text: str) -> dict[Path, ValuePlace]:
-    """Where each value stands, by its path; `()` is the whole document. The text must be one that `parse` accepts."""
+    """Returns the position of each value by its path; `()` is the whole document. The text must be valid
+    for `parse`."""
     return _PlaceFinder(without_comments(text)).run()
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
-    """Both counted from 1."""
+    """Returns the line and column of an offset, counted from 1."""
     before = text.rfind("\n", 0, offset)
     return text.count("\n", 0, offset) + 1, offset - before
 
 
 def with_value(text: str, path: tuple[str, ...], value: Any) -> str:
-    """The text with the value at `path` set, objects on the way created. Nothing else moves. Raises `JsonFault`."""
+    """Sets the value at `path`, creating objects on the way; all other text stays unchanged. Raises
+    `JsonFault`."""
     if not text.strip().lstrip("\ufeff"):
         text = "{}\n"
     if not isinstance(parse(text), dict):
@@ -123,7 +124,7 @@ def with_value(text: str, path: tuple[str, ...], value: Any) -> str:
 
 
 def without_key(text: str, path: tuple[str, ...]) -> str:
-    """The text without the member at `path`; unchanged when there is none. Raises `JsonFault`."""
+    """Removes the member at `path`; without such a member the text is unchanged. Raises `JsonFault`."""
     parse(text)
     found = places(text)
     place = found.get(path)
@@ -166,7 +167,7 @@ _ERROR_TEXT = {
 
 
 class _PlaceFinder:
-    """Notes where each value of a valid document begins and ends, without recursion."""
+    """Finds the begin and end of each value in a valid document, without recursion."""
 
     def __init__(self, plain: str) -> None:
         self._text = plain

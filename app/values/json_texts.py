@@ -1,4 +1,4 @@
-"""The texts within data of that kind, wherever they stand in it."""
+"""Finds and replaces texts anywhere within JSON data."""
 
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final, cast
@@ -6,11 +6,11 @@ from typing import Any, Final, cast
 import msgspec
 
 _TEXTLESS_TYPES: Final = frozenset((int, float, bool, type(None)))
-"""Most of what stands in long lists: the symbols of a map are a thousand numbers."""
+"""Types without texts, skipped early because long lists consist mostly of numbers."""
 
 
 def texts_of(value: Any, *, names: bool = False) -> Iterator[str]:
-    """`names`: those of fields too."""
+    """Yields all texts within a value. `names`: the names of fields too."""
     waiting = [value]
     while waiting:
         one = waiting.pop()
@@ -30,7 +30,8 @@ def texts_of(value: Any, *, names: bool = False) -> Iterator[str]:
 
 
 def with_texts(value: Any, change: Callable[[str], str], *, but: Collection[str] = ()) -> Any:
-    """The same data with every text changed, names of fields included; not in the fields named `but`."""
+    """Returns a copy of the data with `change` applied to every text and field name, except the values of
+    fields named in `but`."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
-"""Messages: what the model reads, in pi's wire form.
+"""Messages: what the model reads, in pi's wire format.
 
-Each message has an id from birth (`id`, the same as its session entry's). It is not part of the JSON form.
-"""
+Each message has an id from its creation (`id`, the same as its session entry's), which is not part of
+the JSON."""
 
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ class _Message(Wire, frozen=True, kw_only=True, tag_field="role", tag="*message"
 
 
 class ToolDeclaration(Wire, frozen=True, kw_only=True):
-    """A tool as the model is told of it."""
+    """A tool as declared to the model."""
 
     name: str
     description: str = ""
@@ -34,7 +34,7 @@ class ToolName(Wire, frozen=True, kw_only=True):
 
 
 class SystemMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="system"):
-    """The prompt's sections and the declared tools, or what changed in them since the last system message."""
+    """The prompt's sections and the declared tools, or their changes since the last system message."""
 
     content: str | tuple[UserContent, ...] = ""
     sections: dict[str, str | None] | None = None
@@ -43,10 +43,14 @@ class SystemMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="
 
 
 class UserMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="user"):
+    """A prompt of the user."""
+
     content: str | tuple[UserContent, ...]
 
 
 class AssistantMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="assistant"):
+    """An answer of the model."""
+
     content: tuple[AssistantContent, ...] = ()
     api: str = ""
     provider: str = ""
@@ -74,7 +78,7 @@ class AssistantMessage(_Message, frozen=True, kw_only=True, tag_field="role", ta
 
     @property
     def asks_something(self) -> bool:
-        """Whether its last words are a question to the person."""
+        """Whether the last paragraph asks the user a question."""
         paragraph = self.text.rstrip().rpartition("\n\n")[2]
         return any(line.rstrip(' *_`)"”»').endswith(("?", "？", "؟")) for line in paragraph.splitlines())
 
@@ -84,6 +88,8 @@ class AssistantMessage(_Message, frozen=True, kw_only=True, tag_field="role", ta
 
 
 class ToolResultMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="toolResult"):
+    """The result of a tool call."""
+
     tool_call_id: str
     tool_name: str
     content: tuple[UserContent, ...] = ()
@@ -95,7 +101,7 @@ class ToolResultMessage(_Message, frozen=True, kw_only=True, tag_field="role", t
 
 
 class BashExecutionMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="bashExecution"):
-    """A command that the person ran with `!`."""
+    """A command that the user ran with `!`."""
 
     command: str
     output: str
@@ -107,7 +113,8 @@ class BashExecutionMessage(_Message, frozen=True, kw_only=True, tag_field="role"
 
 
 class CustomMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="custom"):
-    """A message of an extension or of bayou itself (file map, background result); the model reads it as a user's."""
+    """A message of an extension or of bayou (file map, background result); the model reads it as a user
+    message."""
 
     custom_type: str
     content: str | tuple[UserContent, ...]
@@ -116,6 +123,8 @@ class CustomMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="
 
 
 class BranchSummaryMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="branchSummary"):
+    """The summary of a branch that the user left."""
+
     summary: str
     from_id: str
 
@@ -123,12 +132,14 @@ class BranchSummaryMessage(_Message, frozen=True, kw_only=True, tag_field="role"
 class CompactionSummaryMessage(
     _Message, frozen=True, kw_only=True, tag_field="role", tag="compactionSummary"
 ):
+    """The summary that replaces compacted messages."""
+
     summary: str
     tokens_before: int
 
 
 class UnknownMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="*unknown"):
-    """A message with a role that this version does not know; kept in the file, never sent."""
+    """A message with an unknown role; preserved in the file, never sent."""
 
     raw: dict[str, Any] = msgspec.field(name=PRIVATE + "raw")
 

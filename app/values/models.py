@@ -1,4 +1,5 @@
-"""What is known about a model: identity, limits, prices, thinking levels. Where models come from: `app.providers`."""
+"""The properties of a model: identity, limits, prices, thinking levels. `app.providers` creates these
+values."""
 
 from typing import Any, Literal, get_args
 
@@ -10,7 +11,7 @@ _LEVEL_BY_NAME: dict[str, ThinkingLevel] = {level: level for level in THINKING_L
 
 
 def thinking_level(name: str | None) -> ThinkingLevel | None:
-    """The level of that name, or None if there is none."""
+    """Returns the level with this name; None if there is none."""
     return _LEVEL_BY_NAME.get(name or "")
 
 
@@ -33,12 +34,14 @@ class Prices(Wire, frozen=True, kw_only=True):
 
 
 class Model(Wire, frozen=True, kw_only=True):
+    """A model of a provider."""
+
     id: str
     name: str
     api: str
-    """Which adapter speaks to it."""
+    """The adapter for its API."""
     provider: str
-    """Whose credentials it needs."""
+    """The provider whose credentials it needs."""
     base_url: str = ""
     reasoning: bool = False
     thinking_level_map: dict[str, str | None] | None = None
@@ -55,11 +58,11 @@ class Model(Wire, frozen=True, kw_only=True):
     compat: dict[str, Any] | None = None
     type: str | None = None
     transport: Literal["http", "sdk"] | None = None
-    """`sdk`: requests travel through the vendor's own client. Else through ours."""
+    """`sdk`: requests are sent by the vendor's client library; otherwise by bayou's HTTP client."""
 
     @property
     def key(self) -> str:
-        """`provider/id`: how people name it."""
+        """`provider/id`, the full name of the model."""
         return f"{self.provider}/{self.id}"
 
     @property

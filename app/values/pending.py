@@ -1,4 +1,4 @@
-"""Changes that are staged and wait for an answer, as faces are told of them."""
+"""Staged changes that wait to be applied or discarded, as events carry them."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ class PendingFile(Wire, frozen=True, kw_only=True):
 
 
 class PendingAction(Wire, frozen=True, kw_only=True):
-    """Changes that are staged and not written."""
+    """Changes that are staged but not written."""
 
     id: str
     label: str
@@ -21,18 +21,18 @@ class PendingAction(Wire, frozen=True, kw_only=True):
 
 
 class PendingOutcome(Wire, frozen=True, kw_only=True):
-    """What came of one of them."""
+    """The result of applying or discarding staged changes."""
 
     id: str
     action: Literal["apply", "discard"]
     is_done: bool
-    """False: it could not be applied, and nothing was written."""
+    """False: the changes could not be applied, and no file was written."""
     text: str
     by: Literal["model", "person", "program", "extension"]
 
 
 class PendingChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="pending_changed"):
-    """What waits to be applied or discarded is another list; with what came of the one that is gone."""
+    """The list of staged changes is different; carries the outcome of the one that was resolved."""
 
     waiting: tuple[PendingAction, ...]
     resolved: PendingOutcome | None = None

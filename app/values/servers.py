@@ -1,4 +1,4 @@
-"""MCP servers, their tools and prompts as people and programs see them: plain values for pages, lists and RPC."""
+"""MCP servers, their tools and prompts as plain values for pages, lists and RPC."""
 
 from typing import Literal
 
@@ -13,26 +13,31 @@ ToolExposure = Literal["auto", "direct", "search", "hidden"]
 
 
 class ExposureDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """What `auto` was decided to mean, and for which servers: in the session's file, so that it stays so."""
+    """The recorded meaning of the exposure `auto` and the servers it applies to, so that a resumed session
+    keeps it."""
 
     auto: AutoReach
     servers: tuple[str, ...] = ()
 
 
 class ToolView(Wire, frozen=True, kw_only=True):
+    """A tool of an MCP server."""
+
     name: str
     full_name: str
-    """What the model, rules and records call it."""
+    """The name that the model, rules and records use."""
     reach: ToolReach
     title: str = ""
     description: str = ""
     tokens: int = 0
-    """What its declaration takes of the window, about, where it is declared."""
+    """Estimated tokens of its declaration, if it is declared."""
     says_read_only: bool = False
     says_destructive: bool = False
 
 
 class PromptView(Wire, frozen=True, kw_only=True):
+    """A prompt of an MCP server."""
+
     server: str
     name: str
     title: str = ""
@@ -42,17 +47,19 @@ class PromptView(Wire, frozen=True, kw_only=True):
 
 
 class ServerView(Wire, frozen=True, kw_only=True):
+    """An MCP server with its state, tools and counts."""
+
     name: str
     state: ServerState
     reason: str = ""
-    """Why it is not ready, in words."""
+    """Why the server is not ready."""
     exposure: ToolExposure
     reach: ToolReach
-    """What that means in this session."""
+    """What `exposure` amounts to in this session."""
     origin: str = ""
-    """Where it is written: a file, or who brought it."""
+    """The file or extension that defines the server."""
     address: str = ""
-    """Its command or URL, without what is secret."""
+    """Its command or URL without secrets."""
     description: str = ""
     era: str = ""
     version: str = ""
@@ -60,15 +67,15 @@ class ServerView(Wire, frozen=True, kw_only=True):
     prompt_count: int = 0
     resource_count: int = 0
     tokens: int = 0
-    """Of the window, about, with every request."""
+    """Estimated tokens that its tools add to every request."""
     stderr: tuple[str, ...] = ()
     log: str = ""
-    """The file with all that it said."""
+    """The file with the server's whole error output."""
     process: int | None = None
 
 
 class McpServerState(Wire, frozen=True, kw_only=True):
-    """How an MCP server stands."""
+    """The state of an MCP server."""
 
     name: str
     state: str
@@ -77,6 +84,6 @@ class McpServerState(Wire, frozen=True, kw_only=True):
 
 
 class McpServersChange(Wire, frozen=True, kw_only=True, tag_field="type", tag="mcp_servers_change"):
-    """An MCP server stands otherwise, or offers something else."""
+    """An MCP server changed its state or its tools, prompts or resources."""
 
     servers: tuple[McpServerState, ...]

@@ -1,8 +1,7 @@
 """Stream events: one model response as it arrives.
 
-Order: `start`, then for each block `…_start`, its `…_delta`s, `…_end` (blocks may overlap), then exactly one
-`done` or `error`. Deltas carry their delta only; the message so far is on the stream object.
-"""
+Order: `start`, then for each block `…_start`, its `…_delta`s, `…_end` (blocks may overlap), then
+exactly one `done` or `error`. Deltas carry only the new part; the stream object has the message so far."""
 
 from app.values.content import ToolCall
 from app.values.messages import AssistantMessage, StopReason
@@ -56,12 +55,14 @@ class ToolCallEnd(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag=
 
 
 class StreamDone(Wire, frozen=True, kw_only=True, tag_field="type", tag="done"):
+    """The response is complete."""
+
     reason: StopReason
     message: AssistantMessage
 
 
 class StreamError(Wire, frozen=True, kw_only=True, tag_field="type", tag="error"):
-    """The response failed or was aborted; `message` holds what had arrived."""
+    """The response failed or was aborted; `message` holds the part that had arrived."""
 
     reason: StopReason
     message: AssistantMessage

@@ -1,4 +1,4 @@
-"""A list of todos in phases: the wire form that programs read and set, and the text of it that the model reads."""
+"""A todo list in phases: its wire format for programs, and its text for the model."""
 
 from typing import Literal
 
@@ -11,12 +11,14 @@ _MARKS = {"pending": " ", "in_progress": ">", "completed": "x", "abandoned": "-"
 
 
 class TodoItem(Wire, frozen=True, kw_only=True):
+    """One item of the todo list."""
+
     content: str
-    """What the item is called, too."""
+    """The item's text, by which it is also addressed."""
     status: TodoStatus = "pending"
     id: str = ""
     blocked: str | None = None
-    """What it waits for."""
+    """What the item is waiting for."""
 
     @property
     def is_open(self) -> bool:
@@ -24,6 +26,8 @@ class TodoItem(Wire, frozen=True, kw_only=True):
 
 
 class TodoPhase(Wire, frozen=True, kw_only=True):
+    """A named group of items."""
+
     name: str
     tasks: tuple[TodoItem, ...] = ()
     id: str = ""
@@ -41,18 +45,18 @@ def open_items(phases: Phases) -> list[TodoItem]:
 
 
 def count_closed(phases: Phases) -> tuple[int, int]:
-    """How many items are closed, and of how many."""
+    """Returns the number of closed items and of all items."""
     total = len(items_of(phases))
     return total - len(open_items(phases)), total
 
 
 def current_item(phases: Phases) -> TodoItem | None:
-    """What is being done."""
+    """Returns the item in progress."""
     return next((item for item in items_of(phases) if item.status == "in_progress"), None)
 
 
 def told(phases: Phases) -> str:
-    """The whole list, as the model reads it."""
+    """Returns the whole list as text for the model."""
     if not phases:
         return "The list is empty."
     lines: list[str] = []
@@ -63,7 +67,7 @@ def told(phases: Phases) -> str:
 
 
 def told_after(phases: Phases) -> str:
-    """What an operation left: how far it is, and what is next. The open items of the phase at hand in full."""
+    """Returns the state after an operation as text: the progress, and all items of the current phase."""
     if not phases:
         return "The list is empty."
     closed, total = count_closed(phases)
@@ -86,7 +90,7 @@ def _line(item: TodoItem) -> str:
 
 
 def with_list(summary: str, phases: Phases) -> str:
-    """A summary with the list behind it, word for word; without what an earlier one had there."""
+    """Appends the list to a summary verbatim, replacing a list that an earlier summary had."""
     bare = without_list(summary)
     return bare if not phases else f"{bare}{_BEGIN}{told(phases)}{_END}"
 

@@ -1,17 +1,15 @@
-"""The family of errors whose words are for the person: what was asked for cannot be done, and why.
-
-Everything else that is raised is a fault of ours.
-"""
+"""Errors with a message for the user: what cannot be done, and why. All other exceptions are bugs."""
 
 from pathlib import Path
 
 
 class Unable(Exception):
-    """`str` says what cannot be done, to which thing, and what to do instead."""
+    """An action that cannot be done. `str()` says what, to which thing, and what to do instead."""
 
 
 class FileFault(Unable):
-    """A file could not be read or written. `str` says which, what and why; `what` leaves the file out."""
+    """A file could not be read or written. `str()` names file, problem and reason; `what` leaves out the
+    file."""
 
     def __init__(self, path: Path, what: str, line: int | None = None, column: int | None = None) -> None:
         self.what = what

@@ -1,4 +1,4 @@
-"""Token counts and what they cost."""
+"""Token counts and their cost."""
 
 from collections.abc import Sequence
 from math import floor, log10
@@ -7,7 +7,7 @@ from app.values.wire import Wire
 
 
 class Cost(Wire, frozen=True, kw_only=True):
-    """US dollars."""
+    """The cost of a request in US dollars."""
 
     input: float = 0.0
     output: float = 0.0
@@ -15,11 +15,11 @@ class Cost(Wire, frozen=True, kw_only=True):
     cache_write: float = 0.0
     total: float = 0.0
     total_from_provider: bool | float | None = None
-    """Whether the provider itself said what it cost (some writers put the amount here)."""
+    """Whether the provider reported the cost (some programs store the amount here)."""
 
 
 def dollars(amount: float) -> str:
-    """With two digits that say something, for a turn often costs less than a cent."""
+    """Formats an amount with two significant digits, since a turn often costs less than a cent."""
     if amount >= 0.1 or not amount:
         return f"${amount:.2f}"
     if amount < 0.0001:
@@ -28,7 +28,8 @@ def dollars(amount: float) -> str:
 
 
 class Usage(Wire, frozen=True, kw_only=True):
-    """`input` excludes cached tokens; `reasoning` is part of `output`, `cache_write1h` of `cache_write`."""
+    """Token counts. `input` excludes cached tokens; `reasoning` is part of `output`, `cache_write1h` of
+    `cache_write`."""
 
     input: int = 0
     output: int = 0
@@ -44,7 +45,7 @@ class Usage(Wire, frozen=True, kw_only=True):
 
 
 def total(usages: Sequence[Usage]) -> Usage:
-    """All of them together."""
+    """Returns the sum of all usages."""
     costs = [usage.cost for usage in usages]
     return Usage(
         input=sum([usage.input for usage in usages]),

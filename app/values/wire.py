@@ -1,9 +1,8 @@
-"""The common ground of everything that has a JSON form: field names, absent fields, unknown fields, ids, times.
+"""The base of all values with a JSON form: field names, absent fields, unknown fields, ids, times.
 
-A wire struct writes camelCase keys, leaves out optional fields that are None, and keeps what it does not
-know: unknown fields in `extra`, unknown types as the union's `Unknown…` member. What the values *are* lives in
-the modules beside this one; bytes and lines are the business of `codec`.
-"""
+A wire struct writes camelCase keys, omits optional fields that are None, and preserves unknown data:
+unknown fields in `extra`, unknown types as the union's `Unknown…` member. The modules beside this one
+define the values; `codec` handles bytes and lines."""
 
 import os
 import random
@@ -22,22 +21,23 @@ from app.values.beginning import PrefixView
 from tools.results import Json
 
 PRIVATE = f"*{os.urandom(8).hex()}."
-"""Fields whose encoded name starts with this never reach the wire, and no text from outside can name one."""
+"""Prefix of encoded names of fields that are never written; random, so that no input can name such a
+field."""
 
 _RAW = "raw"
-"""The field in which an `Unknown…` member keeps what it was made of."""
+"""The field in which an `Unknown…` member keeps its original data."""
 
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 
 _random_bits = map(random.Random(os.urandom(16)).getrandbits, repeat(8 * 1_024))
 _random_hex = map(methodcaller("hex", " ", 4), map(methodcaller("to_bytes", 1_024, "little"), _random_bits))
 _ids = chain.from_iterable(map(str.split, _random_hex))
-"""Ids are no secrets; a session that is read makes thousands of them, so they come many at a time and no line of
-Python runs for each: threads may take of them as they like."""
+"""An endless, thread-safe iterator of ids, which need not be secret. It makes many at a time without
+Python code for each, since reading a session makes thousands."""
 
 
 class _EmptyFields(dict[str, Any]):
-    """No fields: one for all values, of which a large session has a million. Nobody can put anything in."""
+    """An immutable empty dict that all values share, since a large session has a million values."""
 
     def __setitem__(self, key: str, value: Any) -> None:
         raise TypeError("all values without further fields share this; make one with `extra`")
@@ -49,13 +49,12 @@ class _EmptyFields(dict[str, Any]):
 
 
 class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, gc=False):
-    """A frozen value with a JSON form in pi's spelling.
+    """An immutable value with a JSON form in pi's spelling.
 
-    Such values form no circles, so the garbage collector need not look at them: a large session has a million.
-    """
+    Values form no reference cycles, so the garbage collector skips them: a large session has a million."""
 
     extra: dict[str, Any] = msgspec.field(name=PRIVATE + "extra", default=_EmptyFields())
-    """Fields that a newer or other writer added; written back as they came."""
+    """Fields that a newer version or another program added; preserved when written."""
 
 
 W = TypeVar("W", bound=msgspec.Struct)
@@ -63,11 +62,12 @@ Plain = Json | msgspec.Struct | tuple[Any, ...] | PrefixView[Any]
 
 
 new_id: Callable[[], str] = _ids.__next__
-"""An entry or message id: eight hexadecimal digits. Whoever files it checks for a collision."""
+"""Returns an id of eight hexadecimal digits for an entry or message. The caller that stores it checks
+for collisions."""
 
 
 def unused_id(taken: Container[str]) -> str:
-    """One that is not among these."""
+    """Returns an id that is not in `taken`."""
     for _ in range(100):
         found = new_id()
         if found not in taken:
@@ -76,17 +76,17 @@ def unused_id(taken: Container[str]) -> str:
 
 
 def now_ms() -> int:
-    """Unix time, as every timestamp of a message."""
+    """Returns the Unix time in milliseconds, as message timestamps have it."""
     return time.time_ns() // 1_000_000
 
 
 def now_iso() -> str:
-    """UTC with milliseconds and a `Z`, as every timestamp of a session file."""
+    """Returns the UTC time with milliseconds and a `Z`, as timestamps in session files have it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def to_wire(value: Plain) -> Any:
-    """`value` as plain JSON data (dicts, lists, scalars)."""
+    """Converts a value to plain JSON data (dicts, lists, scalars)."""
     if type(value) in _SCALARS:
         return value
     if isinstance(value, dict):
@@ -101,10 +101,10 @@ def to_wire(value: Plain) -> Any:
 
 
 def from_wire(data: Json, kind: Any) -> Any:
-    """Plain JSON data as a value of `kind`, keeping unknown fields and unknown members of open unions.
+    """Converts plain JSON data to a value of `kind`, keeping unknown fields and unknown members of open
+    unions.
 
-    Raises `msgspec.ValidationError` when `data` cannot be one.
-    """
+    Raises `msgspec.ValidationError` when the data does not fit."""
     try:
         return msgspec.convert(data, kind)
     except (msgspec.ValidationError, UnicodeEncodeError):  # the latter: a key with a lone surrogate
@@ -138,7 +138,8 @@ def _plan(cls: type[msgspec.Struct]) -> _StructPlan:
 
 
 def prepare(*kinds: type[msgspec.Struct]) -> None:
-    """Finds out how values of these kinds are spelled, which the first of each has to wait for otherwise."""
+    """Builds the conversion plans of these types in advance, so that the first value of each need not
+    wait."""
     for kind in kinds:
         _plan(kind)
 
@@ -218,7 +219,7 @@ def _decode_union(data: Json, members: tuple[Any, ...]) -> Any:
 
 
 def _decode_or_keep(data: dict[str, Any], member: Any, structs: list[Any]) -> Any:
-    """A known type with broken fields is kept as unknown where the union has a place for that."""
+    """Decodes a known type; invalid data is kept as the union's unknown member, if it has one."""
     try:
         return _decode_struct(data, member)
     except msgspec.ValidationError:
@@ -262,7 +263,7 @@ def _decode_struct(data: Json, cls: type[W]) -> W:
 
 
 def _empty_for(kind: Any) -> Json:
-    """What a missing or null `content` means: nothing to read. Anything else missing stays an error."""
+    """Returns the empty value for a missing or null `content`. Other missing fields remain errors."""
     accepts = {get_origin(member) or member for member in (get_args(kind) or (kind,))} | {get_origin(kind)}
     if type(None) in accepts:
         return None

@@ -24,6 +24,7 @@ Classify = Callable[[AssistantMessage, Model | None], Failure]
 
 class SessionCore:
     """A session's record, its event bus and queues, and the model, tools, hooks and options chosen for it.
+
     Parts of the session are built on it; it does not know them."""
 
     def __init__(

@@ -362,7 +362,7 @@ class McpServers:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            return  # The session has no listeners yet.
+            return  # Without an event loop there are no listeners yet.
         if self._telling_soon is None:
             self._telling_soon = loop.call_later(_PUBLISH_DELAY, self._publish_states)
 

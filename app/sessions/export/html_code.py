@@ -1,6 +1,8 @@
 """Code and Markdown on the exported page: highlighting with CSS classes, diff lines, Mermaid diagrams
-drawn as text. All returned HTML is escaped. Highlighting costs time for every character, so each page
-has limits; text beyond a limit stays plain."""
+drawn as text.
+
+All returned HTML is escaped. Highlighting costs time for every character, so each page has limits; text
+beyond a limit stays plain."""
 
 import re
 from collections import deque

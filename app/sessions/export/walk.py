@@ -1,6 +1,7 @@
-"""Dispatches each entry to the writer method for its kind; shared by the exports that produce text. HTML
-writes all entries, as rows of the tree and as articles; Markdown writes the active branch. JSONL needs
-no writer: its lines are the entries themselves."""
+"""Dispatches each entry to the writer method for its kind; shared by the exports that produce text.
+
+HTML writes all entries, as rows of the tree and as articles; Markdown writes the active branch. JSONL
+needs no writer: its lines are the entries themselves."""
 
 from collections.abc import Callable
 from typing import Protocol, assert_never

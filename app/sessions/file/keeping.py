@@ -1,6 +1,7 @@
 """Writes a session's lines to its file: creates the file late, holds lines while the disk is full, and
-follows changes by other programs. `log` decides the content of lines; `session_file` handles bytes and
-the lock."""
+follows changes by other programs.
+
+`log` decides the content of lines; `session_file` handles bytes and the lock."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path

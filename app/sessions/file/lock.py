@@ -1,6 +1,7 @@
-"""Locks an open session file, and finds the holder of its lock and its present name. The operating system
-releases the lock when its process ends. The session file itself is locked: no lock file is left behind,
-and hard links to the file are covered. Readers are never blocked."""
+"""Locks an open session file, and finds the holder of its lock and its present name.
+
+The operating system releases the lock when its process ends. The session file itself is locked: no lock
+file is left behind, and hard links to the file are covered. Readers are never blocked."""
 
 import os
 import sys

@@ -22,6 +22,7 @@ MAX_COPIED_BYTES = 8 * 1024 * 1024
 
 def copy_to_quarantine(path: Path, lines: Iterable[BadLine], *, leaves_file: bool = False) -> int:
     """Copies the lines that are not in the quarantine yet and returns their number. Raises `OSError`.
+
     `leaves_file`: the lines will be cut from the session file, so even the longest is copied and synced
     to the disk."""
     place = sidecar(path, "quarantine")

@@ -1,6 +1,7 @@
-r"""Reads a session file: header, entries and unreadable lines. Changes nothing on disk. Lines end at `\n`
-only; other Unicode separators are part of the text. Versions 1 and 2 are migrated in memory; `opening`
-writes the result back."""
+r"""Reads a session file: header, entries and unreadable lines. Changes nothing on disk.
+
+Lines end at `\n` only; other Unicode separators are part of the text. Versions 1 and 2 are migrated in
+memory; `opening` writes the result back."""
 
 import os
 import stat
@@ -66,8 +67,9 @@ def read_session(
     path: Path, *, allow_newer: bool = False, each: TakeEntries | None = None
 ) -> SessionContents:
     """Reads a whole session file; an empty file is not a session. Raises `SessionNotFound`,
-    `SessionUnreadable`, `NotASession`, `SessionTooNew`. `each` receives the entries in batches while
-    they are still in the processor's cache."""
+    `SessionUnreadable`, `NotASession`, `SessionTooNew`.
+
+    `each` receives the entries in batches while they are still in the processor's cache."""
     check_regular(path)
     try:
         with path.open("rb", buffering=1 << 20) as file, garbage_collection_paused():

@@ -1,5 +1,6 @@
-"""One session file open for writing: its lock, appends of whole lines, and recovery from partial writes. A
-write puts all its bytes into the file or none. `log` decides the meaning of lines."""
+"""One session file open for writing: its lock, appends of whole lines, and recovery from partial writes.
+
+A write puts all its bytes into the file or none. `log` decides the meaning of lines."""
 
 import errno
 import os

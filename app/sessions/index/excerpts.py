@@ -1,6 +1,7 @@
-"""Matches the words of a query in a text and makes the excerpt that shows them. Pure. Words are split as
-the database's tokenizer does: letters and digits, without case and diacritics; in scripts without
-spaces every character is a word."""
+"""Matches the words of a query in a text and makes the excerpt that shows them. Pure.
+
+Words are split as the database's tokenizer does: letters and digits, without case and diacritics; in
+scripts without spaces every character is a word."""
 
 import re
 import unicodedata

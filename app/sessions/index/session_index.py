@@ -1,5 +1,6 @@
-"""The index over all session files of one root: an SQLite database that can be deleted at any time. It
-stores which words a text has and where the text is in its file, but not the text. It is refreshed
+"""The index over all session files of one root: an SQLite database that can be deleted at any time.
+
+It stores which words a text has and where the text is in its file, but not the text. It is refreshed
 before every list: new and changed files are read, grown files from where reading stopped, deleted files
 dropped. The same pass sums usage; copies of an entry (by forks, clones, copied files) count once. Texts
 are indexed in the background (`reading_all`). A damaged or foreign database is replaced; on a read-only

@@ -1,5 +1,6 @@
-"""Decodes the parts of a session line that lists and usage sums need, leniently and without texts. Broken
-lines and implausible usage are left out and reported."""
+"""Decodes the parts of a session line that lists and usage sums need, leniently and without texts.
+
+Broken lines and implausible usage are left out and reported."""
 
 from typing import Annotated, Any
 

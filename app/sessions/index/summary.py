@@ -1,5 +1,6 @@
-"""Gathers a session's list entry and its searchable texts line by line. A digest can be continued, so that
-a grown file costs only its new lines."""
+"""Gathers a session's list entry and its searchable texts line by line.
+
+A digest can be continued, so that a grown file costs only its new lines."""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -67,7 +67,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
     classify: Callable[[AssistantMessage], Failure]
     files_of_call: FilesOfCall
     behind: Callable[[str], str] = str
-    """A summary with what has to stand behind it word for word."""
+    """Appends the text that has to follow a summary verbatim, such as the todo list."""
     underway: CancellableTask = msgspec.field(default_factory=CancellableTask)
     _has_recovered: bool = False
     _is_stuck: bool = False
@@ -96,11 +96,11 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         self._is_stuck = False
 
     def hold(self) -> None:
-        """The person wants the full history: it is not compacted by itself again until the window overflows."""
+        """Pauses automatic compaction until the window overflows, because the user wants the full history."""
         self._is_auto_paused = True
 
     def start_over(self) -> None:
-        """The conversation became another one."""
+        """Resets the state for another conversation."""
         self._has_recovered = self._is_stuck = self._is_auto_paused = self._has_reminded = False
         self._has_warned_stuck = False
 
@@ -258,7 +258,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         return msgspec.structs.replace(prepared, previous_summary=without_list(prepared.previous_summary))
 
     async def _prepared(self, first_kept_entry_id: str | None = None) -> Preparation:
-        """The same, with its files."""
+        """Returns the preparation with its file lists."""
         prepared = self.preparation(first_kept_entry_id)
         files = await asyncio.to_thread(
             files_of, prepared.recorded, self.files_of_call, carried=prepared.carried

@@ -44,9 +44,9 @@ class ActiveSkills:
         path: Callable[[], Sequence[Entry]],
         above: Callable[[str], Entry | None],
     ) -> dict[str, str]:
-        """What a compaction on the branch leaves to the system prompt; nothing without one. `recent` is the end of
-        the branch, as far back as the context reaches, `path` all of it, `above` an entry's parent.
-        """
+        """Returns the skills that a compaction took out of the context, for the system prompt; empty without a
+        compaction. `recent` is the part of the branch that the context is made of, `path` returns the whole
+        branch, `above` an entry's parent."""
         in_context = context_entries(recent)
         if in_context is recent:
             return {}
@@ -101,7 +101,8 @@ def _text(newest_first: Sequence[_GivenSkill]) -> str:
 def _given(
     path: Sequence[Entry], reads: dict[str, str], files_of: Callable[[ToolCall], CallFiles]
 ) -> Iterator[_GivenSkill]:
-    """By a person with `/skill:name`, or read by the model. `reads` are calls that wait for their result."""
+    """Yields skills that the user loaded with `/skill:name` or the model read. `reads` maps calls that wait
+    for their result."""
     for entry in path:  # of which there may be very many
         if type(entry) is not MessageEntry:
             continue

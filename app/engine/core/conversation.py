@@ -40,7 +40,7 @@ from tools.effects import CallFiles
 
 
 def no_files(call: ToolCall) -> CallFiles:
-    """Of conversations without tools."""
+    """Returns no files, for conversations without tools."""
     return CallFiles()
 
 
@@ -133,12 +133,12 @@ class Conversation:
         """The messages without the system's, which are sent as prompt and tools."""
         self.said_ids: list[str] = []
         self.stretch = object()
-        """Another one whenever the messages are read anew; until then they are only added to."""
+        """Replaced whenever the messages are read anew; while it is the same, messages are only appended."""
         self.declared = DeclaredPrompt()
         self._recent: list[Entry] = []
-        """As far back as the context reached when it was read."""
+        """The part of the branch that the context was made of when it was read."""
         self._standing: tuple[object, dict[str, str]] | None = None
-        """With the end of the branch that it was looked for in."""
+        """The skills that were found last, with the part of the branch they were found in."""
         self._looking = threading.Lock()
         self.reload()
 

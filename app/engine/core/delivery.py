@@ -42,11 +42,11 @@ class Deliveries:
     def __init__(self) -> None:
         self._requests: dict[str, _OpenRequest] = {}
         self._settled: dict[str, str | None] = {}
-        """Of each message the request that delivered it; None: it was dropped. A session has many, so it is no more."""
+        """Message id to the id of the request that delivered it; None: the message was dropped."""
         self._lost: set[str] = set()
-        """Waited for and out of the context, but still in a request that is open."""
+        """Awaited messages that left the context but are still in an open request."""
         self._settled_of: tuple[object, int] = (None, 0)
-        """A stretch of the conversation, and how many messages from its beginning have been delivered."""
+        """A stretch of the conversation, and how many of its first messages are delivered."""
         self._waiting: dict[str, list[asyncio.Future[Receipt]]] = {}
 
     def prepared(self, request_id: str, message_ids: Sequence[str], stretch: object = None) -> None:

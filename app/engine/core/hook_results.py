@@ -26,7 +26,7 @@ class CompactionOverride(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NavigationOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What happens to the branch that is left, and to the files."""
+    """Options of a move in the tree: the summary of the branch that is left, and the files."""
 
     summarise: bool = False
     instructions: str | None = None

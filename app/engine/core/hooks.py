@@ -86,7 +86,7 @@ class Hooks(LoopHooks):
         return ()
 
     def shown_text(self, message: CustomMessage) -> str:
-        """What a person reads of an extension's message where there is only text."""
+        """Returns the text of an extension's message for a text-only interface."""
         return text_of(message.content)
 
     # A request

@@ -38,7 +38,7 @@ class ModelChoice:
         self.missing: str | None = None
         """The session's model if it is not available; no other model replaces it until the user chooses one."""
         self._wanted: ThinkingLevel = thinking
-        """What was asked for; a model that cannot do it gets the nearest it can."""
+        """The requested level; a model without that level gets the nearest one."""
         self.thinking: ThinkingLevel = thinking
         """The level in force."""
         self.is_thinking_asked = is_thinking_asked
@@ -81,7 +81,7 @@ class ModelChoice:
         self.missing = name
 
     def clear(self) -> None:
-        """None is chosen."""
+        """Sets no model."""
         self._use(None)
 
     def find_missing(self) -> None:

@@ -41,7 +41,7 @@ class SessionOptions:
     ) -> None:
         self.in_force = in_force or InForce()
         self.ends_with_answer = ends_with_answer
-        """The program is over when everything that was asked is answered."""
+        """Whether the program ends when its prompts are answered."""
         self._merge_seconds = INTERVAL if merges_deltas else 0
         self._is_read_along = is_person_reading
 

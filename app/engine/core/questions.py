@@ -62,7 +62,7 @@ class RuleChanges:
         changed.set()
 
     def _read_again(self) -> None:
-        """Another program, or the person's editor, may have written a rule while the question stood."""
+        """Reads the settings again, since another program or the user may have added a rule meanwhile."""
         self._telling.warn_of(self._in_force.follow())
 
     async def answer(

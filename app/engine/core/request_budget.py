@@ -46,7 +46,7 @@ class Budget:
 
     @property
     def used(self) -> Usage:
-        """By all requests, those under way included as far as they have told."""
+        """The usage of all requests, including what running requests have reported so far."""
         over = [stream for stream in self._running if stream.is_over]
         self._running = [stream for stream in self._running if not stream.is_over]
         self._ended = total((self._ended, *(stream.draft.usage for stream in over)))

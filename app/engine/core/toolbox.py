@@ -76,13 +76,13 @@ class Toolbox:
         self._tools: dict[str, Tool] = {}
         self._owners: dict[str, list[tuple[str, Tool]]] = {}
         self._editing: Tool | None = None
-        """The own one, in whose place another of its kind may stand; so may one in that of `_commands`."""
+        """The built-in edit tool, which an edit tool of an extension may replace; likewise `_commands`."""
         self._commands: Tool | None = None
         self._active: list[str] = []
         self._withheld: list[WithholdRule] = []
         self._answering: list[WithholdRule] = []
         self._told: _ToolState | None = None
-        """As it was worked out last; None: something has changed since."""
+        """The tool state as last computed; None: something has changed since."""
         self._changes = 0
         self._reached: Callable[[], Mapping[str, Tool]] = dict
         workspace.exchanged = self.changed
@@ -227,8 +227,8 @@ class Toolbox:
             return None
 
     def files_of(self, call: ToolCall) -> CallFiles:
-        """What a stored call did to files, by the tool that has its name now; nothing if there is none. Looks at
-        files."""
+        """Returns the files of a stored call, as the tool with its name reports them now; empty without such a
+        tool. Reads the file system."""
         effects = self.effects_of(call.name, call.arguments) or NO_EFFECTS
         kinds = {path: self._kind(path) for path in effects.reads}
         files = [path for path in effects.reads if kinds[path] != "directory"]
@@ -239,7 +239,7 @@ class Toolbox:
         )
 
     def _kind(self, path: str) -> str:
-        """Nothing for one that is not there."""
+        """Returns the kind of a file; empty when it does not exist."""
         try:
             return self.workspace.files.stat(path).kind
         except (OSError, ValueError):

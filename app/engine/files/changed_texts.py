@@ -33,10 +33,10 @@ class ChangedTexts:
         self._heard = heard
         self._before: dict[str, bytes | None] = {}
         self._by_hash: dict[str, str] = {}
-        """What commands changed, whose content is not asked for before it matters."""
+        """Path to the earlier content's hash of files that commands changed; the content is loaded when needed."""
         self._size = 0
         self.count = 0
-        """How many changes were heard of."""
+        """The number of changes received."""
         self._lock = threading.Lock()
         workspace.mutations.subscribe_before(self._before_write)
         workspace.mutations.subscribe(self._after_write)

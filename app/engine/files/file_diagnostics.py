@@ -73,15 +73,15 @@ class Diagnostics:
             heard=lambda: next_run.calls(self._on_run_start),
         )
         self._looked_at: dict[str, str] = {}
-        """What the files were when they were looked at last."""
+        """Path to the content hash of a file when it was last checked."""
         self._heard = 0
-        """Changes that had been heard of by then."""
+        """The number of changes received before the last check."""
         self._began_with = 0
-        """And when the run began."""
+        """The number of changes received before the run began."""
         self._told: Counter[tuple[str, ...]] = Counter()
         self._times: Counter[str] = Counter()
         self._failures: set[str] = set()
-        """Of which the person was told."""
+        """Failures that were reported to the user."""
 
     @property
     def _settings(self) -> DiagnosticSettings:

@@ -31,7 +31,7 @@ class PromptCache:
         self._choice = choice
         self._publish_now = publish_now
         self._told: Usage | None = None
-        """The last answer's counts when it was told."""
+        """The usage of the answer for which the last warning was shown."""
 
     def warn_if_dropped(self, action: Action) -> None:
         usage, model = self._account.stats.last_usage, self._choice.model

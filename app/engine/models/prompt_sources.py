@@ -20,7 +20,7 @@ from tools.base import Tool
 
 
 class SystemPromptOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What command line and trust decide about the system prompt."""
+    """Options of the system prompt that the command line and the project's trust determine."""
 
     is_trusted: bool = False
     system: str | None = None
@@ -49,7 +49,7 @@ class SystemPromptSource:
         self._files = PromptFiles()
         self._known: tuple[object, dict[str, str]] | None = None
         self._reads = 0
-        """How often they were read: what another thread makes of those before counts no more."""
+        """The number of reads; sections that another thread computed before the last read are not reused."""
         self.reload()
 
     def reload(self) -> None:

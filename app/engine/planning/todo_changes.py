@@ -1,5 +1,4 @@
-"""What an operation makes of a list of todos, and which list a plan is. Pure: a list goes in, another comes out, or a
-refusal in words.
+"""Applies operations to a todo list, and makes a list of a plan. Pure: returns a new list or raises a refusal.
 
 Items are named by their text, never by number, and nothing vanishes by rewriting: what is open stays in the list
 until it is done or dropped by name. One item is being done at a time.
@@ -26,23 +25,23 @@ _EMPHASIS = late(r"(\*\*|__|`)")
 
 
 class TodoRefused(Unable):
-    """The list cannot be changed like that."""
+    """The operation is not possible; the text says why."""
 
 
 class TodoChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One operation, as it was asked for."""
+    """One requested operation on the todo list."""
 
     op: TodoOperation
     phases: Sequence[tuple[str, Sequence[str]]] = ()
-    """For `set`: names with the texts of their items."""
+    """For `set`: phase names with the texts of their items."""
     tasks: Sequence[str] = ()
-    """Which items, or which new ones."""
+    """The texts of the items to change or to add."""
     phase: str | None = None
     note: str | None = None
 
 
 def changed(phases: Phases, change: TodoChange) -> Phases:
-    """Raises `TodoRefused`, with the list as it stands in the words."""
+    """Applies the operation and returns the new list. Raises `TodoRefused`."""
     match change.op:
         case "view":
             return phases
@@ -136,7 +135,7 @@ def _closed(phases: Phases, change: TodoChange, status: TodoStatus) -> Phases:
 
 
 def _one(phases: Phases, change: TodoChange) -> str:
-    """The item that is meant; without a name, the one that is being done."""
+    """Returns the text of the item that the operation names; without a name, of the item in progress."""
     if len(change.tasks) > 1:
         raise TodoRefused(f"{change.op} takes one task; these are {len(change.tasks)}.")
     if change.tasks:
@@ -148,7 +147,7 @@ def _one(phases: Phases, change: TodoChange) -> str:
 
 
 def _found(phases: Phases, text: str) -> str:
-    """An item by its text or the beginning of it."""
+    """Returns the text of an item that equals `text` or begins with it."""
     wanted = _text(text).casefold()
     names = [item.content for item in items_of(phases)]
     exact = [name for name in names if name.casefold() == wanted]
@@ -163,7 +162,7 @@ def _found(phases: Phases, text: str) -> str:
 
 
 def _going_on(phases: Phases) -> Phases:
-    """When nothing is being done, the next item that waits for nothing is."""
+    """Sets the next open item that is not blocked in progress, unless an item is."""
     if current_item(phases) is not None:
         return phases
     ready = next((item for item in open_items(phases) if item.blocked is None), None)
@@ -175,7 +174,7 @@ def _going_on(phases: Phases) -> Phases:
 def _marked(
     phases: Phases, is_meant: Callable[[TodoItem], bool], status: TodoStatus, blocked: str | None = None
 ) -> Phases:
-    """With another status for the items that are meant."""
+    """Returns the list with another status for the items that `is_meant` selects."""
 
     def marked(item: TodoItem) -> TodoItem:
         return msgspec.structs.replace(item, status=status, blocked=blocked) if is_meant(item) else item

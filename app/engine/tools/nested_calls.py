@@ -30,7 +30,7 @@ class _OuterCall:
     def __init__(self, pipeline: ToolPipeline) -> None:
         self.pipeline = pipeline
         self.turn = asyncio.Lock()
-        """They begin one after the other, as they were made."""
+        """Held while a nested call is prepared, so that nested calls begin in the order they were made."""
 
 
 class NestedCalls(msgspec.Struct, eq=False):

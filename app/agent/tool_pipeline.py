@@ -2,7 +2,7 @@
 
 `prepare`, one call after the other in the order in which they were made:
 
-1. find the tool; normalise and check the arguments, which all later steps read, or refuse them with a message;
+1. find the tool; normalise and check the arguments, which later steps read, or refuse them with a message;
 2. run the `before_tool` hooks: an extension may block the call or change its arguments, normalised again;
 3. determine the call's `Effects` and ask the gate: rules, mode, user;
 4. take a place in the order of calls that touch the same files or share a state.
@@ -238,7 +238,7 @@ class ToolPipeline:
         """Masks the result; if that fails, returns a failure, so that no unmasked result is recorded."""
         try:
             return self._masks.result(reading, result)
-        except Exception as problem:  # noqa: BLE001  (whatever is wrong with a result of foreign code)
+        except Exception as problem:  # noqa: BLE001  (any fault in a result of foreign code)
             return failure(
                 f"The result of {reading.call.name} could not be masked: {describe_error(problem)}"
             )

@@ -31,6 +31,8 @@ ABOVE_ROOTS = -1
 
 
 class SubtreeStats(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts and cost of an entry with its descendants."""
+
     entries: int = 0
     messages: int = 0
     user_messages: int = 0

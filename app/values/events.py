@@ -185,6 +185,8 @@ class CompactionProgress(Wire, frozen=True, kw_only=True, tag_field="type", tag=
 
 
 class CompactionResult(Wire, frozen=True, kw_only=True):
+    """The summary of a compaction, and the tokens before and after it."""
+
     summary: str
     first_kept_entry_id: str
     tokens_before: int
@@ -223,6 +225,8 @@ class AutoRetryEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="auto_
 class SummarizationRetryScheduled(
     Wire, frozen=True, kw_only=True, tag_field="type", tag="summarization_retry_scheduled"
 ):
+    """A request for a summary failed and will be repeated after the delay."""
+
     attempt: int
     max_attempts: int
     delay_ms: int
@@ -232,6 +236,8 @@ class SummarizationRetryScheduled(
 class SummarizationRetryAttemptStart(
     Wire, frozen=True, kw_only=True, tag_field="type", tag="summarization_retry_attempt_start"
 ):
+    """A request for a summary is repeated."""
+
     source: Literal["compaction", "branchSummary"]
     reason: str | None = None
 

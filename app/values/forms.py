@@ -10,11 +10,15 @@ FieldKind = Literal["text", "number", "integer", "yes-no", "choice", "several"]
 
 
 class FormChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """One option of a field."""
+
     value: str
     title: str
 
 
 class FormField(msgspec.Struct, frozen=True, kw_only=True):
+    """One field of a form."""
+
     name: str
     title: str
     kind: FieldKind = "text"

@@ -30,6 +30,8 @@ class ToolDeclaration(Wire, frozen=True, kw_only=True):
 
 
 class ToolName(Wire, frozen=True, kw_only=True):
+    """The name of a tool that is no longer declared."""
+
     name: str
 
 

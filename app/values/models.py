@@ -16,6 +16,8 @@ def thinking_level(name: str | None) -> ThinkingLevel | None:
 
 
 class PriceTier(Wire, frozen=True, kw_only=True):
+    """Prices of requests with more input tokens than `input_tokens_above`."""
+
     input_tokens_above: int
     input: float = 0.0
     output: float = 0.0

@@ -6,6 +6,8 @@ from app.values.wire import Wire
 
 
 class PendingFile(Wire, frozen=True, kw_only=True):
+    """One file of staged changes with its line counts."""
+
     path: str
     added: int = 0
     removed: int = 0

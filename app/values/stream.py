@@ -21,10 +21,14 @@ class TextStart(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="t
 
 
 class TextDelta(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="text_delta"):
+    """More text of a text block."""
+
     delta: str
 
 
 class TextEnd(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="text_end"):
+    """A text block is complete."""
+
     content: str
 
 
@@ -33,24 +37,34 @@ class ThinkingStart(_BlockEvent, frozen=True, kw_only=True, tag_field="type", ta
 
 
 class ThinkingDelta(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="thinking_delta"):
+    """More text of a thinking block."""
+
     delta: str
 
 
 class ThinkingEnd(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="thinking_end"):
+    """A thinking block is complete."""
+
     content: str
 
 
 class ToolCallStart(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="toolcall_start"):
+    """A tool call begins in the response."""
+
     id: str
     tool_name: str
 
 
 class ToolCallDelta(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="toolcall_delta"):
+    """More text of a call's arguments."""
+
     delta: str
     """Raw JSON text of the arguments."""
 
 
 class ToolCallEnd(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="toolcall_end"):
+    """A tool call of the response is complete."""
+
     tool_call: ToolCall
 
 

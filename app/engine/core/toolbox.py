@@ -227,8 +227,8 @@ class Toolbox:
             return None
 
     def files_of(self, call: ToolCall) -> CallFiles:
-        """Returns the files of a stored call, as the tool with its name reports them now; empty without such a
-        tool. Reads the file system."""
+        """Returns the files of a stored call, as the tool with its name reports them now; empty without
+        such a tool. Reads the file system."""
         effects = self.effects_of(call.name, call.arguments) or NO_EFFECTS
         kinds = {path: self._kind(path) for path in effects.reads}
         files = [path for path in effects.reads if kinds[path] != "directory"]

@@ -33,7 +33,7 @@ class ChangedTexts:
         self._heard = heard
         self._before: dict[str, bytes | None] = {}
         self._by_hash: dict[str, str] = {}
-        """Path to the earlier content's hash of files that commands changed; the content is loaded when needed."""
+        """Path to the hash of a file's content before a command changed it; the content is loaded later."""
         self._size = 0
         self.count = 0
         """The number of changes received."""

@@ -1,8 +1,7 @@
-"""Applies operations to a todo list, and makes a list of a plan. Pure: returns a new list or raises a refusal.
+"""Applies operations to a todo list, and makes a list of a plan. Pure: returns a new list or raises.
 
-Items are named by their text, never by number, and nothing vanishes by rewriting: what is open stays in the list
-until it is done or dropped by name. One item is being done at a time.
-"""
+Items are named by their text, never by number. An open item stays in the list until it is completed or
+dropped by name. One item is in progress at a time."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal, assert_never

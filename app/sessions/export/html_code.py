@@ -233,7 +233,7 @@ def draw_diagram(source: str) -> str:
         import termaid  # noqa: PLC0415  (only where a diagram is)  # pyright: ignore[reportMissingImports]
 
         picture = str(termaid.render(source))
-    except Exception:  # noqa: BLE001  (a foreign reader meets a model's text: whatever it trips over, code is shown)
+    except Exception:  # noqa: BLE001  (the diagram library may fail on a model's text: the code is shown then)
         return ""
     return "\n".join(line.rstrip() for line in clean(picture).split("\n")).strip("\n")
 

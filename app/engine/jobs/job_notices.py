@@ -12,7 +12,7 @@ from app.values.messages import CustomMessage
 
 
 def job_table(core: SessionCore, send: SendMessage) -> JobTable:
-    """The jobs of a session, whose agent is told of their ends."""
+    """Returns the job table of a session; ended jobs are reported to the agent."""
     results = JobNotices(send=send, deliveries=core.deliveries, options=core.options, telling=core.telling)
     return JobTable(results.tell, core.telling.publish_now, is_waited_for=core.options.ends_with_answer)
 

@@ -184,7 +184,7 @@ class ColouredCode:
 
 def _terminal_class(sgr: str) -> str:
     parts = sgr.split(";")
-    if "38" in parts or "48" in parts:  # colours of their own have no place in the page's style
+    if "38" in parts or "48" in parts:  # the page has no classes for 256 and RGB colours
         return ""
     colour = next((part[1] for part in parts if re.fullmatch("[39][0-7]", part)), "")
     return " ".join(filter(None, (f"t{colour}" if colour else "", "bold" if "1" in parts else "")))

@@ -78,7 +78,7 @@ if TYPE_CHECKING:
 
 
 class BayouApp(App[int]):
-    """Shows one session on one screen."""
+    """The full-screen application: shows one session on one main page."""
 
     ENABLE_COMMAND_PALETTE = False
     TITLE = "bayou"
@@ -201,7 +201,7 @@ class BayouApp(App[int]):
         self.session_texts = SessionTexts(lambda: self.assembled.places.root)
 
     def _make_rest(self) -> None:
-        """What has some of the features."""
+        """Creates the parts that depend on some of the features' pages."""
         self.shown_settings = ShownSettings(
             header=self.header,
             transcript=self.transcript,
@@ -284,7 +284,7 @@ class BayouApp(App[int]):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variable_defaults()
 
-    # The beginning, and faults
+    # Start, end and errors
 
     def on_mount(self) -> None:
         self.opening.begin(self)
@@ -304,10 +304,11 @@ class BayouApp(App[int]):
         self.tasks.close()
         self.unsent.close()
 
-    # What happens
+    # Events
 
     def hear(self, event: Event) -> None:
-        """Behind the transcript."""
+        """Passes a session event to the features and the status lines, after the transcript has
+        handled the event."""
         self.register.hear(event)
         self.status.note(event)
 
@@ -325,7 +326,8 @@ class BayouApp(App[int]):
     @on(events.AppFocus)
     @on(events.AppBlur)
     def _focus_changed(self, event: events.AppFocus | events.AppBlur) -> None:
-        """Textual would take the focus from its widget and paint everything; the terminal's own cursor shows it."""
+        """Handles the terminal window's focus without Textual's default, which would blur the focused
+        widget and repaint everything."""
         event.prevent_default()
         self.notifications.focus(isinstance(event, events.AppFocus))
         if isinstance(event, events.AppFocus) and self.is_ready.is_set():
@@ -335,17 +337,19 @@ class BayouApp(App[int]):
 
     @on(Driver.SignalResume)
     def _back_from_the_background(self) -> None:
-        """The terminal was the shell's meanwhile."""
+        """Repaints everything after a suspended bayou is resumed, because the shell has used the
+        terminal meanwhile."""
         self.refresh(layout=True)
         self.title_line.show("working" if self.session.is_running else "")
 
     @on(events.Resize)
     def _grown_back(self, event: events.Resize) -> None:
-        """A terminal that was smaller for a moment has lost rows, although its size is what it was."""
+        """Repaints after a resize event that reports the old size: the terminal was smaller for a
+        moment and lost rows."""
         if self.is_mounted and event.size == self.screen.outer_size:
             self.refresh(layout=True)
 
-    # What is asked for on any screen
+    # Requests from any screen
 
     @on(ScreenRequest)
     def _asked_in_a_screen(self, request: ScreenRequest[Any]) -> None:
@@ -390,10 +394,10 @@ class BayouApp(App[int]):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While a program has the terminal, all keys are its own; and the page's keys are those of the page.
+        """Decides whether an action is available: none while a program runs in the terminal, and page
+        actions only on the page.
 
-        Textual asks the application first for the keys that come before the focus, whatever screen stands over it.
-        """
+        Textual asks the application first for priority keys, even if another screen is on top."""
         if self.programs.has_keyboard:
             return False
         if action == "act" and not isinstance(self.screen, MainScreen):

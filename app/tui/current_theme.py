@@ -20,27 +20,27 @@ from widgets.themes import ThemeError, read_tcss_theme, read_theme, textual_them
 
 DARK, LIGHT = "bayou-dark", "bayou-light"
 PLAIN = "ansi"
-"""The theme that needs no colours: what has to be seen is bold, underlined or reversed in it."""
+"""The theme without colours: it marks important text with bold, underline or reverse."""
 WATCH_SECONDS = 1.0
 _RULES = ("theme", "rules")
-"""Where the rules of the theme in force stand among the styles."""
+"""The location of the current theme's rules in the app's stylesheet."""
 
 
 def use_colors(app: App[int], *, is_true_color: bool) -> None:
-    """Instead of what the environment says the terminal can."""
+    """Sets how many colours the terminal supports, overriding what the environment says."""
     app.console = Console(
         color_system="truecolor" if is_true_color else "256",
         file=app.console.file,
         markup=True,
         highlight=False,
         emoji=False,
-        no_color=False,  # Textual's filters see to it
+        no_color=False,  # NO_COLOR is handled by Textual's line filters
         legacy_windows=False,
     )
 
 
 class CurrentTheme:
-    """The theme of one application."""
+    """Finds, applies, watches and reloads the theme of one application."""
 
     def __init__(self, app: App[int], assembled: Assembled) -> None:
         self._app = app
@@ -56,11 +56,12 @@ class CurrentTheme:
 
     @property
     def file(self) -> str:
-        """Where it was read from."""
+        """The path of the theme's file; empty if there is none."""
         return str(self._file.path) if self._file is not None else ""
 
     def begin(self) -> str | None:
-        """Before the style sheet is read: setting the theme afterwards would read it again, a tenth of the start."""
+        """Applies the first theme before the stylesheet is parsed: doing it later would parse the
+        sheet again, a tenth of the start. Returns an error message or None."""
         app, assembled = self._app, self._assembled
         wanted = PLAIN if app.no_color else choose(assembled.theme)
         file, theme, rules, problem = _load(assembled.themes, wanted)
@@ -77,7 +78,7 @@ class CurrentTheme:
         return problem
 
     def keep_rules(self) -> None:
-        """What had to be parsed for the page, for the next start. Meant for a thread."""
+        """Saves the parsed style rules of the page for the next start. Runs in a thread."""
         sheet = self._app.stylesheet
         if isinstance(sheet, CachedStylesheet):
             used = dict(sheet.used)
@@ -85,12 +86,12 @@ class CurrentTheme:
                 save_rules(self._kept_in, self._app.get_css_variables(), used)
 
     def names(self) -> tuple[str, ...]:
-        """What there is now: a theme may have been written while bayou runs."""
+        """Lists the theme names, looking for themes that were added while bayou runs."""
         self._assembled.themes = self._assembled.themes.looked_for_again()
         return self._assembled.themes.names
 
     def use(self, name: str) -> str | None:
-        """Returns why it cannot be used, if it cannot; then everything stays as it is."""
+        """Applies the theme; returns an error message if it cannot be used, and then changes nothing."""
         if self._assembled.themes.named(choose(name)) is None:
             self.names()
         file, theme, rules, problem = _load(self._assembled.themes, choose(name))
@@ -111,13 +112,16 @@ class CurrentTheme:
             return problem
         self._remember(file)
         if app.theme == theme.name:
-            app.mutate_reactive(App.theme)  # the same name and other colours, which nothing else would tell
+            app.mutate_reactive(
+                App.theme
+            )  # tells Textual that the colours changed although the name is the same
         else:
             app.theme = theme.name
         return None
 
     def watch(self) -> None:
-        """A person's own theme is looked at once a second; the shipped ones never change."""
+        """Starts to check the user's theme file for changes once a second; built-in themes never
+        change."""
         if self._file is not None and self._file.source != "built-in" and not self._is_watching:
             self._is_watching = True
             self._app.set_timer(WATCH_SECONDS, self._look_again)
@@ -139,7 +143,8 @@ class CurrentTheme:
         self.watch()
 
     def _counts(self, file: ThemeFile) -> bool:
-        """A project's theme could hide what a person is asked: it is what they said yes to, or it is not used."""
+        """Returns whether a theme may be used: one from the project could hide approval questions, so
+        it needs the project's trust."""
         here = self._assembled
         is_named = file.source == "settings" and here.in_force.origin("themes") == "project"
         return not (is_named or file.source == "project") or here.project.counts()
@@ -151,7 +156,8 @@ class CurrentTheme:
             self.watch()
 
     def _add_rules(self, rules: str, file: ThemeFile | None) -> str | None:
-        """The rules of a TCSS theme stand behind bayou's own. With a fault in them the sheet stays as it was."""
+        """Adds a TCSS theme's rules after bayou's own; returns the error and keeps the old stylesheet
+        if a rule is invalid."""
         sheet = self._app.stylesheet
         before = sheet.source.get(_RULES)
         if (before.content if before else "") == rules:
@@ -173,10 +179,10 @@ _NO_COLOR = NoColor()
 
 
 def line_filters(filters: Sequence[LineFilter], *, no_color: bool, is_ansi: bool) -> Sequence[LineFilter]:
-    """The terminal's own palette stays the terminal's: turning it into colours would end that reversed words are.
+    """Returns the line filters that keep the terminal's own palette, because true colours would undo
+    reversed text.
 
-    With `NO_COLOR` not one colour is sent, where Textual would send greys.
-    """
+    With `NO_COLOR` no colour is sent at all, where Textual would send greys."""
     kept = [own for own in filters if not (is_ansi and isinstance(own, ANSIToTruecolor))]
     if not no_color:
         return kept
@@ -184,7 +190,8 @@ def line_filters(filters: Sequence[LineFilter], *, no_color: bool, is_ansi: bool
 
 
 def choose(wanted: str, env: Mapping[str, str] = os.environ) -> str:
-    """`system` and `light/dark` pairs by what the terminal says of its background; anything else is a name."""
+    """Resolves `system` and `light/dark` pairs to a theme name by the terminal's background; other
+    values are names already."""
     if wanted == "system":
         return LIGHT if is_light(env) else DARK
     light, separator, dark = wanted.partition("/")
@@ -194,14 +201,16 @@ def choose(wanted: str, env: Mapping[str, str] = os.environ) -> str:
 
 
 def system_theme(appearance: str | None) -> str:
-    """The theme for what the terminal said of its background; what the environment says if it said nothing."""
+    """Returns the theme for the background that the terminal reported; without a report the
+    environment decides."""
     if appearance is None:
         return choose("system")
     return LIGHT if appearance == "light" else DARK
 
 
 def is_light(env: Mapping[str, str]) -> bool:
-    """`COLORFGBG` ends in the number of the background colour: 7 and 9 to 15 are light."""
+    """Returns whether the environment says that the background is light: `COLORFGBG` ends in its
+    colour number, and 7 and 9 to 15 are light."""
     background = env.get("COLORFGBG", "").rpartition(";")[2]
     return background.isdigit() and int(background) in (7, *range(9, 16))
 
@@ -214,7 +223,7 @@ def _load(themes: Themes, name: str) -> tuple[ThemeFile | None, Theme | None, st
 
 
 def _read(file: ThemeFile) -> tuple[Theme | None, str, str | None]:
-    """The theme and its rules, or why it cannot be used."""
+    """Reads a theme file; returns the theme and its rules, or an error message."""
     try:
         if file.path.suffix == ".tcss":
             spec, rules = read_tcss_theme(read_regular(file.path).decode("utf-8"), file.name, str(file.path))
@@ -226,7 +235,7 @@ def _read(file: ThemeFile) -> tuple[Theme | None, str, str | None]:
 
 
 def _words(problem: Exception) -> str:
-    """The first complaint about a rule, in one line."""
+    """Returns the first error of a stylesheet in one line."""
     errors = problem.args[0] if problem.args else None
     if isinstance(errors, StylesheetErrors):
         for rule in errors.rules:

@@ -20,17 +20,17 @@ from widgets.transcript.blocks import NoteKind
 from widgets.transcript.view import Transcript
 
 if TYPE_CHECKING:
-    from textual.types import AnimationLevel  # which knows every widget of Textual's
+    from textual.types import AnimationLevel  # imported late, because it loads all of Textual's widgets
 
 _LESS_FIRST: "tuple[AnimationLevel, ...]" = ("none", "basic", "full")
 _ANIMATIONS: "dict[str, AnimationLevel]" = {"off": "none", "reduced": "basic", "on": "full"}
-"""By the setting; the environment may wish for less."""
+"""Textual's animation level for each value of the setting; the environment may lower the level."""
 _WITHOUT_LINKS = ("linux", "dumb")
-"""Terminals that would show how a link is written."""
+"""Terminal types that would print the escape sequence of a hyperlink as text."""
 
 
 class ShownSettings(msgspec.Struct, frozen=True):
-    """What one page shows by the settings."""
+    """Applies the display settings to the parts of one page."""
 
     header: StatusHeader
     transcript: Transcript
@@ -42,7 +42,7 @@ class ShownSettings(msgspec.Struct, frozen=True):
     env: Mapping[str, str]
 
     def begin(self, in_force: InForce) -> None:
-        """Before the first paint; from then on whenever other settings are in force."""
+        """Applies the settings before the first paint, and again at every change."""
         self._show(in_force.settings)
         self.transcript.open_all(thinking=not in_force.settings.display.hide_thinking_block)
         in_force.subscribe(lambda before: self._follow(before, in_force.settings))

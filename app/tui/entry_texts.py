@@ -38,7 +38,7 @@ from widgets.lists.tree_rows import time_of_day
 
 
 def prompt_rows(log: SessionLog) -> list[ListRow]:
-    """All prompts of the file, newest first."""
+    """Returns a list row for each prompt of the session, newest first."""
     return [
         ListRow(
             id=entry.id, title=one_line(text_of(entry.message.content)), right=time_of_day(entry.timestamp)
@@ -99,15 +99,15 @@ def _message_title(message: Message) -> str | None:
 
 
 def one_line(text: str, limit: int = 160) -> str:
-    head = text[: 4 * limit]  # a result may be a megabyte, and a tree has thousands
+    head = text[: 4 * limit]  # limits the work: a result may be a megabyte, and a tree has thousands of them
     line = " ".join(head.split())
     if len(line) <= limit and len(head) < len(text):
-        line = " ".join(text.split())  # mostly blanks so far
+        line = " ".join(text.split())  # the beginning was mostly blanks
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def entry_text(entry: Entry) -> str:
-    """All of what an entry says."""
+    """Returns the full text of an entry."""
     said = entry.message if isinstance(entry, MessageEntry) else entry
     if isinstance(said, UserMessage | AssistantMessage | ToolResultMessage | CustomMessageEntry):
         return text_of(said.content)

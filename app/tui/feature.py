@@ -80,9 +80,10 @@ class FullScreen(msgspec.Struct, frozen=True, kw_only=True):
     clock: Callable[[], float]
     home: Path
     program_env: Callable[[], Mapping[str, str]]
-    """Variables of programs that are started."""
+    """Returns the environment variables for programs that bayou starts."""
     open_in: Callable[[Path, int, list[str], Mapping[str, str]], str]
-    """Runs an editor in the terminal: file, line, its command, variables."""
+    """Runs an editor in the terminal. Arguments: file, line, the editor's command, environment
+    variables."""
     front: Callable[[], Screen[Any]]
     """Returns the screen that has the keyboard."""
     leave: Callable[[], None]
@@ -92,7 +93,7 @@ class FullScreen(msgspec.Struct, frozen=True, kw_only=True):
     extended: Callable[[], "Extended | None"]
     """Returns what the session's extensions add, once they are loaded."""
     page: "PageOf"
-    """The page of another feature."""
+    """Returns the page of another feature."""
 
     @property
     def session(self) -> Session:
@@ -113,7 +114,8 @@ class FullScreen(msgspec.Struct, frozen=True, kw_only=True):
         return self.open_in(path, line, editor_command(editor_wanted(self.assembled), env), env)
 
     def keep(self, name: str, value: Any) -> None:
-        """Makes a value the default; None takes the person's own away. Raises `SettingRefused`."""
+        """Saves a setting as the user's default; None removes the user's value. Raises
+        `SettingRefused`."""
         in_force = self.assembled.in_force
         if value is None:
             in_force.reset(name)
@@ -121,14 +123,14 @@ class FullScreen(msgspec.Struct, frozen=True, kw_only=True):
             in_force.keep(name, value)
 
     def show_progress(self, text: str) -> None:
-        """Says what goes on and can be stopped; nothing when it is over."""
+        """Shows an activity that can be stopped; an empty text hides it."""
         if not text:
             self.presenter.summary_card.end()
         self.status.say_stoppable(text)
 
 
 class Subscription(msgspec.Struct, Generic[P], frozen=True):
-    """Calls a function for the events of some topics. Asynchronous ones run as background tasks."""
+    """Calls a function for events of some topics. Asynchronous functions run as background tasks."""
 
     topics: tuple[Topic, ...]
     do: Callable[[P, Any], object]
@@ -143,7 +145,7 @@ class Feature(Protocol[P]):
     keys: Sequence[PageKey[P]] = ()
     subscriptions: Sequence[Subscription[P]] = ()
     above_editor: Sequence[Callable[[P], Widget]] = ()
-    """What its page shows there all the time; the page is made for it."""
+    """Creates the widgets that the feature shows above the editor all the time."""
 
     def page(self, screen: FullScreen) -> P:
         """Creates the page that commands and keys act on; called once, on first use."""

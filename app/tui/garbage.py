@@ -8,7 +8,7 @@ import asyncio
 import gc
 
 REST = 2.0
-"""Seconds without a key."""
+"""Seconds without a key before a full collection."""
 _THRESHOLDS = (5_000, 10, 10)
 
 
@@ -19,7 +19,7 @@ class Garbage:
         self._waits: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
-        """What has been loaded so far stays for good."""
+        """Excludes all objects that exist now from collections, and makes automatic ones rare."""
         gc.freeze()
         gc.set_threshold(*_THRESHOLDS)
         gc.enable()
@@ -33,7 +33,7 @@ class Garbage:
     def _look(self) -> None:
         loop = asyncio.get_running_loop()
         due = self._last_key + self._rest
-        if loop.time() < due:  # another key came meanwhile
+        if loop.time() < due:  # another key was pressed meanwhile
             self._waits = loop.call_at(due, self._look)
         else:
             self._waits = None

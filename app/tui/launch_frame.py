@@ -17,7 +17,7 @@ from widgets.textual_internals import rows_of
 def frame_to_keep(
     app: App[Any], editor: PromptEditor, theme: str, env: Mapping[str, str], cwd: str
 ) -> Frame | None:
-    """Of the page that has just been painted for the first time; None when the one that is kept is like it."""
+    """Returns the frame of the page after its first paint; None if the saved frame is the same."""
     if app.is_headless or not launch_frame.is_capable(env):
         return None
     frame = _frame_of(app, editor, theme)
@@ -27,7 +27,7 @@ def frame_to_keep(
 
 
 def _frame_of(app: App[Any], editor: PromptEditor, theme: str) -> Frame | None:
-    """Only the editor is drawn; of all other rows no more than their ground, whatever they say."""
+    """Captures the page: the editor in full, and of all other rows only the background."""
     caret, area = app.cursor_position, editor.content_region
     if (
         not (editor.model.is_blank and editor.has_focus and area.contains_point(caret))

@@ -6,7 +6,7 @@ from app.tui.page_protocols import Copy
 
 
 def open_link(address: str, open_page: Callable[[str], None], copy: Copy, env: Mapping[str, str]) -> None:
-    """In the person's browser; where that would be on another machine, or not a page, the address is copied."""
+    """Opens a web page in the browser; over SSH, or for other addresses, copies the address."""
     is_remote = env.get("SSH_CONNECTION") or env.get("SSH_TTY")
     if is_remote or not address.startswith(("http://", "https://")):
         copy(address, "address")

@@ -25,16 +25,17 @@ from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
 
 ROOMY = 16
-"""Rows from which on some are left blank."""
+"""Rows of the terminal from which margins are shown."""
 _SHORT, _TALL = "-short", "-tall"
 _TALL_FROM = 7
 
 
 class MainScreen(Screen[None]):
-    """Everything but the screens that open over it."""
+    """The main page, over which all other screens open."""
 
     AUTO_FOCUS: ClassVar[str | None] = ""
-    """The editor has the focus from the start; giving it to another first would style both once more."""
+    """No automatic focus: the editor has the focus from the start, and a change would style two
+    widgets again."""
     VERTICAL_BREAKPOINTS = [(0, _SHORT), (_TALL_FROM, _TALL)]  # noqa: RUF012  (declared so by Screen)
 
     def __init__(
@@ -51,7 +52,7 @@ class MainScreen(Screen[None]):
         key_texts: KeyTexts,
         spawn: Spawn,
     ) -> None:
-        # Known from the start: told by the first resize, the page would be styled and painted once more.
+        # Set before the first resize, which would style and paint the page a second time.
         super().__init__(id="_default", classes=_TALL if self.app.size.height >= _TALL_FROM else _SHORT)
         paint_changed_widgets(self)
         self._editor = editor
@@ -69,21 +70,21 @@ class MainScreen(Screen[None]):
 
     @on(events.ScreenResume)
     def _keep_styles(self, event: events.ScreenResume) -> None:
-        """At the start all of it has just been styled."""
+        """Skips the style update of the first resize, because everything has just been styled."""
         if not self.outer_size:
             event.refresh_styles = False
 
     @on(events.Mount)
     @on(events.Resize)
     def _give_air(self) -> None:
-        """A blank row below the header and above the editor, where there are rows to spare, a side where there are
-        columns; before the first paint."""
+        """Fits the page before the first paint: margins if there are enough rows, the side panel if
+        there are enough columns."""
         self._side_lists.fit(self.app.size.width)
         margin = int(self.app.size.height >= ROOMY)
         if self._transcript.styles.margin.top != margin:
             self._transcript.styles.margin = (margin, 0)
 
-    # The editor
+    # Messages of the editor
 
     @on(PromptEditor.Submitted)
     @on(PromptEditor.FollowUp)
@@ -97,7 +98,7 @@ class MainScreen(Screen[None]):
     def _draft_changed(self, message: PromptEditor.Changed) -> None:
         self._unsent.editor_changed(message.draft)
 
-    # Messages that wait
+    # Messages of the queue
 
     @on(QueueView.EditRequested)
     def _edit_queued(self, message: QueueView.EditRequested) -> None:
@@ -113,7 +114,7 @@ class MainScreen(Screen[None]):
     def _move_queued(self, message: QueueView.MoveRequested) -> None:
         self._queued.move(message.row_id, message.delta)
 
-    # A question in the bar
+    # Messages of the approval bar
 
     @on(ApprovalBar.Answered)
     def _approval_answered(self, message: ApprovalBar.Answered) -> None:
@@ -132,11 +133,11 @@ class MainScreen(Screen[None]):
     def _back_to_the_editor(self) -> None:
         self._editor.focus()
 
-    # The keyboard at the transcript, and the search in it
+    # Messages of the transcript and its search
 
     @on(events.DescendantFocus)
     def _focus_moved(self, event: events.DescendantFocus) -> None:
-        """While the keyboard is at the blocks, the border says what its keys do there."""
+        """Shows the key hints of blocks in the border while the transcript has the focus."""
         if event.widget is self._transcript:
             self._status.tell(self._key_texts.at_blocks, is_hints=True)
         elif event.widget is self._editor:
@@ -157,5 +158,6 @@ class MainScreen(Screen[None]):
 
     @on(SearchBar.Left)
     def _search_left(self, message: SearchBar.Left) -> None:
-        """With a hit, `n` and `N` go on from there; else back to what was being written."""
+        """Focuses the transcript after a hit, where `n` and `N` continue the search; otherwise the
+        editor."""
         (self._transcript if message.is_accepted else self._editor).focus()

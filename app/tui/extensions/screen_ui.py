@@ -39,19 +39,20 @@ class AskInBar(Protocol):
 
 
 class ScreenUi(msgspec.Struct):
-    """Questions are screens, notes appear in the transcript, states in the footer."""
+    """Shows extensions' questions as screens, their notes in the transcript and their states in the
+    footer."""
 
     has_ui = True
 
     app: App[Any]
-    """In which widgets of extensions are mounted."""
+    """The application in which widgets of extensions are mounted."""
     ask: AskPerson
     say: ShowMessage
     asked: Callable[[str], None]
-    """The person may look elsewhere while a question waits."""
+    """Notifies the user that a question waits, because the user may look elsewhere."""
     beside: AskInBar
-    """Asks in the bar above the editor. What is asked while the agent works, and the person may be writing, comes up
-    there, where no writing answers it."""
+    """Asks in the bar above the editor. Used while the agent works: the user may be typing, and
+    typing does not answer the bar."""
     is_busy: Callable[[], bool]
     header: StatusHeader
     transcript: Transcript
@@ -112,7 +113,8 @@ class ScreenUi(msgspec.Struct):
         return await self._in_page(made, answer)
 
     async def _on_screen(self, screen: Screen[Any], answer: "asyncio.Future[Any]") -> Any:
-        """Ends with `done(value)`, or when the screen dismisses itself."""
+        """Shows a screen until `done(value)` is called or the screen dismisses itself; returns the
+        value."""
         asked = asyncio.ensure_future(self.ask(screen))
         try:
             await asyncio.wait((asked, answer), return_when=asyncio.FIRST_COMPLETED)
@@ -122,7 +124,7 @@ class ScreenUi(msgspec.Struct):
         return answer.result() if answer.done() else asked.result()
 
     async def _in_page(self, widget: Widget, answer: "asyncio.Future[Any]") -> Any:
-        """Above the editor until it calls `done`; the keyboard goes to it and comes back."""
+        """Shows a widget above the editor, with the keyboard focus, until it calls `done`."""
         await self.app.mount(widget, before=self.prompt_editor)
         widget.focus()
         try:
@@ -161,7 +163,7 @@ class ScreenUi(msgspec.Struct):
         self._replace("extension-footer", make, before=self.footer)
 
     def _replace(self, key: str, make: Callable[..., Any] | None, *, before: Any) -> None:
-        """The extension's widget stands in for bayou's own until it is taken back."""
+        """Shows an extension's widget in place of bayou's own; None restores bayou's."""
         old = self._widgets.pop(key, None)
         if old is not None:
             old.remove()
@@ -171,7 +173,8 @@ class ScreenUi(msgspec.Struct):
             self.app.mount(made, before=before)
 
     def set_editor(self, make: Callable[..., Any] | None) -> None:
-        """The widget that `make(submit)` gives stands in for the editor; `submit(text)` sends, as Enter would."""
+        """Replaces the editor with the widget that `make(submit)` returns; `submit(text)` sends a
+        text like Enter."""
         self._replace("extension-editor", make and (lambda: make(self._submit)), before=self.prompt_editor)
         self.prompt_editor.can_focus = make is None
         self._widgets.get("extension-editor", self.prompt_editor).focus()
@@ -184,7 +187,7 @@ class ScreenUi(msgspec.Struct):
         def heard(text: str) -> str | bool | None:
             try:
                 return listener(text)
-            except Exception as problem:  # noqa: BLE001  (an extension's: it is told, and hears no more)
+            except Exception as problem:  # (the extension's listener failed: it is reported and removed)
                 stop()
                 self.notify(f"An extension that listens to the terminal failed: {problem}", "error")
                 return None
@@ -193,11 +196,11 @@ class ScreenUi(msgspec.Struct):
         return stop
 
     def set_working(self, message: str | None, *, frames: Sequence[str] | None = None) -> None:
-        """One frame stands for all: what moves by itself is not bayou's way."""
+        """Shows a working message with the first of its frames, because bayou does not animate it."""
         self.status.say(" ".join(filter(None, (*(frames or ())[:1], message))))
 
     def editor_text(self) -> str:
-        """Of a widget that stands in, its `value` or `text`."""
+        """Returns the editor's text; for a widget that replaces the editor, its `value` or `text`."""
         widget = self._widgets.get("extension-editor")
         own = getattr(widget, "value", getattr(widget, "text", None))
         return own if isinstance(own, str) else self.prompt_editor.text

@@ -1,4 +1,4 @@
-"""Binds the extensions' shortcuts besides the application's keys."""
+"""Binds the extensions' keyboard shortcuts in addition to the application's keys."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,10 +17,10 @@ _ACTION = "extension_key("
 def bind_shortcuts(
     app: App[Any], widgets: Sequence[Widget], catalogue: Catalogue, table: ActionTable
 ) -> None:
-    """Keys that nothing of bayou's has; those of extensions that are gone are taken back.
+    """Binds the extensions' keys that bayou does not use, and removes those of extensions that are
+    gone.
 
-    `widgets`: those of the page, whose own keys stay theirs.
-    """
+    `widgets`: widgets of the page, whose own keys are not replaced."""
     bound = bindings_of(app)
     for key, bindings in list(bound.items()):
         if any(binding.action.startswith(_ACTION) for binding in bindings):

@@ -13,7 +13,7 @@ from widgets.screens.picker import Picked, PickerScreen
 from widgets.transcript.blocks import CardBlock, CardState
 
 LOOK_SECONDS = 0.5
-"""Between two looks at what an open list shows."""
+"""Seconds between two refreshes of an open list."""
 
 
 async def pick(ask: AskPerson, title: str, rows: Sequence[ListRow], **options: Any) -> Picked | None:
@@ -21,7 +21,7 @@ async def pick(ask: AskPerson, title: str, rows: Sequence[ListRow], **options: A
 
 
 async def select(ask: AskPerson, title: str, options: Sequence[str]) -> str | None:
-    """By its number, or by arrows and Enter."""
+    """Lets the user choose an option by its number, or with arrows and Enter."""
     rows = [ListRow(id=str(number), title=text) for number, text in enumerate(options)]
     chosen: ListRow | None = await ask(QuestionScreen(title, answers=rows))
     return options[int(chosen.id)] if chosen is not None else None
@@ -36,7 +36,7 @@ async def ask_text(
     prefill: str = "",
     is_secret: bool = False,
 ) -> str | None:
-    """A secret is never drawn."""
+    """Asks for one line of text; a secret is not displayed."""
     screen = InputScreen(title, text, placeholder=placeholder, prefill=prefill, is_secret=is_secret)
     return await ask(screen)
 

@@ -1,6 +1,6 @@
-"""All actions by name: key actions and slash commands, for the palette and the table of keys.
+"""The table of all actions: key actions and slash commands, for the palette and the list of keys.
 
-Screens, whose keys are part of it, are imported when the whole table is shown."""
+Screens, whose keys it includes, are imported when the whole table is shown."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -31,7 +31,7 @@ _NOT_OFFERED = {"app.interrupt", "app.clear", "app.palette", "tui.editor.closeCo
 
 
 class ActionTable:
-    """What one application can be asked to do."""
+    """Lists the actions of one application with their keys."""
 
     def __init__(
         self,
@@ -40,8 +40,8 @@ class ActionTable:
         screens: Callable[[], tuple[KeyPlace, ...]],
         hints: Mapping[str, str],
     ) -> None:
-        """`page`: the keys of the page itself; `commands`: all slash commands that there are, with their meaning;
-        `screens`: the keys of all screens; `hints`: what the arguments of commands are called."""
+        """`page`: the page's own keys; `commands`: returns all slash commands with descriptions;
+        `screens`: returns the keys of all screens; `hints`: argument names of commands."""
         self.hints = hints
         self._page = bindings(page)
         self._verbs = {key.id: key.verb for key in page if key.verb}
@@ -54,11 +54,12 @@ class ActionTable:
 
     @cached_property
     def places(self) -> tuple[KeyPlace, ...]:
-        """Every place where keys are heard, in the order in which the table of keys has them."""
+        """Every place with key bindings, in the order of the list of keys."""
         return (place("the page", self._page), *_ON_THE_PAGE, *self._screens())
 
     def key_rows(self) -> list[ActionRow]:
-        """The live map of keys. An action that several places share is told once, where it comes first."""
+        """Returns the rows of the list of keys; an action of several places has one row, at its first
+        place."""
         own, conflicts = self.own.keys, self.own.conflicts
         rows: list[ActionRow] = []
         told: set[str] = set()
@@ -86,7 +87,8 @@ class ActionTable:
         ]
 
     def palette_rows(self) -> list[ActionRow]:
-        """What can be done from the page: its own actions, slash commands, the editor's and the transcript's."""
+        """Returns the rows of the palette: actions of the page, slash commands, actions of editor and
+        transcript."""
         page, *around = self.places[:3]
         own = {binding.id for binding in page.bindings}
         suggested_rules = {binding.id for one in around for binding in one.bindings}
@@ -105,12 +107,13 @@ class ActionTable:
         return [*actions, *commands, *others]
 
     def told(self, binding: Binding) -> str:
-        """What the action of a binding does, in words."""
+        """Returns the description of a binding's action."""
         verb = self._verbs.get(binding.id or "")
         return words_of(verb) if verb else binding.description
 
     def keys_of(self, action: str) -> tuple[str, ...]:
-        """As Textual names them. Of an action that several places share, those of the first."""
+        """Returns an action's keys in Textual's spelling; if several places have the action, those of
+        the first."""
         for one in self._near_and_far():
             for binding in one.bindings:
                 if binding.id == action:
@@ -118,16 +121,17 @@ class ActionTable:
         return ()
 
     def key_of(self, action: str) -> str:
-        """As it is written for a person; empty when the key was taken away."""
+        """Returns the label of an action's first key; empty if the action has no key."""
         key = next(iter(self.keys_of(action)), NO_KEY)
         return "" if key == NO_KEY else key_name(key)
 
     def key_label(self, action: str, usual: str) -> str:
-        """In a text: `usual` unless the person has another key; nothing when it was taken away."""
+        """Returns the key label for a text: `usual` unless the user has bound another key; empty if
+        the action has no key."""
         return key_label(self.own.keys, action, usual)
 
     def _near_and_far(self) -> Iterator[KeyPlace]:
-        """What is on the page first: for most of what is asked no screen need be loaded."""
+        """Yields the places, those of the page first, so that most lookups load no screen."""
         yield place("the page", self._page)
         yield from _ON_THE_PAGE
         yield from self.places

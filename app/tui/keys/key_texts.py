@@ -13,7 +13,7 @@ from widgets.status.queue import QueueView
 PLACEHOLDER = "Ask anything · / commands · @ files · ! shell"
 READ_ONLY = "Read-only · /clone goes on in a copy"
 KeyOf = Callable[[str], str]
-"""The key of an action, as it is written for a person; nothing when it has none."""
+"""Returns the label of an action's key; empty if it has none."""
 _WAITING = (("app.message.dequeue", "takes them back"), ("app.queue.focus", "edits and moves them"))
 _AT_BLOCKS = (
     ("transcript.next-block", "next"),
@@ -26,7 +26,7 @@ _AT_BLOCKS = (
 
 
 class KeyTexts(msgspec.Struct):
-    """The texts of one page."""
+    """Updates the key hints in the texts of one page."""
 
     key_of: KeyOf
     is_read_only: Callable[[], bool]
@@ -34,10 +34,10 @@ class KeyTexts(msgspec.Struct):
     queue_view: QueueView
     presenter: Presenter
     at_blocks: str = ""
-    """What the keys do while the keyboard is at the blocks of the transcript."""
+    """The key hints that are shown while the transcript has the focus."""
 
     def tell(self) -> None:
-        """At the start, and whenever keys have changed."""
+        """Updates all texts, at the start and when keys have changed."""
         key, presenter = self.key_of, self.presenter
         self.tell_of_session()
         presenter.renderers.retry_key = key("app.retry")
@@ -50,14 +50,14 @@ class KeyTexts(msgspec.Struct):
         }
 
     def tell_of_session(self) -> None:
-        """Whenever another session has come to the page: what one can write here."""
+        """Updates the editor's placeholder when another session is shown."""
         palette = self.key_of("app.palette")
         invites = READ_ONLY if self.is_read_only() else PLACEHOLDER
         self.editor.surface.placeholder = f"{invites} · {palette} everything" if palette else invites
         self.editor.refresh()
 
     def _hint(self, actions: Sequence[tuple[str, str]]) -> str:
-        """`alt+up takes them back · …`; what has no key is left out."""
+        """Returns key hints such as `alt+up edit queue · …`; actions without a key are left out."""
         named = ((self.key_of(action), does) for action, does in actions)
         return " · ".join(f"{key} {does}" for key, does in named if key)
 
@@ -65,7 +65,7 @@ class KeyTexts(msgspec.Struct):
 def next_steps(
     choice: ModelChoice, key_of: KeyOf, env: Mapping[str, str]
 ) -> Callable[[AssistantMessage], str]:
-    """What helps where an answer failed, told for this page."""
+    """Returns a function that suggests the next step after a failed answer, with this page's keys."""
 
     def step(message: AssistantMessage) -> str:
         from app.assembly.next_steps import NextSteps, Ways  # noqa: PLC0415  (with the first answer that fails)

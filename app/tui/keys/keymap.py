@@ -16,16 +16,16 @@ from tools.patterns import late
 from widgets.key_labels import NO_KEY
 
 _MODIFIERS = ("alt", "ctrl", "shift", "super")
-"""In the order in which a terminal's keys come to be named."""
+"""The modifiers, in the order of Textual's key names."""
 
 
 _GUARDED = "app.approval."
-"""Actions that answer what comes up by itself: no key that somebody may be writing with."""
+"""The prefix of actions that answer questions, which may not be bound to keys that type text."""
 _FUNCTION_KEY = late(r"(shift\+)?f\d+")
 
 
 def _writing(keys: str) -> str | None:
-    """The first of these keys that neither has Ctrl or Alt nor is an F key."""
+    """Returns the first of these keys that types text: without Ctrl or Alt, and no F key."""
     for chord in keys.split(","):
         for key in chord.split():
             if (
@@ -38,22 +38,23 @@ def _writing(keys: str) -> str | None:
 
 
 class KeyPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where keys are heard together: one focus, and the page behind it."""
+    """A place with key bindings that are active together: a focused widget with the page behind it."""
 
     title: str
     bindings: tuple[Binding, ...]
 
 
 class KeyMap(msgspec.Struct, frozen=True, kw_only=True):
-    """By action id; what is not named keeps its default."""
+    """The user's keys by action id; other actions keep their defaults."""
 
     keys: dict[str, str] = {}
-    """As Textual takes it: keys with commas between; a chord has blanks in it."""
+    """Keys in Textual's spelling, separated by commas; the keys of a chord are separated by
+    blanks."""
     is_read: bool = True
-    """Whether the file could be read at all, or is not there."""
+    """False if the file exists but could not be read."""
     problems: tuple[str, ...] = ()
     conflicts: dict[str, str] = {}
-    """By action id: which other action has one of its keys, where the same focus hears both."""
+    """By action id: another action at the same place that has the same key."""
 
 
 def place(title: str, *groups: Iterable[BindingType]) -> KeyPlace:
@@ -62,7 +63,8 @@ def place(title: str, *groups: Iterable[BindingType]) -> KeyPlace:
 
 
 def read_keymap(file: Path, places: Sequence[KeyPlace]) -> KeyMap:
-    """Never raises. A file that cannot be read gives no keys, and says so."""
+    """Reads the key bindings file. Never raises: an unreadable file gives no keys, and `problems` has
+    the error."""
     try:
         text = read_text(file)
         data = parse(text) if text and text.strip() else {}
@@ -96,19 +98,21 @@ def read_keymap(file: Path, places: Sequence[KeyPlace]) -> KeyMap:
 
 
 def keys_of(binding: Binding, own: Mapping[str, str]) -> tuple[str, ...]:
-    """The keys that are in force for an action; none if they were taken away."""
+    """Returns the current keys of an action; none if it is unbound."""
     keys = own.get(binding.id or "", binding.key)
     return tuple(key.strip() for key in keys.split(",") if key.strip() != NO_KEY)
 
 
 def bind(file: Path, action: str, key: str | None) -> None:
-    """Gives an action this key and no other, or with None its defaults again. Raises `FileFault` or `JsonFault`."""
+    """Binds an action to this key only; None restores its default keys. Raises `FileFault` or
+    `JsonFault`."""
     text = read_text(file) or "{}\n"
     write_text(file, without_key(text, (action,)) if key is None else with_value(text, (action,), key))
 
 
 def _keys(value: Any) -> str | None:
-    """`ctrl+k`, a list of such, or an empty list."""
+    """Converts a JSON value to keys: `ctrl+k`, a list of keys, or an empty list; None if it is
+    invalid."""
     if isinstance(value, str) and value.strip():
         return spelled(value)
     if isinstance(value, list) and all(isinstance(key, str) and key.strip() for key in value):
@@ -117,12 +121,13 @@ def _keys(value: Any) -> str | None:
 
 
 def spelled(keys: str) -> str:
-    """As Textual spells them: pi's `pageUp`, `shift+ctrl+p`, `shift+l` and `ctrl+]`, and chords such as `ctrl+x t`."""
+    """Converts keys to Textual's spelling, from pi's `pageUp`, `shift+ctrl+p`, `shift+l` and
+    `ctrl+]`, and chords such as `ctrl+x t`."""
     return " ".join(_one(key) for key in keys.split())
 
 
 def key_of_character(character: str) -> str:
-    """How Textual calls the key that writes a character."""
+    """Returns Textual's name of the key that types a character."""
     named = character
     if not character.isalnum():
         known = ASCII_KEY_NAMES.get(character, character)
@@ -142,7 +147,7 @@ def _one(key: str) -> str:
 
 
 def _conflicts(one: KeyPlace, own: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """Keys that the person gave to an action while another of the same place has it, or begins a chord with it."""
+    """Finds keys of the user that another action at the same place has, or that begin its chord."""
     found: list[tuple[str, str, str]] = []
     owners: dict[str, list[str]] = {}
     for binding in one.bindings:

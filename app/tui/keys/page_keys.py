@@ -1,8 +1,7 @@
-"""The page's keys: id, default keys, description and function. Features have tables of them, from which bindings,
-palette
-and help are generated.
+"""The page's keys: id, default keys, description and function. Bindings, palette and help are
+generated from the features' tables.
 
-Keys inside the editor, the transcript and screens are defined there."""
+Keys of the editor, the transcript and screens are defined there."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
@@ -14,22 +13,23 @@ P = TypeVar("P")
 
 
 class PageKey(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
-    """Of a feature whose page is a `P`."""
+    """A key of a feature with page type `P`."""
 
     id: str
-    """What `keybindings.json` calls it."""
+    """The action's id in `keybindings.json`."""
     keys: str
     do: Callable[[P], object]
-    """What is to be awaited is done beside everything else; when it cannot be had, the person is told why."""
+    """The function of the key. An awaitable result runs as a background task, and an `Unable` is
+    shown to the user."""
     help: str = ""
     verb: str = ""
-    """The session's command that it is, where that is told in its words."""
+    """The name of the session command that the key runs, whose description is used."""
     is_first: bool = False
-    """Before the focused widget sees the key."""
+    """Whether the key takes precedence over the focused widget."""
 
 
 CLEAR = "app.clear"
-"""Also copies what is selected, on whatever screen."""
+"""The action that clears the editor; on every screen it also copies the selection."""
 
 
 def bindings(keys: Iterable[PageKey[Any]]) -> list[BindingType]:

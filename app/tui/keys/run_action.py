@@ -1,4 +1,4 @@
-"""Runs the action of a key by its name."""
+"""Runs an action by its name."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,7 +11,7 @@ from widgets.textual_internals import bindings_of
 
 
 async def do_action(app: App[Any], nodes: Iterable[DOMNode], action: str) -> None:
-    """An action of one of these, the first that has it, wherever the keyboard is."""
+    """Runs the action on the first node that has it, independent of the focus."""
     if action.startswith("extension_key("):
         await app.run_action(action)
         return

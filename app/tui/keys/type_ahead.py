@@ -17,12 +17,12 @@ from widgets.editor.line_input import LineInput
 from widgets.editor.prompt import PromptEditor
 
 PATIENCE = 0.25
-"""Seconds for what a key has begun to open its screen; what takes longer is no screen to type into."""
+"""Seconds to wait until a key opens its screen."""
 _LOOKS = 0.005
 
 
 class QueueMarker(Message):
-    """Goes the way of what a key brings out, behind it."""
+    """A message that follows all earlier messages through a queue, to tell when they were handled."""
 
     def __init__(self, arrived: asyncio.Event) -> None:
         super().__init__()
@@ -35,19 +35,21 @@ class TypeAhead:
         self._tasks = tasks
 
     def is_text(self, key: events.Key) -> bool:
-        """Whether it does nothing but write, so that nobody need wait for it."""
+        """Returns whether the key only types text, so that no screen needs to be awaited."""
         return key.is_printable and isinstance(self._app.focused, PromptEditor | LineInput)
 
     async def settle(self) -> None:
-        """Until what the last key has set going has opened its screen, or opens none."""
+        """Waits until the effects of the last key have opened their screen, or turn out to open none."""
         screens, tasks = list(self._app.screen_stack), self._tasks.running
-        await self._pass()  # its way up
-        await self._pass()  # and that of what the page or a screen made of it
+        await self._pass()  # the key's way up
+        await self._pass()  # and the way of the messages that the page or a screen sent because of it
         await self._begin(screens, tasks)
         top = self._app.screen
         if top not in screens:
             end = asyncio.get_running_loop().time() + PATIENCE
-            while not top.is_mounted and asyncio.get_running_loop().time() < end:  # until it listens to keys
+            while (
+                not top.is_mounted and asyncio.get_running_loop().time() < end
+            ):  # until the screen receives keys
                 await self._pass()
             await self._pass()
 
@@ -66,4 +68,4 @@ class TypeAhead:
             async with asyncio.timeout(PATIENCE):
                 await arrived.wait()
         except TimeoutError:
-            pass  # it was taken away meanwhile
+            pass  # the widget was removed meanwhile

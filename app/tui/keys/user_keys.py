@@ -20,21 +20,21 @@ from widgets.transcript.blocks import NoteKind
 
 
 class UserKeys(msgspec.Struct):
-    """The file of one person over one application."""
+    """Applies one user's key bindings to one application."""
 
     file: Path
     table: ActionTable
     app: App[Any]
     say: ShowMessage
     tell: Callable[[str], None]
-    """Some words while a chord is begun, nothing when it is over."""
+    """Shows the chord being typed; an empty text hides it."""
     changed: Callable[[], None]
-    """Other keys are in force."""
+    """Called when the key bindings have changed."""
     _chords: Chords = msgspec.field(default_factory=lambda: Chords({}))
     _stamp: Stamp = None
 
     def follow(self) -> None:
-        """Reads the file again if it is another than it was: looked at with each key, where it makes a difference."""
+        """Reads the file again if it has changed; checked at each key press."""
         if file_stamp(self.file) == self._stamp:
             return
         problems = self.read()
@@ -44,7 +44,7 @@ class UserKeys(msgspec.Struct):
             self.say("Your keys were read again.")
 
     def read(self) -> tuple[str, ...]:
-        """Puts the person's own keys in force; returns what is wrong with their file."""
+        """Applies the user's key bindings; returns the errors in their file."""
         is_first = self._stamp is None
         self._stamp = file_stamp(self.file)
         keymap = KeyMap() if self._stamp is None else read_keymap(self.file, self.table.places)
@@ -63,7 +63,7 @@ class UserKeys(msgspec.Struct):
         return (*keymap.problems, *clashes)
 
     async def take(self, event: Key) -> bool:
-        """Whether the key was a part of a chord, and is used up."""
+        """Handles a key that may belong to a chord; returns whether it is used up."""
         self.follow()
         is_text = event.is_printable and isinstance(self.app.focused, PromptEditor | LineInput)
         if is_text and not self._chords.pending_keys:
@@ -84,7 +84,7 @@ class UserKeys(msgspec.Struct):
         return next((row.title for row in self.table.key_rows() if row.id == action), action)
 
     async def _run(self, action: str) -> None:
-        """The action as the focus hears it; where nobody does, nothing happens."""
+        """Runs the action for the focused widget, if it is available there."""
         for active in self.app.screen.active_bindings.values():
             if active.binding.id == action and active.enabled:
                 await self.app.run_action(active.binding.action, active.node)

@@ -1,8 +1,8 @@
-"""In which words the full screen tells of a command of the session: the command's own."""
+"""Describes a session command by the command's own description."""
 
 
 def words_of(verb: str) -> str:
-    """`verb`: its name in `app.engine.commands`."""
-    from app.engine.commands.table import COMMANDS  # noqa: PLC0415  (when it is told; the first paint needs none)
+    """Returns the description of a command. `verb`: its name in `app.engine.commands`."""
+    from app.engine.commands.table import COMMANDS  # imported late, because the first paint does not need it
 
     return COMMANDS[verb].words

@@ -13,7 +13,7 @@ from app.tui.transcript.renderers import Renderers
 
 
 class OverlayScreen(ModalScreen[Any]):
-    """A widget of an extension's own over the page. Escape takes it away."""
+    """Shows an extension's widget over the page; Escape closes it."""
 
     BINDINGS = (Binding("escape", "dismiss", "Close", show=False),)
 
@@ -30,7 +30,7 @@ class OverlayScreen(ModalScreen[Any]):
 
 
 async def show_widget_of(block_id: str, log: SessionLog, renderers: Renderers, ask: AskPerson) -> bool:
-    """The extension's widget for a block, full screen; False when the block has none."""
+    """Shows the extension's widget for a block in full screen; returns False if the block has none."""
     made = renderers.widget(log.entry(block_id)) if block_id in log else None
     if isinstance(made, Screen):
         await ask(made)

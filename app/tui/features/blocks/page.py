@@ -38,7 +38,7 @@ def _row(index: int, symbol: MapSymbol) -> ListRow:
 
 
 class BlockPage(msgspec.Struct, frozen=True):
-    """The blocks of one transcript."""
+    """Actions on the blocks of the transcript."""
 
     transcript: Transcript
     ask: AskPerson
@@ -46,7 +46,7 @@ class BlockPage(msgspec.Struct, frozen=True):
     copy: Copy
     cwd: Path
     show_widget: Callable[[str], Awaitable[bool]]
-    """An extension's own for the block; False when it has none."""
+    """Shows an extension's widget for the block; returns False if there is none."""
 
     async def open(self, block_id: str) -> None:
         """Shows the whole block, or the extension's widget for it."""

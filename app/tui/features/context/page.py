@@ -35,7 +35,7 @@ _LARGE = "large:"
 
 
 class ContextPage:
-    """The context window of one session."""
+    """Shows and compacts the context window of one session."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class ContextPage:
             await read_card(self._ask, "In full", card)
 
     async def _drop(self, request: ContextScreen.ActionRequested) -> None:
-        """Takes the large result of the row out of the context, or puts it back."""
+        """Removes the row's large result from the context, or puts the result back."""
         screen, row = request.screen, request.row
         if not isinstance(screen, ContextScreen) or row is None:
             return
@@ -86,7 +86,7 @@ class ContextPage:
         return preview_of(row.title, self._text(row.id))
 
     def _text(self, row_id: str) -> str:
-        """What a line of the page stands for."""
+        """Returns the full content behind a row."""
         if row_id.startswith(_LARGE):
             return text_of_large(self._session, row_id.removeprefix(_LARGE))
         part = next((part for part in self._contents.parts if _part_id(part) == row_id), None)
@@ -96,7 +96,7 @@ class ContextPage:
         try:
             await self._session.compaction.run(instructions)
         except (CannotCompact, SummaryFailed):
-            pass  # the end event has told it
+            pass  # the end event has reported it
 
     async def preview(self, instructions: str | None = None) -> None:
         """Shows the summary for editing; it is applied when the user accepts it."""
@@ -129,7 +129,7 @@ class ContextPage:
         try:
             await session.compaction.accept(draft.with_text(text))
         except (CannotCompact, SummaryFailed):
-            pass  # the end event has told it
+            pass  # the end event has reported it
 
     async def undo(self) -> None:
         """Restores the full history."""
@@ -204,6 +204,7 @@ def _figures(count_of_tokens: int, whole: int, count: str = "") -> str:
 
 
 def _percent(tokens: int, whole: int) -> str:
-    """Nothing where it would be nought: the eye finds what counts."""
+    """Formats a share in per cent; empty if it would round to zero, so that small rows do not
+    distract."""
     percent = 100 * tokens / whole if whole else 0
     return percentage(percent) if percent >= 0.05 else ""

@@ -30,11 +30,11 @@ class ContextView(msgspec.Struct, frozen=True, kw_only=True):
     window: int
     reserve: int
     total: str
-    """`84k of 200k tokens · 42%`."""
+    """The summary, such as `84k of 200k tokens · 42%`."""
     advice: str = ""
-    """What a compaction would free."""
+    """How much a compaction would free."""
     rows: tuple[ListRow, ...]
-    """The table. Only large results can be taken out and put back."""
+    """The rows of the table. Only large results can be removed and put back."""
 
 
 class ContextBar(Widget):
@@ -91,7 +91,8 @@ class ContextBar(Widget):
 
 
 def _cells(shares: Sequence[Share], window: int, width: int) -> list[int]:
-    """Whatever is there is seen, if only as one cell, and together they fit."""
+    """Returns the bar's cells per kind: at least one for each kind with tokens, and together at most
+    `width`."""
     sizes = [max(1, round(width * share.tokens / window)) if share.tokens else 0 for share in shares]
     while sum(sizes) > width:
         sizes[sizes.index(max(sizes))] -= 1
@@ -99,7 +100,8 @@ def _cells(shares: Sequence[Share], window: int, width: int) -> list[int]:
 
 
 class ContextScreen(PickerScreen):
-    """Enter reads what a line stands for; what is done to it is the application's business."""
+    """A picker over the context: Enter opens a row's content; other keys are sent to the application
+    as requests."""
 
     IS_COUNTED: ClassVar[bool] = False
     ACTIONS = (

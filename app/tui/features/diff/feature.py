@@ -1,4 +1,4 @@
-"""What changed in files."""
+"""File changes: the `/diff` command and its key."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -30,7 +30,7 @@ _NO_SCOPE = (
 
 
 class DiffPage(msgspec.Struct, frozen=True):
-    """The differences of one session."""
+    """Opens the diff screen for one session."""
 
     session: Session
     ask: AskPerson
@@ -58,7 +58,7 @@ class _OpenDiff:
         await ask(DiffScreen(await self._view()), on_request=self._requested)
 
     async def _view(self) -> DiffView:
-        """What is to be seen now. Where it cannot be had, that says so."""
+        """Computes the files to show; if that fails, the view contains the reason."""
         of = PromptDiff(entry_id=self._prompt_id) if self._scope == "prompt" else _OF[self._scope]
         try:
             self._shown = shown = await self._session.files.differences(of)
@@ -172,7 +172,7 @@ def _file(file: FileDifference) -> DiffFile:
 
 
 def _block(file: FileDifference, patch: FilePatch) -> Block:
-    """As a card shows it; of what has no lines, why."""
+    """Returns a file's diff as a block; without lines, a text that says why."""
     words = " · ".join(word for word in (file.deed, file.why, file.by) if word)
     why = patch.why if patch.why != file.why else ""
     if "\n@@ " not in patch.text:

@@ -26,19 +26,19 @@ from widgets.transcript.view import Transcript
 
 _LONGEST_PATH = 56
 _SHARE = 4
-"""The list has at most this part of the height."""
+"""The list has at most one fourth of the height."""
 
 DiffAction = Literal["file", "scope", "scope-back", "older", "newer", "edit", "copy", "copy-all"]
 
 
 class DiffFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the list."""
+    """A changed file as a row of the list."""
 
     path: str
     deed: str
-    """`new`, `removed`, `changed`."""
+    """What happened to the file: `new`, `removed` or `changed`."""
     added: str = ""
-    """`+12`."""
+    """The number of added lines, such as `+12`."""
     removed: str = ""
     by: str = ""
     why: str = ""
@@ -55,7 +55,7 @@ class DiffView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DiffKeyboard(BlockKeyboard):
-    """Paging continues into the next file."""
+    """Keyboard of the diff: paging continues into the next file."""
 
     def page(self, direction: int) -> None:
         viewport = self.viewport
@@ -73,7 +73,8 @@ class DiffScreen(SearchedScreen):
     AUTO_FOCUS: ClassVar[str | None] = "Transcript"
 
     class ActionRequested(ScreenRequest["DiffScreen"]):
-        """Another file is wanted, other differences, an editor, a copy. `path`: the file that is shown; may be none."""
+        """The user wants another file, another comparison, an editor or a copy. `path`: the current
+        file; may be empty."""
 
         def __init__(self, screen: "DiffScreen", action: DiffAction, path: str) -> None:
             super().__init__(screen)
@@ -92,19 +93,19 @@ class DiffScreen(SearchedScreen):
 
     @property
     def path(self) -> str:
-        """Of the file that the list is at."""
+        """The path of the file at the list's cursor."""
         row = self.files.current
         return row.id if row is not None else ""
 
     @property
     def line(self) -> int:
-        """The first line in sight, of the new file; 0: the one that changed first."""
+        """The first visible line, as a line number of the new file; 0 means the first changed line."""
         viewport = self.transcript.viewport
         shown = ((row.leaf, row.row) for row in viewport.rows if viewport.top > 1)
         return next((line_at(leaf, row) for leaf, row in shown if isinstance(leaf, DiffLeaf)), 0)
 
     def show_view(self, view: DiffView) -> None:
-        """Other differences; the cursor stays on its file if that is among them."""
+        """Shows another comparison; the cursor stays on its file if the file is in it."""
         keep, self.view = self.path, view
         self.files.empty, self.files.title_cells = view.empty, _title_cells(view)
         self._note = ""
@@ -115,11 +116,11 @@ class DiffScreen(SearchedScreen):
         self.query_one("#keys", KeyHints).show(_hints(view))
         if not view.files:
             show_only(self.transcript, NoteBlock(id="nothing", text=view.empty))
-        elif self.path == keep:  # the list does not say that its cursor moved
+        elif self.path == keep:  # the list sends no message if its cursor did not move
             self.ask("file")
 
     def show_file(self, path: str, block: Block) -> None:
-        """What is different in a file; nothing happens when another one is wanted by now."""
+        """Shows a file's diff; ignored if another file is selected by now."""
         if path != self.path:
             return
         is_again = path == self._shown
@@ -130,12 +131,12 @@ class DiffScreen(SearchedScreen):
             show_only(self.transcript, block)
 
     def show_note(self, note: str) -> None:
-        """A word at the right of the title: what just happened, or what is wrong."""
+        """Shows a short message or an error at the right of the title."""
         self._note = note
         self._tell()
 
     def step(self, delta: int) -> None:
-        """To the next file, or the one before."""
+        """Moves to the next or previous file."""
         at = self.files.index + delta
         if 0 <= at < len(self.view.files):
             self.files.move_to(at)
@@ -143,7 +144,7 @@ class DiffScreen(SearchedScreen):
             self.show_note("the last file" if delta > 0 else "the first file")
 
     def next_or_hit(self, delta: int) -> None:
-        """While something is looked for, to its next place."""
+        """Moves to the next search hit during a search, else to the next file."""
         if self.transcript.finder.is_on:
             self.transcript.finder.step(delta)
         else:
@@ -225,7 +226,7 @@ KEYS: KeyTable[DiffScreen] = KeyTable(
 
 
 class FileDiff(BlockView):
-    """The difference of one file."""
+    """Shows the diff of one file."""
 
     BINDINGS: ClassVar[list[BindingType]] = KEYS.bindings
 
@@ -259,17 +260,18 @@ _OF_A_FILE = {
 
 
 def _hints(view: DiffView) -> list[KeyHint]:
-    """Those of a file where there is one."""
+    """Returns the key hints; those for a file only if there is one."""
     return [hint for hint in HINTS if view.files or hint.id not in _OF_A_FILE]
 
 
 def _title(view: DiffView, note: str, width: int) -> str:
-    """As much of it as leaves the note its room."""
+    """Returns the title, shortened so that the note has room."""
     return crop(view.title, max(24, width - cells(note) - 10))
 
 
 def _rows(view: DiffView) -> list[ListRow]:
-    """What became of each in one column, its figures in the next two."""
+    """Returns the list's rows with aligned columns: what happened to the file, lines added, lines
+    removed."""
     deed, added, removed = (
         max((cells(text) for text in texts), default=0)
         for texts in (

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ExtensionsPage(msgspec.Struct, frozen=True):
-    """Those of one session."""
+    """Shows the extensions of one session."""
 
     extended: Callable[[], "Extended | None"]
     ask: AskPerson
@@ -27,7 +27,7 @@ class ExtensionsPage(msgspec.Struct, frozen=True):
 
 
 async def show_extensions(status: Sequence[Status], ask: AskPerson) -> None:
-    """What is loaded and from where, what each has registered, and what went wrong with it."""
+    """Lists the loaded extensions with their origin, what they registered, and their errors."""
     by_path = {each.path: each for each in status}
     await pick(
         ask,

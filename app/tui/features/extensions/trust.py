@@ -37,7 +37,7 @@ _TOO_MUCH = (
 
 
 class TrustPage(msgspec.Struct, frozen=True):
-    """The question of one session."""
+    """Asks the trust question for one session's project."""
 
     assembled: Assembled
     ask: AskPerson
@@ -76,10 +76,11 @@ async def ask_trust(
     clock: Callable[[], float] = time.monotonic,
     is_asked_for: bool = True,
 ) -> None:
-    """The answer is kept for the folder, and counts at once where `apply` says so. `earlier`: what was known before.
+    """Asks for trust and stores the answer for the folder; `apply` puts it into effect. `earlier`:
+    the last known state.
 
-    When the person did not ask for the question, keys that were meant for the editor do not answer it.
-    """
+    `is_asked_for`: the user opened the question; otherwise keys that were meant for the editor do
+    not answer it."""
     question = question_for(paths)
     if question.is_empty:
         say("This folder has nothing of its own that bayou would run or use.")
@@ -108,7 +109,7 @@ async def ask_trust(
 
 
 def _parts(question: Question, before: Question, folder: str) -> list[PreviewPart]:
-    """What starts something first, each with all that is to be said of it."""
+    """Formats the items that would take effect, with those that run something first."""
     parts = [PreviewPart(text=f"{reveal_hidden_characters(folder)} brings along:")]
     if question.too_much:
         parts.append(PreviewPart(text=_TOO_MUCH, tone="warning"))

@@ -1,4 +1,5 @@
-"""The trust question: it must be read first, and is answered by a key that is not pressed by accident."""
+"""The trust question: the text must be read to its end first, and the trust key cannot be pressed
+by accident."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -17,13 +18,12 @@ from widgets.textual_internals import keymap_of
 PAUSE = 1.0
 """Seconds without a key before the trust key is accepted."""
 _AROUND = 7
-"""Rows of the screen that are not the text's: title, answers, keys."""
+"""Rows of the screen outside the text: title, answers and keys."""
 
 
 class TrustScreen(QuestionScreen):
-    """The first answer is the default. The trust key counts only after the whole text was visible and no key was
-    pressed for
-    a while."""
+    """Asks for trust; the first answer, no, is the default. The trust key works only after the whole
+    text was visible and no key was pressed for a while."""
 
     IMMEDIATE_KEYS = frozenset(("escape", "pageup", "pagedown"))
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -40,7 +40,7 @@ class TrustScreen(QuestionScreen):
         grace: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`yes`: None when nobody could vouch for what there is."""
+        """`yes`: the id of the answer that trusts; None if the folder's content cannot be verified."""
         super().__init__(title, text, answers, grace=grace, clock=clock)
         self._yes = yes
         self.has_seen_end = False
@@ -67,9 +67,9 @@ class TrustScreen(QuestionScreen):
         self.call_after_refresh(self._look)
 
     def _look(self) -> None:
-        """Whether the end of the text is in sight."""
+        """Records whether the end of the text has been visible."""
         if not self.is_attached:
-            return  # it was answered meanwhile
+            return  # the question was answered meanwhile
         text = self.query_one("#text", Preview)
         self.has_seen_end = self.has_seen_end or text.scroll_offset.y + text.size.height >= text.row_count
         self.query_one(RuleTitle).show(note="" if self.has_seen_end else self._by_key("there is more"))
@@ -86,7 +86,7 @@ class TrustScreen(QuestionScreen):
 
     @property
     def listens(self) -> bool:
-        """Whether the yes would be heard now."""
+        """Returns whether the trust key is accepted now."""
         self._look()
         return self._yes is not None and self.has_seen_end and self._clock() >= self._trust_from
 

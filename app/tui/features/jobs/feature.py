@@ -1,4 +1,4 @@
-"""Jobs in the background."""
+"""Background jobs: the commands and keys for the list of jobs."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -30,7 +30,7 @@ class JobsScreen(PickerScreen):
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
 
     def __init__(self, rows: Sequence[ListRow], tail: Callable[[ListRow], PreviewText]) -> None:
-        """`tail`: the end of a job's output."""
+        """`tail`: returns the end of a job's output."""
         super().__init__(
             "Jobs",
             rows,
@@ -42,7 +42,7 @@ class JobsScreen(PickerScreen):
         self.add_class("jobs")
 
     def show_jobs(self, rows: Sequence[ListRow]) -> None:
-        """The jobs as they stand now; nothing is drawn when nothing changed."""
+        """Updates the rows; nothing is drawn if nothing changed."""
         pane = self.query_one("#preview", Preview)
         before = (self._rows, pane.shown)
         if tuple(rows) != self._rows:
@@ -64,17 +64,17 @@ _TONES: dict[str, Tone] = {"running": "accent", "done": "success", "failed": "er
 
 
 class JobsPage(msgspec.Struct, frozen=True):
-    """The jobs of one session."""
+    """Shows, ends and pins the background jobs of one session."""
 
     session: Session
     ask: AskPerson
     say: ShowMessage
     copy: Copy
     background_key: Callable[[], str]
-    """The key that puts a tool into the background; nothing when there is none."""
+    """Returns the key that moves a tool to the background; empty if there is none."""
 
     async def open(self) -> None:
-        """The jobs with the end of their output."""
+        """Shows the list of jobs with the end of their output."""
         if not self.session.jobs.all():
             key = self.background_key()
             puts_there = f" {key} puts a tool there." if key else ""
@@ -100,12 +100,12 @@ class JobsPage(msgspec.Struct, frozen=True):
         screen.show_jobs(self._rows())
 
     async def kill(self, job_id: str) -> None:
-        """`/kill JOB`."""
+        """Ends a job (`/kill JOB`)."""
         job = self.session.jobs.kill(job_id, tell=True)
         self.say(f"{job.id} is being ended.")
 
     async def pin(self, job_id: str) -> None:
-        """`/pin JOB`: pins the job, or unpins it."""
+        """Pins or unpins a job (`/pin JOB`); a pinned job continues after the session ends."""
         job = self.session.jobs.get(job_id)
         self.session.jobs.pin(job.id, not job.is_pinned)
         goes_on = "keeps running when you leave this session" if job.is_pinned else "ends with this session"
@@ -134,7 +134,7 @@ def _note(job: Job) -> str:
 
 
 def job_block(job: Job) -> CardBlock:
-    """A job's output as a card; while it runs, the end of it."""
+    """Returns a job's output as a card; for a running job only the end of it."""
     text = job.result.text if job.result is not None else job.tail()
     states = {"running": CardState.RUNNING, "done": CardState.DONE, "failed": CardState.FAILED}
     return CardBlock(

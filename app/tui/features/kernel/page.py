@@ -21,7 +21,7 @@ _SHOWN = 200
 
 
 class KernelPage(msgspec.Struct, frozen=True):
-    """The kernel of one session."""
+    """Shows and controls the Python kernel of one session."""
 
     cells: UserCells
     ask: AskPerson
@@ -29,7 +29,8 @@ class KernelPage(msgspec.Struct, frozen=True):
     cwd: Callable[[], Path]
 
     async def open(self, words: str = "") -> None:
-        """`restart`, or `run FILE [cells]`; with nothing, what there is to know."""
+        """Runs `/kernel`: `restart`, `run FILE [cells]`, or without arguments shows the kernel's
+        state."""
         deed, _, rest = words.partition(" ")
         if deed == "restart":
             await self._restart()
@@ -69,7 +70,7 @@ class KernelPage(msgspec.Struct, frozen=True):
 
 
 def _file_and_cells(words: str) -> tuple[str, str]:
-    """`my file.ipynb 2-5`: the cells are what stands behind the ending."""
+    """Splits `my file.ipynb 2-5` into the file and the cells after it."""
     head, ending, rest = words.partition(".ipynb")
     return (head + ending, rest.strip()) if ending else (words, "")
 

@@ -1,4 +1,4 @@
-"""What keys and commands there are, and another key for one."""
+"""Key bindings and commands: lists, palette and rebinding."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -18,17 +18,17 @@ from widgets.screens.picker import Picked
 
 
 class KeysPage(msgspec.Struct, frozen=True):
-    """The keys and commands of one application."""
+    """Lists, runs and rebinds the keys and commands of one application."""
 
     table: ActionTable
     ask: AskPerson
     write: Write
     file: Path
-    """Holds the person's own keys."""
+    """The user's key bindings file."""
     read_again: Callable[[], object]
-    """Puts them in force."""
+    """Reads the file and applies its keys."""
     do: Callable[[str], Awaitable[None]]
-    """Does an action by its id."""
+    """Runs an action by its id."""
 
     async def open(self) -> None:
         """Lists the keys; Enter on an action asks for a new key, until the list is closed."""
@@ -55,7 +55,7 @@ class KeysPage(msgspec.Struct, frozen=True):
         return conflict or (f"{key_name(key)} it is" if key else "the default again")
 
     async def commands(self) -> None:
-        """What can be written with a slash; Enter begins it in the editor."""
+        """Lists all slash commands; Enter writes the chosen one into the editor."""
         rows = [
             ListRow(id=f"/{name} ", title=f"/{name}", detail=text, right=self.table.hints.get(name, ""))
             for name, text in self.table.command_names()
@@ -73,7 +73,7 @@ class KeysPage(msgspec.Struct, frozen=True):
             self.write(picked.row.id, focus=True)
 
     async def palette(self) -> None:
-        """Every action and command by name; Enter does it."""
+        """Lists all actions and commands by name; Enter runs the chosen one."""
         picked: Picked | None = await self.ask(palette_screen(self.table.palette_rows()))
         if picked is None:
             return

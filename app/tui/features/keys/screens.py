@@ -1,4 +1,4 @@
-"""The keys of all screens that open over the page, by the place where they are heard."""
+"""The key bindings of all screens that open over the page, grouped by screen."""
 
 from app.tui.features.context.screen import ContextScreen
 from app.tui.features.diff.screen import FileDiff

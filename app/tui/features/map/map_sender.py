@@ -24,12 +24,12 @@ class MapSender(msgspec.Struct, frozen=True):
     cwd: Callable[[], Path]
     send: Callable[[CustomMessage], object]
     send_outline: Callable[[str], Awaitable[object]]
-    """Of a file, for the person and the model."""
+    """Sends the outline of a file to the user and the model."""
     permissions: PermissionGate
     open_map: Callable[[], Awaitable[None]]
 
     async def named(self, argument: str) -> None:
-        """`/map`, with a file or a folder behind it or nothing."""
+        """Runs `/map` with a file, a folder or nothing."""
         path = argument.removeprefix("@").strip("\"'")
         if not path:
             await self.open_map()
@@ -42,7 +42,7 @@ class MapSender(msgspec.Struct, frozen=True):
         return self._named(path).is_dir()
 
     async def send_folder(self, folder: str) -> None:
-        """`/map FOLDER`: for the person and the model."""
+        """Sends the map of a folder to the user and the model (`/map FOLDER`)."""
         try:
             text = await self.maps.map_of_folder(str(self.cwd() / folder))
         except ToolError as problem:
@@ -51,7 +51,8 @@ class MapSender(msgspec.Struct, frozen=True):
         self.send(CustomMessage(custom_type=FOLDER_MAP, content=text, details={"folder": folder}))
 
     async def send_file(self, name: str) -> None:
-        """`/map FILE`: for the person and the model; of a file that is kept back, for the person alone."""
+        """Sends the outline of a file to the user and the model (`/map FILE`); of a hidden file only
+        the user sees it."""
         path = self._named(name)
         why = await asyncio.to_thread(self.permissions.why_unread, path)
         if not why:

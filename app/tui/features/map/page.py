@@ -38,13 +38,13 @@ OpenFile = Callable[[str, int], None]
 _NAME = re.compile(r"[A-Za-z_$][\w$]{2,}|[^\W\da-zA-Z_]\w*")
 _MOST_NAMES = 3000
 _LONGEST = 400
-"""Lines of a definition that are shown."""
+"""The maximum number of lines shown of a definition."""
 _PREVIEWED = 60
 _OFF = "There is no map of this folder: repositoryMaps.enabled is off, or its files are not on this machine."
 
 
 class MapPage(msgspec.Struct):
-    """The repository of one session."""
+    """Browses the repository map of one session."""
 
     maps: RepositoryMaps
     ask: AskPerson
@@ -59,7 +59,7 @@ class MapPage(msgspec.Struct):
     _found: "Sequence[MatchedFile]" = ()
     _query: str = ""
     _orders: dict[str, bool] = msgspec.field(default_factory=lambda: {"tree": True, "found": False})
-    """Whether by path: the tree of the folder, and what was found for words."""
+    """Whether rows are sorted by path, for the folder tree and for search results."""
     _places: dict[str, MapPlace] = {}
     _sources: dict[str, str] = {}
 
@@ -163,7 +163,7 @@ class MapPage(msgspec.Struct):
         return preview_of(place.at, self._text_of(place.path, first, min(last, first + _PREVIEWED)))
 
     def _text_of(self, path: str, first: int, last: int) -> str:
-        """For a look beside a list; a large file is not read for that."""
+        """Returns lines of a file for the preview; large files are not read."""
         if path not in self._sources:
             self._sources.clear()
             try:
@@ -174,7 +174,7 @@ class MapPage(msgspec.Struct):
             self._sources[path] = text
         return "\n".join(self._sources[path].split("\n")[first - 1 : last])
 
-    # Names of the transcript
+    # Names in the transcript
 
     async def names_in(self, text: str, *, uses: bool) -> None:
         """Goes to the definition or uses of a name in the text; with several names, the user chooses."""
@@ -182,7 +182,7 @@ class MapPage(msgspec.Struct):
             self.say(_OFF, NoteKind.WARNING)
             return
         names = list(dict.fromkeys(_NAME.findall(text)))[:_MOST_NAMES]
-        # What is written as only code is stands before what may be a word.
+        # Names that can only be code come before words that may be prose.
         known = sorted(await self.maps.known(names), key=lambda name: name.islower() and "_" not in name)
         if not known:
             what = f"{names[0]} is no name" if len(names) == 1 else "No word in it is a name"
@@ -272,7 +272,7 @@ class MapPage(msgspec.Struct):
         await self._among(f"{name}: {pluralized(len(rows), 'use')}, by name", rows, places)
 
     async def _among(self, title: str, rows: Sequence[ListRow], places: dict[str, MapPlace]) -> None:
-        """A list of places, to which one comes back from looking at one."""
+        """Shows a list of places; after viewing one, the user returns to the list."""
         self._places = {**self._places, **places}
         current = ""
         while True:
@@ -309,7 +309,7 @@ class MapPage(msgspec.Struct):
         return preview_of(place.at, self._text_of(place.path, first, min(last, first + _PREVIEWED)))
 
     async def _see(self, path: str, symbol: Symbol) -> None:
-        """The lines themselves, in full."""
+        """Shows the source lines of a place in full."""
         around = 20 if symbol.kind == "line" else 0
         first = max(1, symbol.start_line - around)
         last = min(symbol.end_line + around, first + _LONGEST - 1)

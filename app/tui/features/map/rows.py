@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from tools.repomap.of_session import MatchedFile
 
 _MOST_SYMBOLS = 500
-"""Of one file; who looks for more types its name."""
+"""The maximum number of symbols listed per file; typing a name finds the others."""
 _LONGEST_PATH = 40
 _LAST = "\U0010ffff"
 
 
 class MapPlace(msgspec.Struct, frozen=True):
-    """What a row stands for."""
+    """The file, folder or symbol that a row represents."""
 
     path: str
     symbol: Symbol | None = None
@@ -31,12 +31,12 @@ class MapPlace(msgspec.Struct, frozen=True):
 
     @property
     def reference(self) -> str:
-        """As it is named in a prompt, without the sign in front."""
+        """The place as a prompt mentions it, without the leading sign: `path` or `path:name`."""
         return f"{self.path}:{self.symbol.name}" if self.symbol else self.path
 
     @property
     def at(self) -> str:
-        """Path and lines."""
+        """The path and line numbers of the place."""
         return f"{self.path}:{lines_of(self.symbol)}" if self.symbol else self.path
 
 
@@ -46,7 +46,8 @@ PlaceAndRow = tuple[MapPlace, PlaceRow]
 def tree_rows(
     files: Sequence[str], opened: Collection[str], symbols: Mapping[str, Sequence[Symbol]]
 ) -> Iterator[PlaceAndRow]:
-    """`files`: sorted; `opened`: folders, with a slash at their end, and files whose insides are shown."""
+    """Yields the rows of the tree. `files`: sorted paths; `opened`: folders (with a trailing slash)
+    and files that are unfolded."""
     yield from _inside(files, 0, len(files), "", 0, opened, symbols)
 
 
@@ -59,7 +60,7 @@ def _inside(
     opened: Collection[str],
     symbols: Mapping[str, Sequence[Symbol]],
 ) -> Iterator[PlaceAndRow]:
-    """Folders before files."""
+    """Yields the rows of one folder, folders before files."""
     own: list[str] = []
     at = start
     while at < end:
@@ -91,7 +92,7 @@ def _inside(
 
 
 def names_below(files: Sequence[str], folder: str) -> list[str]:
-    """Of the files of a folder, which ends in a slash."""
+    """Returns the paths of the files below a folder, relative to it; `folder` ends in a slash."""
     found = files[bisect_left(files, folder) : bisect_left(files, folder + _LAST)]
     return [path.removeprefix(folder) for path in found]
 
@@ -109,7 +110,7 @@ def _symbols(path: str, symbols: Sequence[Symbol], depth: int) -> Iterator[Place
 
 
 def found_rows(found: Sequence["MatchedFile"], *, by_path: bool) -> Iterator[PlaceAndRow]:
-    """Each file with the symbols that may be meant; the likeliest first, or in the order of their paths."""
+    """Yields each found file with its matching symbols, best match first or sorted by path."""
     for file in sorted(found, key=lambda one: one.path) if by_path else found:
         yield MapPlace(file.path), PlaceRow(id=file.path, title=ending(file.path), detail=file.note)
         for symbol in file.symbols:
@@ -118,7 +119,7 @@ def found_rows(found: Sequence["MatchedFile"], *, by_path: bool) -> Iterator[Pla
 
 
 def ending(path: str) -> str:
-    """Of a long path the file with the folders that fit before it: a list cuts what stands at the end."""
+    """Shortens a long path at its beginning, because a list would cut the file name at the end."""
     if len(path) <= _LONGEST_PATH:
         return path
     folders = path.split("/")

@@ -1,7 +1,7 @@
-"""The map of a repository: its folders and files with their symbols, or what words may mean; and lists of places.
+"""The repository map as a tree of folders, files and symbols, or as search results; and lists of
+places.
 
-What rows there are, and what choosing one means, is the application's business.
-"""
+The application provides the rows and handles the choice."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -17,17 +17,17 @@ from widgets.screens.requests import ScreenRequest
 
 
 class PlaceRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A folder, a file, or a place in one."""
+    """A row for a folder, a file, or a symbol or line in a file."""
 
     id: str
     title: str
     depth: int = 0
     kind: str = ""
-    """Of a symbol."""
+    """The kind of the symbol, such as class or function."""
     detail: str = ""
     right: str = ""
     is_open: bool | None = None
-    """Whether what is in it is shown; None: there is nothing in it."""
+    """Whether the row is unfolded; None if it contains nothing."""
     is_folder: bool = False
 
 
@@ -38,7 +38,8 @@ MENTION = PickerAction(id="app.map.mention", keys="ctrl+t", label="mention it", 
 
 
 class MapScreen(PickerScreen):
-    """Typing looks for words, names and paths; with nothing typed it is the tree of the folder."""
+    """The map screen: without a query it shows the folder tree; typing searches words, names and
+    paths."""
 
     ACTIONS = (
         USES,
@@ -61,14 +62,14 @@ class MapScreen(PickerScreen):
     IS_ALIGNED = False
 
     class Asked(ScreenRequest["MapScreen"]):
-        """Other words were typed: answer with `show_places`."""
+        """The query changed; the application answers with `show_places`."""
 
         def __init__(self, screen: "MapScreen", query: str) -> None:
             super().__init__(screen)
             self.query = query
 
     class Folded(ScreenRequest["MapScreen"]):
-        """What is in the row is to be shown, or no longer: answer with `show_places`."""
+        """The user folds or unfolds a row; the application answers with `show_places`."""
 
         def __init__(self, screen: "MapScreen", row: ListRow, *, is_open: bool) -> None:
             super().__init__(screen)
@@ -109,7 +110,7 @@ class MapScreen(PickerScreen):
         self.post_message(self.Asked(self, event.text))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """In what was typed the arrows move the cursor, as in every line."""
+        """Disables folding while a query is typed, because the arrows move the text cursor then."""
         if action == "fold":
             return not self.typed
         return super().check_action(action, parameters)
@@ -136,7 +137,7 @@ class MapScreen(PickerScreen):
         return self._places.get(self.row.id) if self.row is not None else None
 
     def _go_out(self, place: PlaceRow) -> None:
-        """To what it stands in."""
+        """Moves the cursor to the row that contains this place."""
         above = [one for one in self._places.values()]
         at = next(number for number, one in enumerate(above) if one.id == place.id)
         outer = next((number for number in range(at, -1, -1) if above[number].depth < place.depth), None)
@@ -145,7 +146,7 @@ class MapScreen(PickerScreen):
 
 
 class PlacesScreen(PickerScreen):
-    """Definitions of a name, its uses, or the names in a block."""
+    """Lists places: the definitions or uses of a name, or the names in a block."""
 
     ACTIONS = (USES, OPEN, MENTION, COPY)
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)

@@ -1,4 +1,4 @@
-"""Servers that speak the Model Context Protocol."""
+"""MCP servers: the `/mcp` command, and the forms that servers request."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -22,7 +22,8 @@ from widgets.screens.picker import Picked
 
 GRACE_SECONDS = 0.6
 Answers = Mapping[str, str] | str | None
-"""The entered texts by field; `decline`; None if the form was closed."""
+"""The answer to a form: texts by field, a field to edit or `decline`; None if the form was
+closed."""
 
 
 class FormPage(msgspec.Struct, frozen=True):
@@ -32,7 +33,7 @@ class FormPage(msgspec.Struct, frozen=True):
     show_page: Callable[[str], Awaitable[None]] = lambda url: open_page(url, outside=Path.cwd())
 
     async def answer(self, event: QuestionAsked) -> None:
-        """Shown until it is answered, or nobody waits for it any more."""
+        """Shows the form until the user answers or the request is cancelled."""
         form, answer = event.form, event.answer
         if form is None or answer is None:
             return

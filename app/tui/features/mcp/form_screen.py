@@ -17,7 +17,7 @@ from widgets.screens.preview import Preview, PreviewPart, PreviewText, preview_o
 
 
 class FilledField(msgspec.Struct, frozen=True, kw_only=True):
-    """A field as it stands."""
+    """A field of the form with its current value."""
 
     id: str
     title: str
@@ -30,7 +30,7 @@ class FilledField(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FormScreen(PickerScreen):
-    """Ends with a field to be filled in, or with `app.form.send` or `app.form.decline`."""
+    """Shows the form; returns the field to edit, or `app.form.send` or `app.form.decline`."""
 
     ACTIONS = (
         PickerAction(id="app.form.send", keys="s", label="send", importance=8),
@@ -38,7 +38,7 @@ class FormScreen(PickerScreen):
         PickerAction(id="app.form.decline", keys="d", label="decline", importance=7),
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
-    IS_SEARCHED: ClassVar[bool] = False  # keys are letters
+    IS_SEARCHED: ClassVar[bool] = False  # single letters are keys here
     IS_COUNTED: ClassVar[bool] = False
 
     def __init__(
@@ -51,8 +51,8 @@ class FormScreen(PickerScreen):
         grace: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`grace`: for so long nothing may have been typed before keys are meant for the form: it comes by itself, and
-        whoever was typing something else has not seen it."""
+        """`grace`: seconds without typing before keys reach the form. The form opens by itself, and
+        the user may be typing something else."""
         self._grace = grace
         self._clock = clock
         self._armed_at = 0.0
@@ -97,7 +97,7 @@ class FormScreen(PickerScreen):
         return False
 
     def _fit(self) -> None:
-        """As many rows for what is told of a field as the longest needs: the list stays where it is."""
+        """Sizes the description for the longest field description, so that the list does not move."""
         super()._fit()
         width, height = self.app.size
         blank = int(height >= ROOMY)

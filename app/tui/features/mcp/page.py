@@ -37,12 +37,12 @@ class ServersScreen(PickerScreen):
         PickerAction(id="app.mcp.remove", keys="d", label="remove", importance=4),
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
-    IS_SEARCHED: ClassVar[bool] = False  # keys are letters
+    IS_SEARCHED: ClassVar[bool] = False  # single letters are keys here
 
     def __init__(
         self, rows: Sequence[ListRow], about: Callable[[ListRow], PreviewText], *, current: str = ""
     ) -> None:
-        """`about`: what is to be known of a server."""
+        """`about`: returns the details of a server for the preview."""
         super().__init__(
             "MCP servers",
             rows,
@@ -54,7 +54,7 @@ class ServersScreen(PickerScreen):
         )
 
     def show_servers(self, rows: Sequence[ListRow], note: str | None = None) -> None:
-        """As they stand now; nothing is drawn when nothing changed."""
+        """Updates the rows; nothing is drawn if nothing changed."""
         if tuple(rows) != self._rows or note is not None:
             self.show_rows(rows, note=note)
         self.refresh_preview()
@@ -88,12 +88,12 @@ class McpPage(msgspec.Struct, frozen=True):
     say: ShowMessage
     told: NotifyWaiting
     edit: Callable[[Path], str]
-    """Opens a file in an editor, and says what stood in the way."""
+    """Opens a file in an editor; returns an error message or an empty text."""
     spawn: Callable[[Awaitable[None]], object]
     clock: Callable[[], float]
 
     async def open(self, text: str = "") -> None:
-        """The page; with words, what they say."""
+        """Opens the page; with arguments, runs the `/mcp` subcommand that they name."""
         if text:
             await self._told(text)
             return
@@ -111,7 +111,7 @@ class McpPage(msgspec.Struct, frozen=True):
             await self._picked(picked)
 
     async def answer(self, event: QuestionAsked) -> None:
-        """What a server asks in the middle of a call."""
+        """Shows the form that a server requests during a call."""
         from app.tui.features.mcp.form import FormPage  # noqa: PLC0415  (few servers ask anything)
 
         await FormPage(self.ask, self.told, clock=self.clock).answer(event)
@@ -188,7 +188,7 @@ class McpPage(msgspec.Struct, frozen=True):
         screen.show_servers(self._rows())
 
     async def _tools(self, name: str) -> None:
-        """One server's tools, with what each costs."""
+        """Shows one server's tools with the tokens that each costs."""
         view = self.verbs.server(name)
         if not view.tools:
             self.say(f"{name} is {view.state}: its tools are not known. {one_line(view.reason)}".rstrip())

@@ -38,7 +38,7 @@ class LoginUi:
         self._waiting: asyncio.Future[None] | None = None
 
     async def sign_in(self, account: SignIn) -> Entry | None:
-        """None: it was given up. Raises `CredentialError`."""
+        """Runs the sign-in; returns None if the user cancelled. Raises `CredentialError`."""
         self._signing_in = asyncio.ensure_future(account.login(self))
         try:
             await asyncio.wait((self._signing_in,))
@@ -53,7 +53,7 @@ class LoginUi:
         await open_page(url, outside=Path.cwd())
 
     async def show_code(self, code: str, url: str, seconds: float) -> None:
-        """The code stays in sight while the provider is asked again and again."""
+        """Shows the code while the provider is polled; closing the dialog cancels the sign-in."""
         text = f"Go to {url} and enter {code} (within {seconds / 60:.0f} minutes)."
         self._waiting = asyncio.ensure_future(self._ask(WaitScreen("Sign in with a code", text)))
         self._waiting.add_done_callback(lambda _: self._signing_in.cancel())
@@ -71,18 +71,18 @@ class LoginUi:
 
 
 class LoginPage(msgspec.Struct, frozen=True):
-    """The credentials of one person. bayou never shows them."""
+    """Adds and removes the user's credentials, which are never displayed."""
 
     credentials: Credentials
     providers: Callable[[], Sequence[str]]
-    """All that there are now, by name."""
+    """Returns the names of all current providers."""
     ask: AskPerson
     say: ShowMessage
     check: Check
-    """Asks one of them whether it takes a key."""
+    """Asks a provider whether it accepts a key."""
 
     async def connect(self, provider: str = "") -> None:
-        """Stores a key or an account's tokens."""
+        """Stores an API key or the tokens of an account."""
         if not provider:
             rows = [_provider_row(self.credentials, name) for name in self.providers()]
             picked = await pick(self.ask, "Connect a provider", rows)
@@ -93,7 +93,7 @@ class LoginPage(msgspec.Struct, frozen=True):
             self.say(f"{title_of(provider)} is connected. /model chooses one of its models.")
 
     async def _connect(self, provider: str) -> bool:
-        """False: it was given up."""
+        """Connects one provider; returns False if the user cancelled."""
         account = self.credentials.sign_ins.get(provider)
         by_account = account is not None and await self._wants_account(account)
         if by_account is None:
@@ -133,7 +133,8 @@ class LoginPage(msgspec.Struct, frozen=True):
         return True
 
     async def _wants_account(self, account: SignIn) -> bool | None:
-        """None: neither."""
+        """Asks whether to sign in to an account (True) or to use an API key (False); None means
+        neither."""
         by_account, by_key = f"Sign in to an account of {account.name}", "Use an API key"
         if account.missing:
             by_account = f"Sign in to an account, with your own {account.missing}"
@@ -141,7 +142,7 @@ class LoginPage(msgspec.Struct, frozen=True):
         ways = (by_key, by_account) if account.missing else (by_account, by_key)
         how = await select(self.ask, f"Connect {account.name}", ways)
         if how == by_account and account.missing:
-            return None  # it has been said what is needed first
+            return None  # the message above says what is missing
         return how == by_account if how is not None else None
 
     async def forget(self, provider: str = "") -> None:
@@ -169,7 +170,7 @@ def title_of(provider: str) -> str:
 
 
 def _provider_row(credentials: Credentials, name: str) -> ListRow:
-    """How it is connected; else how it can be."""
+    """Returns a provider's row: how it is connected, or how it can be."""
     known, title = PROVIDERS.get(name), title_of(name)
     source, account = credentials.source(name), credentials.sign_ins.get(name)
     words = f"{name} account sign in" if account is not None else name

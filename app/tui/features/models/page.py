@@ -43,9 +43,9 @@ class ModelPage(msgspec.Struct, frozen=True):
     keep: SaveDefault
     key_label: KeyLabel
     connect: Callable[[str], Awaitable[None]]
-    """Asks for a provider's credentials."""
+    """Asks for a provider's credentials and stores them."""
     look_up: Callable[[str], Awaitable[str]]
-    """Asks it for its models, and says what came."""
+    """Asks a provider for its models; returns the outcome as text."""
 
     async def choose(self, query: str = "") -> None:
         choice = self.models
@@ -60,7 +60,7 @@ class ModelPage(msgspec.Struct, frozen=True):
         if picked is None:
             return
         provider, _, model_id = picked.row.id.partition("/")
-        if not model_id:  # a server has none yet to be used or made the default
+        if not model_id:  # the server has not listed its models yet, so there is none to use
             return
         if picked.action == "app.models.login" or not self._is_usable(provider, model_id):
             await self.connect(provider)
@@ -77,7 +77,7 @@ class ModelPage(msgspec.Struct, frozen=True):
         return model is not None and self.models.is_available(model)
 
     async def named(self, name: str) -> None:
-        """`/model NAME`; a level may stand behind the name."""
+        """Selects a model (`/model NAME`); a thinking level may follow the name."""
         choice = self.models
         selection = select_model(name, choice.catalogue, choice.credentials)
         await self.session.models.use(selection.model)
@@ -117,7 +117,7 @@ class ModelPage(msgspec.Struct, frozen=True):
             self.say(f"New sessions begin with thinking {level}.")
 
     async def level_named(self, name: str) -> None:
-        """`/thinking LEVEL`."""
+        """Sets the thinking level (`/thinking LEVEL`)."""
         level = thinking_level(name)
         if level is None:
             raise Unable(f"Levels for /thinking: {', '.join(THINKING_LEVELS)}.")
@@ -135,7 +135,7 @@ class ModelPage(msgspec.Struct, frozen=True):
             self.say("No other model is available.")
 
     async def scope(self) -> None:
-        """Which models Ctrl+P goes through; kept in the settings."""
+        """Chooses the models that ctrl+p cycles through, and saves them in the settings."""
         choice = self.models
         rows = [with_provider(row) for row in model_rows(choice) if is_ready(row)]
         screen = ScopeScreen(rows, [model.key for model in choice.scope], lambda key: key.partition("/")[0])
@@ -202,13 +202,14 @@ def _facts(model: Model) -> list[tuple[str, str]]:
 
 
 async def look_up(models: ModelChoice, provider: str, *, agent_dir: Path, proxy: str | None) -> str:
-    """Asks a provider which models it has; what came of it, in words."""
+    """Asks a provider which models it has; returns the outcome as text."""
     found = await discover(provider, models.catalogue, models.credentials, agent_dir, proxy=proxy)
     return hint(found) or f"{provider} has {found.count} models"
 
 
 def model_rows(choice: ModelChoice) -> list[ListRow]:
-    """Those that can answer now first, then by provider what a key would bring; who makes models before who resells."""
+    """Returns the rows of all models: usable ones first, then by provider those that need a key;
+    vendors before resellers."""
     current = choice.model.key if choice.model else ""
     catalogue = choice.catalogue
     usable = {provider: choice.credentials.has(provider) for provider in catalogue.providers}
@@ -224,7 +225,9 @@ def model_rows(choice: ModelChoice) -> list[ListRow]:
         for name in unlisted_providers
     ]
     if len({row.id.partition("/")[0] for row in ready}) > 1:
-        ready = [with_provider(row) for row in ready]  # else the same name stands there twice
+        ready = [
+            with_provider(row) for row in ready
+        ]  # without headings, rows of two providers could look the same
     found = [*asking, _heading("Ready", "$ in/out of a million"), *ready] if ready else asking
     for provider, rows in others.items():
         found += [_heading(f"{catalogue.name_of(provider)} · {NO_KEY_WORDS}"), *rows]
@@ -232,7 +235,7 @@ def model_rows(choice: ModelChoice) -> list[ListRow]:
 
 
 def is_ready(row: ListRow) -> bool:
-    """A model that can answer now, not a heading or a server to be asked."""
+    """Returns whether a row is a model that can be used now, not a heading or a server to query."""
     return not row.is_heading and row.tone != "dim" and not row.id.endswith("/")
 
 
@@ -242,12 +245,12 @@ def _heading(title: str, right: str = "") -> ListRow:
 
 @lru_cache(maxsize=512)
 def _marks(window: int) -> tuple[Badge, ...]:
-    """Thousands of models have a few dozen windows between them."""
+    """Returns the badge for a context window; few distinct windows exist, so badges are cached."""
     return (Badge(text=f"{tokens(window):>5}"),)
 
 
 def _row(model: Model, current: str, *, is_usable: bool) -> ListRow:
-    """What most models can is not said of each."""
+    """Returns a model's row, which mentions only what is unusual about the model."""
     lacks = "text only" if not model.reads_images else ""
     thinks = "" if model.reasoning else "no thinking"
     return ListRow(

@@ -15,16 +15,16 @@ NO_KEY_WORDS = "no key"
 
 
 def with_provider(row: ListRow) -> ListRow:
-    """Where no heading says it: whose model it is, and what it lacks to be used."""
+    """Adds to a row its provider and what is missing to use the model, for lists without headings."""
     provider, _, model = row.id.partition("/")
     if row.is_heading or not model or row.detail.split(" · ")[0] == provider:
-        return row  # it is said already
+        return row  # the row says it already
     detail = " · ".join(filter(None, (provider, NO_KEY_WORDS if row.tone == "dim" else "", row.detail)))
     return msgspec.structs.replace(row, detail=detail)
 
 
 class ModelScreen(PickerScreen):
-    """All models, or with Tab only those of the scope."""
+    """Lists all models; Tab limits the list to the models of the scope."""
 
     ACTIONS = (
         PickerAction(id="app.models.save", keys="ctrl+s", label="use and make default", importance=7),
@@ -53,12 +53,12 @@ class ModelScreen(PickerScreen):
         )
 
     def show_models(self, rows: Sequence[ListRow], note: str = "") -> None:
-        """Others than before: a provider has told what it has."""
+        """Replaces the rows, for example after a provider has listed its models."""
         self._all = tuple(rows)
         self._show_scope(note)
 
     def action_choose(self) -> None:
-        if self.row is not None and self.row.id.endswith("/"):  # a server that has not told its models yet
+        if self.row is not None and self.row.id.endswith("/"):  # a server that has not listed its models yet
             self.action_act("app.models.refresh")
         else:
             super().action_choose()
@@ -73,7 +73,8 @@ class ModelScreen(PickerScreen):
             self._show_scope()
 
     def told(self, shown: list[VisibleRow]) -> list[VisibleRow]:
-        """Among what was found, and in the scope, there are no headings."""
+        """Adds the provider to each row where the list has no headings: in search results and in the
+        scope."""
         if not self.typed and not self.is_scoped:
             return shown
         return [VisibleRow(with_provider(item.row), item.places) for item in shown]
@@ -84,7 +85,7 @@ class ModelScreen(PickerScreen):
 
 
 class LevelScreen(PickerScreen):
-    """How hard to think: now, or from now on."""
+    """Chooses a thinking level, for this session or as the default."""
 
     ACTIONS = (PickerAction(id="app.thinking.save", keys="ctrl+s", label="make default", importance=7),)
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
@@ -129,7 +130,7 @@ class ScopeScreen(PickerScreen):
         )
 
     def _ordered(self) -> list[ListRow]:
-        """Those that are marked first, in their order."""
+        """Returns the rows, marked ones first in their order."""
         rest = [row for row in self._all.values() if row.id not in self.chosen]
         marked = [self._all[key] for key in self.chosen if key in self._all]
         return [
@@ -158,7 +159,7 @@ class ScopeScreen(PickerScreen):
                 super().action_act(action_id)
 
     def _toggle(self, keys: list[str]) -> None:
-        """All of them are marked; if they were already, none is."""
+        """Marks all of these models; unmarks them if all are marked already."""
         others = [key for key in self.chosen if key not in keys]
         self._mark(others if all(key in self.chosen for key in keys) else [*others, *keys])
 

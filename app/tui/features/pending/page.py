@@ -31,7 +31,8 @@ class PendingScreen(PickerScreen):
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
 
     def __init__(self, rows: Sequence[ListRow], files: Callable[[ListRow], PreviewText]) -> None:
-        """`files`: what would be changed, each with what is added and removed."""
+        """`files`: returns the changed files of a row, each with its numbers of added and removed
+        lines."""
         super().__init__(
             "Staged changes",
             rows,
@@ -47,7 +48,7 @@ _ANSWERS: dict[str, Resolution] = {"app.pending.apply": "apply", "app.pending.di
 
 
 class PendingPage(msgspec.Struct, frozen=True):
-    """What waits in one session."""
+    """Shows and resolves the staged changes of one session."""
 
     session: Session
     ask: AskPerson
@@ -66,7 +67,7 @@ class PendingPage(msgspec.Struct, frozen=True):
                 await read_card(self.ask, one_line(found.label), staged_card(found), is_asked=True)
 
     async def _picked(self) -> Picked | None:
-        """The list follows what others stage and answer while it is open."""
+        """Shows the list and updates it while changes are staged or resolved."""
         screen = PendingScreen(self._rows(), self._files)
 
         def follow(event: Event) -> None:
@@ -110,7 +111,7 @@ class PendingPage(msgspec.Struct, frozen=True):
 
 
 def staged_card(staged: StagedAction) -> Card:
-    """What would be written, as cards show changes."""
+    """Returns a card with the diffs of a staged change."""
     blocks = [
         DiffBlock(
             path=one_line(file.shown),

@@ -52,7 +52,7 @@ class StagedQuestions(msgspec.Struct):
             self._ask(waiting[0], len(waiting))
 
     def _ask(self, staged: StagedAction, count: int) -> None:
-        # A page that few sessions open.
+        # imported late, because few sessions open this page
         from app.tui.features.pending.page import staged_card  # noqa: PLC0415
 
         files = [
@@ -79,10 +79,10 @@ class StagedQuestions(msgspec.Struct):
         try:
             action = "apply" if reply.allows else "discard"
             resolved = await self.session.pending.answer(id, action, reply.reason)
-            if not resolved.is_done:  # else the message for the agent tells it
+            if not resolved.is_done:  # otherwise the message for the agent reports it
                 self.say(one_line(resolved.text), NoteKind.WARNING)
         except Unable as problem:
             self.say(str(problem), NoteKind.WARNING)
-        if self._asked == id:  # else the next one is asked about by now
+        if self._asked == id:  # otherwise the next question is open already
             self._asked, self._answer = "", None
         self._look()

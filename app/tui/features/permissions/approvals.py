@@ -27,7 +27,7 @@ _STAGED: Final = "staged"
 
 
 class PreviewCall(Protocol):
-    """Returns the diffs that a call would make, as the details of a result."""
+    """Returns the diffs that a call would produce, in the form of a result's details."""
 
     async def __call__(
         self, name: str, arguments: Mapping[str, Any], *, is_for_person: bool = False
@@ -46,14 +46,16 @@ class Approvals(msgspec.Struct):
     told: NotifyWaiting
     key_label: KeyLabel
     is_busy: Callable[[], bool]
-    """The agent works."""
+    """Returns whether the agent works."""
     _open: list[QuestionAsked] = []
     _staged: dict[str, tuple[int, Card]] = {}
-    """Of questions about changes that wait: how many do, and all of these."""
+    """For questions about staged changes, by id: the number of staged changes and a card with all
+    of them."""
 
     @property
     def _first(self) -> QuestionAsked | None:
-        """Nothing goes on without an answer to most of them; changes that are staged can wait behind these."""
+        """Returns the next question; questions about staged changes come last, because the agent does
+        not wait for them."""
         return next((one for one in self._open if one.method != _STAGED), next(iter(self._open), None))
 
     def note(self, event: Event) -> None:
@@ -87,7 +89,7 @@ class Approvals(msgspec.Struct):
     def ask_about_staged(
         self, tool: str, text: str, *, of: int, whole: Card
     ) -> "asyncio.Future[ApprovalReply]":
-        """Changes that wait. Cancelled when they do no longer."""
+        """Asks about staged changes; the future is cancelled if they are no longer staged."""
         answer: asyncio.Future[ApprovalReply] = asyncio.get_running_loop().create_future()
         event = QuestionAsked(id=str(uuid.uuid4()), method=_STAGED, title=tool, message=text, answer=answer)
         self._staged[event.id] = (of, whole)
@@ -100,7 +102,7 @@ class Approvals(msgspec.Struct):
         self._show()
 
     def _answered(self, event: QuestionAsked) -> None:
-        """By whomever, or taken back by an abort."""
+        """Removes a question that was answered anywhere or cancelled."""
         self._open = [one for one in self._open if one is not event]
         self._staged.pop(event.id, None)
         self._show()
@@ -192,7 +194,8 @@ class Approvals(msgspec.Struct):
         await read_card(self.show_screen, title, card, is_asked=True)
 
     def cycle_mode(self) -> None:
-        """The next mode, for this session. At work, a chord that may have been an Escape loosens nothing."""
+        """Switches to the next mode for this session. While the agent works, a chord that may be a
+        typed Escape does not loosen the mode."""
         if self.is_busy() and not self.bar.is_intended():
             if self.bar.asked is None:
                 self.say("Press the same key again for the next mode.")
@@ -255,7 +258,7 @@ class Approvals(msgspec.Struct):
 
 
 def _other(event: QuestionAsked) -> ApprovalRequest:
-    """What is not about a call."""
+    """Converts a question that is not about a tool call into an approval request for the bar."""
     kind: Any = event.method
     return ApprovalRequest(
         id=event.id,
@@ -271,7 +274,8 @@ def _told_whole(event: QuestionAsked) -> str:
 
 
 def _whole(approval: Approval, changes: ToolResult | None) -> Card:
-    """All that would run, with what each part of it does. Of several files the search (`/`) leads to each."""
+    """Returns a card with everything that would run, and the reason for each part; the search (`/`)
+    finds each of several files."""
     told = "\n".join(f"{_does(part.letter)}: {part.text}\n   {part.why}" for part in approval.parts)
     blocks: list[Block] = []
     diffs = file_diffs(changes.details) if changes is not None else ()

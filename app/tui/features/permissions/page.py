@@ -26,7 +26,7 @@ _SHOWN = 20
 
 
 class PermissionsPage:
-    """The gate of one session."""
+    """Shows and changes the permissions of one session."""
 
     def __init__(self, permits: PermissionGate, ask: AskPerson, say: ShowMessage, keep: SaveDefault) -> None:
         self._permits = permits
@@ -36,7 +36,7 @@ class PermissionsPage:
         self.sandbox = SandboxPage(permits.boxes.state, ask, say, keep)
 
     async def open(self, mode: str = "") -> None:
-        """With a mode behind the name, that is taken at once."""
+        """Opens the page; with a mode as argument, switches to it at once."""
         if mode:
             self._set(mode)
             return

@@ -13,7 +13,7 @@ from widgets.transcript.blocks import NoteKind
 
 
 class SandboxPage(msgspec.Struct, frozen=True):
-    """Of one session."""
+    """Shows and changes the sandbox of one session."""
 
     state: Callable[[], SandboxState]
     ask: AskPerson
@@ -21,7 +21,7 @@ class SandboxPage(msgspec.Struct, frozen=True):
     keep: SaveDefault
 
     async def open(self, setting: str = "") -> None:
-        """With a setting behind the name, that is taken at once."""
+        """Opens the page; with a setting as argument, applies it at once."""
         if setting:
             self._set(setting)
             return

@@ -14,7 +14,7 @@ _NOTHING = "Nothing was masked in this session."
 
 
 class SecretsPage(msgspec.Struct, frozen=True):
-    """Those of one session."""
+    """Shows the masked secrets of one session."""
 
     secrets: SessionMask
     send_unmasked: Callable[[], Awaitable[Disposition]]

@@ -34,7 +34,7 @@ class Rules(Feature["RulesPage"]):
 
 
 class Notes(Feature["NotesPage"]):
-    """What is written behind `#`."""
+    """The `#` prefix in the editor, which saves a note to a memory file."""
 
     def page(self, screen: FullScreen) -> "NotesPage":
         from app.tui.features.rules.notes import NotesPage  # noqa: PLC0415  (when it is first used)

@@ -20,16 +20,18 @@ _SHOWN = 3
 
 
 class NotesPage(msgspec.Struct, frozen=True):
-    """What is noted for later sessions, and for this one from its next request on."""
+    """Saves notes to memory files; they count for later sessions, and for this one from its next
+    request."""
 
     paths: Callable[[], Paths]
     ask: AskPerson
     say: ShowMessage
     reload: Callable[[], None]
-    """Files of context are read again."""
+    """Reads the context files again."""
 
     async def note(self, text: str) -> str:
-        """What became of it: `noted`, `kept` (nothing, the words are still wanted) or `send` (it is a prompt)."""
+        """Saves the note and returns the outcome: `noted`, `kept` (cancelled, the text stays in the
+        editor) or `send` (it is a prompt)."""
         line, paths = text[1:].strip(), self.paths()
         files = memory_files(paths)
         rows = [
@@ -58,7 +60,7 @@ class NotesPage(msgspec.Struct, frozen=True):
 
 
 def _shown(files: tuple[MemoryFile, ...], line: str, paths: Paths) -> PreviewText:
-    """The ends of both files with the line behind them."""
+    """Returns a preview: the ends of both memory files with the new line."""
     parts: list[PreviewPart] = []
     for file in files:
         parts.append(PreviewPart(text=short_path(file.path, paths.home), is_heading=True))

@@ -25,7 +25,7 @@ _BUCKETS: tuple[tuple[Bucket, str], ...] = (
 
 
 class RulesPage(msgspec.Struct, frozen=True):
-    """The rules of one folder and its person, as they are by now."""
+    """Shows the current rules of a folder and its user."""
 
     paths: Callable[[], Paths]
     ask: AskPerson
@@ -92,7 +92,7 @@ def _row(key: str, rule: Rule, paths: Paths) -> ListRow:
 
 
 def reason(rule: Rule) -> str:
-    """Why it is where it is."""
+    """Returns why the rule is in its group."""
     if rule.conditions:
         how = {"always": "stops the answer", "never": "is told with the result"}.get(
             rule.interrupt_mode, "stops it"

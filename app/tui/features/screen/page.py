@@ -1,4 +1,4 @@
-"""The screen itself: leaving it, reading again what it was made of, and commands that have no page."""
+"""Actions of the screen itself: leaving, reloading files, and session commands that have no page."""
 
 from typing import Any
 
@@ -28,7 +28,8 @@ class ScreenPage:
         )
 
     def clear(self, action: str) -> None:
-        """`action`: whose key it is."""
+        """Copies the selection, clears the editor or leaves. `action`: the action whose key was
+        pressed."""
         self.leaving.clear(self.screen.action_table.key_of(action), self.screen.front())
 
     def _second_escape(self) -> None:
@@ -41,13 +42,13 @@ class ScreenPage:
                 pass
 
     async def command(self, name: str, **given: Any) -> Any:
-        """One of the session's own."""
+        """Runs a command of the session by its name."""
         from app.engine.commands.table import COMMANDS  # noqa: PLC0415  (the first paint needs none)
 
         return await COMMANDS[name](self.screen.session, **given)
 
     async def reload(self) -> None:
-        """Everything that files say."""
+        """Reads all files again: settings, extensions, context, prompts, skills and keys."""
         assembled, say = self.screen.assembled, self.screen.say
         if (extended := self.screen.extended()) is not None:
             await extended.reload()

@@ -17,7 +17,7 @@ _NEXT = {
 
 
 class RunKeys(msgspec.Struct, frozen=True):
-    """The run of one session, as it is shown."""
+    """Actions of the keys for the current run."""
 
     session: Session
     presenter: Presenter
@@ -33,7 +33,7 @@ class RunKeys(msgspec.Struct, frozen=True):
         self.copy(message.text, "answer")
 
     async def retry(self) -> None:
-        """Asks again after a failed or stopped answer, which leaves the context."""
+        """Repeats the request after a failed or stopped answer, which is removed from the context."""
         if not await self.session.retry():
             self.presenter.note("There is nothing to retry.")
 
@@ -50,7 +50,8 @@ class RunKeys(msgspec.Struct, frozen=True):
             self.presenter.note("No tool is running.")
 
     def open_or_close(self) -> None:
-        """The block that the keyboard is at, else all tools: previews, then all, then only their lines."""
+        """Opens or closes the focused block; without one, all tools: previews, then everything, then
+        one line each."""
         transcript = self.transcript
         if transcript.has_focus and transcript.keyboard.cursor:
             transcript.toggle(transcript.keyboard.cursor)
@@ -59,5 +60,5 @@ class RunKeys(msgspec.Struct, frozen=True):
             transcript.open_all(tools=_NEXT[now])
 
     def show_thinking(self) -> None:
-        """Or hide it."""
+        """Shows or hides the model's thinking."""
         self.transcript.open_all(thinking=not self.transcript.column.expansion.thinking)

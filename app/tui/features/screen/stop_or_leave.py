@@ -14,30 +14,31 @@ from widgets.editor.prompt import PromptEditor
 
 DOUBLE_PRESS_SECONDS = 0.5
 LAST_WARNING_SECONDS = 2.0
-"""How long the hint is shown that pressing the same key again leaves, and how long that works."""
+"""Seconds in which pressing the same key again leaves; the hint is shown as long."""
 
 
 class StopOrLeave(msgspec.Struct):
-    """The three keys over one session and its editor."""
+    """Handles the three keys for one session and its editor."""
 
     session: Session
     editor: PromptEditor
     take_back: Callable[[], None]
-    """Waiting messages return to the editor."""
+    """Moves queued messages back to the editor."""
     on_second_escape: Callable[[], None]
     end: Callable[[], None]
     tell: Callable[[str, float], None]
-    """Some words for so many seconds."""
+    """Shows a text for some seconds."""
     copy: Copy
     remember: Callable[[UnsentPrompt], None]
-    """Keeps a prompt for Up, in later sessions too."""
+    """Adds a prompt to the history, which later sessions have too."""
     spawn: Spawn
     clock: Callable[[], float]
     _leaves_until: float = -math.inf
     _last_escape: float = -math.inf
 
     def escape(self) -> None:
-        """Stops what is under way and gives queued messages back; idle, a second press does what is set for it."""
+        """Stops the current activity and returns queued messages to the editor; when idle, a second
+        press runs the action from the settings."""
         session = self.session
         state = session.state
         if state.is_waiting_to_retry:
@@ -54,10 +55,9 @@ class StopOrLeave(msgspec.Struct):
             self._last_escape = now
 
     def clear(self, key: str, screen: Screen[Any]) -> None:
-        """Copies what is selected on the screen, else empties the editor; a second press leaves.
+        """Copies the screen's selection, else clears the editor; a second press leaves.
 
-        `key`: what was pressed, in words.
-        """
+        `key`: the label of the pressed key."""
         selected = screen.get_selected_text()
         if selected:
             self.copy(selected, "selection")

@@ -35,13 +35,13 @@ from widgets.screens.requests import ScreenRequest
 from widgets.transcript.blocks import NoteKind
 
 PAUSE_SECONDS = 0.12
-"""Of typing, before all texts are searched."""
+"""Seconds without typing before all texts are searched."""
 MOST_FOUND = 200
 LAST_SAID = 12
 
 
 class SessionsPage(msgspec.Struct):
-    """The sessions of one person."""
+    """Lists, opens and manages the user's sessions."""
 
     session: Session
     places: SessionPaths
@@ -52,13 +52,13 @@ class SessionsPage(msgspec.Struct):
     go_on: Callable[[Path], Awaitable[None]]
     """Opens a session file in this session."""
     bring_in: Callable[[Path], Awaitable[bool]]
-    """A copy of one."""
+    """Imports a copy of a session file and continues with it; returns whether it did."""
     read_texts: Callable[[], None]
-    """Makes all that was said searchable."""
+    """Starts to index the texts of all sessions for the search."""
     spawn: Spawn
     home: Path
     has_shown: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
-    """The list, at least once."""
+    """Set when the list has been shown once."""
     _screen: SessionsScreen | None = None
     """The list that was opened last."""
     _summaries: dict[str, SessionSummary] = {}
@@ -66,7 +66,8 @@ class SessionsPage(msgspec.Struct):
     _searching: asyncio.Task[None] | None = None
 
     async def open(self, is_ready: asyncio.Event | None = None) -> None:
-        """`is_ready`: the list may be shown before, and what is chosen waits."""
+        """Shows the session list. `is_ready`: set when the start is complete; the list opens before,
+        and the choice waits for it."""
         rows = await self._first_rows()
         is_whole = not rows
         rows = rows or await self._rows()
@@ -87,7 +88,7 @@ class SessionsPage(msgspec.Struct):
         await self.session.branches.open(self.places.new(), "new")
 
     async def import_file(self, name: str) -> None:
-        """`/import FILE`."""
+        """Imports a session file (`/import FILE`)."""
         if not name:
             raise Unable(
                 "Which file? /import FILE copies a session file (.jsonl) in and goes on with it; "
@@ -101,13 +102,13 @@ class SessionsPage(msgspec.Struct):
             self.say(f"Now working in a copy: {self.session.state.file}")
 
     async def rename(self, name: str) -> None:
-        """`/name NAME`; without one it is told."""
+        """Renames the session (`/name NAME`), or shows its name."""
         if name:
             await self.session.record.rename(name)
         self.say(f"Session name: {self.session.state.name or '(none)'}")
 
     async def export(self, name: str) -> None:
-        """`/export FILE`."""
+        """Exports the session (`/export FILE`)."""
         target = self.session.cwd / name if name else None
         try:
             written = await asyncio.to_thread(self.session.export, target)
@@ -116,7 +117,7 @@ class SessionsPage(msgspec.Struct):
         self.say(f"Written: {written}")
 
     async def tell_counts(self) -> None:
-        """`/session`."""
+        """Shows messages, tokens and cost of the session (`/session`)."""
         state, stats = self.session.state, self.session.stats
         usage = stats.usage
         answers, calls = (
@@ -133,7 +134,7 @@ class SessionsPage(msgspec.Struct):
         self.say("\n".join(f"{label:<10}{text}" for label, text in told.items()))
 
     async def fork(self) -> None:
-        """A new session that ends before one of this one's prompts."""
+        """Starts a new session that ends before a chosen prompt of this one."""
         rows = prompt_rows(self.session.log)
         if not rows:
             self.say("There is no prompt to fork from yet.")
@@ -152,7 +153,7 @@ class SessionsPage(msgspec.Struct):
         return None
 
     async def _act(self, screen: SessionsScreen, action: str, row: ListRow | None) -> None:
-        """What is done while the list stays open."""
+        """Runs an action on a row while the list stays open."""
         note = ""
         try:
             match action:
@@ -165,12 +166,12 @@ class SessionsPage(msgspec.Struct):
         except SessionError as problem:
             note = str(problem).removeprefix(
                 f"{row.id}: " if row is not None else ""
-            )  # there is one line for it, and below the list the whole of it
+            )  # the list's line shows an excerpt, and the preview shows all of it
             self.say(str(problem), NoteKind.ERROR)
         screen.show_sessions(await self._rows(), note)
 
     def _search(self, screen: SessionsScreen, query: str) -> None:
-        """All texts, beside the event loop, when typing has paused."""
+        """Searches all texts in the background after typing has paused."""
         if self._searching is not None:
             self._searching.cancel()
         if len(query.strip()) < 2 or query.startswith("re:"):
@@ -190,12 +191,13 @@ class SessionsPage(msgspec.Struct):
         self._searching = asyncio.get_running_loop().create_task(look())
 
     async def _first_rows(self) -> list[SessionRow]:
-        """The newest of this folder: those that are seen first, however many there are."""
+        """Returns the newest sessions of this folder, so that the list opens quickly."""
         places = self.places
         return await self._listed(await asyncio.to_thread(newest_sessions, places.root, places.cwd))
 
     def _shown(self, screen: SessionsScreen, is_whole: bool) -> None:
-        """Nobody waits any more."""
+        """Called when the list is visible: loads the rest of the sessions, or starts indexing their
+        texts."""
         self.has_shown.set()
         if is_whole:
             self.read_texts()
@@ -205,7 +207,7 @@ class SessionsPage(msgspec.Struct):
     async def _show_all(self, screen: SessionsScreen) -> None:
         first = len(self._summaries)
         found = await asyncio.to_thread(list_sessions, self.places.root, self.places.cwd)
-        if screen.is_there and len(found) >= first:  # fewer: another process is reading them just now
+        if screen.is_there and len(found) >= first:  # fewer: another process is reading the sessions now
             screen.show_sessions(await self._listed(found))
         self.read_texts()
 
@@ -246,7 +248,7 @@ class SessionsPage(msgspec.Struct):
         return f"{key} brings it back: {one_line(title, 30)}" if key else f"deleted: {one_line(title, 30)}"
 
     async def _undelete(self) -> str:
-        """The session that was deleted last, be it in an earlier run."""
+        """Restores the session that was deleted last, even in an earlier run; returns a message."""
         trash = await asyncio.to_thread(in_trash, self.places.root)
         if not trash:
             return "the trash is empty"
@@ -267,7 +269,8 @@ class SessionsPage(msgspec.Struct):
         return "renamed" if name.strip() else "name removed"
 
     def _preview(self, row: ListRow) -> PreviewText:
-        """What is known from the index at once; what was said last is read beside the event loop."""
+        """Returns the session's data from the index at once, and reads its last messages in the
+        background."""
         summary = self._summaries.get(row.id)
         if summary is None:
             return PreviewText()
@@ -317,7 +320,7 @@ def _head(summary: SessionSummary, home: Path) -> PreviewText:
 
 
 def _last_said(path: Path) -> list[str]:
-    """The last entries of the active branch, a line each. A file that cannot be read says nothing."""
+    """Returns the last entries of the active branch, one line each; none if the file cannot be read."""
     try:
         log = SessionLog.open(path, read_only=True)
     except (SessionError, OSError):

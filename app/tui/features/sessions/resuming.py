@@ -29,14 +29,14 @@ _CANCEL = ListRow(id="cancel", title="Cancel")
 
 
 class SessionOpener(msgspec.Struct, frozen=True):
-    """Opens session files in one session."""
+    """Opens session files in the current session, asking the user where needed."""
 
     session: Session
     places: SessionPaths
     ask: AskPerson
     say: ShowMessage
     enter: Callable[[Path], Awaitable[None]]
-    """Makes a folder the one that is worked in."""
+    """Changes the working folder."""
     home: Path
 
     async def begin(self, locked: SessionLocked | None, left: Path | None) -> bool:
@@ -72,7 +72,8 @@ class SessionOpener(msgspec.Struct, frozen=True):
             await session.branches.open(log, "resume", stays=stays)
 
     async def bring_in(self, path: Path) -> bool:
-        """Goes on with a copy of a file, in the folder that it is about if the person wants that."""
+        """Continues with a copy of a session file, on request in the folder that the session belongs
+        to."""
         about = await asyncio.to_thread(self._elsewhere, path)
         if about is not None:
             text = f"It is about {self._short(about)}. This is {self._short(self.session.cwd)}."
@@ -86,7 +87,7 @@ class SessionOpener(msgspec.Struct, frozen=True):
         return True
 
     def _elsewhere(self, path: Path) -> Path | None:
-        """The folder that a file is about, if that is another one and there."""
+        """Returns the folder that a session file belongs to, if it exists and is not the current one."""
         header = header_of(path)
         if header is None or is_same_folder(header.cwd, self.session.cwd):
             return None
@@ -94,7 +95,8 @@ class SessionOpener(msgspec.Struct, frozen=True):
         return folder if folder.is_absolute() and is_dir(folder) else None
 
     async def _log_of(self, path: Path) -> tuple[SessionLog, bool] | None:
-        """The log, and whether it is gone on with here wherever it belongs."""
+        """Opens the log; returns it and whether the session continues in this folder. None if the
+        user cancels."""
         places = self.places
         try:
             log = await asyncio.to_thread(places.open, path)

@@ -19,26 +19,26 @@ _LONGEST_AGE = 4
 
 class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     id: str
-    """The session's file."""
+    """The path of the session's file."""
     title: str
     age: str = ""
     folder: str = ""
     count: str = ""
-    """`12 messages`."""
+    """The number of messages, such as `12 messages`."""
     begins: str = ""
-    """Its first words, where it has a name of its own."""
+    """The first words of the session, if it has a name."""
     depth: int = 0
-    """Below how many it hangs in its thread."""
+    """The row's depth in the tree of forks."""
     recency: int = 0
-    """The larger, the newer."""
+    """A sort key; the newest session has the largest."""
     is_here: bool = True
     is_named: bool = False
     is_open: bool = False
-    """The one that one is in."""
+    """Whether this is the current session."""
     is_elsewhere: bool = False
-    """Another process writes it."""
+    """Whether another process writes the session."""
     words: str = ""
-    """Searched, not shown."""
+    """Additional text that is searched but not shown."""
 
 
 def _badges(one: SessionRow) -> tuple[Badge, ...]:
@@ -57,7 +57,7 @@ def _empty(own: Mapping[str, str]) -> str:
 
 
 class SessionsScreen(PickerScreen):
-    """Which sessions there are and what deleting one means is the application's business."""
+    """The session list; the application provides the sessions and deletes, renames and opens them."""
 
     ACTIONS = (
         PickerAction(
@@ -81,7 +81,7 @@ class SessionsScreen(PickerScreen):
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
 
     class Searched(ScreenRequest["SessionsScreen"]):
-        """Other words: answer with `show_found`, which sessions say them."""
+        """The query changed; the application answers with `show_found`."""
 
         def __init__(self, screen: "SessionsScreen", query: str) -> None:
             super().__init__(screen)
@@ -111,12 +111,12 @@ class SessionsScreen(PickerScreen):
         )
 
     def show_sessions(self, sessions: Sequence[SessionRow], note: str = "") -> None:
-        """Others than before: one was renamed, deleted, brought back."""
+        """Replaces the rows, for example after a session was renamed, deleted or restored."""
         self._sessions = tuple(sessions)
         self._refill(note)
 
     def show_found(self, query: str, found: Mapping[str, str], note: str = "") -> None:
-        """Excerpts by session; nothing happens when other words have been typed since."""
+        """Shows excerpts by session; ignored if the query has changed meanwhile."""
         if query == self.typed:
             self._found, self._found_for = found, query
             self._refill(note)

@@ -27,21 +27,21 @@ AGAIN = PickerAction(
 
 
 class OwnShellScreen(PickerScreen):
-    """Enter shows a definition whole."""
+    """Lists what was taken over from the shell; Enter shows a definition in full."""
 
     ACTIONS = (AGAIN,)
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
 
 
 class OwnShellPage(msgspec.Struct, frozen=True):
-    """Of one session."""
+    """Shows the imported shell definitions of one session."""
 
     verbs: SessionShell
     ask: AskPerson
     now: Callable[[], float] = time.time
 
     def in_a_line(self) -> str:
-        """For the setting itself."""
+        """Returns a one-line summary for the setting's row."""
         if not self.verbs.is_wanted:
             return ""
         found = self.verbs.view()

@@ -36,7 +36,7 @@ _FROM: dict[Origin | None, str] = {"project": "project", "flags": "command line"
 def setting_rows(
     in_force: InForce, setting_details: Mapping[str, "SettingDetails"] | None = None
 ) -> list[SettingRow]:
-    """`setting_details`: by the names of settings."""
+    """Returns a row for each setting. `setting_details`: details by the setting's name."""
     settings = in_force.settings
     problems: dict[str, list[str]] = {}
     for problem in in_force.problems:
@@ -79,22 +79,22 @@ def typed(key: SettingKey, text: str) -> Any:
 
 
 class SettingDetails(Protocol):
-    """The effect of a setting, with a separate page."""
+    """Details of a setting: its effect in one line, and a page."""
 
     def in_a_line(self) -> str:
-        """Nothing while there is nothing to look at."""
+        """Returns the effect in one line; empty if there is none yet."""
         ...
 
     async def open(self) -> None: ...
 
 
 class SettingsPage(msgspec.Struct, frozen=True):
-    """The settings of one person."""
+    """Shows and changes the user's settings."""
 
     in_force: InForce
     ask: AskPerson
     setting_details: Mapping[str, SettingDetails] = {}
-    """By the names of settings."""
+    """Details of settings, by the setting's name."""
 
     async def open(self) -> None:
         by_name = {key.name: key for key in keys()}
@@ -115,7 +115,7 @@ class SettingsPage(msgspec.Struct, frozen=True):
             request.screen.show_settings(self._rows())
 
     def _change(self, request: SettingsScreen.Changed) -> None:
-        """Writes one key; it is in force from then on."""
+        """Writes one setting, which takes effect at once."""
         key = find_key(request.key)
         value = None if request.value is None else typed(key, request.value)
         try:
@@ -125,11 +125,11 @@ class SettingsPage(msgspec.Struct, frozen=True):
         request.screen.show_settings(self._rows(), told)
 
     def keep(self, name: str, value: Any) -> None:
-        """What a screen offers to make the default. Raises `SettingRefused`."""
+        """Saves a value that a screen offers as the default. Raises `SettingRefused`."""
         self._write(name, value, is_default=value is None)
 
     def _write(self, name: str, value: Any, *, is_default: bool) -> str:
-        """Returns what became of it. Raises `SettingRefused`."""
+        """Writes a setting and returns the outcome as text. Raises `SettingRefused`."""
         if is_default:
             self.in_force.reset(name)
             return _STILL.get(self.in_force.origin(name) or "global", "saved")
@@ -138,7 +138,7 @@ class SettingsPage(msgspec.Struct, frozen=True):
 
 
 class ThemeChoice(Protocol):
-    """What there is to choose from, and the one in force."""
+    """The available themes and the current one."""
 
     @property
     def name(self) -> str: ...
@@ -146,19 +146,20 @@ class ThemeChoice(Protocol):
     def names(self) -> Sequence[str]: ...
 
     def use(self, name: str) -> str | None:
-        """Returns why it cannot be used, if it cannot; then everything stays as it is."""
+        """Applies a theme; returns an error message if it cannot be used, and then changes nothing."""
         ...
 
 
 class ThemePage(msgspec.Struct, frozen=True):
-    """The theme of one application."""
+    """Chooses the theme of the application."""
 
     themes: ThemeChoice
     ask: AskPerson
     keep: SaveDefault
 
     async def choose(self, name: str = "") -> None:
-        """`/theme NAME`; without one each theme is seen while the cursor is on it."""
+        """Applies a theme (`/theme NAME`); without a name, shows a list that previews the theme under
+        the cursor."""
         if name:
             if (problem := self.themes.use(name)) is not None:
                 raise Unable(problem)

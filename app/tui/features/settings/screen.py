@@ -18,31 +18,31 @@ from widgets.screens.requests import ScreenRequest
 from widgets.screens.screen_parts import KeyHint, KeyHints
 
 _WORDS = {"": "—", "true": "on", "false": "off", "{}": "none", "[]": "none"}
-"""What a person reads instead of JSON."""
+"""Display texts for JSON values."""
 _VALUE_CELLS = 13
-"""Most values are no longer, so what they are for begins in one column."""
+"""The width of the value column: most values fit, so the descriptions line up."""
 
 
 class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
     id: str
-    """The key: `markdown.mermaid`."""
+    """The setting's key, such as `markdown.mermaid`."""
     group: str = ""
     value: str = ""
-    """As a person reads and types it."""
+    """The value as the user reads and types it."""
     default: str = ""
     choices: tuple[str, ...] = ()
-    """All values there are; none for numbers and texts, which are typed."""
+    """All possible values; empty for numbers and texts, which are typed."""
     help: str = ""
     source: str = ""
     """Where the value comes from: `global`, `project`, `default`."""
     facts: tuple[str, ...] = ()
-    """What came of it."""
+    """The effects of the value, one line each."""
     problems: tuple[str, ...] = ()
-    """What of it does not count, and why."""
+    """Parts of the value that are ignored, with the reasons."""
     look: str = ""
-    """What there is to look at on a page of its own: `what was taken`."""
+    """The label of the setting's details page; empty if it has none."""
     is_fixed: bool = False
-    """Set by the command line or the environment: not to be changed here."""
+    """Whether the command line or environment sets the value, so that it cannot be changed here."""
 
 
 class SettingsScreen(PickerScreen):
@@ -54,7 +54,8 @@ class SettingsScreen(PickerScreen):
     ]
 
     class Changed(ScreenRequest["SettingsScreen"]):
-        """Another value was chosen; save it and answer with `show_settings`. None means the default again."""
+        """The user chose a value; the application saves it and answers with `show_settings`. None
+        restores the default."""
 
         def __init__(self, screen: "SettingsScreen", key: str, value: str | None) -> None:
             super().__init__(screen)
@@ -62,7 +63,7 @@ class SettingsScreen(PickerScreen):
             self.value = value
 
     class DetailsRequested(ScreenRequest["SettingsScreen"]):
-        """What came of a setting is to be shown."""
+        """The user opens a setting's details page."""
 
         def __init__(self, screen: "SettingsScreen", key: str) -> None:
             super().__init__(screen)
@@ -90,7 +91,7 @@ class SettingsScreen(PickerScreen):
         self._settings = {row.id: row for row in settings}
         self.show_rows(_rows(settings), note=note)
         self.refresh_preview()
-        if self.is_there:  # another value may have something to look at
+        if self.is_there:  # the new value may have a details page
             self.query_one(KeyHints).show(self.hints())
 
     def hints(self) -> list[KeyHint]:
@@ -123,7 +124,9 @@ class SettingsScreen(PickerScreen):
             self.action_cycle(1)
             return
         check = self._check or (lambda _key, _text: "")
-        is_told = self.has_class("beside") or self.has_class("below")  # in its pane, above the question
+        is_told = self.has_class("beside") or self.has_class(
+            "below"
+        )  # the pane above the question shows it already
         screen = InputScreen(
             label_of(setting.id),
             "" if is_told else setting.help,
@@ -151,12 +154,12 @@ class SettingsScreen(PickerScreen):
             self.post_message(self.Changed(self, self.setting.id, None))
 
     def _fit(self) -> None:
-        """Beside the list what a setting is for has its own pane, below it a few lines."""
+        """Shows the setting's description in a pane beside the list, or in a few lines below it."""
         super()._fit()
         self.set_class(not self.has_class("beside") and self.app.size.height >= 16, "below")
 
     def told(self, shown: list[VisibleRow]) -> list[VisibleRow]:
-        """What a setting is for stands whole in its pane, where there is room for that."""
+        """Removes descriptions from the rows where the pane shows them in full."""
         if not (self.has_class("beside") or self.has_class("below")):
             return shown
         return [VisibleRow(msgspec.structs.replace(item.row, detail=""), item.places) for item in shown]
@@ -181,7 +184,7 @@ class SettingsScreen(PickerScreen):
 
 _HUMP = late(r"(?<=[a-z0-9])(?=[A-Z])")
 _SHORT = late(r"\b(?:http|mb|mcp)\b", re.IGNORECASE)
-"""Written in capitals."""
+"""Abbreviations that are written in capitals."""
 
 
 def _capitals(found: re.Match[str]) -> str:
@@ -193,7 +196,7 @@ def in_words(value: str) -> str:
 
 
 def label_of(key: str) -> str:
-    """`markdown.codeBlockIndent` in words: `Markdown: code block indent`."""
+    """Converts a key to a label: `markdown.codeBlockIndent` becomes `Markdown: code block indent`."""
     *groups, name = (_SHORT.sub(_capitals, _HUMP.sub(" ", part).lower()) for part in key.split("."))
     words = f"{': '.join(groups)}: {name}" if groups else name
     return words[:1].upper() + words[1:]

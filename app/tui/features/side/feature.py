@@ -1,4 +1,4 @@
-"""Changed files, todos and jobs at the right."""
+"""The side panel: changed files, todos and jobs at the right of the page."""
 
 from collections.abc import Sequence
 

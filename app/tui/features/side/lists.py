@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from app.undo.differences import Differences, FileDifference
 
 LEAST_WIDTH = 120
-"""Below, the transcript needs the columns itself."""
+"""Columns from which the side panel is shown; a narrower page needs them for the transcript."""
 NOTHING = "No changed files, todos or jobs."
 _JOBS: dict[str, tuple[str, SideTone]] = {"running": ("●", "accent"), "done": ("✓", "success")}
 
 
 class SideLists:
-    """Of one session, in one panel."""
+    """Fills the side panel with the lists of one session."""
 
     def __init__(
         self,
@@ -59,12 +59,12 @@ class SideLists:
         self._fit()
 
     def fit(self, width: int) -> None:
-        """To the columns of the page."""
+        """Shows or hides the panel by the width of the page."""
         self._width = width
         self._fit()
 
     def toggle(self) -> None:
-        """Shows or hides the panel, for this page and later ones."""
+        """Shows or hides the panel, and saves the choice as the default."""
         if self._width < LEAST_WIDTH:
             self._say(f"The side shows from {LEAST_WIDTH} columns on; here are {self._width}.")
         else:
@@ -98,7 +98,7 @@ class SideLists:
             self._spawn(self._look())
 
     async def _look(self) -> None:
-        """What changed in files is compared beside the page; what changes meanwhile is looked at again."""
+        """Compares the session's files in the background, again if they change meanwhile."""
         try:
             while self._is_old:
                 self._is_old = False

@@ -15,7 +15,7 @@ Answering = Callable[[str, Callable[[str], None]], Awaitable[str]]
 
 
 class _Answer:
-    """What has come of it so far."""
+    """The answer received so far."""
 
     def __init__(self, asked: str, answering: Answering) -> None:
         self._pieces: list[str] = []
@@ -55,7 +55,7 @@ class SideQuestionsPage:
             answer.work.cancel()
 
     async def hand_over(self, goal: str) -> None:
-        """Written, read and changed, and only then begun."""
+        """Drafts the handoff, lets the user edit it, and starts the new session after confirmation."""
         if not goal:
             self._say("Usage: /handoff GOAL of the new session.")
             return

@@ -31,7 +31,7 @@ class Todos(Feature["TodosPage"]):
 
 
 class TodoBar(Feature[TodoList]):
-    """Above the editor."""
+    """The todo list above the editor."""
 
     keys: Sequence[PageKey[TodoList]] = (
         PageKey(

@@ -1,5 +1,5 @@
-"""`/todos`, the list to be changed by hand: what was changed counts at Enter, as a whole, and the agent is told. And
-`/plan`: plan mode, and the plan that ends it."""
+"""`/todos` edits the todo list: Enter saves all changes at once and informs the agent. `/plan`
+switches plan mode and shows the plan."""
 
 import asyncio
 import time
@@ -30,9 +30,9 @@ from widgets.transcript.blocks import NoteKind, Prose, ReplyBlock
 
 
 class TodosScreen(PickerScreen):
-    """Each key asks the application, which answers with `show_rows`."""
+    """The editable todo list; each key sends a request, and the application answers with `show_rows`."""
 
-    IS_SEARCHED: ClassVar[bool] = False  # keys are letters
+    IS_SEARCHED: ClassVar[bool] = False  # single letters are keys here
     IS_COUNTED: ClassVar[bool] = False
     ACTIONS = (
         PickerAction(id="app.todos.cycle", keys="space", label="state", closes=False, importance=8),
@@ -70,7 +70,7 @@ _NEXT: dict[TodoStatus, TodoStatus] = {
 
 
 class TodosPage:
-    """The list of one session."""
+    """Shows and edits the todo list of one session."""
 
     def __init__(self, session: Session, ask: AskPerson, say: ShowMessage) -> None:
         self._session = session
@@ -116,7 +116,7 @@ class TodosPage:
         screen.show_rows(_rows(self._draft), current=current, note=note or _counted(self._draft))
 
     async def _add(self, item: TodoItem | None) -> None:
-        """Into the phase of the row that is current."""
+        """Adds an item to the phase of the current row."""
         text: str | None = await self._ask(InputScreen("Add an item", placeholder="what is to be done"))
         if text and text.strip():
             phase = next((one.name for one in self._draft if item in one.tasks), None)
@@ -215,11 +215,11 @@ class PlanScreen(SheetScreen[PlanAnswer | None]):
         self.set_interval(_LOOK_SECONDS, self.look)
 
     def look(self) -> None:
-        """It stands there, and nothing holds the program up."""
+        """Called while the screen is visible: starts the pause after which keys are accepted."""
         self._arming.look(self._clock())
 
     def on_key(self, event: events.Key) -> None:
-        """Not with a key that was meant for the editor."""
+        """Ignores a key that was meant for the editor."""
         self._arming.key(self._clock())
         if not self._arming.was_armed:
             event.stop()
@@ -236,7 +236,7 @@ class PlanScreen(SheetScreen[PlanAnswer | None]):
 
 
 class PlansPage(msgspec.Struct, frozen=True):
-    """The plans of one session."""
+    """Shows the plans of one session and switches plan mode."""
 
     session: Session
     ask: AskPerson
@@ -245,7 +245,7 @@ class PlansPage(msgspec.Struct, frozen=True):
     clock: Callable[[], float]
 
     async def toggle(self, prompt: str = "") -> None:
-        """On, or off again. With a prompt behind `/plan`, on, and that is what is planned."""
+        """Switches plan mode on or off; with a prompt, switches it on and sends the prompt."""
         is_on = bool(prompt) or not self.session.state.is_planning
         self.session.plan.switch(is_on)
         if is_on:
@@ -256,7 +256,7 @@ class PlansPage(msgspec.Struct, frozen=True):
             await self.session.prompt(prompt)
 
     async def answer(self, event: QuestionAsked) -> None:
-        """A plan that the agent proposes: shown until it is answered, here or elsewhere."""
+        """Shows a plan that the agent proposes until it is answered, here or by another client."""
         plan, answer = event.plan, event.answer
         if plan is None or answer is None:
             return

@@ -1,7 +1,6 @@
-"""The list of todos above the editor: the phase at hand in a few rows, or one line when it is folded.
+"""The todo list above the editor: the current phase in a few rows, or one line when folded.
 
-It never takes the focus; `/todos` is where the list is changed.
-"""
+It never takes the focus; `/todos` edits the list."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
@@ -17,7 +16,7 @@ from widgets.line import Line, cells, plain
 
 TodoState = Literal["pending", "current", "done", "dropped", "blocked"]
 MAX_ROWS = 5
-"""With the head."""
+"""The maximum number of rows, including the heading."""
 GLYPHS: dict[TodoState, str] = {"pending": "○", "current": "◐", "done": "✓", "dropped": "–", "blocked": "‖"}
 TONES: dict[TodoState, Literal["text", "accent", "dim", "warning"]] = {
     "pending": "text",
@@ -26,7 +25,7 @@ TONES: dict[TodoState, Literal["text", "accent", "dim", "warning"]] = {
     "dropped": "dim",
     "blocked": "warning",
 }
-"""Of an item in a list."""
+"""The colour of an item by its state."""
 
 
 class TodoRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +34,7 @@ class TodoRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TodoHead(msgspec.Struct, frozen=True, kw_only=True):
-    """Which phase it is, and how far the whole list is."""
+    """The heading: the current phase and the progress of the whole list."""
 
     phase: str = ""
     closed: int = 0
@@ -56,7 +55,7 @@ class TodoView(Widget):
     DEFAULT_CSS = "TodoView { height: 0; }"
 
     def __init__(self, hint: Callable[[], str]) -> None:
-        """`hint`: which key folds it."""
+        """`hint`: names the key that folds the list."""
         super().__init__(id="todos")
         self.hint = hint
         self.head = TodoHead()
@@ -65,13 +64,13 @@ class TodoView(Widget):
         self.display = False
 
     def show(self, head: TodoHead, rows: Sequence[TodoRow]) -> None:
-        """The items of the phase at hand; none, and the list is gone."""
+        """Shows the items of the current phase; without items the list is hidden."""
         if (head, tuple(rows)) != (self.head, self.rows):
             self.head, self.rows = head, tuple(rows)
             self._fit()
 
     def fold(self) -> None:
-        """One line only, or all of it again."""
+        """Folds the list to one line, or unfolds it."""
         self.is_folded = not self.is_folded
         self._fit()
 
@@ -119,7 +118,7 @@ class TodoView(Widget):
         return line.strip()
 
     def _shown(self) -> Sequence[TodoRow]:
-        """The current item with what is around it: one that is closed before, the rest behind."""
+        """Returns the visible items: the current one, one closed item before it, and those after it."""
         room = MAX_ROWS - 1
         if len(self.rows) <= room:
             return self.rows
@@ -130,7 +129,7 @@ class TodoView(Widget):
 
 
 class TodoList:
-    """Shows the list of one session."""
+    """Updates the todo view of one session."""
 
     def __init__(self, session: Session, hint: Callable[[], str]) -> None:
         self._session = session
@@ -138,7 +137,7 @@ class TodoList:
         self._shown: Phases | None = None
 
     def show(self) -> None:
-        """Costs nothing while the list is the same."""
+        """Updates the view; does nothing if the list is unchanged."""
         phases = self._session.todos.phases
         if phases is self._shown:
             return
@@ -154,12 +153,12 @@ class TodoList:
         self.view.fold()
 
     def stand_elsewhere(self, is_elsewhere: bool) -> None:
-        """While all of the list stands beside the transcript, none of it stands above the editor."""
+        """Hides the list above the editor while the side panel shows it."""
         self.view.hide(is_hidden=is_elsewhere)
 
 
 def phase_at_hand(phases: Phases) -> TodoPhase | None:
-    """Where the work is: that of the current item, else the first with something open, else the last."""
+    """Returns the phase of the current item, else the first with an open item, else the last."""
     current = current_item(phases)
     holding = (phase for phase in phases if current is not None and current in phase.tasks)
     open_ones = (phase for phase in phases if any(item.is_open for item in phase.tasks))

@@ -66,7 +66,8 @@ _HEADINGS: dict[EntryKind, str] = {
 
 
 class TreeEntries:
-    """The entries of one session. A large tree opens with its structure; texts are created for visible entries."""
+    """Provides the tree's entries of one session. A large tree opens with its structure; texts are
+    created for visible entries."""
 
     def __init__(self, log: SessionLog, files_of_call: Callable[[ToolCall], CallFiles]) -> None:
         self._log = log
@@ -75,7 +76,7 @@ class TreeEntries:
         """The entries of the branch that one is on, once they are asked for."""
 
     def bare(self) -> list[TreeEntry]:
-        """Without words: what hangs on what, of which kind, under which label."""
+        """Returns the entries without texts: parent, kind and label."""
         labels = self._log.labels
         found: list[TreeEntry] = []
         for entry in self._log.entries:
@@ -92,7 +93,7 @@ class TreeEntries:
         return found
 
     def described(self, bare: TreeEntry) -> TreeEntry:
-        """With its words, its time and what the branch did there."""
+        """Returns the entry with its text, time, and what the branch did there."""
         entry = self._log.entry(bare.id)
         return TreeEntry(
             id=bare.id,
@@ -106,7 +107,7 @@ class TreeEntries:
         )
 
     def _badges(self, entry: Entry) -> tuple[Badge, ...]:
-        """Another model, files changed, what it cost, where it was compacted."""
+        """Returns badges for a model change, changed files, cost and compactions."""
         if isinstance(entry, CompactionEntry):
             return (Badge(text=f"compacted {tokens(entry.tokens_before)} tokens", tone="warning"),)
         if isinstance(entry, BranchSummaryEntry):
@@ -130,7 +131,7 @@ class TreeEntries:
         return tuple(found)
 
     def _until_next_prompt(self, prompt: Entry) -> Iterator[Entry]:
-        """What came of a prompt: along the branch that one is on, else the youngest."""
+        """Yields the entries that follow a prompt, along the current branch or else the newest."""
         if self._here is None:
             self._here = frozenset(entry.id for entry in self._log.path_to())
         here = self._here
@@ -143,7 +144,8 @@ class TreeEntries:
             below = self._log.children(entry.id)
 
     def _changed(self, entry: Entry, message: ToolResultMessage) -> str:
-        """What the call did to files, as recorded behind its result; of older sessions, what it was called for."""
+        """Returns what a call changed in files: recorded after its result, or in older sessions
+        derived from its arguments."""
         behind = settled([entry], self._log.children)[1:]
         files = files_of(behind[0]) if behind else None
         if files is not None:
@@ -155,7 +157,8 @@ class TreeEntries:
         return _told_names(self._files_of_call(call).writes) if call is not None else ""
 
     def _called(self, entry: Entry) -> str:
-        """For a tool's result what was called; the result's text says rarely what it is of."""
+        """Returns the call of a tool result, because the result's text rarely says what it belongs
+        to."""
         message = entry.message if isinstance(entry, MessageEntry) else None
         if isinstance(message, ToolResultMessage):
             called, call = message.tool_name, self._call(entry, message)
@@ -169,12 +172,13 @@ class TreeEntries:
         return ""
 
     def _call(self, entry: Entry, result: ToolResultMessage) -> ToolCall | None:
-        """What a result is of."""
+        """Returns the call that a result belongs to."""
         calls = (call for answer in self._answers_above(entry) for call in answer.tool_calls)
         return next((call for call in calls if call.id == result.tool_call_id), None)
 
     def _answers_above(self, entry: Entry) -> Iterator[AssistantMessage]:
-        """The nearest first; what is looked for is nearly always the first or the second."""
+        """Yields the answers above an entry, nearest first; the call is nearly always in the first or
+        second."""
         parent = entry.parent_id
         while parent is not None and parent in self._log:
             above = self._log.entry(parent)
@@ -184,12 +188,13 @@ class TreeEntries:
 
 
 def _told_names(paths: Sequence[str]) -> str:
-    """Of one file its name, of several how many."""
+    """Returns the file's name, or the number of files if there are several."""
     return changed_files(len(paths), 0, 0) if len(paths) > 1 else "".join(paths).rpartition("/")[2]
 
 
 def files_changed(entries: Iterable[Entry], files_of_call: Callable[[ToolCall], CallFiles]) -> list[str]:
-    """What is recorded behind the results; of older sessions, what tools were called to change."""
+    """Returns the changed paths: recorded after the results, or in older sessions taken from the tool
+    calls."""
     entries = list(entries)
     recorded = [files for entry in entries if (files := files_of(entry)) is not None]
     if recorded:
@@ -236,7 +241,7 @@ def text_of_entry(entry: Entry) -> str:
 
 
 def _of_files(entry: CustomEntry) -> str:
-    """What an entry says happened to files; nothing for others."""
+    """Returns what an entry records about files; empty for other entries."""
     files, restored = files_of(entry), restored_of(entry)
     if restored is not None:
         return f"files put back: {restored.total}"
@@ -247,7 +252,7 @@ def _of_files(entry: CustomEntry) -> str:
 
 
 def heading(entry: Entry) -> str:
-    """Who said it and when; of what it is the result."""
+    """Returns the entry's heading: author and time, and for a result its call."""
     said = _HEADINGS[kind_of(entry)]
     message = entry.message if isinstance(entry, MessageEntry) else None
     if isinstance(message, AssistantMessage) and message.model:
@@ -266,7 +271,7 @@ def kind_of(entry: Entry) -> EntryKind:
 
 
 def _is_minor(entry: Entry) -> bool:
-    """A turn of nothing but calls."""
+    """Returns whether an answer contains only tool calls."""
     if not isinstance(entry, MessageEntry) or not isinstance(entry.message, AssistantMessage):
         return False
     message = entry.message

@@ -1,4 +1,4 @@
-"""The tree of the session."""
+"""The session tree: its command, its keys and the actions on entries."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

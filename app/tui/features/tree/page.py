@@ -42,7 +42,7 @@ WITHOUT, WITH, WITH_WORDS = "Without a summary", "With a summary", "With a summa
 
 
 class TreePage(msgspec.Struct, frozen=True):
-    """The tree of one session."""
+    """Shows and navigates the tree of one session."""
 
     session: Session
     ask: AskPerson
@@ -67,7 +67,8 @@ class TreePage(msgspec.Struct, frozen=True):
         await self.ask(screen, on_request=self._requested)
 
     async def _requested(self, message: TreeScreen.ActionRequested) -> None:
-        """What is asked for in the open tree. It is left only when one really goes elsewhere."""
+        """Runs an action requested in the tree; the tree closes only when the session moves to
+        another entry."""
         screen, entry_id = message.screen, message.entry_id
         log = self.session.log
         match message.action:
@@ -92,11 +93,14 @@ class TreePage(msgspec.Struct, frozen=True):
                 if answer is not None and answer.id == "yes":
                     screen.dismiss(None)
                     await self._leave(action, entry_id)
-                elif answer is not None and not answer.id:  # one went on typing: it was a word to be searched
+                elif (
+                    answer is not None and not answer.id
+                ):  # the user kept typing: the text was meant for the search
                     screen.action_search(action[0] + answer.title)
 
     def _prompt_above(self, entry_id: str) -> str:
-        """The entry if it is a prompt, else the one that led to it; nothing if there is none."""
+        """Returns the entry itself if it is a prompt, else the prompt above it; empty if there is
+        none."""
         log = self.session.log
         path = log.path_to(entry_id)
         return next((entry.id for entry in reversed(path) if kind_of(entry) == "user"), "")
@@ -129,7 +133,7 @@ class TreePage(msgspec.Struct, frozen=True):
                 await self._summarised(session.branches.merge(entry_id))
 
     async def branch_at(self, block_id: str) -> None:
-        """From a block of the transcript, where it shows an entry."""
+        """Moves to the entry of a transcript block, if the block shows one."""
         if block_id in self.session.log:
             await self.go_to(block_id)
 
@@ -162,7 +166,8 @@ class TreePage(msgspec.Struct, frozen=True):
             self.write(arrival.text)
 
     async def _of_files(self, entry_id: str) -> Mapping[str, Choice] | None:
-        """What becomes of files when one goes there: nothing, where none is chosen. None: one does not go."""
+        """Returns the choice for each file when moving to the entry: empty to leave files alone, None
+        to cancel the move."""
         how = self.settings().undo.on_tree_move
         if how == "keep":
             return {}
@@ -180,7 +185,7 @@ class TreePage(msgspec.Struct, frozen=True):
         return await self.files.choose(plan)
 
     def _leaves_something(self, entry_id: str) -> bool:
-        """Whether anything was said that going there leaves behind."""
+        """Returns whether moving to the entry leaves any messages behind."""
         log = self.session.log
         if log.leaf_id is None:
             return False
@@ -199,7 +204,7 @@ class TreePage(msgspec.Struct, frozen=True):
         return preview_of(heading(entry), entry_text(entry) or text_of_entry(entry))
 
     async def _compare(self, one: str, other: str) -> None:
-        """Two branches, from where they part: what was said, and which files each changed."""
+        """Compares two branches from where they part: their messages and the files that each changed."""
         log = self.session.log
         ancestor = log.common_ancestor(one, other)
         branches = [_after(log.path_to(leaf), ancestor) for leaf in (one, other)]
@@ -219,7 +224,7 @@ def _after(path: Sequence[Entry], ancestor_id: str | None) -> Sequence[Entry]:
 
 
 def _name(branch: Sequence[Entry], log: SessionLog) -> str | None:
-    """What people call it by: its last label, else what was asked first."""
+    """Returns a branch's name: its last label, else its first prompt."""
     labels = (label for entry in reversed(branch) if (label := log.label(entry.id)))
     asked = (
         one_line(text_of(entry.message.content), 60)
@@ -230,7 +235,7 @@ def _name(branch: Sequence[Entry], log: SessionLog) -> str | None:
 
 
 def _told(name: str, entries: Sequence[Entry], files: Sequence[str]) -> PreviewText:
-    """A branch from where it parts: the files it changed, then what was said."""
+    """Describes a branch from where it parts: the files it changed, then its messages."""
     messages = [title for entry in entries if (title := entry_title(entry)) is not None]
     cost = sum(
         entry.message.usage.cost.total

@@ -63,7 +63,7 @@ def _empty(own: Mapping[str, str]) -> str:
 
 
 class TreeScreen(SheetScreen[None]):
-    AUTO_FOCUS: ClassVar[str | None] = ""  # keys are letters until a search is begun
+    AUTO_FOCUS: ClassVar[str | None] = ""  # single letters are keys until a search starts
     BINDINGS: ClassVar[list[BindingType]] = [
         _key("tui.select.confirm", "enter", "enter", "Go there"),
         _key("tui.select.up", "up", "move(-1)", "Up"),
@@ -104,7 +104,8 @@ class TreeScreen(SheetScreen[None]):
     ]
 
     class ActionRequested(ScreenRequest["TreeScreen"]):
-        """Go, fork, clone, merge, files, label, copy, compare. The tree stays until whoever is asked takes it away."""
+        """Requests an action: go, fork, clone, merge, files, label, copy or compare. The application
+        closes the tree if needed."""
 
         def __init__(self, screen: "TreeScreen", action: str, entry_id: str, other_id: str = "") -> None:
             super().__init__(screen)
@@ -140,7 +141,7 @@ class TreeScreen(SheetScreen[None]):
         return row.id if row else ""
 
     def show_entries(self, entries: Sequence[TreeEntry], leaf: str | None = None) -> None:
-        """Other entries (a label was set); cursor, filter and folds stay."""
+        """Replaces the entries, for example after a label was set; cursor, filter and folds stay."""
         self.tree_of = EntryTree(entries, leaf or self.tree_of.leaf, self._describe)
         self._apply()
 
@@ -184,7 +185,7 @@ class TreeScreen(SheetScreen[None]):
         self._tell()
 
     def _nearest(self, entry_id: str) -> int:
-        """Where the entry stands, or the nearest above it that shows; else the first."""
+        """Returns the position of the entry, or of its nearest visible ancestor; else the first."""
         places = {line.entry.id: place for place, line in enumerate(self._lines)}
         at: str | None = entry_id
         while at and at not in places:
@@ -215,7 +216,8 @@ class TreeScreen(SheetScreen[None]):
         self.action_ask("go")
 
     def on_key(self, event: events.Key) -> None:
-        """A letter that is no key of the tree begins a search with it; those pressed right behind it go there too."""
+        """Starts a search with a letter that is no key of the tree; letters typed right after it join
+        the search."""
         if not event.is_printable or event.character is None:
             return
         is_late = isinstance(self.focused, LineInput)
@@ -246,7 +248,7 @@ class TreeScreen(SheetScreen[None]):
         self._list.action_edge(is_end)
 
     def action_enter(self) -> None:
-        if self.focused is not None:  # the search is done, its result stays
+        if self.focused is not None:  # the search is done and its result stays
             self.set_focus(None)
             self.query_one(KeyHints).show(HINTS)
         else:
@@ -298,7 +300,8 @@ class TreeScreen(SheetScreen[None]):
         self._apply()
 
     def action_fold(self) -> None:
-        """Fold what hangs on this entry; on a folded or bare one, go to where its branch begins."""
+        """Folds the entries below this one; on a folded entry or a leaf, moves to the start of its
+        branch."""
         at = self._list.index
         if not self._lines:
             return

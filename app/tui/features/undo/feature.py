@@ -1,4 +1,4 @@
-"""Files as they were before."""
+"""Restoring files: the commands and keys for undo and redo."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -22,7 +22,7 @@ _NO_NUMBER = "/undo takes a number of prompts: /undo 3 undoes the last three tha
 
 
 class FilesPage(msgspec.Struct, frozen=True):
-    """The files of one session."""
+    """Restores the files of one session."""
 
     session: Session
     ask: AskPerson
@@ -37,7 +37,7 @@ class FilesPage(msgspec.Struct, frozen=True):
         await self._put_back(RedoRestore())
 
     async def to_entry(self, entry_id: str) -> None:
-        """The conversation stays where it is."""
+        """Restores files as of an entry; the conversation does not move."""
         await self._put_back(ToEntry(entry_id=entry_id))
 
     async def differ_at(self, entry_id: str) -> "RestorePlan | None":
@@ -60,7 +60,8 @@ class FilesPage(msgspec.Struct, frozen=True):
         self.tell(done.data)
 
     def tell(self, data: RestoredData) -> None:
-        """How it is taken back, and what was not done; what was done stands in the transcript."""
+        """Reports which files were not changed and how to undo the restore; the transcript shows what
+        was done."""
         kept = [f"  {one.path}: {one.why}" for one in data.kept if one.why != "kept as it is"]
         lines = [restored_text(data)] if not data.total else []
         if kept and data.total:
@@ -71,7 +72,7 @@ class FilesPage(msgspec.Struct, frozen=True):
         self.say("\n".join(lines))
 
     async def choose(self, plan: "RestorePlan") -> dict[str, Choice] | None:
-        """Which files, and how; None: none of them, nothing is done."""
+        """Lets the user choose the files to restore and how; returns None if cancelled."""
         diffs: dict[tuple[str, str], str] = {}
         waiting: set[tuple[str, str]] = set()
         work: set[asyncio.Task[None]] = set()

@@ -25,27 +25,27 @@ _CHOICES: dict[str, tuple[str, Tone]] = {
 _CANNOT = {"merge": "it cannot be merged", "keep": "it cannot be kept", "restore": "it cannot be restored"}
 _BECOMES = {"restore": "is put back", "merge": "is merged", "keep": "stays as it is"}
 _SHARE = 3
-"""The list has at most this part of the height."""
+"""The list has at most one third of the height."""
 
 
 class ChangeRow(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     deed: str
-    """`comes back`, `is removed`, `changes`."""
+    """What happens to the file: `comes back`, `is removed` or `changes`."""
     why: str = ""
     by: str = ""
     lines: str = ""
-    """`+3 -1`."""
+    """The changed lines, such as `+3 -1`."""
     choices: tuple[str, ...] = ()
-    """What it can become: `restore`, `merge`, `keep`; none for what stays in any case."""
+    """The possible actions: `restore`, `merge`, `keep`; empty if the file stays in any case."""
     choice: str = "keep"
     is_conflict: bool = False
 
 
 class ChangesScreen(PickerScreen):
-    """Ends with a row when something is to be done; then `choices` says what."""
+    """The restore screen; returns a row to apply, and `choices` has the action for each file."""
 
-    IS_SEARCHED: ClassVar[bool] = False  # keys are letters
+    IS_SEARCHED: ClassVar[bool] = False  # single letters are keys here
     IS_COUNTED: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "cycle(1)", "Restore or skip", show=False, id="app.files.choose"),
@@ -66,8 +66,8 @@ class ChangesScreen(PickerScreen):
         diff: Callable[[str, str], str],
         remarks: Sequence[str] = (),
     ) -> None:
-        """`figures`: of all of them. `diff`: of a path, when that is chosen for it. `remarks`: what is to be known
-        besides."""
+        """`figures`: the totals. `diff`: returns the diff of a path for a choice. `remarks`: further
+        notes."""
         self._changes = {row.path: row for row in changes}
         self.choices = {row.path: row.choice for row in changes if row.choices}
         self._diff = diff
@@ -105,7 +105,7 @@ class ChangesScreen(PickerScreen):
         self.refresh_preview()
 
     def refresh_preview(self) -> None:
-        """What would happen to the file that the list is at."""
+        """Shows what would happen to the file under the cursor."""
         if (row := self.row) is None:
             return
         block = self._described(self._changes[row.id])
@@ -143,7 +143,7 @@ class ChangesScreen(PickerScreen):
         self._show()
 
     def action_all(self) -> None:
-        """All that can be, or nothing; what somebody changed since is chosen by itself only."""
+        """Chooses all files or none, except conflicts, which are chosen one by one."""
         plain = [row for row in self._changes.values() if row.choices and not row.is_conflict]
         is_all = all(self.choices[row.path] != "keep" for row in plain)
         for row in plain:
@@ -159,7 +159,8 @@ class ChangesScreen(PickerScreen):
         return " · ".join(filter(None, (self._figures, chosen)))
 
     def _listed(self) -> list[ListRow]:
-        """What becomes of each in one column, its figures in the next two."""
+        """Returns the list's rows with aligned columns: what happens to the file, lines added, lines
+        removed."""
         changes = list(self._changes.values())
         figures = [_figures(change) for change in changes]
         widths = (
@@ -191,7 +192,7 @@ class ChangesScreen(PickerScreen):
         )
 
     def _described(self, change: ChangeRow) -> CardBlock:
-        """As the card of an edit is drawn; it waits for the person, as that does before it may run."""
+        """Returns the change as a card like that of an edit that waits for approval."""
         choice = self.choices.get(change.path, "keep")
         becomes = f"{_BECOMES[choice]}: {change.deed}" if choice == "restore" else _BECOMES[choice]
         remarks = [TextBlock(text=text) for text in self._remarks]
@@ -203,7 +204,7 @@ class ChangesScreen(PickerScreen):
 
 
 def _figures(change: ChangeRow) -> tuple[str, str]:
-    """`+3`, `−1`"""
+    """Splits the changed lines into added and removed, such as `+3` and `−1`."""
     words = change.lines.split()
     added = next((word for word in words if word.startswith("+")), "")
     return added, next((word for word in words if word != added), "")

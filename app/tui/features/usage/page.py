@@ -31,11 +31,11 @@ from tools.amounts import percentage, tokens
 from widgets.screens.picker import Picked
 
 _DAYS = 30
-"""Of the plot."""
+"""The number of days in the plot."""
 
 
 class UsagePage(msgspec.Struct, frozen=True):
-    """Of one person."""
+    """Shows the user's usage over all sessions."""
 
     places: SessionPaths
     cache: Path
@@ -48,7 +48,7 @@ class UsagePage(msgspec.Struct, frozen=True):
 
 
 class _OpenUsage:
-    """From opening to closing."""
+    """The state of one opened usage screen."""
 
     def __init__(self, found: UsageReport, home: Path) -> None:
         self._found = found
@@ -58,7 +58,7 @@ class _OpenUsage:
         self._by: Grouping = GROUPINGS[0]
 
     async def open(self, ask: AskPerson) -> None:
-        """Escape goes back to what a sum was chosen from."""
+        """Shows the screen; Enter opens the parts of a sum, and Escape returns from them."""
         current = ""
         while True:
             picked: Picked | None = await ask(

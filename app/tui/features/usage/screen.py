@@ -1,4 +1,4 @@
-"""What was used: a plot of the last days, and a table with bars, by one way of counting at a time."""
+"""The usage screen: a plot of the last days, and a table with bars, grouped in one way at a time."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -18,7 +18,7 @@ from widgets.transcript.leaves.safe_text import crop
 
 _UPRIGHT = " ▁▂▃▄▅▆▇█"
 _HEIGHT = 4
-"""Rows of the plot."""
+"""The height of the plot in rows."""
 _LABEL = 9
 _COLUMNS = ((7, "answers"), (8, "tokens"), (7, "cached"), (10, "cost"))
 
@@ -27,11 +27,11 @@ class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     title: str
     detail: str = ""
-    """Told where there is room, and searched."""
+    """Additional text, shown if there is room and always searched."""
     amount: float
-    """What the bar stands for."""
+    """The value of the bar."""
     figures: tuple[str, ...] = ()
-    """Answers, tokens, cache hits, cost."""
+    """The row's numbers: answers, tokens, cache hits, cost."""
 
 
 class UsageDay(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,16 +43,16 @@ class UsageDay(msgspec.Struct, frozen=True, kw_only=True):
 class UsageView(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     note: str = ""
-    """What it comes to."""
+    """The total."""
     days: tuple[UsageDay, ...] = ()
-    """Each of the last, the oldest first, also those without any use."""
+    """The last days, oldest first, including days without usage."""
     rows: tuple[UsageRow, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
-    """Why, and what."""
+    """What is not counted: pairs of reason and files."""
 
 
 class UsagePlot(Widget):
-    """A column for each of the last days, as many as there is room for."""
+    """A bar chart with a column for each of the last days that fit."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"usage-plot--bar", "usage-plot--label", "usage-plot--rule"}
     DEFAULT_CSS = f"UsagePlot {{ height: {_HEIGHT + 2}; }}"
@@ -99,7 +99,7 @@ class UsagePlot(Widget):
 
 
 def _slice(amount: float, most: float, row: int) -> str:
-    """Of a column, in one row of the plot from below."""
+    """Returns the character of a column in one row of the plot, counted from below."""
     if not most or amount <= 0:
         return " "
     eighths = max(1, round(8 * _HEIGHT * amount / most))
@@ -107,13 +107,13 @@ def _slice(amount: float, most: float, row: int) -> str:
 
 
 NARROW = 60
-"""Columns below which only what it cost stands beside a row."""
+"""Columns below which a row shows only its cost."""
 ROOMY = 16
-"""Rows of a terminal from which the plot leaves the list enough of them."""
+"""Rows of the terminal from which the plot is shown above the list."""
 
 
 class UsageScreen(PickerScreen):
-    """Enter asks what a row is made of; the other keys count in another way."""
+    """Shows the usage: Enter opens the parts of a row, and other keys group the usage differently."""
 
     ACTIONS = (
         PickerAction(

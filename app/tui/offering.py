@@ -1,4 +1,5 @@
-"""What the application offers its features, and what of it hears events."""
+"""Lists what the application offers its features, and subscribes the application's own event
+listeners."""
 
 import asyncio
 from functools import partial
@@ -57,7 +58,7 @@ def full_screen(app: "BayouApp") -> FullScreen:
 
 
 def listen(app: "BayouApp", register: Register) -> None:
-    """What is no feature's own."""
+    """Subscribes the listeners that belong to no feature."""
     for listener in (app.title_line, app.notifications, app.cache_misses):
         register.listen(listener.EVENT_TYPES, listener.note)
     register.listen((QueueUpdate,), lambda _: app.unsent.save())

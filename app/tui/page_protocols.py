@@ -32,7 +32,7 @@ class NotifyWaiting(Protocol):
 
 
 class Write(Protocol):
-    """Puts a text into the editor; `focus` gives it the keyboard too."""
+    """Writes a text into the editor; `focus` also moves the keyboard focus there."""
 
     def __call__(self, text: str, *, focus: bool = False) -> None: ...
 

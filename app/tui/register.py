@@ -53,7 +53,7 @@ COMMANDS = ordered(
 )
 BINDINGS = bindings(PAGE_KEYS)
 HINTS = {command.name: command.hint for command in COMMANDS}
-"""What the arguments of commands are called."""
+"""Argument names of commands, by command name."""
 _OF_KEY = {key.id: (feature, key) for feature in FEATURES for key in feature.keys}
 _OF_COMMAND = {command.name: (feature, command) for feature in FEATURES for command in feature.slash}
 
@@ -61,7 +61,8 @@ P = TypeVar("P")
 
 
 def command_names(session: Session, key_label: KeyLabel) -> list[tuple[str, str]]:
-    """All that there are, with their meaning: bayou's, then extensions', prompts, skills. The first counts."""
+    """Returns all slash commands with descriptions: bayou's, then those of extensions, prompts and
+    skills. The first of a name wins."""
     names = {command.name: command.told(key_label) for command in COMMANDS}
     for other in session.commands():
         names.setdefault(other["name"], other.get("description", ""))
@@ -69,14 +70,14 @@ def command_names(session: Session, key_label: KeyLabel) -> list[tuple[str, str]
 
 
 def screen_keys() -> tuple[KeyPlace, ...]:
-    """The keys of all screens, which are loaded for it."""
+    """Returns the keys of all screens, and imports the screens for it."""
     from app.tui.features.keys.screens import SCREENS  # noqa: PLC0415
 
     return SCREENS
 
 
 class Register:
-    """Those of one screen: each page is made when it is first used."""
+    """Creates the features' pages at first use, and passes commands and events to them."""
 
     def __init__(self, screen: FullScreen) -> None:
         self._screen = screen
@@ -104,7 +105,7 @@ class Register:
             self._hearing.setdefault(topic, []).append(listener)
 
     def hear(self, event: object) -> None:
-        """Told to those who listen to it, and to them alone."""
+        """Passes an event to the listeners of its topics."""
         for topic in topics_of(event):
             for listener in self._hearing.get(topic, ()):
                 if inspect.isawaitable(work := listener(event)):
@@ -116,7 +117,8 @@ class Register:
             self._screen.tasks.choose(work)
 
     async def run_slash(self, text: str) -> bool:
-        """Carries out `/name argument`; False when there is no such command and the text is a prompt."""
+        """Runs `/name argument`; returns False if there is no such command, so that the text is a
+        prompt."""
         name, argument = name_and_argument(text)
         if name not in _OF_COMMAND:
             return False

@@ -43,15 +43,16 @@ from widgets.textual_internals import set_fault_handler
 from widgets.transcript.leaves.safe_text import clean
 
 TASKS_SECONDS = 0.3
-"""How long what a person had begun on the page is waited for once it is cancelled."""
+"""Seconds to wait at the end for cancelled tasks that the user started."""
 
 THREADS_SECONDS = 1.0
-"""How long threads are waited for behind all else. What they write is swapped in whole, or gone on with at the next
-start."""
+"""Seconds to wait at the end for threads. Their files are replaced atomically or continued at the
+next start."""
 
 
 def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
-    """`held` since before anything heavy was loaded; what the terminal was asked it has answered meanwhile."""
+    """Runs the full screen and returns the exit code. `held`: the terminal, held since the start of
+    the process, with its replies so far."""
     stood_in = paths.cwd
     try:
         assembled = assemble(options, paths, can_ask=True)
@@ -100,7 +101,8 @@ def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
 
 
 class Shutdown:
-    """Leaves the page within two seconds, whatever hangs, restores the terminal and prints how to resume."""
+    """Ends the application within two seconds even if parts hang, restores the terminal and prints
+    how to resume."""
 
     def __init__(self, assembled: Assembled, held: EarlyTerminal) -> None:
         self._assembled = assembled
@@ -112,7 +114,7 @@ class Shutdown:
         """Lines for behind the page: a signal ends the session while it is still there, and would take them along."""
 
     def begin(self, code: int) -> None:
-        """Once, however often a person asks to leave."""
+        """Starts the shutdown; further calls have no effect."""
         if self._code is None:
             self._code = code
             self._call_off = end_in_time(code, self._give_up)
@@ -121,14 +123,15 @@ class Shutdown:
         await close_quietly(session, self._problems.append)
 
     def expect_threads(self) -> None:
-        """Nothing but threads is waited for now. One that writes an export takes seconds."""
+        """Limits the wait for threads, the last step: an export can take seconds."""
         timer = threading.Timer(THREADS_SECONDS, self._leave_threads)
         timer.daemon = True
         timer.start()
 
     def say_goodbye(self) -> None:
-        """As long as it takes: a whole transcript may be wanted, and Ctrl+C ends it now."""
-        self._goodbye.acquire()  # for good; another that has it ends the process
+        """Prints the closing message without a time limit, because it may be a whole transcript;
+        Ctrl+C ends it."""
+        self._goodbye.acquire()  # never released: the other side ends the process
         self._speak()
 
     def _leave_threads(self) -> None:
@@ -144,11 +147,11 @@ class Shutdown:
             for problem in self._problems:
                 print_problem(problem)
         except OSError:
-            pass  # the terminal has gone, and everybody who could read it
+            pass  # the terminal is gone
         end_in_time(self._code or 0)
 
     def _give_up(self) -> None:
-        """What would have come behind the part that hangs."""
+        """Does the remaining steps of a shutdown that hangs, and ends the process."""
         if not self._goodbye.acquire(blocking=False):
             return
         if not self._held.is_given_back:
@@ -204,11 +207,11 @@ class FaultReports:
 
 
 _WIDEST = 100
-"""Cells of a line that one still likes to read."""
+"""The maximum line width of the closing message, for readability."""
 
 
 def say_goodbye(assembled: Assembled) -> None:
-    """What is left in the terminal's own scroll-back: the last answer or everything, and how to come back."""
+    """Prints to the terminal's scroll-back: the last answer or everything, and how to resume."""
     wanted = assembled.in_force.settings.display.fullscreen_exit_output
     log = assembled.session.log
     message = assembled.session.last_answer
@@ -226,7 +229,8 @@ def say_goodbye(assembled: Assembled) -> None:
 
 
 def _end_of(text: str) -> str:
-    """Of a very large answer the last paragraphs: to lay out all of it would keep the person waiting for seconds."""
+    """Returns the last paragraphs of a very large answer, because formatting all of it would take
+    seconds."""
     if len(text) <= _MOST_LEFT:
         return text
     start = text.find("\n\n", len(text) - _MOST_LEFT)
@@ -236,7 +240,7 @@ def _end_of(text: str) -> str:
 
 
 _MOST_LEFT = 50_000
-"""Characters of an answer."""
+"""The maximum number of characters of the last answer in the closing message."""
 
 
 def resume_hint(assembled: Assembled) -> str:

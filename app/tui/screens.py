@@ -13,7 +13,7 @@ from widgets.screens.requests import ScreenRequest
 
 
 class Screens:
-    """The screens of one application."""
+    """Opens screens of one application and returns their answers."""
 
     def __init__(self, app: App[Any], tasks: Tasks) -> None:
         self._app = app
@@ -22,7 +22,7 @@ class Screens:
         """As long as there is the screen: what it has asked for may come behind its end."""
 
     async def ask(self, screen: Screen[Any], *, on_request: OnRequest | None = None) -> Any:
-        """Shows a screen and waits for its answer. None, when there was none."""
+        """Shows a screen and waits for its answer; None if there was none."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
         def take(result: Any) -> None:
@@ -36,12 +36,12 @@ class Screens:
             await asyncio.shield(mounted)
             return await answer
         finally:
-            await mounted  # a screen cannot be taken away while it is being built
-            if self._app.screen_stack[-1:] == [screen]:  # whoever asked waits no longer
+            await mounted  # a screen cannot be closed while it is being mounted
+            if self._app.screen_stack[-1:] == [screen]:  # the caller was cancelled
                 self._app.pop_screen()
 
     def requested(self, request: ScreenRequest[Any]) -> None:
-        """To whoever opened the screen."""
+        """Passes a screen's request to the code that opened the screen."""
         asker = self._askers.get(request.screen)
         answer = asker(request) if asker is not None else None
         if answer is not None:

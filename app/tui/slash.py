@@ -12,18 +12,18 @@ P = TypeVar("P")
 
 
 class SlashCommand(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
-    """Of a feature whose page is a `P`."""
+    """A slash command of a feature with page type `P`."""
 
     name: str
     run: Callable[[P, str], Awaitable[None]]
-    """With what stands behind the name; nothing, when nothing does."""
+    """Runs the command with the text after its name; the text may be empty."""
     help: str = ""
     verb: str = ""
-    """The session's command that it is, where that is told in its words."""
+    """The name of the session command that it runs, whose description is used."""
     hint: str = ""
-    """What its argument is called."""
+    """The name of its argument, for completion."""
     key: tuple[str, str] = ("", "")
-    """Action and usual key that `help` names as `{key}`."""
+    """Action and default key that replace `{key}` in `help`."""
 
     def told(self, key_label: KeyLabel) -> str:
         if self.verb:
@@ -37,6 +37,6 @@ OTHER_NAMES = {"exit": "quit", "clear": "new"}
 
 
 def name_and_argument(text: str) -> tuple[str, str]:
-    """Of `/name argument`."""
+    """Splits `/name argument` into the command's name and its argument."""
     name, _, argument = text[1:].strip().partition(" ")
     return OTHER_NAMES.get(name, name), argument.strip()

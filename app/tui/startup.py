@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from app.tui.app import BayouApp
 
 LoadExtensions = Callable[["BayouApp"], Awaitable["Extended"]]
-"""Loads the session's extensions for this face."""
+"""Loads the session's extensions for the full screen."""
 
 LEAST = Size(40, 10)
 SMALL = "This terminal is {size.width}x{size.height}: make it larger, 80x24 shows everything."
@@ -43,19 +43,20 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     extend: LoadExtensions | None = None
     opens_sessions: bool = False
-    """`--resume`: choose a session first."""
+    """Whether to choose a session first (`--resume`)."""
     indexes: bool = False
-    """Makes the texts of all sessions searchable, beside everything else."""
+    """Whether to index the texts of all sessions in the background."""
     prompts: tuple[str, ...] = ()
     images: tuple[Image, ...] = ()
-    """Go with the first prompt."""
+    """Images of the first prompt."""
     typed: Callable[[], str] = str
-    """Takes what has been typed before there was an editor."""
+    """Returns the text that was typed before the editor existed."""
     read: Callable[[Options], FirstInput] | None = None
-    """What is to be said, where words turn out to be values of extensions' flags."""
+    """Reads the first prompt again if words of the command line turn out to be values of
+    extension flags."""
 
     def begin(self, app: "BayouApp") -> None:
-        """Before the first paint."""
+        """Prepares the page before the first paint."""
         app.shown_settings.begin(app.assembled.in_force)
         if app.theme_problem:
             app.presenter.note(app.theme_problem, NoteKind.WARNING)
@@ -77,7 +78,8 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
         app.status.follow_maps(asyncio.get_running_loop())
 
     async def complete(self, app: "BayouApp") -> None:
-        """After it: extensions, the model's own parts, then what the command line asks."""
+        """Completes the start after the first paint: extensions, parts of the model's provider, then
+        what the command line requests."""
         app.garbage.begin()
         app.presenter.show_earlier()
         app.tasks.spawn(asyncio.to_thread(app.look.keep_rules))
@@ -109,7 +111,7 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
         app.is_ready.set()
         servers = app.session.mcp
         servers.begin()
-        if self.indexes and not self.opens_sessions:  # the list does, behind its first rows
+        if self.indexes and not self.opens_sessions:  # the session list starts it after its first rows
             app.session_texts.read()
         if app.assembled.project.decision.needs_answer:
             await app.register.page(TRUST).open(is_asked_for=False)
@@ -120,7 +122,8 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
             await app.session.wait_until_idle()
 
     async def _follow(self, app: "BayouApp") -> None:
-        """Into another folder: what is remembered and shown of it, and whether what it brings along may be used."""
+        """Updates the page after a change of the working folder: history, status, and the project's
+        trust."""
         app.remembered.start_over()
         await self._remember(app)
         app.title_line.show()
@@ -130,7 +133,7 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
             app.tasks.spawn(app.register.page(TRUST).open(is_asked_for=False))
 
     async def _remember(self, app: "BayouApp") -> None:
-        """Older prompts, behind them what was written but not sent when bayou ended the last time."""
+        """Loads older prompts into the history, followed by drafts that were never sent."""
         prompts = await asyncio.to_thread(app.remembered.read_prompts)
         abandoned = app.unsent.abandoned(app.assembled.places.folder)
         for draft in abandoned:
@@ -143,13 +146,13 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def _look_at_system(permissions: PermissionGate, tell: Callable[[], None]) -> None:
-    """Whether commands can be kept in a box, for the line that says so."""
+    """Checks whether the sandbox is available, for the status line."""
     await asyncio.to_thread(permissions.boxes.look)
     tell()
 
 
 def _keep_frame(app: "BayouApp") -> None:
-    """For the next start in a terminal like this one."""
+    """Saves or removes the launch frame for the next start in such a terminal."""
     env, cwd, size = app.env, str(app.session.cwd), (app.size.width, app.size.height)
     if not app.assembled.in_force.settings.terminal.launch_frame:
         launch_frame.remove_all(env)
@@ -158,13 +161,14 @@ def _keep_frame(app: "BayouApp") -> None:
 
 
 def _needs_an_answer(app: "BayouApp") -> bool:
-    """The session that bayou was started with cannot simply be gone on with."""
+    """Returns whether the requested session cannot continue without a question to the user."""
     log, here = app.session.log, app.assembled
     return here.locked is not None or here.left is not None or (log.is_on_disk and log.is_cwd_gone)
 
 
 def _found_again(count: int, key_label: KeyLabel, *, is_behind: bool) -> str:
-    """Where drafts are that were never sent. `is_behind`: the editor has one, whose rows Up walks through first."""
+    """Returns a message that says where unsent drafts are. `is_behind`: the editor has text, which Up
+    passes first."""
     what, are = ("A draft that was", "is") if count == 1 else (f"{count} drafts that were", "are")
     search, up = key_label("tui.editor.historySearch", "Ctrl+R"), key_label("tui.editor.cursorUp", "Up")
     if is_behind or not up:
@@ -175,10 +179,10 @@ def _found_again(count: int, key_label: KeyLabel, *, is_behind: bool) -> str:
 
 
 def extensions_for(assembled: Assembled, options: Options, paths: Paths) -> LoadExtensions:
-    """What loads them, once there is a page for them."""
+    """Returns the function that loads the extensions once there is a page."""
 
     async def load(app: "BayouApp") -> "Extended":
-        # Both behind the first paint.
+        # imported after the first paint
         from app.assembly.extensions.extending import extend  # noqa: PLC0415
         from app.tui.extensions.screen_ui import ScreenUi  # noqa: PLC0415
 
@@ -211,7 +215,7 @@ def extensions_for(assembled: Assembled, options: Options, paths: Paths) -> Load
 
 
 def adopt(app: "BayouApp", extended: "Extended") -> None:
-    """After extensions were loaded, the first time and after every reload."""
+    """Connects loaded extensions to the page, the first time and after every reload."""
     app.extended = extended
     catalogue = extended.catalogue
     app.presenter.show_renderers(catalogue)
@@ -219,15 +223,15 @@ def adopt(app: "BayouApp", extended: "Extended") -> None:
 
 
 def warm_up(app: "BayouApp") -> None:
-    """Imports what the chosen model needs, beside the event loop, so that the first request waits for nothing."""
+    """Imports what the chosen model needs in the background, so that the first request does not wait."""
     app.tasks.spawn(asyncio.to_thread(_load, app.session))
 
 
 def _load(session: Session) -> None:
-    """What is imported stays for good: collecting among it would stop every thread for as long as a person notices."""
+    """Imports modules without garbage collection, which would stop all threads noticeably."""
     gc.disable()
     try:
-        import_module("widgets.transcript.item")  # what draws the first block
+        import_module("widgets.transcript.item")  # draws the first block
         session.warm_up()
     finally:
         gc.freeze()

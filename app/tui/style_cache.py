@@ -20,7 +20,7 @@ from textual.css.styles import Styles
 from tools.files.replacing import replace_atomically
 
 Rules = Mapping[tuple[Any, ...], list[Any]]
-"""By their source: its text, its place, and how it counts."""
+"""Parsed rules by their source: text, location and precedence."""
 _VALUES = (
     "textual.color",
     "textual.css.model",
@@ -39,7 +39,8 @@ _VALUES = (
 
 
 def load_rules(path: Path, variables: Mapping[str, str]) -> Rules:
-    """None at all where there is no such file, or one of another parser, of other colours, or of somebody else."""
+    """Loads the cached rules; returns none if the file is missing, unsafe, or from another parser or
+    other colours."""
     try:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
@@ -47,12 +48,12 @@ def load_rules(path: Path, variables: Mapping[str, str]) -> Rules:
                 return {}
             mark, content = file.read(hashlib.sha256().digest_size), file.read()
         return _Reader(io.BytesIO(content)).load() if mark == _mark_of(variables, content) else {}
-    except Exception:  # noqa: BLE001  (whatever is wrong with it: the styles can be parsed)
+    except Exception:  # noqa: BLE001  (any error: the styles are parsed instead)
         return {}
 
 
 def save_rules(path: Path, variables: Mapping[str, str], rules: Rules) -> None:
-    """Where it cannot be written, the next start parses again."""
+    """Saves the rules; an error is ignored, and the next start parses again."""
     out = io.BytesIO()
     try:
         _Writer(out, 5).dump(dict(rules))
@@ -63,7 +64,7 @@ def save_rules(path: Path, variables: Mapping[str, str], rules: Rules) -> None:
 
 
 def _mark_of(variables: Mapping[str, str], content: bytes) -> bytes:
-    """Of the rules and what they depend on besides their own text: the parser, as its file tells it, and colours."""
+    """Returns a hash of the rules and their dependencies: the parser's file and the colours."""
     parser = Path(textual.css.parse.__file__).stat()
     made_by = (sys.version, textual.css.parse.__file__, parser.st_mtime_ns, parser.st_size)
     mark = hashlib.sha256(repr((made_by, sorted(variables.items()))).encode())
@@ -72,7 +73,7 @@ def _mark_of(variables: Mapping[str, str], content: bytes) -> bytes:
 
 
 class _Writer(pickle.Pickler):
-    """Everything as a call of its class, so that nothing but classes need be let in again."""
+    """Pickles every value as a call of its class, so that loading needs to allow only classes."""
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Enum):

@@ -13,18 +13,18 @@ from widgets.terminal.terminal_driver import reraise
 
 
 def words_of(problem: Exception, key_label: KeyLabel) -> str:
-    """What is told of a failure; of what can be stopped, the key that does."""
+    """Returns the message of a failure; if the agent is busy, with the key that stops it."""
     key = key_label("app.interrupt", "Escape") if isinstance(problem, Busy) else ""
     return f"{problem} {key} stops it." if key else str(problem)
 
 
 def tell_fault_of_task(app: App[Any], is_ready: asyncio.Event, problem: Exception) -> None:
-    if app.is_running or not is_ready.is_set():  # else its screen was taken down under it: no fault
+    if app.is_running or not is_ready.is_set():  # otherwise its screen was closed, which is no error
         app.call_later(reraise, problem)
 
 
 class Tasks:
-    """The work of one application."""
+    """Runs the background tasks of one application."""
 
     def __init__(
         self,
@@ -33,7 +33,8 @@ class Tasks:
         refused: Callable[[Exception], object],
         done: Callable[[], None],
     ) -> None:
-        """`fault`: what nobody expected; `refused`: why what a person chose cannot be had; `done`: it is over."""
+        """`fault`: handles an unexpected error; `refused`: tells the user why an action is not
+        possible; `done`: called at the end of an action."""
         self._fault = fault
         self._refused = refused
         self._done = done
@@ -45,7 +46,8 @@ class Tasks:
         return frozenset(self._running)
 
     def spawn(self, work: Awaitable[Any]) -> None:
-        """Does it beside everything else. A fault in it is the application's. After `close` nothing begins any more."""
+        """Runs a task in the background. An error in it ends the application. After `close` no task
+        starts."""
         if self._is_closed:
             _drop(work)
             return
@@ -54,11 +56,11 @@ class Tasks:
         task.add_done_callback(self._finished)
 
     def close(self) -> None:
-        """The application is being left: what has begun goes on, and nothing else begins."""
+        """Prevents new tasks while the application is left; running ones continue."""
         self._is_closed = True
 
     async def end(self, seconds: float) -> None:
-        """Cancels what is still under way, and waits for that so long."""
+        """Cancels the running tasks and waits for them at most `seconds`."""
         self.close()
         for task in self._running:
             task.cancel()
@@ -66,11 +68,11 @@ class Tasks:
             await asyncio.wait(self._running, timeout=seconds)
 
     def choose(self, work: Awaitable[Any]) -> None:
-        """What a person chose, beside everything else."""
+        """Runs a user's action in the background."""
         self.spawn(self.chosen(work))
 
     async def chosen(self, work: Awaitable[Any]) -> None:
-        """When it cannot be had, they are told why."""
+        """Runs a user's action; if it is not possible, the user gets the reason."""
         try:
             await work
         except Unable as problem:
@@ -83,12 +85,12 @@ class Tasks:
             return
         try:
             task.result()
-        except Exception as problem:  # noqa: BLE001  (whatever it is, it is told)
+        except Exception as problem:  # noqa: BLE001  (every error is reported)
             self._fault(problem)
 
 
 def _drop(work: Awaitable[Any]) -> None:
-    """Python would warn of a coroutine that has never run."""
+    """Closes work that will not run, because Python would warn otherwise."""
     if isinstance(work, Coroutine):
         work.close()
     elif isinstance(work, asyncio.Future):

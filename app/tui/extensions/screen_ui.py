@@ -187,7 +187,7 @@ class ScreenUi(msgspec.Struct):
         def heard(text: str) -> str | bool | None:
             try:
                 return listener(text)
-            except Exception as problem:  # (the extension's listener failed: it is reported and removed)
+            except Exception as problem:  # noqa: BLE001  (the extension's listener failed: it is reported and removed)
                 stop()
                 self.notify(f"An extension that listens to the terminal failed: {problem}", "error")
                 return None

@@ -3,6 +3,6 @@
 
 def words_of(verb: str) -> str:
     """Returns the description of a command. `verb`: its name in `app.engine.commands`."""
-    from app.engine.commands.table import COMMANDS  # imported late, because the first paint does not need it
+    from app.engine.commands.table import COMMANDS  # noqa: PLC0415  (late, because the first paint does not need it)
 
     return COMMANDS[verb].words

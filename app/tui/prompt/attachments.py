@@ -13,7 +13,7 @@ from widgets.editor.images import image_bytes
 
 
 def images_of(attachments: Sequence[Attachment], *, resizes: bool) -> tuple[Image, ...]:
-    """Files are read and large images made smaller: call it in a thread. Raises `Unable`."""
+    """Loads the images, and shrinks large ones. Reads files, so call it in a thread. Raises `Unable`."""
     return tuple(_image_of(attachment, resizes=resizes) for attachment in attachments)
 
 
@@ -38,7 +38,7 @@ def image_of(data: bytes, mime_type: str) -> Image:
 
 
 def images_in(content: str | tuple[UserContent, ...]) -> tuple[Image, ...]:
-    """The images of a message."""
+    """Returns the images of a message."""
     return () if isinstance(content, str) else tuple(part for part in content if isinstance(part, Image))
 
 
@@ -50,7 +50,8 @@ def attachment_of(image: Image, name: str = "") -> Attachment:
 
 
 def draft_with(text: str, attachments: Sequence[Attachment]) -> UnsentPrompt:
-    """A text whose `[image #1]` marks stand for images: they are chips again. What has no mark goes to the end."""
+    """Returns a draft from a text with `[image #1]` marks: marked images become chips there, others
+    are appended."""
     chips: dict[str, Chip] = {}
     for number, attachment in enumerate(attachments, 1):
         char, mark = chr(CHIP_FIRST + number - 1), f"[image #{number}]"
@@ -60,7 +61,7 @@ def draft_with(text: str, attachments: Sequence[Attachment]) -> UnsentPrompt:
 
 
 def joined(drafts: Sequence[UnsentPrompt]) -> UnsentPrompt:
-    """One draft of several, with a blank line between; their chips stay what they are."""
+    """Joins drafts to one, separated by blank lines, and keeps their chips."""
     texts: list[str] = []
     chips: dict[str, Chip] = {}
     for draft in drafts:

@@ -49,8 +49,8 @@ def popup_for(
     servers: McpServers,
     max_rows: int,
 ) -> CompletionPopup:
-    """The completion list of an editor. `hints`: what the arguments of bayou's own commands are called; `arguments`:
-    what they may be, by the command's name."""
+    """Creates the completion list of an editor. `hints`: argument names of bayou's commands;
+    `arguments`: their possible values, by command name."""
     rg = bundled_ripgrep() or find_program("rg") or "/usr/bin/rg"
     index = FileIndex(cwd, frecency=remembered.frecency, rg=rg, env=child_variables())
 
@@ -59,7 +59,7 @@ def popup_for(
             remembered.mention([chosen.label])
 
     async def symbols(path: str) -> Sequence[SymbolRow]:
-        from tools.filemap.map import map_file_async  # noqa: PLC0415  (the mapper is loaded when it is asked for)
+        from tools.filemap.map import map_file_async  # noqa: PLC0415  (the mapper is loaded when it is needed)
 
         if not await asyncio.to_thread(maps.may_show, cwd() / path):
             return ()
@@ -110,7 +110,7 @@ def _command_rows(
 def arguments_of(
     session: Session, models: ModelChoice, theme_names: Callable[[], Sequence[str]]
 ) -> dict[str, Arguments]:
-    """What may stand behind bayou's own commands."""
+    """Returns the argument completions of bayou's own commands, by command name."""
 
     def model(typed: str) -> list[Suggestion]:
         found = session.models.choice.available()[:_MODELS_SHOWN]
@@ -148,7 +148,7 @@ def _extension_arguments(extended: Extended | None) -> dict[str, Arguments]:
 
 
 class _ExtensionCompletions:
-    """What extensions suggest, where nobody else does."""
+    """Suggestions of extensions, used if no other source has any."""
 
     def __init__(self, extended: LoadedExtensions) -> None:
         self._extended = extended

@@ -16,7 +16,7 @@ _MOST = 100
 
 
 class ResourceCompletions:
-    """Of servers that are known; nobody is asked while somebody types."""
+    """Suggests resources of servers from the known lists; no server is queried while the user types."""
 
     def __init__(self, verbs: McpServers) -> None:
         self._verbs = verbs
@@ -40,7 +40,7 @@ class ResourceCompletions:
 
 
 def prompt_arguments(verbs: McpServers) -> dict[str, Arguments]:
-    """By the command that a prompt is; the server says what fits the word that is being typed."""
+    """Returns argument completions for the commands of MCP prompts; the server suggests the values."""
     return {f"{each.server}:{each.name}": _of(verbs, each) for each in verbs.prompts() if each.arguments}
 
 
@@ -70,7 +70,7 @@ def _of(verbs: McpServers, prompt: PromptView) -> Arguments:
             ref = {"type": "ref/prompt", "name": prompt.name}
             answer = await verbs.complete(prompt.server, ref, name, value, {})
         except Unable:
-            return []  # many servers complete nothing
+            return []  # many servers do not support completion
         values = answer.get("completion", {}).get("values", [])
         start = f"{before} " if before else ""
         start += f"{name}=" if is_named else ""

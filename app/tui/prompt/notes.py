@@ -2,7 +2,8 @@
 
 
 def is_note(text: str) -> bool:
-    """One line behind one `#`; a heading with more behind it is a prompt."""
+    """Returns whether the text is a note: one line after one `#`. A heading followed by more lines is
+    a prompt."""
     return (
         text.startswith("#")
         and not text.startswith("##")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 async def paste(
     editor: PromptEditor, say: ShowMessage, env: Mapping[str, str], find_program: FindProgram
 ) -> None:
-    """What the system's clipboard holds: an image as a chip, or text."""
+    """Pastes the system's clipboard: an image becomes a chip, text is inserted."""
     found = await asyncio.to_thread(clipboard.paste, env=env, find=find_program)
     if found is None:
         say("The clipboard is empty, or cannot be read here.")
@@ -41,7 +41,7 @@ async def search_history(editor: PromptEditor, ask: AskPerson, entries: tuple[Un
 
 
 def editor_wanted(assembled: Assembled) -> str:
-    """The program that the settings name; not one that only an untrusted project names."""
+    """Returns the editor program from the settings, ignoring one that only an untrusted project sets."""
     in_force = assembled.in_force
     is_theirs = in_force.origin("externalEditor") == "project" and not assembled.project.counts()
     settings = in_force.without_project() if is_theirs else in_force.settings
@@ -58,10 +58,10 @@ def edit_elsewhere(
     env: Mapping[str, str],
     make_folder: Callable[[str], Path],
 ) -> None:
-    """The text in the person's own editor. Everything waits: the terminal belongs to that program.
+    """Opens the text in the user's external editor, which has the terminal until it ends.
 
-    `wanted`: what the settings call it. `make_folder`: a private one, for what kind of file.
-    """
+    `wanted`: the editor from the settings. `make_folder`: creates a private folder for a kind of
+    file."""
     try:
         folder = make_folder("prompt")
         try:

@@ -18,11 +18,11 @@ from widgets.completion.frecency import Frecency
 from widgets.editor.chips import ImageChip, UnsentPrompt
 
 LONGEST = 1_000_000
-"""Bytes of a prompt that is still kept."""
+"""The maximum size in bytes of a saved prompt."""
 
 
 class ProjectHistory:
-    """The memory of the folder that is worked in."""
+    """Stores sent prompts and mentioned files of the working folder."""
 
     def __init__(self, paths: Paths, *, most_prompts: Callable[[], int]) -> None:
         self._paths = paths
@@ -38,7 +38,8 @@ class ProjectHistory:
         return self._paths.cache_dir / "files" / f"{folder_name(self._paths.cwd)}.json"
 
     def read_prompts(self) -> list[UnsentPrompt]:
-        """Oldest first; lines that cannot be read are left out. Shortens a file that has grown to twice its size."""
+        """Returns the saved prompts, oldest first, without unreadable lines. Shortens a file that has
+        doubled in size."""
         try:
             lines = read_regular(self._prompts).splitlines()
         except OSError:
@@ -56,7 +57,8 @@ class ProjectHistory:
         return found
 
     def add_prompt(self, draft: UnsentPrompt) -> None:
-        """Appended as one line, so that two sessions in one folder do not disturb each other. Images are left out."""
+        """Appends a prompt as one line, so that sessions in the same folder do not disturb each
+        other. Images are left out."""
         if draft.is_empty or not self._most():
             return
         line = msgspec.json.encode(without_images(draft)) + b"\n"
@@ -73,18 +75,18 @@ class ProjectHistory:
             return
 
     def read_files(self) -> dict[str, tuple[float, float]]:
-        """What was mentioned before, for `take_files`."""
+        """Returns the scores of mentioned files, for `take_files`."""
         try:
             return msgspec.json.decode(read_regular(self._files), type=dict[str, tuple[float, float]])
         except (OSError, ValueError, RecursionError):
             return {}
 
     def start_over(self) -> None:
-        """In another folder."""
+        """Clears the scores after a change of the working folder."""
         self.frecency.marks = {}
 
     def take_files(self, marks: dict[str, tuple[float, float]]) -> None:
-        """What was mentioned since is newer."""
+        """Merges saved scores; newer scores of this run win."""
         self.frecency.marks = {**marks, **self.frecency.marks}
 
     def mention(self, paths: Sequence[str]) -> None:
@@ -102,7 +104,7 @@ class ProjectHistory:
 
 
 def without_images(draft: UnsentPrompt) -> UnsentPrompt:
-    """The text with long pastes as they are, and images as nothing: they are too large to be kept for ever."""
+    """Returns the draft without its images, which are too large to store; pastes stay."""
     images = {ord(char): "" for char, chip in draft.chips.items() if isinstance(chip, ImageChip)}
     return msgspec.structs.replace(
         draft,

@@ -16,7 +16,7 @@ _NAMES: tuple[tuple[QueueName, Kind], ...] = (("steering", "steer"), ("follow_up
 
 
 class QueuedMessages(msgspec.Struct, frozen=True):
-    """The queues of one session, over one editor."""
+    """Moves messages between the session's queues and the editor."""
 
     session: Session
     view: QueueView
@@ -44,7 +44,7 @@ class QueuedMessages(msgspec.Struct, frozen=True):
         )
 
     def take_back(self) -> None:
-        """All of them return to the editor with their images, before what is there."""
+        """Moves all queued messages with their images into the editor, before its text."""
         messages = [message for name, _ in _NAMES for message in self.session.queues.waiting(name)]
         self.session.queues.clear()
         self._into_editor(messages)
@@ -69,7 +69,7 @@ class QueuedMessages(msgspec.Struct, frozen=True):
         self.session.queues.remove(message_id)
 
     def switch(self, message_id: str) -> None:
-        """Lets it steer instead of follow, or the other way round."""
+        """Moves a message between the steering and the follow-up queue."""
         self.session.queues.switch(message_id)
 
     def move(self, message_id: str, delta: int) -> None:

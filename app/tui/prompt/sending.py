@@ -25,20 +25,20 @@ from widgets.editor.prompt import PromptEditor
 from widgets.transcript.blocks import NoteKind
 
 _COMMAND = late(r"/([A-Za-z][\w:-]*)(?=\s|$)")
-"""What looks like a command; a path has more slashes, or a dot."""
+"""Matches a slash command; a path has more slashes or a dot."""
 _CELL = late(r"\$\$?(?:\s+|$)")
-"""What is Python: a dollar by itself. A prompt may begin with `$HOME` or `$5`."""
+"""Matches the prefix of a Python cell: a dollar followed by a blank, unlike `$HOME` or `$5`."""
 _USUAL_ELSEWHERE = {
     **{"q": "quit", "config": "settings", "vi": "settings", "vim": "settings"},
     **{"share": "export", "history": "resume", "sessions": "resume", "rewind": "tree"},
 }
 """Aliases for commands of other agents."""
 DeliverWhenBusy = Literal["steer", "follow_up"]
-"""What a prompt does when the agent is at work."""
+"""How a prompt is delivered while the agent works: into the current run or after it."""
 
 
 class Sending(msgspec.Struct, frozen=True):
-    """Sends from one editor to one session."""
+    """Sends the text of one editor to one session."""
 
     session: Session
     cells: UserCells
@@ -48,20 +48,21 @@ class Sending(msgspec.Struct, frozen=True):
     unsent: UnsentDraft
     settings: Callable[[], Settings]
     may_begin: Callable[[], Awaitable[object]]
-    """Waits until extensions are there."""
+    """Waits until extensions are loaded."""
     meant: Callable[[str], str]
-    """What a number of the first screen asks for."""
+    """Replaces a number of the welcome screen by the request that it stands for."""
     run_slash: Callable[[str], Awaitable[bool]]
-    """Carries out bayou's own commands, if it is one."""
+    """Runs the text as a slash command of bayou; returns False if it is none."""
     note: Callable[[str], Awaitable[str]]
-    """Asks where a `# line` goes."""
+    """Asks which memory file a `# line` goes to."""
     command_names: Callable[[], Sequence[tuple[str, str]]]
     key_label: KeyLabel
 
     async def send(
         self, draft: UnsentPrompt, text: str, attachments: Sequence[Attachment], how: DeliverWhenBusy
     ) -> None:
-        """What was sent before the extensions were there waits for them: they may have a say in it."""
+        """Sends a text. It waits until extensions are loaded, because they may change or handle the
+        text."""
         with self.unsent.on_its_way(text, how=how):
             await self.may_begin()
         text = self.meant(text)
@@ -100,7 +101,7 @@ class Sending(msgspec.Struct, frozen=True):
             self._give_back(draft)
 
     async def prompt(self, text: str, images: tuple[Image, ...] = ()) -> None:
-        """What the command line asks."""
+        """Sends the prompt from the command line."""
         try:
             await self.session.prompt(text, images, while_running="steer")
         except Unable as problem:
@@ -108,7 +109,7 @@ class Sending(msgspec.Struct, frozen=True):
             self._give_back(UnsentPrompt(text=text))
 
     def _unknown_command(self, text: str) -> str | None:
-        """A mistyped command is not a question to the model: what is wrong, in words."""
+        """Returns an error for a mistyped command, so that it is not sent to the model."""
         found = _COMMAND.match(text)
         names = [name for name, _ in self.command_names()]
         if found is None or found[1] in names:
@@ -123,7 +124,7 @@ class Sending(msgspec.Struct, frozen=True):
         command = text.lstrip("!").strip()
         if not command:
             return
-        from app.tui.entry_texts import one_line  # noqa: PLC0415  (a part of what pages show)
+        from app.tui.entry_texts import one_line  # noqa: PLC0415  (only needed here)
 
         self.status.say_stoppable(f"$ {one_line(command.splitlines()[0], 60)}")
         own = self.presenter.own_commands
@@ -143,7 +144,7 @@ class Sending(msgspec.Struct, frozen=True):
         if not code.strip():
             return
         first = next(line for line in code.splitlines() if line.strip())
-        from app.tui.entry_texts import one_line  # noqa: PLC0415  (a part of what pages show)
+        from app.tui.entry_texts import one_line  # noqa: PLC0415  (only needed here)
 
         self.status.say_stoppable(f"$ {one_line(first, 60)}")
         try:
@@ -154,6 +155,7 @@ class Sending(msgspec.Struct, frozen=True):
         self.status.say_what_runs()
 
     def _give_back(self, draft: UnsentPrompt) -> None:
-        """What could not be sent returns to an empty editor; it is in the history in any case."""
+        """Puts a text that could not be sent back into the editor if it is empty; the history has the
+        text in any case."""
         if self.editor.model.is_blank:
             self.editor.restore(draft)

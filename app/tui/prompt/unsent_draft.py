@@ -20,11 +20,11 @@ from widgets.editor.images import image_file
 DELAY_SECONDS = 0.2
 LARGE = 1_000_000
 DELAY_OF_LARGE = 3.0
-"""A text of megabytes is not written five times a second."""
+"""Seconds before a large text is saved, so that megabytes are not written at every change."""
 
 
 class UnsentDraft:
-    """The draft of the session that is open now. `shown` tells the editor's real text and its images."""
+    """Saves the draft of the current session. `shown` returns the editor's full text and its images."""
 
     def __init__(self, session: Session, shown: Callable[[], tuple[str, tuple[Attachment, ...]]]) -> None:
         self._session = session
@@ -37,8 +37,9 @@ class UnsentDraft:
 
     @contextmanager
     def on_its_way(self, text: str, images: tuple[Image, ...] = (), how: str = "steer") -> Iterator[None]:
-        """A prompt is unsent until the session has taken it, for which a server can be waited for. It stays unsent
-        where that is cancelled, as bayou is being left then."""
+        """Keeps a prompt as unsent until the session has accepted it.
+
+        It stays unsent if the wait is cancelled, because bayou is being left then."""
         prompt = kept.QueuedText(text=text, images=images, deliver_as=how)
         self._on_their_way.append(prompt)
         is_left = False
@@ -53,7 +54,7 @@ class UnsentDraft:
                 self.save()
 
     def session_replaced(self) -> UnsentPrompt | None:
-        """What is being written goes along; returns what had been left unsent in the session that is open now."""
+        """Moves the current draft to the new session; returns the draft that was left unsent there."""
         before, self._file = self._file, kept.DraftFile(self._session.state.file)
         if before.path == self._file.path:
             return None
@@ -64,7 +65,8 @@ class UnsentDraft:
         return left
 
     def editor_changed(self, draft: UnsentPrompt) -> None:
-        """Kept a moment later, so that fast typing does not wait for the disk; an empty editor at once."""
+        """Saves the draft after a short delay, so that typing does not wait for the disk; an empty
+        editor is saved at once."""
         if draft.is_empty:
             self.save()
         elif self._timer is None:
@@ -73,12 +75,12 @@ class UnsentDraft:
             self._timer = asyncio.get_running_loop().call_later(delay, self.save)
 
     def close(self) -> None:
-        """Keeps what is unsent now, for the next time: the end of the session empties its queues."""
+        """Saves the draft a last time, before the end of the session empties its queues."""
         self.save()
         self._is_open = False
 
     def save(self) -> str | None:
-        """Returns why the draft could not be kept, if it could not."""
+        """Saves the draft; returns an error message or None."""
         if not self._is_open:
             return None
         if self._timer is not None:
@@ -104,7 +106,7 @@ class UnsentDraft:
         return None
 
     def restore(self) -> UnsentPrompt | None:
-        """What was in the editor when bayou ended; messages that waited are in their queues again."""
+        """Returns the draft from when bayou ended, and queues the messages that waited then."""
         draft = self._file.load()
         self._is_open = True
         if draft is None:
@@ -115,7 +117,8 @@ class UnsentDraft:
         return _shown_again(msgspec.structs.replace(draft, waiting=()))
 
     def abandoned(self, folder: Path) -> list[UnsentPrompt]:
-        """Drafts of sessions that ended before anything was sent, oldest first; their files go."""
+        """Returns drafts of sessions in which nothing was ever sent, oldest first, and deletes their
+        files."""
         found: list[UnsentPrompt] = []
         for path, draft in kept.abandoned_drafts(folder):
             if path == self._file.path or draft.cwd != str(self._session.cwd):
@@ -132,7 +135,7 @@ def _kept(attachment: Attachment) -> kept.SavedAttachment:
 
 
 def _shown_again(draft: kept.SavedDraft) -> UnsentPrompt:
-    """Images whose file is gone stay as the mark that they had in the text."""
+    """Converts a saved draft; images whose file is gone remain as text marks."""
     attachments: list[Attachment] = []
     for one in draft.attachments:
         if one.image is not None:

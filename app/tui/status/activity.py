@@ -30,9 +30,9 @@ from app.values.stream import BlockEvent, TextDelta, ThinkingDelta, ToolCallDelt
 from tools.amounts import elapsed, tokens
 
 CHARACTERS_PER_TOKEN = 4
-"""Until the provider says how many there are."""
+"""The estimated characters per token, until the provider reports its count."""
 LEAST_TOKENS = 100
-"""What is told of an answer that has just begun."""
+"""The token count shown for an answer that has just begun."""
 Phase = Literal[
     "",
     "working",
@@ -66,11 +66,11 @@ _ARRIVES: tuple[tuple[type[BlockEvent], Phase], ...] = (
 
 
 class ActivityStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The activity at one moment."""
+    """The current activity as text."""
 
     what: str = ""
     figures: tuple[str, ...] = ()
-    """For how long, and tokens so far."""
+    """The elapsed time and the tokens so far."""
     is_waiting_for_person: bool = False
     hints: str = ""
 
@@ -96,7 +96,8 @@ class Activity:
         call: Callable[[str, object], str],
         key_label: KeyLabel,
     ) -> None:
-        """`provider`: who answers; `call`: what a tool does and to what, from its name and arguments."""
+        """`provider`: returns the current provider's name; `call`: describes a tool call by its name
+        and arguments."""
         self._clock = clock
         self._provider = provider
         self._call = call
@@ -132,7 +133,8 @@ class Activity:
     # -- what is told of it --------------------------------------------------------------------------------
 
     def say(self, words: str, *, is_stoppable: bool = False) -> None:
-        """Something that is not the agent's: a command of the person's, a summary. Nothing: it is over."""
+        """Shows an activity besides the agent's, such as a user's command or a summary; an empty text
+        ends it."""
         self._other, self._other_since, self._is_other_stopped = words, self._clock(), is_stoppable
 
     def note(self, event: Event) -> bool:
@@ -141,7 +143,7 @@ class Activity:
         if isinstance(event, MessageUpdate):
             self._count(event)
         elif isinstance(event, ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd):
-            if not is_user_cell(event.tool_call_id):  # whose end no run is the end of
+            if not is_user_cell(event.tool_call_id):  # (a user's cell ends without the end of a run)
                 self._note_tool(event)
         elif isinstance(event, QuestionAsked):
             self._note_question(event)
@@ -162,14 +164,14 @@ class Activity:
             event.answer.add_done_callback(lambda _: self._answered(event))
 
     def _answered(self, event: QuestionAsked) -> None:
-        """By whomever. What was asked about begins only now."""
+        """Handles an answered question: the call that it was about starts now."""
         self._asked.pop(event.id, None)
         call_id = event.approval.tool_call_id if event.approval is not None else ""
         if (tool := self._tools.get(call_id)) is not None:
             self._tools[call_id] = msgspec.structs.replace(tool, since=self._clock())
 
     def _note_request(self, event: Event) -> None:
-        """Whether a request waits, is tried again, or goes on."""
+        """Tracks whether a request waits, is retried, or continues."""
         if isinstance(event, ProviderWaiting):
             self._silence = None if event.state == "flowing" else event
         elif isinstance(event, AgentStart):
@@ -195,7 +197,7 @@ class Activity:
         self._enter("tools" if self._tools else "working")
 
     def rest(self) -> None:
-        """Nothing of the agent's runs, whatever was told last."""
+        """Resets the status: nothing of the agent runs."""
         self._tools.clear()
         self._asked.clear()
         self._retry = self._silence = None
@@ -239,7 +241,8 @@ class Activity:
         return ActivityStatus(what=self._words(now), figures=figures, hints=self._stops())
 
     def _began(self) -> float:
-        """Of a retry nothing has: its words count down."""
+        """Returns when the current activity began; a retry has no elapsed time, because its text
+        counts down."""
         if self.phase == "retrying":
             return self._clock()
         return min((tool.since for tool in self._tools.values()), default=self._since)

@@ -9,16 +9,16 @@ from tools.amounts import tokens
 from widgets.transcript.blocks import NoteKind
 
 KEPT_SECONDS = 300
-"""How long providers keep a prompt at the least."""
+"""The minimum time for which providers keep a prompt in the cache."""
 
 
 class CacheMisses:
-    """Follows one session's answers."""
+    """Watches the answers of one session for cache misses."""
 
     EVENT_TYPES = (MessageEnd, SessionReplaced, ModelChanged, CompactionEnd)
 
     def __init__(self, say: ShowMessage, *, is_told: Callable[[], bool]) -> None:
-        """`is_told`: whether the person wants to hear of them."""
+        """`is_told`: returns whether the user wants these reports."""
         self._say = say
         self._is_told = is_told
         self._last: AssistantMessage | None = None

@@ -12,11 +12,11 @@ _ASK = ("status", "--porcelain=v2", "--branch", "--untracked-files=normal", "--i
 
 
 async def git_state(cwd: Path, *, home: Path, is_vouched: Callable[[], bool]) -> str:
-    """`main`, `main*` with changes, a short commit when no branch is checked out; nothing outside of a repository.
+    """Returns `main`, `main*` with changes, or a short commit without a branch; empty outside of a
+    repository.
 
-    Where something of the repository starts programs or leads elsewhere and the person has not said yes to that
-    (`is_vouched`), git is not started, and nothing is said of changes.
-    """
+    If the repository's configuration could start programs and the user does not trust it
+    (`is_vouched`), git is not run and changes are not shown."""
     head, command = await asyncio.to_thread(_look, cwd, home, is_vouched)
     told = await _ask(command) if command is not None else None
     return head if told is None else read_status(told)
@@ -37,7 +37,7 @@ async def _ask(command: GitCommand) -> str | None:
     try:
         code, told = await command.ask(PATIENCE)
     except OSError:
-        return None  # too late, say in a huge repository or on a slow disk: the footer does without
+        return None  # too late, for example in a huge repository: the footer shows nothing
     return told.decode("utf-8", "replace") if code == 0 else None
 
 

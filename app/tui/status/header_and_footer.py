@@ -21,31 +21,31 @@ _WIDE = 120
 
 
 class FooterContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What the footer shows besides the session."""
+    """The footer's data besides the session."""
 
     home: Path
     git: str = ""
-    """Branch, with a star when something is not committed."""
+    """The branch, with a star if there are uncommitted changes."""
     retry: str = ""
-    """Which attempt begins when."""
+    """The number of the next attempt and when it starts."""
     silence: str = ""
-    """That nothing has come from the model for a while."""
+    """The message that the model has sent nothing for a while."""
     now: str = ""
     indexing: tuple[int, int] | None = None
-    """How many files of how many are in the map of the repository, while that is being made."""
+    """Indexed files and total while the repository map is built."""
     host: str = ""
     width: int = 0
-    """Columns that there are."""
+    """The width in columns."""
     branch: str = ""
-    """The label of the branch of the tree that one is on."""
+    """The label of the current branch of the session tree."""
     prompts: tuple[str, ...] = ()
-    """What the person said that begins in sight."""
+    """The user's prompts that begin in the visible part of the transcript."""
 
 
 def footer(
     session: Session, around: FooterContext, wanted: Sequence[str], looks: Mapping[Any, SegmentLook] = {}
 ) -> list[Segment]:
-    """The wanted segments in the wanted order; model and thinking stand at the right edge."""
+    """Returns the wanted segments in their order; model and thinking level are at the right edge."""
     found: list[Segment] = []
     state = session.state
     for name in wanted:
@@ -80,7 +80,7 @@ def _path(session: Session, state: State, around: FooterContext) -> list[Segment
 
 def _git(session: Session, state: State, around: FooterContext) -> list[Segment]:
     branch, star, _ = around.git.partition("*")
-    short = _cut(branch, 16) + star  # whether anything was changed is never cut away
+    short = _cut(branch, 16) + star  # the star is never cut
     return [Segment(id="git", text=around.git, short=short, importance=5)]
 
 
@@ -140,7 +140,7 @@ def _session_id(session: Session, state: State, around: FooterContext) -> list[S
 
 
 def _indexing(session: Session, state: State, around: FooterContext) -> list[Segment]:
-    """While the map of the repository takes its time."""
+    """Shows the progress while the repository map is built."""
     done = around.indexing
     return [Segment(id="indexing", text=f"indexing {done[0]:,}/{done[1]:,}" if done else "", importance=3)]
 
@@ -180,7 +180,7 @@ def _thinking(session: Session, state: State, around: FooterContext) -> list[Seg
 
 
 def _permissions(session: Session, state: State, around: FooterContext) -> list[Segment]:
-    """Where a person is asked: what runs without that."""
+    """Shows the permission mode, if the user can be asked."""
     if not state.asks_person:
         return []
     mode = state.permission_mode
@@ -220,8 +220,8 @@ _SEGMENTS: dict[str, Callable[[Session, State, FooterContext], list[Segment]]] =
 
 
 def header(session: Session, around: FooterContext) -> list[Segment]:
-    """What the session is about, where that is not in sight; at the right what is particular about it, its branch and
-    what it has cost."""
+    """Returns the header's segments: the session's topic unless it is visible below; at the right its
+    branch, cost and particulars."""
     state = session.state
     model = state.model
     title = plain(state.name or _first_prompt(session, around))
@@ -252,14 +252,14 @@ def header(session: Session, around: FooterContext) -> list[Segment]:
 
 
 def _first_prompt(session: Session, around: FooterContext) -> str:
-    """Nothing while it is in sight."""
+    """Returns the first prompt as the title; empty while the prompt is visible."""
     log = session.log
     title = title_from_entries(log.entries) or ""
     return "" if any(title_from_prompt(text) == title for text in around.prompts) else title
 
 
 def branch_of(session: Session) -> str:
-    """The nearest label above the place in the tree where one is."""
+    """Returns the nearest label above the current entry of the session tree."""
     log = session.log
     labels = log.labels
     if not labels:
@@ -268,7 +268,7 @@ def branch_of(session: Session) -> str:
 
 
 def is_offline_session(session: Session) -> bool:
-    """A first start: nothing is connected and nothing has been said."""
+    """Returns whether this is a first start: no provider is connected and there are no messages."""
     model = session.state.model
     return model is not None and is_offline(model) and not session.messages
 

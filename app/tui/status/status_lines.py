@@ -79,16 +79,16 @@ _TELLS_NOTHING = (
     Notice,
     ExtensionError,
 )
-"""Nothing in header and footer comes from these."""
+"""Events that do not change header and footer."""
 FRAMES = "◐◓◑◒"
-"""One after the other while something runs."""
+"""The frames of the activity indicator."""
 STILL = "●"
 WAITS = "?"
 _LEFT_TO_HEADER = {"session", "cost"}
 
 
 class StatusLines:
-    """Header, footer and border of one application."""
+    """Updates header, footer and the editor's border of one application."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class StatusLines:
         key_label: KeyLabel,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`tick`: draws elapsed times anew; false when nothing has one."""
+        """`tick`: redraws elapsed times in the transcript; returns False if there are none."""
         self._assembled = assembled
         self._session: Session = assembled.session
         self._header = header
@@ -118,7 +118,7 @@ class StatusLines:
         self._beat = 0
         editor.follows_up = lambda: (
             self._session.is_running
-        )  # asked at the key: a run ends behind its last event
+        )  # read when the key is pressed, because a run ends after its last event
         self._in_place: RuleText | None = None
         """Told for a moment instead of what is under way."""
         self._git = ""
@@ -128,12 +128,12 @@ class StatusLines:
 
     @property
     def is_ticking(self) -> bool:
-        """Something moves: never while nothing is under way."""
+        """Whether the timer runs; it never does while nothing is active."""
         return self._beats is not None
 
     def note(self, event: Event) -> None:
         has_changed = self._activity.note(event)
-        if isinstance(event, MessageUpdate):  # there are thousands of these
+        if isinstance(event, MessageUpdate):  # there are thousands of these events
             if has_changed:
                 self._show_rule()
             return
@@ -149,33 +149,33 @@ class StatusLines:
         self.refresh_all()
 
     def say(self, text: str) -> None:
-        """What is under way besides the agent's work; nothing when it is over."""
+        """Shows an activity besides the agent's work; an empty text hides it."""
         self._activity.say(text)
         self._show_rule()
 
     def say_stoppable(self, text: str) -> None:
-        """With the key that stops it."""
+        """Shows an activity with the key that stops it."""
         self._activity.say(text, is_stoppable=True)
         self._show_rule()
 
     def say_what_runs(self) -> None:
-        """Something else has ended; the agent may be at work still."""
+        """Shows the agent's activity again after another activity ended."""
         self.say("")
 
     def say_again(self) -> None:
-        """What is under way, after something else was told in its place."""
+        """Shows the current activity again after a temporary text."""
         self._in_place = None
         self._show_rule()
 
     def tell(self, text: str, seconds: float = 0.0, *, is_hints: bool = False) -> None:
-        """Something for a moment, in place of what is under way: so long, or until `say_again`."""
+        """Shows a temporary text in place of the activity, for some seconds or until `say_again`."""
         self._in_place = RuleText(words=text, is_hints=is_hints)
         self._show_rule()
         if seconds:
             self._editor.set_timer(seconds, self.say_again)
 
     def show_extension(self, segment: Segment) -> None:
-        """What an extension tells in the footer; an empty text takes it away."""
+        """Shows an extension's text in the footer; an empty text removes it."""
         self._extensions[segment.id] = segment
         self.refresh()
 
@@ -201,21 +201,21 @@ class StatusLines:
         self._header.show(bars.header(self._session, around))
 
     def prompts_moved(self, prompts: tuple[str, ...]) -> None:
-        """Others begin in sight: the header does not say again what stands below it."""
+        """Updates the header when other prompts become visible, which it need not repeat."""
         self._prompts = prompts
         self.refresh()
 
     def refresh_all(self) -> None:
-        """The border too: model or thinking level may be others."""
+        """Redraws everything, including the border, which shows the thinking level."""
         self._editor.surface.show_thinking(self._session.state.thinking)
         self._show_rule()
         self.refresh()
 
     def follow_maps(self, loop: asyncio.AbstractEventLoop) -> None:
-        """From now on the footer tells how far the map of the repository is."""
+        """Starts to show the progress of the repository map in the footer."""
 
         def heard() -> None:
-            with contextlib.suppress(RuntimeError):  # the end of the program: nobody looks any more
+            with contextlib.suppress(RuntimeError):  # at the end of the program the loop is closed
                 loop.call_soon_threadsafe(self._map_is_further)
 
         self._maps.watch(heard)
@@ -227,7 +227,7 @@ class StatusLines:
             self.refresh()
 
     async def look_at_git(self) -> None:
-        """At the start, after each run, and when the terminal comes to the front."""
+        """Updates the git state: at the start, after each run, and when the terminal gets the focus."""
         git = await git_state(
             self._session.cwd, home=self._home, is_vouched=self._assembled.project.seems_to_count
         )
@@ -256,7 +256,8 @@ class StatusLines:
         return self._editor.app.animation_level == "full"
 
     def _keep_beating(self) -> None:
-        """Four times a second while something runs and may move, once a second where only its time does."""
+        """Starts or stops the timer: four times a second with animation, else once a second for
+        elapsed times."""
         if not self._activity.is_on:
             if self._beats is not None:
                 self._beats.stop()
@@ -267,13 +268,13 @@ class StatusLines:
             )
 
     def _next_beat(self) -> None:
-        """Of the whole screen only the rule is drawn again, and each second the times in the transcript."""
+        """Redraws the editor's border, and once a second the elapsed times in the transcript."""
         self._beat += 1
         if not self._is_animated or self._beat % BEATS_A_SECOND == 0:
             self._tick()
         self._editor.surface.show_rule_text(self._rule())
         if not self._activity.is_on:
-            self._keep_beating()  # a question was answered, and nothing else goes on
+            self._keep_beating()  # a question was answered and nothing else runs
 
     def _provider(self) -> str:
         model = self._session.state.model

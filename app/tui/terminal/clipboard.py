@@ -11,17 +11,17 @@ from app.tui.page_protocols import FindProgram, Spawn
 from widgets.terminal import clipboard
 
 SHOWN_SECONDS = 2.5
-"""How long a word about what was done stays."""
+"""Seconds for which a confirmation is shown."""
 
 
 def say_briefly(app: App[Any], text: str) -> None:
-    """One word at a time: what was said before it is over."""
+    """Shows a short confirmation in place of the previous one."""
     app.clear_notifications()
     app.notify(text, markup=False, timeout=SHOWN_SECONDS)
 
 
 class Clipboard:
-    """The clipboard as one application reaches it."""
+    """Copies text for one application."""
 
     def __init__(
         self,
@@ -33,7 +33,8 @@ class Clipboard:
         env: Mapping[str, str],
         find_program: FindProgram,
     ) -> None:
-        """`write`: what writes to the terminal, if there is one; `fallback`: a file for when there is no clipboard."""
+        """`write`: writes to the terminal, if there is one; `fallback`: the file to write without a
+        clipboard."""
         self._write = write
         self._notify = notify
         self._spawn = spawn
@@ -42,7 +43,7 @@ class Clipboard:
         self._own_program = find_program
 
     def copy(self, text: str, what: str) -> None:
-        """A native tool may take its time, so it runs beside the event loop."""
+        """Copies the text in the background, because a system tool may take a while."""
         self._spawn(self._copy(text, what))
 
     async def _copy(self, text: str, what: str) -> None:

@@ -1,4 +1,4 @@
-"""The images of the terminal that an application runs in, as the setting wishes."""
+"""Creates the image support of the application's terminal according to the settings."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

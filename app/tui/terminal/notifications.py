@@ -11,7 +11,7 @@ from widgets.terminal.terminal_control import Notifier
 
 
 class Notifications:
-    """Follows one session's events. Only a terminal that tells of its focus can say that nobody looks."""
+    """Follows one session's events. It notifies only in terminals that report their focus."""
 
     EVENT_TYPES = (AgentStart, AgentSettled, JobChanged)
 
@@ -23,7 +23,7 @@ class Notifications:
         clock: Callable[[], float] = time.monotonic,
         env: Mapping[str, str],
     ) -> None:
-        """`write`: to the terminal, beside the picture."""
+        """`write`: sends a sequence to the terminal without disturbing the screen."""
         self._settings = settings
         self._clock = clock
         self._began = 0.0
@@ -59,7 +59,7 @@ class Notifications:
                 self._notify(f"The agent is {word}", self._clock() - self._began)
 
     def asked(self, question: str, answer: "asyncio.Future[Any] | None" = None) -> None:
-        """Asked again when the terminal is left while the answer is not done."""
+        """Notifies about a question; again when the terminal loses the focus before the answer."""
         if answer is not None:
             self._question, self._answer = question, answer
         if self._settings().notifications.on_question:
@@ -67,7 +67,7 @@ class Notifications:
 
     @property
     def _is_asking(self) -> bool:
-        """A question that came while one looked has no answer yet."""
+        """Whether a question is still unanswered."""
         return self._answer is not None and not self._answer.done()
 
     def _ask_again(self) -> None:

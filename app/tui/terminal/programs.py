@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class TerminalHost:
-    """The programs that are shown over one application."""
+    """Shows programs on screens over one application."""
 
     def __init__(self, app: App[Any]) -> None:
         self._app = app
         self._screens: WeakSet[Screen[Any]] = WeakSet()
 
     def open(self, program: PtyProgram) -> "ShownProgram":
-        from app.tui.terminal.shown_program import ShownProgram  # noqa: PLC0415  (the emulator: with the first program)
+        from app.tui.terminal.shown_program import ShownProgram  # noqa: PLC0415  (loads the emulator, with the first program)
 
         shown = ShownProgram(self._app, program)
         self._screens.add(shown.screen)
@@ -28,5 +28,5 @@ class TerminalHost:
 
     @property
     def has_keyboard(self) -> bool:
-        """A program is in front; all keys are its own."""
+        """Whether a program is in front and gets all keys."""
         return bool(self._screens) and self._app.screen in self._screens

@@ -1,4 +1,4 @@
-"""A program on a screen of its own: what it writes is drawn, keys and sizes go to it."""
+"""A program on a separate screen: draws its output, and sends it keys and size changes."""
 
 import asyncio
 from typing import Any
@@ -35,7 +35,7 @@ class ShownProgram:
             try:
                 self._loop.call_soon_threadsafe(self._show)
             except RuntimeError:
-                pass  # The loop is closed: nobody looks any longer.
+                pass  # the loop is closed: the screen is gone
 
     def close(self) -> str:
         self.screen.close()

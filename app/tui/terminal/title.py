@@ -17,18 +17,18 @@ from app.values.events import (
 from widgets.terminal.terminal_control import progress_sequence, title_sequence
 
 _ANSWERED = (ToolExecutionUpdate, ToolExecutionEnd, MessageStart)
-"""The agent goes on."""
+"""Events after which the agent continues, so that no answer is needed."""
 
 
 class TerminalTitle:
-    """Follows one session's events."""
+    """Sets the title by one session's events."""
 
     EVENT_TYPES = (AgentStart, AgentSettled, SessionInfoChanged, SessionReplaced, *_ANSWERED)
 
     def __init__(
         self, session: Session, write: Callable[[str], None], settings: Callable[[], Settings]
     ) -> None:
-        """`write`: to the terminal, beside the picture."""
+        """`write`: sends a sequence to the terminal without disturbing the screen."""
         self._session = session
         self._write = write
         self._settings = settings
@@ -54,7 +54,7 @@ class TerminalTitle:
             self.show()
 
     def ask(self) -> None:
-        """An answer is waited for."""
+        """Shows in the title that an answer is needed."""
         self._asks = True
         self.show("waits for you")
 

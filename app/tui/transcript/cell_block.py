@@ -8,13 +8,14 @@ from tools.results import Card, ImagePart, Part, TextPart, ToolResult
 from widgets.transcript.blocks import CardState, CustomBlock, CustomKind
 
 CELL_PEEK = 12
-"""Lines that it shows unopened: it was run to be read."""
+"""The number of output lines shown without opening the block."""
 
 
 def cell_block(
     block_id: str, content: "str | tuple[UserContent, ...]", details: Any, *, is_excluded: bool
 ) -> CustomBlock:
-    """`content`: what it showed, without what the model is told before that."""
+    """Returns the block of a finished cell. `content`: its output, without the text added for the
+    model."""
     known: dict[str, Any] = details if isinstance(details, dict) else {}
     parts = (Text(text=content),) if isinstance(content, str) else content
     result = ToolResult(
@@ -25,18 +26,18 @@ def cell_block(
     state = CardState.FAILED if result.is_error else CardState.DONE
     if known.get("stopped") == "abort":
         state = CardState.ABORTED
-    # While it ran it had its own id, and it stays where it stood.
+    # The running cell had another id; its block stays in place.
     return _block(str(known.get("id") or block_id), known, result, state, is_excluded=is_excluded)
 
 
 def running_cell(block_id: str, arguments: Any, result: ToolResult | None) -> CustomBlock:
-    """While it runs."""
+    """Returns the block of a running cell."""
     known: dict[str, Any] = arguments if isinstance(arguments, dict) else {}
     return _block(block_id, known, result, CardState.RUNNING, is_excluded=False)
 
 
 def excluded_cell(block_id: str, data: Any) -> CustomBlock:
-    """From the entry of one that is kept from the model."""
+    """Returns the block of a cell that is excluded from the model's context."""
     return cell_block(block_id, content_from_data(data), data, is_excluded=True)
 
 

@@ -12,29 +12,29 @@ from widgets.transcript.blocks import NoteBlock, NoteKind
 
 
 class ChangesLine:
-    """Of one branch, told its entries or, as they happen, its messages."""
+    """Collects the file changes of one branch, from its entries or from messages as they arrive."""
 
     def __init__(self, key_label: KeyLabel) -> None:
         self._key_told = key_label
         self._since: list[Entry] = []
 
     def note(self, entry: Entry) -> None:
-        """An entry came; only those of files count."""
+        """Adds an entry; only entries about files count."""
         if isinstance(entry, CustomEntry) and files_of(entry) is not None:
             self._since.append(entry)
 
     def before(self, said: Entry | Message) -> NoteBlock | None:
-        """What stands before it."""
+        """Returns the line to show before a message: only before a prompt."""
         return self.rest() if isinstance(_message(said), UserMessage) else None
 
     def behind(self, said: Entry | Message) -> NoteBlock | None:
-        """What stands behind it."""
+        """Returns the line to show after a message: only after an answer without tool calls."""
         message = _message(said)
         is_last = isinstance(message, AssistantMessage) and not message.tool_calls
         return self.rest() if is_last else None
 
     def rest(self) -> NoteBlock | None:
-        """What was not told yet."""
+        """Returns a line with the changes not shown yet; None if there are none."""
         entries, self._since = self._since, []
         counted = tally(entries)
         if not counted.files and not counted.unheld:

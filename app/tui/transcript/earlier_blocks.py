@@ -13,23 +13,24 @@ from widgets.transcript.blocks import Block
 from widgets.transcript.view import Transcript
 
 AT_ONCE = 2_000
-"""Entries that are shown as a whole."""
+"""The maximum number of entries that are shown at once."""
 FIRST = 200
-"""Of more than that, so many at first,"""
+"""The number of entries shown first if there are more than `AT_ONCE`."""
 SLICE = 200
-"""and so many at a time after it."""
+"""The number of earlier entries added at a time."""
 _BEGINS_AFTER = 0.05
 _PAUSE = 0.004
-"""Seconds in which keys and frames have their turn."""
+"""Seconds between two slices, for keys and frames."""
 
 
 def first_of_end(entries: Sequence[Entry]) -> int:
-    """From where a conversation is shown at first."""
+    """Returns the index of the first entry to show."""
     return turn_at(entries, len(entries) - FIRST) if len(entries) > AT_ONCE else 0
 
 
 def turn_at(entries: Sequence[Entry], at: int) -> int:
-    """The nearest place not behind this one where a prompt stands and every call before it has its result."""
+    """Returns the nearest index at or before `at` with a prompt before which every call has its
+    result."""
     for index in range(max(0, at), 0, -1):
         entry = entries[index]
         is_prompt = isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage)
@@ -52,7 +53,7 @@ def _is_settled(entries: Sequence[Entry], at: int) -> bool:
 
 
 class EarlierBlocks:
-    """What is still to be shown above."""
+    """Adds the earlier part of a conversation above the visible blocks."""
 
     def __init__(self, transcript: Transcript, renderers: Renderers, key_label: KeyLabel) -> None:
         self._transcript = transcript
@@ -67,13 +68,13 @@ class EarlierBlocks:
         return bool(self._entries)
 
     def begin(self) -> None:
-        """The first paint is over: what stands above comes by itself from now on."""
+        """Starts to add earlier blocks, after the first paint."""
         self._has_begun = True
         if self._entries:
             self._wait(_BEGINS_AFTER)
 
     def take(self, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """What of a conversation is to be shown at first. The rest comes by itself, instead of what was to come."""
+        """Returns the entries to show first; the rest is added later, in place of an earlier rest."""
         if self._next is not None:
             self._next.cancel()
             self._next = None
@@ -84,7 +85,7 @@ class EarlierBlocks:
         return entries[at:]
 
     def draw_again(self, entries: Sequence[Entry]) -> None:
-        """What looks different now. What is still to come is drawn like this when it does."""
+        """Redraws entries whose look has changed; entries still to come get the new look anyway."""
         for block in blocks_of(entries, self._renderers, ChangesLine(self._key_told)):
             if not self.is_coming or self._transcript.block(block.id) is not None:
                 self._transcript.add(block)
@@ -103,7 +104,7 @@ class EarlierBlocks:
             self._wait(_PAUSE)
 
     def _drawn(self, entries: Sequence[Entry]) -> list[Block]:
-        """Turns that others follow."""
+        """Returns the blocks of turns that precede others."""
         changed = ChangesLine(self._key_told)
         blocks = blocks_of(entries, self._renderers, changed, goes_on=True)
         line = changed.rest()

@@ -14,7 +14,7 @@ Note = Callable[[str, NoteKind], str]
 
 class FailedAnswer:
     def __init__(self, transcript: Transcript, renderers: Renderers, note: Note) -> None:
-        """`note` adds a line of bayou's own and returns its block id."""
+        """`note` adds a message of bayou and returns its block id."""
         self._transcript, self._renderers, self._note = transcript, renderers, note
         self._message: AssistantMessage | None = None
         """The last answer, if it ended in an error."""
@@ -28,7 +28,7 @@ class FailedAnswer:
         self._message = last if last is not None and last.stop_reason == "error" else None
 
     def rest(self) -> None:
-        """All is drawn anew from the log."""
+        """Forgets everything, before the transcript is rebuilt from the log."""
         self._message = self._put_off = self._told = None
 
     def answer_begins(self) -> None:
@@ -39,8 +39,8 @@ class FailedAnswer:
         self._pass_over(is_tried_again=False)
 
     def retry(self, event: AutoRetryStart | AutoRetryEnd) -> None:
-        """A success takes the traces of failed attempts away; a failure says so once; who stops the wait sees again
-        what went wrong."""
+        """Updates the display of a retry: a success removes traces of failed attempts, a failure is
+        reported once, and a cancelled wait shows the error again."""
         self._take_note_away()
         was_waiting, self._is_waiting = self._is_waiting, isinstance(event, AutoRetryStart)
         if isinstance(event, AutoRetryStart):
@@ -55,7 +55,7 @@ class FailedAnswer:
             self._say_with_it(f"It was tried again {times}, without success.")
 
     def _say_with_it(self, words: str) -> None:
-        """Where the answer says what went wrong, not apart from it."""
+        """Adds words to the failed answer's error message, or as a separate message if there is none."""
         last = self._message
         block = replay.reply_block(last.id, last, self._renderers) if last is not None else None
         if block is None:
@@ -76,13 +76,13 @@ class FailedAnswer:
             self._told = None
 
     def _pass_over(self, *, is_tried_again: bool) -> None:
-        """The key that tries again stands under the last answer alone."""
+        """Removes the retry key from the answer, because only the last answer offers it."""
         message, self._message = self._message, None
         if message is None:
             return
         if is_tried_again:
             self._take_note_away()
-        self._told = None  # else it is a part of what was
+        self._told = None  # otherwise it belongs to earlier messages
         block = replay.reply_block(message.id, message, self._renderers)
         shown = replay.passed_over(block, is_tried_again=is_tried_again) if block is not None else None
         if shown is None:

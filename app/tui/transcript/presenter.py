@@ -139,7 +139,7 @@ class Presenter:
         """What the page has to offer for what a notice is about."""
 
     def show_all(self) -> None:
-        """The whole branch, from the log."""
+        """Rebuilds the transcript of the whole branch from the log."""
         self._calls.clear()
         self._untold.clear()
         self.own_commands.forget()
@@ -154,11 +154,11 @@ class Presenter:
         self._transcript.replace_all(blocks)
 
     def show_earlier(self) -> None:
-        """What a first paint does not wait for."""
+        """Starts to add earlier blocks, which the first paint does not wait for."""
         self._earlier.begin()
 
     def show_renderers(self, catalogue: Catalogue) -> None:
-        """Extensions were loaded: what they draw is drawn again, and nothing else if that can be told."""
+        """Redraws what loaded extensions draw differently; everything if that is unknown."""
         is_first = self.renderers.catalogue is None
         self.renderers.catalogue = catalogue
         log = self._session.log
@@ -231,7 +231,7 @@ class Presenter:
     def _change_waiting_cards(
         self, event: AgentStart | AgentSettled | PendingChanged | QuestionAsked
     ) -> None:
-        """Calls that nothing answers any more, that are asked about, and that staged changes."""
+        """Updates the cards of calls that were abandoned, need approval, or staged changes."""
         if isinstance(event, QuestionAsked):
             self._note_question(event)
             return
@@ -247,7 +247,8 @@ class Presenter:
             self.note(f"{event.extension_path} ({event.event}): {event.error}", NoteKind.ERROR)
 
     def note(self, text: str, kind: NoteKind = NoteKind.INFO, *, next_step: str = "") -> str:
-        """A line of bayou's own; returns its block id. What was just said is not said twice."""
+        """Adds a message of bayou and returns its block id; a repetition of the last one is not
+        added."""
         last = self._transcript.last_block
         if isinstance(last, NoteBlock) and (last.text, last.kind, last.next_step) == (text, kind, next_step):
             return last.id
@@ -257,12 +258,12 @@ class Presenter:
         return block_id
 
     def tick(self) -> bool:
-        """Brings the elapsed time of running calls up to date; False when none is running."""
+        """Updates the elapsed times of running calls; returns False if none is running."""
         running = [call for call in self._calls.values() if call.started is not None]
         for call in running:
             self._draw(call, call.state)
         if running:
-            self._transcript.arriving.flush()  # in the frame of the line above the editor
+            self._transcript.arriving.flush()  # in the same frame as the line above the editor
         return bool(running)
 
     def running_call_ids(self) -> tuple[str, ...]:
@@ -326,7 +327,7 @@ class Presenter:
                 self._untold[str(message.details.get("jobId"))] = block
 
     def _add(self, line: NoteBlock | None) -> None:
-        """What was changed in files, if anything was."""
+        """Adds the line about changed files, if there is one."""
         if line is not None:
             self._transcript.add(line)
 
@@ -377,7 +378,7 @@ class Presenter:
                 assert_never(event)
 
     def _note_question(self, event: QuestionAsked) -> None:
-        """A call that is asked about does not run yet, and begins with the answer."""
+        """Marks a call as waiting for approval; its time starts with the answer."""
         if event.approval is None:
             return
         known = self._calls.get(event.approval.tool_call_id)
@@ -407,7 +408,7 @@ class Presenter:
         )
 
     def _close_open_calls(self) -> None:
-        """A run that ended in an internal fault must not leave anything that looks alive."""
+        """Marks open calls as aborted after a run that ended with an internal error."""
         for known in self._calls.values():
             known.started, known.is_over = None, True
             self._draw(known, CardState.ABORTED)

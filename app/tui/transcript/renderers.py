@@ -22,17 +22,17 @@ _TONES = {"warning": NoteKind.WARNING, "error": NoteKind.ERROR}
 
 
 class Renderers(msgspec.Struct):
-    """The renderers in force for one session. Without extensions everything is drawn as bayou does."""
+    """The current renderers of one session. Without extensions bayou draws everything."""
 
     card: Callable[[ToolCall, ToolResult | None], Card]
-    """How the tool itself shows a call and its result."""
+    """Returns the card with which a tool shows a call and its result."""
     key_label: KeyLabel
     next_step: Callable[[AssistantMessage], str] = lambda _: ""
-    """What helps where an answer failed."""
+    """Returns the suggested next step after a failed answer."""
     branch_name: Callable[[BranchSummaryEntry], str] = lambda _: ""
-    """What the branch was about that is summed up."""
+    """Returns the name of the branch that a summary is about."""
     retry_key: str = ""
-    """The key that asks again, as it is in force."""
+    """The label of the key that retries a request."""
     catalogue: Catalogue | None = None
 
     def call(self, call: ToolCall, result: ToolResult | None = None) -> Card:
@@ -43,14 +43,15 @@ class Renderers(msgspec.Struct):
         return shown.view.card() if shown is not None and shown.view is not None else usual
 
     def message(self, block_id: str, message: CustomMessage, kind: CustomKind) -> CustomBlock | None:
-        """None: nobody but bayou draws this type."""
+        """Returns an extension's block for a message; None if only bayou draws this type."""
         if self.catalogue is None:
             return None
         shown = self.catalogue.render_message(message, expanded=True)
         return self._block(block_id, message.custom_type, shown, kind)
 
     def entry(self, entry: CustomEntry) -> CustomBlock | None:
-        """Entries that nobody draws are not shown."""
+        """Returns the block of a custom entry; None if there is no renderer, and then it is not
+        shown."""
         if entry.custom_type == CELL_ENTRY_TYPE:
             return excluded_cell(entry.id, entry.data)
         if self.catalogue is None:
@@ -66,7 +67,8 @@ class Renderers(msgspec.Struct):
         return text if self.catalogue is None else self.catalogue.transform(text, kind)
 
     def widget(self, entry: Entry) -> object | None:
-        """A widget of an extension's own for this entry, made anew: a widget can be shown once."""
+        """Creates an extension's widget for an entry; a new one each time, because a widget can be
+        shown only once."""
         if self.catalogue is None:
             return None
         if isinstance(entry, CustomMessageEntry):
@@ -81,7 +83,7 @@ class Renderers(msgspec.Struct):
         return shown.widget if shown is not None else None
 
     def redrawn(self, entries: Sequence[Entry]) -> list[CustomMessageEntry] | None:
-        """What looks different now that extensions are loaded; None: it may be anything."""
+        """Returns the entries that look different with the loaded extensions; None if any entry may."""
         if self.catalogue is None:
             return []
         if self.catalogue.draws_more_than_messages:
@@ -98,7 +100,9 @@ class Renderers(msgspec.Struct):
         if shown is None:
             return None
         key = self.key_label("transcript.full-screen", "Enter")
-        if shown.view is None:  # a widget: the line stands for it, and opens it on a screen of its own
+        if (
+            shown.view is None
+        ):  # a widget: the block shows one line, which opens the widget on a separate screen
             return CustomBlock(
                 id=block_id, kind=kind, card=Card(title=name, summary=f"{key} shows it" if key else "")
             )

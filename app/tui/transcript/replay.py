@@ -77,10 +77,9 @@ def blocks_of(
     *,
     goes_on: bool = False,
 ) -> list[Block]:
-    """The whole branch, compacted parts included: what left the context is still there to be read.
+    """Converts the entries of a branch to blocks, including compacted ones, which stay readable.
 
-    What was changed in files since the last answer is left to `changed`. `goes_on`: a prompt and its answer follow.
-    """
+    File changes since the last answer are left in `changed`. `goes_on`: more entries follow these."""
     places: dict[str, int] = {}
     calls: dict[str, tuple[str, ToolCall]] = {}
     blocks: list[Block] = []
@@ -110,7 +109,7 @@ def blocks_of(
         if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
             for call in entry.message.tool_calls:
                 calls[call.id] = (card_id(entry.id, call.id), call)
-            while unlisted_providers:  # it was asked after these, so it was told of them
+            while unlisted_providers:  # the question came after these answers, so they count as reported
                 place = unlisted_providers.pop()
                 blocks[place] = told(blocks[place])
         if (line := changed.behind(entry)) is not None:
@@ -121,7 +120,7 @@ def blocks_of(
 
 
 def _followed_failures(entries: Iterable[Entry], *, goes_on: bool) -> dict[str, bool]:
-    """Answers that failed and are not the last word, by id: whether they were tried again."""
+    """Returns failed answers that were followed by others, by id: whether they were retried."""
     found: dict[str, bool] = {}
     failed = ""
     for entry in entries:
@@ -137,14 +136,14 @@ def _followed_failures(entries: Iterable[Entry], *, goes_on: bool) -> dict[str, 
 
 
 def with_more_said(block: ReplyBlock, words: str) -> ReplyBlock:
-    """A failed answer, with what is to be known of it besides."""
+    """Adds words to the error message of a failed answer."""
     failure = block.failure or ShownFailure(message="The request failed.")
     said = f"{failure.message.rstrip('.')}. {words}"
     return msgspec.structs.replace(block, failure=msgspec.structs.replace(failure, message=said))
 
 
 def passed_over(block: ReplyBlock, *, is_tried_again: bool) -> ReplyBlock | None:
-    """A failed answer that is not the last word has nothing to press. What was tried again keeps only what it said."""
+    """Returns a failed answer without its actions; a retried one keeps only its text."""
     if not is_tried_again:
         failure = ShownFailure(message=block.failure.message) if block.failure else None
         return msgspec.structs.replace(block, failure=failure)
@@ -152,7 +151,7 @@ def passed_over(block: ReplyBlock, *, is_tried_again: bool) -> ReplyBlock | None
 
 
 def told(block: Block) -> Block:
-    """A job's result that the model has been told of."""
+    """Marks a job's result as delivered to the model."""
     return msgspec.structs.replace(block, label=DELIVERED)
 
 
@@ -202,7 +201,7 @@ def _blocks_of_entry(entry: Entry, renderers: Renderers) -> Iterator[Block]:
 
 
 def card_id(message_id: str, call_id: str) -> str:
-    """Some providers number their calls anew in every answer, so a call's own id is not enough."""
+    """Returns a unique id of a call; some providers reuse call ids in every answer."""
     return f"{message_id}/{call_id}"
 
 
@@ -230,7 +229,7 @@ def _assistant_blocks(block_id: str, message: AssistantMessage, renderers: Rende
 
 
 def reply_block(block_id: str, message: AssistantMessage, renderers: Renderers) -> ReplyBlock | None:
-    """None for an answer that only calls tools."""
+    """Returns the block of an answer; None if it only calls tools."""
     parts = tuple(part for block in message.content if (part := _part(block, renderers)) is not None)
     state, failure = reply_state(message, renderers)
     if not parts and state is ReplyState.DONE:
@@ -286,12 +285,12 @@ def result_state(message: ToolResultMessage) -> CardState:
 
 
 def duration_text(milliseconds: float | None) -> str:
-    """Nothing for what was too quick to notice."""
+    """Formats a duration; empty if it is too short to matter."""
     return duration((milliseconds or 0) / 1000)
 
 
 COMMAND_PEEK = 10
-"""Lines of output that a person's own command shows unopened: it was run to be read."""
+"""The number of output lines of a user's command shown without opening the block."""
 
 
 def command_block(block_id: str, message: BashExecutionMessage) -> CustomBlock:
@@ -325,7 +324,7 @@ def command_block(block_id: str, message: BashExecutionMessage) -> CustomBlock:
 
 
 def custom_block(block_id: str, message: CustomMessage, renderers: Renderers) -> CustomBlock:
-    """A file map, a background result, an extension's message."""
+    """Returns the block of a file map, a background result or an extension's message."""
     kind = _KINDS.get(message.custom_type, CustomKind.EXTENSION)
     drawn = renderers.message(block_id, message, kind)
     if drawn is not None:
@@ -355,10 +354,10 @@ def custom_block(block_id: str, message: CustomMessage, renderers: Renderers) ->
 
 
 def _diagnostics_block(block_id: str, text: str, details: dict[str, object]) -> CustomBlock:
-    """What is newly wrong, at a glance; all that the model was told of is inside."""
+    """Returns the block of new diagnostics: a summary, with the full text for the model inside."""
     try:
         found = from_wire(cast("Json", details.get("problems")), tuple[Diagnostic, ...])
-    except msgspec.ValidationError:  # somebody else's entry
+    except msgspec.ValidationError:  # an entry of another program
         found = ()
     total = details.get("total")
     count = total if isinstance(total, int) else len(found)
@@ -381,7 +380,7 @@ def _diagnostics_block(block_id: str, text: str, details: dict[str, object]) -> 
 
 
 def _files_card(text: str, details: dict[str, object]) -> Card:
-    """Files that the person put back; what the model was told of it is inside."""
+    """Returns the card of restored files, with the text for the model inside."""
     files, kept = details.get("files"), details.get("kept")
     what = "changed again" if details.get("redone") else "put back"
     subject = f"{files} file{'' if files == 1 else 's'} {what}"
@@ -391,7 +390,8 @@ def _files_card(text: str, details: dict[str, object]) -> Card:
 
 
 def _job_block(block_id: str, text: str, details: dict[str, object]) -> CustomBlock:
-    """The end of a background job. It waits for the next request, in which the model is told of it."""
+    """Returns the block of a finished background job. It is pending until the next request tells the
+    model."""
     state = str(details.get("state", ""))
     return CustomBlock(
         id=block_id,

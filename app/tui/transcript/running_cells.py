@@ -10,14 +10,14 @@ from widgets.transcript.view import Transcript
 
 
 class RunningCells:
-    """Their events are those of tools, but no answer has asked for them."""
+    """Shows running cells. Their events are tool events without an answer that calls the tool."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
         self._arguments: dict[str, dict[str, Any]] = {}
 
     def takes(self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd) -> bool:
-        """Whether the event is one of theirs, and done with here."""
+        """Handles the event if it belongs to a cell; returns whether it does."""
         call_id = event.tool_call_id
         if not is_user_cell(call_id):
             return False
@@ -25,7 +25,7 @@ class RunningCells:
             self._arguments[call_id] = event.args
             self._transcript.add(running_cell(call_id, event.args, None))
         elif call_id not in self._arguments:
-            pass  # of another conversation
+            pass  # it belongs to another conversation
         elif isinstance(event, ToolExecutionUpdate):
             self._transcript.add(running_cell(call_id, event.args, result_from_outcome(event.partial_result)))
         else:
@@ -38,5 +38,5 @@ class RunningCells:
         return True
 
     def forget(self) -> None:
-        """Another conversation is shown."""
+        """Forgets all cells, because another conversation is shown."""
         self._arguments.clear()

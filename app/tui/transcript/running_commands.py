@@ -13,11 +13,11 @@ from widgets.transcript.blocks import CardState
 from widgets.transcript.view import Transcript
 
 MOST_KEPT = 20_000
-"""Characters of the output while it runs: its end is what is shown."""
+"""The maximum number of characters kept of a running command's output."""
 
 
 class RunningCommands:
-    """One runs at a time; several may wait to be recorded."""
+    """Shows the user's commands: one runs at a time, and several may wait to be recorded."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
@@ -42,7 +42,7 @@ class RunningCommands:
             self._draw(self._running, CardState.RUNNING)
 
     def end(self, message: BashExecutionMessage | None) -> None:
-        """It is done, or did not run at all. What is recorded by now has gone already."""
+        """Ends the running command. Without a message it did not run, and its block is removed."""
         was_running, self._running = self._running is not None, None
         if message is None:
             if was_running and self._shown:
@@ -51,12 +51,12 @@ class RunningCommands:
             self._draw(message, None)
 
     def recorded(self) -> None:
-        """The oldest of them has a block of its own now."""
+        """Removes the oldest command's temporary block, because its recorded block is shown now."""
         if self._shown:
             self._transcript.remove_block(self._shown.popleft())
 
     def forget(self) -> None:
-        """Another conversation is shown."""
+        """Forgets all commands, because another conversation is shown."""
         self._cells.forget()
         self._shown.clear()
         self._running = None

@@ -23,7 +23,7 @@ class StagedCards:
         """Those that wait, by the id of what is staged."""
 
     def made(self, block_id: str, details: Mapping[str, Any] | None) -> None:
-        """A call has ended."""
+        """Remembers the block of a call that staged changes."""
         if id := text_detail(details, "pending"):
             self._blocks[id] = block_id
 
@@ -36,7 +36,7 @@ class StagedCards:
                 self._tell(block_id, f"{_STAGED}{keys}")
 
     def _keys(self) -> str:
-        """As they are in force; the bar above the editor listens to them."""
+        """Returns the current keys that apply or discard; the approval bar handles them."""
         once = self._key_told("app.approval.once", "alt+a")
         deny = self._key_told("app.approval.deny", "alt+x")
         told = [f"{key} {does}" for key, does in ((once, "applies"), (deny, "discards")) if key]

@@ -9,7 +9,7 @@ from app.tui.transcript.shown_call import ShownCall
 from tools.results import ToolResult
 
 MIN_SECONDS = 0.15
-"""Between two drawings of a call whose arguments are arriving."""
+"""Minimum seconds between two drawings of a call whose arguments stream."""
 
 
 class ArrivingCalls(msgspec.Struct, frozen=True):
@@ -31,7 +31,7 @@ class ArrivingCalls(msgspec.Struct, frozen=True):
         self.draw(known)
 
     def end(self, known: ShownCall) -> None:
-        """The call's arguments are complete."""
+        """Draws a call whose arguments are complete, and starts its preview."""
         self.draw(known)
         if self.has_preview(known.call.name):
             self.spawn(self._show_preview(known))

@@ -12,16 +12,16 @@ from widgets.transcript.blocks import CardState, CustomBlock, CustomKind
 from widgets.transcript.view import Transcript
 
 _MOST = 60
-"""Characters of a branch's first prompt."""
+"""The maximum number of characters of a branch's first prompt in its name."""
 
 
 def branch_names(session: Session) -> Callable[[BranchSummaryEntry], str]:
-    """What the branch was about that a summary stands for."""
+    """Returns a function that names the branch that a summary stands for."""
     return lambda summary: _branch_name(session.log, summary)
 
 
 def _branch_name(log: SessionLog, summary: BranchSummaryEntry) -> str:
-    """The label of the branch that was left, else the first prompt that is its own; nothing when it has none."""
+    """Returns the label of the branch that was left, else its first own prompt; empty if it has none."""
     if summary.from_id not in log:
         return ""
     if label := log.label(summary.from_id):
@@ -37,7 +37,7 @@ def _branch_name(log: SessionLog, summary: BranchSummaryEntry) -> str:
 
 
 class SummaryCard:
-    """At most one is written at a time."""
+    """Shows the one summary that is being written."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
@@ -59,7 +59,7 @@ class SummaryCard:
         self._draw()
 
     def end(self) -> None:
-        """Nothing is left of it: what became of the summary is shown by what follows."""
+        """Removes the card; later blocks show the finished summary."""
         if self._open:
             self._transcript.remove_block(self._open)
             self._open = ""

@@ -18,7 +18,7 @@ _MOST_LOOKED_AT = 200
 
 
 class FirstScreen:
-    """What one page offers before anything was said."""
+    """The welcome message of one page, with numbered suggestions."""
 
     def __init__(self, session: Session, key_label: KeyLabel) -> None:
         self._session = session
@@ -26,7 +26,7 @@ class FirstScreen:
         self._tries: tuple[tuple[str, str], ...] = ()
 
     def block(self, sessions: Path) -> NoteBlock:
-        """`sessions`: where those of this folder are kept."""
+        """Returns the welcome block. `sessions`: the folder of this project's sessions."""
         self._tries = tries_in(self._session.cwd)
         return NoteBlock(
             id="welcome",
@@ -38,7 +38,7 @@ class FirstScreen:
         )
 
     def meant(self, text: str) -> str:
-        """What is sent: what stands behind the number, as long as that is all there is to see."""
+        """Replaces a suggestion's number by its request, while nothing else has been sent."""
         number = text.strip()
         if not (number.isdecimal() and 1 <= int(number) <= len(self._tries)) or self._session.messages:
             return text
@@ -57,7 +57,7 @@ class FirstScreen:
 
 
 def tries_in(cwd: Path) -> tuple[tuple[str, str], ...]:
-    """Three requests that work in this very folder."""
+    """Returns three suggested requests that work in this folder."""
     names = _names(cwd)
     readable = next((name for name in names if name.lower().startswith("readme")), names[0] if names else "")
     return (
@@ -76,7 +76,7 @@ def _count(sessions: Path) -> int:
 
 
 def _names(cwd: Path) -> list[str]:
-    """Files here and one folder down, those here first."""
+    """Returns the files in this folder and one level below, those of the folder first."""
     here: list[str] = []
     below: list[str] = []
     try:

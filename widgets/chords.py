@@ -44,7 +44,7 @@ class Chords:
 
     @property
     def pending_keys(self) -> str:
-        """The keys pressed so far, to be shown while the next is waited for."""
+        """The keys of the pending chord so far, for display."""
         return " ".join(self._begun)
 
     def choices(self) -> dict[str, str]:

@@ -19,7 +19,8 @@ class ColorError(ValueError):
 
 
 def read_color(value: str | int) -> str:
-    """A colour as `#rrggbb`; an empty text (the terminal's own colour) and `ansi_…` names stay as they are."""
+    """Returns the colour as `#rrggbb`; empty text (the terminal's own colour) and `ansi_…` names are
+    unchanged."""
     if isinstance(value, int):
         return _indexed(value)
     value = value.strip()
@@ -49,13 +50,13 @@ def is_dark(color: str) -> bool:
 
 
 def mix(first: str, second: str, share: float) -> str:
-    """The second colour laid over the first with a share from 0 to 1."""
+    """Mixes two colours; `share`, from 0 to 1, is the weight of the second."""
     parts = zip(_parts(first), _parts(second), strict=True)
     return _hex(*(below + (above - below) * share for below, above in parts))
 
 
 def contrast(first: str, second: str) -> float:
-    """The ratio by which two colours differ in brightness, from 1 to 21."""
+    """Returns the contrast ratio of two colours, from 1 to 21."""
     high, low = sorted((luminance(first), luminance(second)), reverse=True)
     return (high + 0.05) / (low + 0.05)
 
@@ -134,7 +135,8 @@ def _fits(lightness: float, chroma: float, hue: float) -> bool:
 
 
 def _from_okhsl(hue: float, saturation: float, lightness: float) -> str:
-    """Saturation is taken as the share of the chroma that fits at this lightness (a close approximation)."""
+    """Converts OKHSL to RGB; saturation is approximated as a share of the chroma that fits the
+    lightness."""
     k1, k2 = 0.206, 0.03
     k3 = (1 + k1) / (1 + k2)
     light = (lightness**2 + k1 * lightness) / (k3 * (lightness + k2))

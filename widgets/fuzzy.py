@@ -72,7 +72,7 @@ class _Word(NamedTuple):
     text: str
     whole: re.Pattern[str]
     scattered: re.Pattern[str] | None
-    """Its characters in order; a phrase has none."""
+    """A pattern of the word's characters in order; None for a phrase."""
 
 
 def _split(text: str) -> list[str]:
@@ -96,12 +96,12 @@ def _best(asked: _Word, text: str, reach: int) -> Match | None:
     word, pattern = asked.text, asked.scattered
     folded = word == word.lower()
     haystack = text.lower() if folded else text
-    if len(haystack) != len(text):  # a few letters become longer when folded, and places are those of `text`
+    if len(haystack) != len(text):  # some letters get longer when folded, and positions refer to `text`
         haystack = "".join(lower if len(lower := char.lower()) == 1 else char for char in text)
     at = haystack.find(word)
     if at >= 0:
         starts = at == 0 or not text[at - 1].isalnum()
-        if not starts:  # the same letters at a word's start count more
+        if not starts:  # the same letters at the start of a word count more
             later = _at_word_start(haystack, word, at)
             at, starts = (later, True) if later >= 0 else (at, False)
         bonus = 12.0 if starts else 4.0

@@ -30,7 +30,7 @@ _NAMES = {
 
 
 def key_name(key: str) -> str:
-    """A key as a person reads it: `ctrl+right_square_bracket` is `ctrl+]`, `L` is `shift+l`."""
+    """Formats a key for display: `ctrl+right_square_bracket` becomes `ctrl+]`, `L` becomes `shift+l`."""
     if " " in key:
         return " ".join(map(key_name, key.split()))
     parts = key.split("+")

@@ -14,7 +14,7 @@ Arguments = Callable[[str], Sequence[Suggestion] | Awaitable[Sequence[Suggestion
 
 class CommandRow(msgspec.Struct, frozen=True, kw_only=True):
     name: str
-    """Without the slash."""
+    """The command's name without the slash."""
     description: str = ""
     argument_hint: str = ""
     """A placeholder for the argument: `[level]`, `<path>`."""
@@ -42,7 +42,7 @@ class CommandCompletions:
             yield Completions(start=len(name) + 2, end=request.column, items=tuple(items), query=argument)
             return
         found = rank(name, self._commands(), lambda command: command.name)
-        if name:  # words of the description help when no name fits
+        if name:  # search descriptions too if no name matches
             named = {command.name for command, _ in found}
             others = [command for command in self._commands() if command.name not in named]
             found += [(command, Match(0.0, ())) for command in others if _description_matches(command, name)]
@@ -58,7 +58,7 @@ class CommandCompletions:
             found = await found
         matching = [item for item, _ in rank(argument, list(found), lambda item: item.label or item.text)]
         is_complete = [item.text for item in matching] == [argument.strip()]
-        return [] if is_complete else matching  # nothing to choose any more: Enter sends
+        return [] if is_complete else matching  # nothing is left to choose, so Enter sends
 
 
 def _description_matches(command: CommandRow, word: str) -> bool:

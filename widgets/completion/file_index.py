@@ -37,7 +37,7 @@ class FoundFile(NamedTuple):
 
 
 class _Block:
-    """Some paths, each followed by a line feed: as one text, for a million of them are to fit into memory."""
+    """Some paths as one text, separated by line feeds, so that a million paths fit into memory."""
 
     __slots__ = ("_ends", "_text", "folded", "is_ignored")
 
@@ -150,7 +150,9 @@ class FileIndex:
                     blocks.append(_Block(waiting[:BLOCK_SIZE], is_ignored=is_ignored))
                     del waiting[:BLOCK_SIZE]
                     if not self.is_loaded:
-                        self._blocks = list(blocks)  # what is known can be searched while the rest comes
+                        self._blocks = list(
+                            blocks
+                        )  # the files known so far can be searched while more arrive
                 await asyncio.sleep(0)
                 if len(seen) > (MAX_IGNORED_FILES if is_ignored else MAX_FILES):
                     which = f"{MAX_IGNORED_FILES:,} ignored" if is_ignored else f"{MAX_FILES:,}"

@@ -27,7 +27,8 @@ class SymbolRow(msgspec.Struct, frozen=True, kw_only=True):
 
 Symbols = Callable[[str], Awaitable[Sequence[SymbolRow]]]
 RepositorySymbols = Callable[[str], AsyncIterator[Sequence[tuple[str, SymbolRow]]]]
-"""Symbols by a part of their name, each with its file, the likeliest first; again when more of them are known."""
+"""Finds symbols by a part of their name, each with its file, best match first; yields again when
+more are known."""
 
 
 def reference(path: str) -> str:
@@ -76,13 +77,14 @@ class FileCompletions(msgspec.Struct, frozen=True):
         async for hits in self.index.search(query):
             if hits or self.index.is_loaded:
                 yield self._answer(hits, query, start, end)
-        if not loading.done():  # the list was still coming when it was searched
+        if not loading.done():  # the list was incomplete when it was searched
             await asyncio.shield(loading)
             async for hits in self.index.search(query):
                 yield self._answer(hits, query, start, end)
 
     async def _is_file(self, path: str) -> bool:
-        """The index may not know it yet: it is being read, or the file is new."""
+        """Returns whether the path is a file. The index may not know it, because it is still loading
+        or the file is new."""
         return self.index.knows(path) or await asyncio.to_thread((self.index.root / path).is_file)
 
     def _answer(self, hits: Sequence[FoundFile], query: str, start: int, end: int) -> Completions:
@@ -95,10 +97,10 @@ class FileCompletions(msgspec.Struct, frozen=True):
         return Completions(start=start, end=end, items=items, query=name)
 
     def _of_all(self, rows: Sequence[tuple[str, SymbolRow]], name: str, start: int, end: int) -> Completions:
-        """`@:Name`: symbols of the whole repository."""
+        """Completes `@:Name` with symbols of the whole repository."""
         marks = self.index.frecency.marks
         wanted = name.lower()
-        # A file that is mentioned often decides between names that fit as well.
+        # Among equally good matches, symbols of frequently chosen files come first.
         found = sorted(
             rows, key=lambda one: (not one[1].name.lower().startswith(wanted), one[0] not in marks)
         )
@@ -128,7 +130,7 @@ def _suggestion(hit: FoundFile) -> Suggestion:
 
 
 class PathCompletions:
-    """Tab on any word: paths that begin so, from the disk as it is."""
+    """Completes any word as a path with Tab, by reading the folder."""
 
     def __init__(self, cwd: Callable[[], Path]) -> None:
         self._cwd = cwd

@@ -9,7 +9,7 @@ NameLookup = Callable[[str], Awaitable[Sequence[str]]]
 
 
 class NameCompletions:
-    """In lines of a text that begins with `$`."""
+    """Completes names in Python cells, whose text begins with `$`."""
 
     def __init__(self, names_like: NameLookup, is_cell: Callable[[], bool]) -> None:
         """`is_cell`: returns whether the editor's text is a cell."""

@@ -12,7 +12,7 @@ from widgets.lists.row_list import RowList
 from widgets.lists.rows import ListRow
 
 _MAX_TITLE_CELLS = 24
-"""Cells up to which what is completed pushes its explanation to the right."""
+"""The maximum width of the first column, in cells."""
 
 
 class CompletionPopup(RowList):
@@ -83,7 +83,7 @@ class CompletionPopup(RowList):
                 )
             )
         ):
-            self.close()  # nothing is chosen, or one has typed on since: what is written counts
+            self.close()  # nothing is chosen, or the text has changed since: the typed text counts
             return True
         row, column = self.editor.model.cursor
         end = column if is_late else answer.end
@@ -92,7 +92,7 @@ class CompletionPopup(RowList):
         tail = "" if rest[:1] == chosen.tail else chosen.tail
         self._hide()
         if is_late:
-            self._stop()  # The answer to what was typed since would open it again.
+            self._stop()  # a pending answer would open the list again
         if typed != chosen.text or tail:
             self.editor.replace(answer.start, end, chosen.text + tail)
         self._on_chosen(chosen)
@@ -177,7 +177,7 @@ class CompletionPopup(RowList):
 
     def on_resize(self) -> None:
         super().on_resize()
-        if self._answer is not None:  # the editor has its new place by then
+        if self._answer is not None:  # until then the editor has its new position
             self.call_after_refresh(self._place_above_editor, len(self._answer.items))
 
     def _stop(self) -> None:

@@ -32,7 +32,7 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
     tail: str = " "
     """Inserted after the text; empty for folders, so that typing continues in the path."""
     sends: bool = False
-    """Enter completes and submits."""
+    """Whether Enter inserts the suggestion and sends the prompt."""
     is_guess: bool = False
     """The typed text is only similar: Enter inserts it only if the user moved to it; otherwise the typed text
     counts."""

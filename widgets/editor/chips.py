@@ -14,7 +14,7 @@ from widgets.editor.graphemes import CHIP_FIRST, is_chip
 
 
 class Attachment(msgspec.Struct, frozen=True, kw_only=True):
-    """An image that goes with a prompt: a file, or bytes from the clipboard."""
+    """An image attached to a prompt: a file, or bytes from the clipboard."""
 
     name: str
     mime_type: str
@@ -37,7 +37,7 @@ Chip = PasteChip | ImageChip
 
 
 class UnsentPrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """A complete unsent prompt with its chips: saved, and given back by `restore`."""
+    """An unsent prompt with its chips: it is saved, and put back by `restore`."""
 
     text: str = ""
     chips: dict[str, Chip] = {}
@@ -84,17 +84,17 @@ class Chips:
         return "".join(char for char in text if not is_chip(char) or char in self.known)
 
     def keep_only(self, text: str) -> None:
-        """Forget the chips that do not occur in a text."""
+        """Forgets all chips that do not occur in the text."""
         self.known = self.used(text)
 
     def used(self, text: str) -> dict[str, Chip]:
-        """The chips in a text, in its order, each once."""
+        """Returns the chips in a text, in order and without duplicates."""
         if text.isascii():
             return {}
         return {char: self.known[char] for char in text if is_chip(char) and char in self.known}
 
     def labels(self, text: str) -> dict[str, str]:
-        """What is shown for each chip; numbered by kind in the order of the text."""
+        """Returns the label of each chip in a text, numbered by kind."""
         labels: dict[str, str] = {}
         pastes = images = 0
         for char, chip in self.used(text).items():
@@ -128,7 +128,7 @@ class Chips:
 
 
 def strip_chips(text: str) -> str:
-    """Foreign text without the characters that stand for chips."""
+    """Removes characters that represent chips from foreign text."""
     if text.isascii():
         return text
     return "".join(char for char in text if not is_chip(char))

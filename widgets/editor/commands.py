@@ -1,4 +1,5 @@
-"""What keys do to a text: moving, deleting, killing, chips. Each is a function over the model."""
+"""Editing commands that keys run: moving, deleting, killing, chips. Each is a function over the
+model."""
 
 from collections.abc import Callable
 
@@ -35,7 +36,7 @@ def move_line_end(model: EditorModel) -> None:
 
 
 def jump(model: EditorModel, char: str, *, is_forward: bool) -> bool:
-    """To the next place of a character, over lines."""
+    """Moves the cursor to the next or previous occurrence of a character, across lines."""
     row, column = model.cursor
     rows = range(row, len(model.lines)) if is_forward else range(row, -1, -1)
     for at in rows:
@@ -51,7 +52,7 @@ def jump(model: EditorModel, char: str, *, is_forward: bool) -> bool:
 
 
 def select(move: Callable[[EditorModel], object]) -> Callable[[EditorModel], object]:
-    """The same motion, with what it goes over selected."""
+    """Turns a motion into a command that selects the text it passes."""
 
     def selecting(model: EditorModel) -> None:
         if model.mark is None:
@@ -62,7 +63,7 @@ def select(move: Callable[[EditorModel], object]) -> Callable[[EditorModel], obj
 
 
 def transpose(model: EditorModel) -> None:
-    """The characters around the cursor change places; at a line's end the last two."""
+    """Swaps the characters around the cursor; at the end of a line, the last two."""
     row, column = model.cursor
     line = model.line
     middle = column if column < len(line) else boundary_before(line, column)
@@ -72,7 +73,7 @@ def transpose(model: EditorModel) -> None:
 
 
 def transpose_words(model: EditorModel) -> None:
-    """The word before the cursor and the one at or behind it."""
+    """Swaps the word before the cursor with the one at or after it."""
     row, line = model.cursor[0], model.line
     end = word_end(line, model.cursor[1])
     start = word_start(line, end)
@@ -94,7 +95,7 @@ def delete_forward(model: EditorModel) -> None:
 
 
 def kill_word_backward(model: EditorModel) -> None:
-    """What is selected, else the word."""
+    """Kills the selection, else the word before the cursor."""
     if (on := selected(model)) is not None:
         model.kill(*on, is_forward=True)
         return
@@ -106,7 +107,7 @@ def kill_word_forward(model: EditorModel) -> None:
 
 
 def kill_to_line_start(model: EditorModel) -> None:
-    """To the line's beginning; at its beginning, the line break before it."""
+    """Kills to the start of the line; at the start, the line break before it."""
     row, column = model.cursor
     model.kill((row, 0) if column else _left(model), model.cursor, is_forward=False)
 
@@ -125,7 +126,7 @@ def insert_chip(model: EditorModel, chip: Chip) -> None:
 
 
 def expand_chip(model: EditorModel) -> bool:
-    """Put the text of the paste at or before the cursor in its place."""
+    """Replaces the paste chip at or before the cursor by its text."""
     row, column = model.cursor
     for at in (column, column - 1):
         char = model.line[at : at + 1]

@@ -32,7 +32,7 @@ def _is_tone(char: str) -> bool:
 
 
 def graphemes(line: str) -> list[Grapheme]:
-    """The characters of one line, without gaps. Tabs and chips count no cells here."""
+    """Splits a line into graphemes without gaps. Tabs and chips have width 0 here."""
     if line.isascii():
         return [Grapheme(at, at + 1, 0 if char == "\t" else 1) for at, char in enumerate(line)]
     found: list[Grapheme] = []
@@ -47,7 +47,7 @@ def graphemes(line: str) -> list[Grapheme]:
 
 
 def _split(line: str, begin: int, stop: int, found: list[Grapheme]) -> None:
-    """Add the characters of a part without chips and tabs, which never join with others."""
+    """Adds the graphemes of a part without chips and tabs, which never combine with neighbours."""
     if begin == stop:
         return
     flag_is_open = False
@@ -64,7 +64,7 @@ def _split(line: str, begin: int, stop: int, found: list[Grapheme]) -> None:
 
 
 def boundary_before(line: str, at: int) -> int:
-    """The start of the character that ends at or spans `at`."""
+    """Returns the start of the grapheme that ends at or spans `at`."""
     if at <= 0:
         return 0
     if line.isascii():
@@ -78,7 +78,7 @@ def boundary_before(line: str, at: int) -> int:
 
 
 def boundary_after(line: str, at: int) -> int:
-    """The end of the character that begins at or spans `at`."""
+    """Returns the end of the grapheme that begins at or spans `at`."""
     if at >= len(line):
         return len(line)
     if line.isascii():
@@ -90,14 +90,14 @@ def boundary_after(line: str, at: int) -> int:
 
 
 def snap(line: str, at: int) -> int:
-    """The first boundary from `at` on."""
-    if at >= len(line):  # where one writes: nothing has to be looked at
+    """Returns the first grapheme boundary at or after `at`."""
+    if at >= len(line):  # at the end, where most typing happens, nothing needs to be checked
         return len(line)
     return boundary_after(line, at - 1) if at > 0 else 0
 
 
 def measured(line: str, chip_cells: Callable[[str], int]) -> list[Grapheme]:
-    """Characters with the cells that they really fill in a row that begins at column 0."""
+    """Returns the graphemes with their actual widths, if the row begins at column 0."""
     found: list[Grapheme] = []
     column = 0
     for start, end, cells in graphemes(line):

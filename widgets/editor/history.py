@@ -28,7 +28,7 @@ class History:
         return self._at is not None
 
     def add(self, entry: UnsentPrompt) -> None:
-        """Keep a prompt as the newest. Blank ones and repetitions of the newest are left out."""
+        """Adds a sent prompt as the newest; blank prompts and repetitions of the newest are left out."""
         self._at = None
         if entry.is_empty or (self.entries and self.entries[-1].text == entry.text):
             return
@@ -36,7 +36,7 @@ class History:
         del self.entries[: max(0, len(self.entries) - self.size)]
 
     def previous(self, draft: UnsentPrompt) -> UnsentPrompt | None:
-        """The next older prompt; `draft` is what stands in the editor now."""
+        """Returns the next older prompt; `draft` is the editor's current content, which is kept."""
         if self._at is None:
             if not self.entries:
                 return None
@@ -48,7 +48,7 @@ class History:
         return self.entries[self._at]
 
     def next(self) -> UnsentPrompt | None:
-        """The next newer prompt, and behind the newest the draft that one came from."""
+        """Returns the next newer prompt, or the kept draft after the newest."""
         if self._at is None:
             return None
         self._at += 1

@@ -6,13 +6,13 @@ from pathlib import Path
 from widgets.editor.chips import Attachment
 
 MAX_HEADER_BYTES = 256 * 1024
-"""A JPEG may hide its size behind a large preview."""
+"""Bytes read to find the size; a JPEG may have a large preview before it."""
 MAX_BYTES = 50_000_000
 _ORIENTATION = 0x112
 
 
 def image_file(path: Path) -> Attachment | None:
-    """The image at a path; None if there is none. Reads from disk: call it in a thread."""
+    """Returns the image file at a path; None if it is none. Reads from disk, so call it in a thread."""
     try:
         if not path.is_file():
             return None

@@ -1,4 +1,4 @@
-"""What keys do in the prompt editor besides editing: sending, history, completion, moving through rows."""
+"""Keys of the prompt editor besides editing: sending, history, completion, moving through rows."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
@@ -17,26 +17,26 @@ JUMP_PROMPT = "jump to character: "
 
 
 class Popup(Protocol):
-    """The completion list as the editor's keys see it."""
+    """The interface of the completion list for the editor's keys."""
 
     @property
     def is_open(self) -> bool: ...
     def move(self, delta: int) -> None: ...
     def page(self, direction: int) -> None: ...
     def accept(self, *, accepts_prefix_answer: bool = False) -> bool:
-        """Inserts the chosen completion; returns whether Enter shall send afterwards.
+        """Inserts the chosen completion; returns whether Enter should then send.
 
-        `accepts_prefix_answer`: a suggestion made for a shorter prefix counts if it begins with the text typed now.
-        """
+        `accepts_prefix_answer`: a suggestion made for a shorter prefix counts if it begins with
+        the text typed now."""
         ...
 
     def close(self) -> None: ...
     def force(self) -> None:
-        """Complete the word at the cursor now (Tab)."""
+        """Completes the word at the cursor now (Tab)."""
         ...
 
     def update(self) -> None:
-        """The text or the cursor changed."""
+        """Called when the text or the cursor changed."""
         ...
 
 
@@ -52,7 +52,7 @@ class PromptKeyboard:
     # -- text ----------------------------------------------------------------------------------------------
 
     def write(self, character: str) -> None:
-        """A key that writes something."""
+        """Types a character, or jumps to it if a jump is pending."""
         if self._jump is None:
             self._editor.history.leave()
             self._model.type(character)
@@ -70,7 +70,8 @@ class PromptKeyboard:
         self._editor.changed()
 
     def select(self, move: Callable[[EditorModel], object] | None = None, *, rows: int = 0) -> None:
-        """A motion that selects what it goes over. vi has modes for that."""
+        """Runs a motion that selects the text it passes; not in vi mode, which has visual modes for
+        that."""
         if not self.vi.is_commanding:
             commands.select(move or (lambda _: self._surface.move_rows(rows)))(self._model)
             self._editor.changed(keeps_goal=move is None)

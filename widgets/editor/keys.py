@@ -13,7 +13,7 @@ Command = Callable[[EditorModel], object]
 
 
 class TextKey(Key[PromptKeyboard]):
-    """A key that is about the text alone."""
+    """A key that affects only the text, so that single-line inputs have it too."""
 
     def __init__(
         self,

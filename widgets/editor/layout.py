@@ -17,7 +17,7 @@ _START = attrgetter("start")
 
 
 class LaidRow(NamedTuple):
-    """A row on the screen: part of a line."""
+    """A row on the screen: a range of a line."""
 
     line: int
     start: int
@@ -30,13 +30,15 @@ def _ascii_rows(room: int) -> re.Pattern[str]:
 
 
 def wrap(line: str, room: int, chip_cells: Callable[[str], int]) -> list[Span]:
-    """Ranges of a line that each fit `room` cells, one blank not counted."""
+    """Returns the ranges of a line that each fit `room` cells, not counting one trailing space."""
     room = max(1, room)
     if line.isascii() and "\t" not in line:
         if len(line) <= room:
             return [(0, len(line))]
         spans = [match.span() for match in _ascii_rows(room).finditer(line)]
-        if spans[-1][1] - spans[-1][0] > room:  # ends in a blank that hangs: the caret needs a row of its own
+        if (
+            spans[-1][1] - spans[-1][0] > room
+        ):  # it ends in a space that hangs into the last column, so the caret needs another row
             spans.append((len(line), len(line)))
         return spans
     return _wrap_slowly(line, room, chip_cells)
@@ -91,7 +93,7 @@ class Layout:
         self._room = 1
 
     def update(self, lines: Sequence[str], total: int, labels: dict[str, str]) -> None:
-        """Break the lines for a width of `total` cells, the caret's column included."""
+        """Wraps the lines for a width of `total` cells, including the column of the caret."""
         room = max(1, total - 1)
         old = self._lines
         if (room, labels) != (self._room, self._labels):
@@ -111,7 +113,7 @@ class Layout:
         self._lines = list(lines)
 
     def row(self, number: int) -> LaidRow:
-        """What stands in a row."""
+        """Returns the range of text in a row."""
         line = bisect_right(self._firsts, number) - 1
         start, end = self._spans[line][number - self._firsts[line]]
         return LaidRow(line, start, end)
@@ -128,7 +130,7 @@ class Layout:
         return label if len(label) <= self._room else label[: max(0, self._room - 1)] + "…"
 
     def place(self, position: tuple[int, int]) -> tuple[int, int]:
-        """Screen row and cell of a position."""
+        """Returns the screen row and cell of a text position."""
         line, at = position
         spans = self._spans[line]
         within = max(0, bisect_right(spans, at, key=lambda span: span[0]) - 1)
@@ -136,7 +138,7 @@ class Layout:
         return self._firsts[line] + within, width(self._lines[line][start:at], self.chip_cells)
 
     def position(self, row: int, cell: int) -> tuple[int, int]:
-        """The position at a place of the screen, or the nearest to it in the row."""
+        """Returns the text position at a screen row and cell, or the nearest one in that row."""
         row = min(max(0, row), self.row_count - 1)
         line, start, end = self.row(row)
         text = self._lines[line][start:end]

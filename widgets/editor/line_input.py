@@ -63,7 +63,7 @@ class LineInput(Widget, can_focus=True):
         self._changed()
 
     def clear(self) -> bool:
-        """Empty it; false if it was empty."""
+        """Clears the text; returns False if it was empty."""
         had_text = bool(self.text)
         self.set_text("")
         return had_text
@@ -89,7 +89,7 @@ class LineInput(Widget, can_focus=True):
         return "•" * len(text) if self.is_secret else text
 
     def _scrolled(self) -> tuple[str, int]:
-        """The part of the text that fits, and the caret's cell in it."""
+        """Returns the part of the text that fits, and the caret's cell in it."""
         room = max(1, self.size.width - cells(self.mark) - 1)
         text, at = self._shown(), self.model.cursor[1]
         self._left = min(self._left, at)
@@ -151,11 +151,11 @@ class LineInput(Widget, can_focus=True):
             self.post_message(self.Changed(self, self.model.text))
 
     def action_do(self, id: str) -> None:
-        """A key of the editor's that is about its text."""
+        """Runs a text key of the editor."""
         key = _KEYS[id]
         if key.needs_text_in_line and not self.model.text:
-            raise SkipAction  # the key means what the screen around makes of it
+            raise SkipAction  # the key keeps the meaning that the surrounding screen gives it
         if key.id == "tui.editor.deleteCharForward" and self.model.cursor[1] == len(self.model.text):
-            raise SkipAction  # at the end there is nothing to delete: the screen's row is meant
+            raise SkipAction  # there is nothing to delete at the end, so the screen handles the key
         key.command(self.model)
         self._changed()

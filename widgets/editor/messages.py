@@ -45,7 +45,7 @@ class ExternalEditorRequested(Message, namespace="prompt_editor"):
 
 
 class ClipboardRequested(Message, namespace="prompt_editor"):
-    """Read the clipboard, then call `paste` or `attach`."""
+    """Asks for the clipboard; the application answers with `paste` or `attach`."""
 
 
 class HistoryRequested(Message, namespace="prompt_editor"):

@@ -26,7 +26,8 @@ class KillRing:
         self.entries: list[str] = []
 
     def kill(self, text: str, *, is_forward: bool, joins: bool) -> None:
-        """Keep a killed text. Kills in a row join: forward ones append, backward ones prepend."""
+        """Adds a killed text. Consecutive kills are joined: forward ones append, backward ones
+        prepend."""
         if not text:
             return
         if joins and self.entries:
@@ -40,7 +41,7 @@ class KillRing:
         return self.entries[0] if self.entries else ""
 
     def rotate(self) -> str:
-        """Bring the next older entry to the front."""
+        """Moves the newest entry to the end, and returns the one that is newest then."""
         if self.entries:
             self.entries.append(self.entries.pop(0))
         return self.newest
@@ -62,7 +63,7 @@ class _Unit:
 
 
 def end_of(start: Position, text: str) -> Position:
-    """Where a text ends that was put at a position."""
+    """Returns the end position of a text inserted at `start`."""
     breaks = text.count("\n")
     if not breaks:
         return start[0], start[1] + len(text)
@@ -127,7 +128,7 @@ class EditorModel:
     # -- changing ------------------------------------------------------------------------------------------
 
     def type(self, text: str) -> None:
-        """Insert what a key typed. A run of a word is one unit of undo; blank space begins the next."""
+        """Inserts typed text. A typed word is one undo unit; white space begins the next."""
         is_space = text.isspace()
         joins = self._last == "space" or (self._last == "type" and not is_space)
         start, end = selected(self) or (self.cursor, self.cursor)
@@ -135,19 +136,19 @@ class EditorModel:
         self._last = "space" if is_space else "type"
 
     def insert(self, text: str) -> None:
-        """Insert a text as one unit."""
+        """Inserts a text as one undo unit."""
         if text:
             self.end_undo_run()
             start, end = selected(self) or (self.cursor, self.cursor)
             self._replace(start, end, text)
 
     def replace(self, start: Position, end: Position, text: str) -> None:
-        """Put a text in place of a range, as one unit: completion, expansion."""
+        """Replaces a range by a text, as one undo unit."""
         self.end_undo_run()
         self._replace(start, end, text)
 
     def set_text(self, text: str) -> None:
-        """Another text, as one unit of undo; the cursor goes to its end."""
+        """Replaces the whole text as one undo unit; the cursor moves to its end."""
         self.replace((0, 0), self.end, text)
 
     def reset(self, draft: UnsentPrompt | None = None) -> None:
@@ -164,7 +165,7 @@ class EditorModel:
         self.version += 1
 
     def restore(self, draft: UnsentPrompt) -> None:
-        """Show another draft (history, queue), as one unit of undo."""
+        """Replaces the text by another draft, as one undo unit."""
         self.set_text(self.chips.adopt(draft.text, draft.chips))
 
     def erase(self, start: Position, end: Position) -> None:
@@ -191,7 +192,7 @@ class EditorModel:
             self._last = "yank"
 
     def yank_pop(self) -> None:
-        """Right after a yank: put the next older kill in its place."""
+        """Replaces the text yanked just before by the next older kill."""
         if self._last != "yank" or self._yanked is None:
             return
         start, end = self._yanked
@@ -243,7 +244,7 @@ class EditorModel:
     def _replace(self, start: Position, end: Position, text: str, *, joins: bool = False) -> None:
         self.mark = None
         removed = text_between(self.lines, start, end)
-        if removed == text:  # nothing that undo could take back
+        if removed == text:  # nothing changes, so there is nothing to undo
             self._stand_behind(start, text)
             return
         if not ((joins or self._group is not None) and self._undo):
@@ -270,7 +271,7 @@ class EditorModel:
 
 
 def selected(model: EditorModel) -> tuple[Position, Position] | None:
-    """From where to before where; None without a selection."""
+    """Returns the start and end of the selection; None without one."""
     if model.mark is None:
         return None
     start, end = sorted((model.mark, model.cursor))

@@ -16,7 +16,7 @@ from widgets.readable_styles import has_background
 from widgets.transcript.leaves.safe_text import crop
 
 MARK_CELLS = 2
-"""The column of marks, and a blank: where text begins on the whole page."""
+"""The width of the mark column and a space, after which text begins on the whole page."""
 
 LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 PREFIX = "prompt--"
@@ -71,9 +71,9 @@ class RuleText(NamedTuple):
     mark: str = ""
     """A glyph in the mark column for a running activity."""
     hints: str = ""
-    """`esc stops`: at the right end."""
+    """Key hints at the right end, such as `esc stop`."""
     is_hints: bool = False
-    """The words are key hints too."""
+    """Whether the words are key hints too."""
 
 
 def draw_rule(
@@ -154,7 +154,8 @@ def draw_row(
 def _draw_text(
     line: Line, look: EditorStyles, layout: Layout, text: str, style: Style, caret: int, inside: range
 ) -> None:
-    """`inside`: the characters that are selected; a line break among them is seen as one cell."""
+    """Draws the text of a row. `inside`: the selected characters; a selected line break is shown as
+    one cell."""
     if caret < 0 and not inside and text.isascii() and "\t" not in text:
         line.add(text, style)
         return

@@ -39,7 +39,7 @@ async def clean_in_chunks(text: str, piece: int = 100_000) -> str:
     while start < len(text):
         end = text.find("\n", start + piece)
         end = len(text) if end < 0 or end - start > 4 * piece else end + 1
-        if end - start > 8 * piece:  # one endless line
+        if end - start > 8 * piece:  # a single endless line
             end = start + piece
         cleaned.append(clean(text[start:end]))
         start = end
@@ -88,6 +88,6 @@ def _path(word: str) -> Path | None:
 
 
 def needs_space_before(text: str, before: str) -> bool:
-    """A path that is pasted right behind a word gets a blank between."""
+    """Returns whether a pasted path needs a space, because it follows a word directly."""
     is_path = text.startswith(("/", "~/", "./", "../")) and "\n" not in text
     return is_path and bool(before) and (before[-1].isalnum() or before[-1] == "_")

@@ -71,7 +71,7 @@ class PromptEditor(Widget, can_focus=True):
 
     @property
     def text(self) -> str:
-        """The real text, pastes in full."""
+        """The full text, with pastes expanded."""
         return self.model.chips.expand(self.model.text)
 
     @property
@@ -79,12 +79,12 @@ class PromptEditor(Widget, can_focus=True):
         return self.model.chips.images(self.model.text)
 
     def set_text(self, text: str) -> None:
-        """Show another text; undo brings the old one back."""
+        """Replaces the text; undo restores the old one."""
         self.model.set_text(clean(text))
         self.changed()
 
     def restore(self, draft: UnsentPrompt) -> None:
-        """Show a draft with its chips: one that was saved, sent before, or taken back from the queue."""
+        """Shows a draft with its chips: a saved one, an older prompt, or a queued message."""
         self.model.restore(draft)
         self.changed()
 
@@ -93,13 +93,14 @@ class PromptEditor(Widget, can_focus=True):
         self.changed()
 
     def replace(self, start: int, end: int, text: str) -> None:
-        """Put a text in place of a part of the cursor's line, as one unit of undo."""
+        """Replaces a part of the cursor's line, as one undo unit."""
         row = self.model.cursor[0]
         self.model.replace((row, start), (row, end), text)
         self.changed()
 
     def clear(self) -> bool:
-        """Empty the editor; the draft can be had back by undo and from the history. False if it was empty."""
+        """Clears the editor; returns False if it was empty. Undo and the history can restore the
+        draft."""
         if self.model.lines == [""]:
             return False
         self.history.add(self.model.draft())
@@ -108,13 +109,13 @@ class PromptEditor(Widget, can_focus=True):
         return True
 
     def reset(self, draft: UnsentPrompt | None = None) -> None:
-        """Begin anew without a past, perhaps with a draft from another day."""
+        """Replaces the content without undo history, optionally by a saved draft."""
         self.model.reset(draft)
         self.keyboard.vi.begin()
         self.changed()
 
     def paste(self, text: str) -> None:
-        """Insert foreign text: cleaned, and as a chip when long."""
+        """Inserts foreign text: cleaned, and as a chip if it is long."""
         self._insert_paste(clean(text))
 
     def _insert_paste(self, text: str) -> None:
@@ -127,12 +128,12 @@ class PromptEditor(Widget, can_focus=True):
         self.changed()
 
     def attach(self, image: Attachment) -> None:
-        """Insert an image as a chip."""
+        """Inserts an image as a chip."""
         commands.insert_chip(self.model, ImageChip(image=image))
         self.changed()
 
     def changed(self, *, keeps_goal: bool = False) -> None:
-        """After a command: draw again, and tell when the text is another."""
+        """Called after each command: redraws, and posts a message if the text changed."""
         if not keeps_goal:
             self.surface.forget_goal()
         if self.model.version == self._seen_version:
@@ -177,7 +178,7 @@ class PromptEditor(Widget, can_focus=True):
         self.surface.handle_event(event)
 
     def action_do(self, id: str) -> object:
-        """A key of the table."""
+        """Runs a key of the table by its id."""
         return KEYS.do(id, self.keyboard)
 
     async def on_key(self, event: events.Key) -> None:

@@ -1,4 +1,4 @@
-"""vi's unnamed register: what was yanked or deleted last."""
+"""vi's unnamed register: the text yanked or deleted last."""
 
 from typing import NamedTuple
 
@@ -6,4 +6,4 @@ from typing import NamedTuple
 class Register(NamedTuple):
     text: str = ""
     is_lines: bool = False
-    """Whole lines: put back above or below a line."""
+    """Whether the text is whole lines, which are put above or below a line."""

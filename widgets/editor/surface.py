@@ -36,7 +36,7 @@ class Surface:
     # -- what is told of it --------------------------------------------------------------------------------
 
     def show_thinking(self, level: str) -> None:
-        """The rules tell the level by their colour."""
+        """Sets the thinking level, which the rules show by their colour."""
         self._thinking = level
         self._widget.refresh()
 
@@ -56,7 +56,7 @@ class Surface:
         return MARK_CELLS + self._padding_x
 
     def set_padding(self, columns: int) -> None:
-        """Columns that are left free on both sides."""
+        """Sets the number of blank columns on both sides."""
         if columns != self._padding_x:
             self._padding_x = columns
             if self._widget.is_attached:
@@ -112,11 +112,11 @@ class Surface:
         return self._layout.place(self._model.cursor)[0] + 1 >= self._layout.row_count
 
     def position_at(self, offset: Offset) -> Position:
-        """The place in the text under a cell of the widget."""
+        """Returns the text position under a cell of the widget."""
         return self._layout.position(self._top + offset.y - 1, max(0, offset.x - self._indent))
 
     def move_rows(self, delta: int) -> None:
-        """The cursor goes up or down, and keeps its column where the rows are long enough."""
+        """Moves the cursor up or down; it returns to its column in rows that are long enough."""
         row, cell = self._layout.place(self._model.cursor)
         goal = cell if self._goal is None else self._goal
         self._model.move_to(self._layout.position(row + delta, goal))
@@ -159,7 +159,7 @@ class Surface:
     # -- drawing -------------------------------------------------------------------------------------------
 
     def place_caret(self) -> None:
-        """Where the terminal's own cursor has to stand."""
+        """Places the terminal's cursor at the caret."""
         row, cell = self._layout.place(self._model.cursor)
         if self._widget.has_focus:
             caret.place(self._widget, self._indent + cell, 1 + row - self._top)

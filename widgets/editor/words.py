@@ -12,7 +12,7 @@ def is_word(char: str) -> bool:
 
 
 def word_start(line: str, at: int) -> int:
-    """The start of the word before a place; 0 where there is none."""
+    """Returns the start of the word before a position; 0 if there is none."""
     starts = _starts(line[:at])
     place = len(starts)
     while place and not is_word(line[starts[place - 1]]):
@@ -25,7 +25,7 @@ def word_start(line: str, at: int) -> int:
 
 
 def word_end(line: str, at: int) -> int:
-    """The end of the word behind a place; the line's end where there is none."""
+    """Returns the end of the word after a position; the end of the line if there is none."""
     rest = line[at:]
     starts = _starts(rest)
     place = 0

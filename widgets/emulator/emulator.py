@@ -39,7 +39,7 @@ _LINE_DRAWING: Final = str.maketrans("`afgjklmnopqrstuvwxyz{|}~", "◆▒°±┘
 
 
 class Emulator:
-    """Fed from one thread, drawn from another."""
+    """Emulates a terminal. It may be fed from one thread and drawn from another."""
 
     def __init__(self, columns: int, lines: int, *, reply: Callable[[bytes], None]) -> None:
         self._reply = reply
@@ -65,7 +65,7 @@ class Emulator:
         self.has_application_keys = False
         self.has_bracketed_paste = False
 
-    # For those who look
+    # Reading the screen
 
     @property
     def is_full_screen(self) -> bool:
@@ -103,7 +103,7 @@ class Emulator:
             for grid in (self._main, self._other):
                 grid.resize(columns, lines)
 
-    # What a program writes
+    # Output of the program
 
     def feed(self, data: bytes) -> None:
         with self._lock:
@@ -133,7 +133,7 @@ class Emulator:
             case "control":
                 self._control(token["control"])
             case _:
-                pass  # A title, a clipboard, a picture: nothing of that is ours to hand on.
+                pass  # titles, clipboard and pictures are ignored
 
     def _control(self, char: str) -> None:
         grid = self._grid

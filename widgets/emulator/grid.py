@@ -8,7 +8,7 @@ from rich.style import Style
 from widgets.transcript.leaves.safe_text import clean
 
 _MAX_CLUSTER = 16
-"""Characters in one cell: a letter and its marks."""
+"""The maximum number of characters in one cell: a letter with combining marks."""
 _JOINING = "\u200d\ufe0e\ufe0f"
 """Characters that change the width of their neighbours in some terminals, which would misalign columns."""
 
@@ -75,7 +75,7 @@ class Grid:
             piece, text = text[:room], text[room:]
             self._place(list(piece), style, inserts=inserts)
             if not wraps and text:
-                text = text[-1]  # All but the last are written over in the last column.
+                text = text[-1]  # all but the last would be overwritten in the last column
 
     def _put_any(self, text: str, style: Style | None, *, wraps: bool, inserts: bool) -> None:
         for char in clean(text):

@@ -47,7 +47,7 @@ class Pen:
             at += self._apply_code(codes[at], codes[at + 1 :])
 
     def _apply_code(self, code: list[int], rest: list[list[int]]) -> int:
-        """How many parameters that took."""
+        """Applies an SGR code; returns how many parameters it used."""
         number = code[0]
         if number == 0:
             self._reset()
@@ -58,7 +58,7 @@ class Pen:
         elif number in _OFF:
             self._attributes -= set(_OFF[number])
         elif number in (38, 48):
-            # With colons in one parameter, else spread over the next ones.
+            # The values are in one parameter with colons, or in the following parameters.
             given = code[1:] if len(code) > 1 else [part[0] for part in rest[:4]]
             color, taken = _extended(given)
             if number == 38:
@@ -85,7 +85,7 @@ def _extended(given: list[int]) -> tuple[Color | None, int]:
     if given[:1] == [5] and len(given) > 1:
         return Color.from_ansi(min(given[1], 255)), 2
     if given[:1] == [2] and len(given) > 3:
-        # With colons a colour space may stand before the three.
+        # With colons, a colour space may precede the three values.
         return Color.from_rgb(*(min(value, 255) for value in given[-3:])), 4
     return None, len(given)
 

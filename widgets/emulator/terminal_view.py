@@ -20,7 +20,7 @@ from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
 
 _CURSOR = Style(reverse=True)
 BAR_ROWS = 2
-"""Rows of the screen that are not the program's: title and key hints."""
+"""Rows of the screen for title and key hints, which the program does not get."""
 
 
 class TerminalView(Widget, can_focus=True):

@@ -5,16 +5,17 @@ from typing import Literal
 import msgspec
 
 ImageProtocol = Literal["kitty", "placements", "iterm2", "sixel", "blocks"]
-"""`kitty`: by cells that stand for an image; `placements`: the same protocol where there are no such cells."""
+"""How images are drawn. `kitty`: with placeholder cells; `placements`: the same protocol without
+such cells."""
 Pixels = tuple[tuple[str, ...], ...]
-"""Rows of colours, `#rrggbb`, two of them for a row of cells; empty where the image lets the page through."""
+"""Rows of colours (`#rrggbb`), two for each row of cells; empty where the image is transparent."""
 MAX_DATA_CHARS = 24_000_000
 """The maximum length of base64 data that is decoded."""
 TOO_LARGE = "too large to be shown"
 
 
 class DrawnImage(msgspec.Struct, eq=False):
-    """Half blocks, and what the terminal draws above or instead of them."""
+    """An image as half blocks, and in the terminal's protocol."""
 
     pixels: Pixels
     key: tuple[object, ...]
@@ -24,9 +25,9 @@ class DrawnImage(msgspec.Struct, eq=False):
     token: int = 0
     """Identifies the image's cells on the screen, so that it is drawn over them; 0 if it is not drawn over cells."""
     number: int = 0
-    """kitty's, of what it holds."""
+    """The image's id in kitty's protocol."""
     colour: int = 0
-    """Of the cells that stand for it."""
+    """The colour of the image's placeholder cells."""
     has_cells: bool = False
     sequence: str = ""
     """The sequence that draws the image at the cursor; sent each time."""

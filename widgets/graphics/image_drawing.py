@@ -18,7 +18,7 @@ UNREADABLE = "cannot be read"
 
 
 class CellBox(NamedTuple):
-    """The cells in which an image is drawn, and the size of a cell in pixels."""
+    """The cells that an image fills, and the size of a cell in pixels."""
 
     columns: int
     rows: int
@@ -32,7 +32,7 @@ class Drawing(NamedTuple):
     pixels: Pixels
     data: str = ""
     memory: int = 0
-    """About the bytes that it takes in the terminal."""
+    """The approximate number of bytes that the image uses in the terminal."""
 
 
 def draw(data: str, box: CellBox, protocol: ImageProtocol) -> Drawing | str:
@@ -53,13 +53,13 @@ def draw(data: str, box: CellBox, protocol: ImageProtocol) -> Drawing | str:
             clear = upright.convert("RGBA")
     except Image.DecompressionBombError:
         return TOO_LARGE
-    except Exception:  # noqa: BLE001 - a foreign reader meets foreign bytes, and trips over whatever
+    except Exception:  # noqa: BLE001 - the library may fail in any way on a broken file
         return UNREADABLE
     return _drawn(clear, box, protocol)
 
 
 def _in_eight_bits(image: "Picture") -> "Picture":
-    """Of grey values with 16 bits only the upper half counts; as they are, all but the darkest would be white."""
+    """Converts 16-bit grey values to 8 bits; otherwise nearly all would be white."""
     if image.mode.startswith("I"):
         return image.convert("I").point(lambda value: value * (1 / 256)).convert("L")
     return image
@@ -85,7 +85,8 @@ def _drawn(image: "Picture", box: CellBox, protocol: ImageProtocol) -> Drawing:
 
 
 def _in_sixel(image: "Picture", box: CellBox, pixels: Pixels) -> Drawing:
-    """In the size of the box, since the terminal draws each pixel as one; no row of it beyond the box's last."""
+    """Encodes the image in sixel at the size of the box, since the terminal draws every pixel as it
+    is."""
     from PIL import Image  # noqa: PLC0415  (at the first image)
 
     from widgets.graphics import sixel  # noqa: PLC0415  (its tables, where they are needed)

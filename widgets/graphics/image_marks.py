@@ -13,12 +13,12 @@ def palette_colour(number: int) -> Color:
 
 
 def mark_of_image(mark: str) -> Style:
-    """`TOKEN.ROW`, of the image that is drawn over the cells."""
+    """Returns the style that marks a cell as part of an image; `mark` is `TOKEN.ROW`."""
     return Style(meta={_NAME: mark})
 
 
 def marked(style: Style | None) -> tuple[int, int] | None:
-    """Token and row."""
+    """Returns the token and row of an image's cell; None for other cells."""
     mark = style.meta.get(_NAME) if style is not None else None
     if mark is None:
         return None

@@ -150,7 +150,7 @@ class ImageOverlay:
         x = 0
         for text, style, _ in strip:
             mark = marked(style)
-            end = x + len(text)  # such cells are half blocks; what is wider is no image
+            end = x + len(text)  # such cells are half blocks; wider ones belong to no image
             if mark is not None:
                 last = parts[-1] if parts else None
                 if last is not None and (last.token, last.row, last.end) == (*mark, x):
@@ -167,7 +167,7 @@ class ImageOverlay:
 def _request_again(
     place: ImagePlace, image: DrawnImage, rows: dict[int, Row], wanted: dict[int, list[Run]]
 ) -> None:
-    """What stands below it, in front of what is to be written there."""
+    """Requests the cells below a removed image to be sent before other output."""
     for y in range(place.y, place.y + image.rows):
         row = rows.get(y, {})
         runs = wanted.setdefault(y, [])
@@ -178,5 +178,5 @@ def _request_again(
 
 
 def _number_of(place: ImagePlace) -> int:
-    """kitty's number of a placement."""
+    """Returns a placement's number in kitty's protocol."""
     return 1 + place.y * 1000 + place.x

@@ -86,7 +86,7 @@ class ImageSupport:
         return 1 + int(pane) % (_ID_FAMILY - 2) if self.is_in_tmux and pane.isdigit() else _ID_FAMILY
 
     def queries(self) -> str:
-        """For a terminal that is not behind tmux."""
+        """Returns the queries for a terminal that is used without tmux."""
         is_wanted = self.setting != "blocks" and "NO_COLOR" not in self._env
         return terminal_replies.queries() if is_wanted and terminal_replies.can_query(self._env) else ""
 
@@ -104,7 +104,7 @@ class ImageSupport:
         program = self._find_program("tmux") if self.setting in ("auto", "kitty") else None
         if program is None:
             return False
-        from widgets.graphics import tmux  # noqa: PLC0415  (most are not in it)
+        from widgets.graphics import tmux  # noqa: PLC0415  (most users are not in tmux)
 
         pane = await asyncio.to_thread(tmux.ask, program, self._env.get("TMUX_PANE", ""), self._env)
         self._pane = pane

@@ -1,7 +1,7 @@
 """iTerm2's inline images: a base64 file drawn over cells at the cursor."""
 
 MAX_IMAGE_BYTES = 700_000
-"""Of an image. Some terminals refuse sequences of more than a million characters."""
+"""The maximum size of an image; some terminals reject sequences of over a million characters."""
 
 
 def drawn(png: str, byte_count: int, columns: int, rows: int) -> str:

@@ -1,10 +1,10 @@
-"""kitty's graphics protocol: an image is sent once under a number, and shown where cells stand for it.
+"""kitty's graphics protocol: an image is sent once with an id, and shown where placeholder cells
+represent it.
 
-A cell stands for a part of an image when it holds U+10EEEE with the part's row and column as combining marks and the
-image's number as its colour. So whatever moves, covers or clips cells (scrolling, a dialog, tmux) does so to the image,
-and nothing is painted again for it. Terminals that know the protocol but not these cells get placements, which are put
-on the page and taken off it (`over_cells`).
-"""
+A cell shows a part of an image if it holds U+10EEEE with the part's row and column as
+combining marks and the image's id as its colour. Moving, covering or clipping the cells
+(scrolling, a dialog, tmux) does the same to the image, without painting it again. Terminals
+without placeholder cells get placements, which are put on the page and removed (`over_cells`)."""
 
 from collections.abc import Iterator
 
@@ -23,35 +23,37 @@ _MARKS = "".join(
     for first, _, last in (part.partition("-") for part in _RANGES.split())
     for code in range(int(first, 16), int(last or first, 16) + 1)
 )
-"""What stands for the numbers from 0: the protocol's own list."""
+"""The combining marks that encode numbers, in the protocol's order."""
 _CHUNK = 4096
 COLOURS = range(16, 256)
-"""The part of an image's number that its cells' colour says: one of the palette, which every tmux hands on as it is."""
+"""The part of an image's id that its cells encode as a palette colour, which every tmux passes
+unchanged."""
 
 
 def number_of(family: int, colour: int) -> int:
-    """An image's number. Its highest byte, the family, keeps two programs on one terminal apart."""
+    """Returns an image's id. Its high byte, the family, separates two programs on one terminal."""
     return family << 24 | colour
 
 
 def cells_of(number: int, row: int, columns: int) -> str:
-    """A row of cells that stands for a row of the image; the colour has to say the rest of its number."""
+    """Returns the placeholder cells for one row of an image; their colour has to encode the rest of
+    its id."""
     ends = _MARKS[number >> 24]
     return "".join(f"{CELL}{_MARKS[row]}{_MARKS[column]}{ends}" for column in range(columns))
 
 
 def query(number: int) -> str:
-    """Whether images are understood: one pixel, which is not kept."""
+    """Returns a query whether images are supported: one pixel that is not stored."""
     return f"\x1b_Gi={number},s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
 
 
 def transmit(
     number: int, png: str, columns: int, rows: int, *, has_cells: bool, is_answered: bool = False
 ) -> Iterator[str]:
-    """An image in parts, in base64. Of those for cells it is said at once how many they are.
+    """Yields the sequences that send an image in base64. For placeholder cells, its size in cells is
+    sent too.
 
-    Failures are told by the terminal, success if `is_answered`.
-    """
+    The terminal reports failures; success only if `is_answered`."""
     how = f"a=T,U=1,c={columns},r={rows}" if has_cells else "a=t"
     quiet = 0 if is_answered else 1
     for at in range(0, len(png), _CHUNK):
@@ -61,7 +63,7 @@ def transmit(
 
 
 def place(number: int, place: int, columns: int, rows: int) -> str:
-    """The image at the cursor, which stays there."""
+    """Returns the sequence that shows the image at the cursor, without moving the cursor."""
     return f"\x1b_Ga=p,i={number},p={place},c={columns},r={rows},C=1,q=2\x1b\\"
 
 
@@ -70,11 +72,11 @@ def remove_placement(number: int, place: int) -> str:
 
 
 def delete(number: int) -> str:
-    """The image, its data and wherever it is shown."""
+    """Returns the sequence that deletes an image everywhere, with its data."""
     return f"\x1b_Ga=d,d=I,i={number},q=2\x1b\\"
 
 
 def delete_family(family: int) -> str:
-    """All that a program of this family may have left behind that was killed."""
+    """Returns the sequence that deletes all images of a family, such as those of a killed program."""
     first, last = number_of(family, COLOURS[0]), number_of(family, COLOURS[-1])
     return f"\x1b_Ga=d,d=R,x={first},y={last},q=2\x1b\\"

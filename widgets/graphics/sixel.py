@@ -12,11 +12,12 @@ BAND = 6
 COLOURS = 128
 _REPEATED = late(rb"(.)\1{3,}", re.DOTALL)
 _CLEAR = 255
-"""The index of what shows the page."""
+"""The palette index of transparent pixels."""
 
 
 def encoded(image: "Image") -> str:
-    """An image with transparency, whose height should be whole bands: what is beyond would cover other cells."""
+    """Encodes an image with transparency. Its height should be a multiple of six, or it would cover
+    other cells."""
     width, height = image.size
     is_clear = image.getchannel("A").point([255] * 128 + [0] * 128)
     flat = image.convert("RGB").quantize(COLOURS)
@@ -55,4 +56,4 @@ _ONLY = [
     [bytes(1 << number if index == colour else 0 for index in range(256)) for colour in range(COLOURS)]
     for number in range(BAND)
 ]
-"""Tables by which a row of pixels becomes the bits of one colour in one row of a band."""
+"""Tables that convert a row of pixels to the bits of one colour in a band."""

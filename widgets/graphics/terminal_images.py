@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 _MAX_IMAGES = 64
 _MAX_MEMORY = 100_000_000
 _ARRIVAL_TIMEOUT = 2.0
-"""Seconds in which a terminal behind tmux has said that it has an image."""
+"""Seconds to wait for the terminal's reply about an image sent through tmux."""
 
 
 class ImageWatcher(Protocol):
     def images_changed(self) -> None:
-        """The terminal can show other images than before, or has lost those it had."""
+        """Called when the terminal can show other images than before, or has lost its stored images."""
 
 
 def images_of(app: App[object]) -> "TerminalImages":
@@ -40,7 +40,8 @@ class TerminalImages:
     def __init__(
         self, write: Callable[[str], None], ability: ImageSupport, *, lines: Callable[[], int] = lambda: 0
     ) -> None:
-        """`write` sends a sequence to the terminal behind what was painted. `lines`: its height."""
+        """`write` sends a sequence to the terminal after the current frame. `lines`: the terminal's
+        height."""
         self._write = write
         self._ability = ability
         self._watchers: WeakSet[ImageWatcher] = WeakSet()
@@ -112,7 +113,8 @@ class TerminalImages:
             watcher.images_changed()
 
     def _turn(self, before: ImageProtocol) -> None:
-        """None of them counts any more if others are to be shown; what is in sight is asked for again."""
+        """Deletes all images if the protocol changed, and notifies the watchers so that visible
+        images are drawn again."""
         if self._ability.protocol != before:
             self._write(self._all_gone())
             self._tell()
@@ -167,7 +169,8 @@ class TerminalImages:
             self._kept.move_to_end(image.key)
 
     async def _is_sent(self, image: DrawnImage, made: "Drawing", protocol: ImageProtocol) -> bool:
-        """Whether it can be shown; what is drawn over cells is sent when it is drawn."""
+        """Sends an image; returns whether it can be shown. Images over cells are sent when they are
+        drawn."""
         is_in_tmux = self._ability.is_in_tmux and protocol == "kitty"
         is_reached = not is_in_tmux or await self._query_tmux()
         if self._is_away or not is_reached:
@@ -194,7 +197,8 @@ class TerminalImages:
         return True
 
     async def _has_arrived(self, number: int) -> bool:
-        """tmux leaves out what comes while it draws anew, or more than its terminal takes."""
+        """Returns whether the terminal confirmed an image, since tmux drops some output while it
+        redraws."""
         answer = self._awaited[number] = asyncio.get_running_loop().create_future()
         try:
             return await asyncio.wait_for(answer, _ARRIVAL_TIMEOUT)
@@ -218,7 +222,8 @@ class TerminalImages:
         return next((image for image in self._kept.values() if image.token == token), None)
 
     def _refused(self, number: int) -> None:
-        """It holds no such image, whatever it has said: half blocks stand for it, and after some for all."""
+        """Handles an image that the terminal could not show: it becomes half blocks, and after some
+        failures all do."""
         for image in self._kept.values():
             if image.number == number and not image.is_refused:
                 image.is_refused = True

@@ -20,14 +20,14 @@ class Pane(NamedTuple):
     passes: bool
     """Whether tmux passes sequences to the terminal."""
     terminal: str
-    """As it calls itself."""
+    """The terminal's name as reported to tmux."""
 
 
 NO_PANE = Pane(is_in_front=False, is_seen=False, passes=False, terminal="")
 
 
 def ask(program: str, pane: str, env: Mapping[str, str]) -> Pane:
-    """Takes some milliseconds: meant for a thread."""
+    """Asks tmux about a pane. Takes some milliseconds, so call it in a thread."""
     words = [program, "display-message", "-p", *(("-t", pane) if pane else ()), _FORMAT]
     try:
         said = subprocess.run(

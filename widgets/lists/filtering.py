@@ -16,7 +16,7 @@ ROUGH_RANKING_FROM = 300
 class VisibleRow(NamedTuple):
     row: ListRow
     places: tuple[int, ...] = ()
-    """The matched characters of title and detail."""
+    """The positions of matched characters in title and detail."""
 
 
 class Filter:
@@ -60,7 +60,7 @@ class Filter:
 
 
 def matched_positions(row: ListRow, query: str, *, scatters: bool = True) -> tuple[int, ...]:
-    """The matching characters of a row that is on the screen."""
+    """Returns the positions of matched characters of a visible row."""
     match = Query(query.strip()).match(row.searched, len(row.title) if scatters else 0)
     return match.places if match else ()
 

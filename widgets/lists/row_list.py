@@ -126,7 +126,7 @@ class RowList(ScrollView, can_focus=False):
         return self._at
 
     def move_to(self, at: int) -> None:
-        """Put the cursor on a row, or on the nearest that can be chosen."""
+        """Moves the cursor to a row, or to the nearest one that can be chosen."""
         if not self.shown:
             return
         at = min(max(0, at), len(self.shown) - 1)
@@ -143,7 +143,9 @@ class RowList(ScrollView, can_focus=False):
 
     def on_mount(self) -> None:
         self.has_marks = any(item.row.is_checked for item in self.shown)
-        _ = self.vertical_scrollbar  # most lists need it; made later it would lay out the screen once more
+        _ = (
+            self.vertical_scrollbar
+        )  # created now, because most lists need it and creating it later causes another layout
         self._resize_to_rows()
         self.call_after_refresh(self._reveal)
 
@@ -179,11 +181,11 @@ class RowList(ScrollView, can_focus=False):
 
     @property
     def _width(self) -> int:
-        """Of the rows: the last column is the scroll bar's, whether it is there or not."""
+        """The width of rows; the last column is reserved for the scroll bar."""
         return max(1, self.size.width - 1)
 
     def _whole(self, line: Line) -> Strip:
-        """With what is behind the scroll bar."""
+        """Extends a row over the scroll bar's column."""
         line.width = self.size.width
         return line.strip()
 
@@ -231,8 +233,8 @@ class RowList(ScrollView, can_focus=False):
         badges = _badge_cells(row)
         piece = Line(
             line.room - min(badges, line.room // 2), line.base
-        )  # a long title leaves the badges their room
-        words = title.rstrip()  # blanks behind it only line up what follows, and need not stay
+        )  # a long title leaves room for the badges
+        words = title.rstrip()  # trailing blanks only align columns and may be cut
         piece.add_highlighted(
             words, (at for at in places if at < len(title)), self._style(tone, is_current), match
         )
@@ -268,7 +270,7 @@ class RowList(ScrollView, can_focus=False):
 
     def _resize_to_rows(self) -> None:
         self._drawn.clear()
-        self.virtual_size = Size(1, len(self.shown))  # it never scrolls sideways, whatever its width
+        self.virtual_size = Size(1, len(self.shown))  # it never scrolls sideways
         self.refresh()
 
     # -- moving --------------------------------------------------------------------------------------------
@@ -279,7 +281,7 @@ class RowList(ScrollView, can_focus=False):
         at = self._at + delta
         while 0 <= at < len(self.shown) and self.shown[at].row.is_heading:
             at += delta
-        if not 0 <= at < len(self.shown):  # around the end
+        if not 0 <= at < len(self.shown):  # wraps around at the end
             at = 0 if delta > 0 else len(self.shown) - 1
         self.move_to(at)
 
@@ -341,7 +343,7 @@ def cut_off(rows: RowList, row: ListRow, width: int) -> list[str]:
 
 
 def _takes(row: ListRow, title_cells: int, width: int) -> int:
-    """Cells of what stands between the marks and the right edge, if nothing is cut."""
+    """Returns the cells that a row's text needs without being cut."""
     title, detail = cells(plain(row.title)), cells(plain(row.detail))
     if title_cells and (row.badges or detail):
         title = max(title, min(title_cells, _share(width, bool(detail))))
@@ -353,5 +355,5 @@ def _badge_cells(row: ListRow) -> int:
 
 
 def _share(width: int, has_detail: bool) -> int:
-    """Cells that titles have at most, so that what stands behind them has some."""
+    """Returns the maximum cells of titles, so that the text after them has room."""
     return width * 2 // 5 if has_detail else width // 2

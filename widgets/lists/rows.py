@@ -21,9 +21,9 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     prefix: str = ""
     """Shown before the title, never searched: tree connectors, a mark."""
     detail: str = ""
-    """Behind the title, quieter."""
+    """Dimmed text after the title."""
     right: str = ""
-    """At the right edge: an age, a price, a key."""
+    """Text at the right edge: an age, a price, a key."""
     right_tone: Tone = "dim"
     badges: tuple[Badge, ...] = ()
     tone: Tone = "text"

@@ -34,7 +34,7 @@ _KINDS_SHOWN: dict[TreeFilter, tuple[EntryKind, ...]] = {
 }
 _MAX_DEPTH = 36
 _SPEAKERS = {"user": "you: "}
-"""Told by a word too, for a terminal without colours."""
+"""Names of speakers, since colours alone are not visible on every terminal."""
 _TONES: dict[str, Tone] = {
     "user": "strong",
     "assistant": "text",
@@ -61,9 +61,9 @@ class TreeLine(msgspec.Struct, frozen=True, gc=False):
     entry: TreeEntry
     prefix: str
     parent: int
-    """Index of the line that it hangs on; -1 for none."""
+    """The index of the parent line; -1 if there is none."""
     is_branch: bool
-    """The first of a branch: it has siblings."""
+    """Whether the line starts a branch, which means it has siblings."""
     is_folded: bool
     hidden: int
     """The number of entries folded away below."""
@@ -108,7 +108,7 @@ class EntryTree:
         stack = [(*item, -1, len(roots) > 1) for item in reversed(_prefixed(roots, ""))]
         while stack:
             entry, own, rest, parent, is_branch = stack.pop()
-            while True:  # straight down until it ends or forks, in a session of thousands nearly always
+            while True:  # follows a branch to its end or next fork, nearly always in sessions of thousands
                 below = children.get(entry.id, ())
                 if below and entry.id in folded:
                     found.append(TreeLine(entry, own, parent, is_branch, True, _count(entry.id, children)))
@@ -148,7 +148,8 @@ class EntryTree:
         return found
 
     def _shown(self, kind: TreeFilter, asked: Query | None) -> Callable[[TreeEntry], bool]:
-        """Whether an entry shows. It is asked of thousands, so what can be decided before is."""
+        """Returns a function that tells whether an entry is visible; prepared once, because it is
+        called thousands of times."""
         if kind == "labeled-only":
             of_kind: Callable[[TreeEntry], bool] = lambda entry: bool(entry.label)  # noqa: E731
         else:
@@ -164,7 +165,8 @@ class EntryTree:
         return asked.accepts(f"{entry.text} {entry.label}", 0)
 
     def _children(self, shows: Callable[[TreeEntry], bool]) -> dict[str, list[TreeEntry]]:
-        """Entries that show by the one they hang on; parents come before their children in a session file."""
+        """Groups the visible entries by their visible parent; parents precede their children in a
+        session file."""
         anchor: dict[str, str] = {}
         found: dict[str, list[TreeEntry]] = {}
         for entry in self.entries:
@@ -204,7 +206,7 @@ class TreeRows:
 
 
 def time_of_day(stamp: str) -> str:
-    """`14:02` where the person is; the day too when it was another."""
+    """Formats a time stamp in local time, such as `14:02`; with the date if it is not today."""
     try:
         then = datetime.fromisoformat(stamp).astimezone()
     except ValueError:
@@ -213,7 +215,7 @@ def time_of_day(stamp: str) -> str:
 
 
 def _prefixed(entries: Sequence[TreeEntry], above: str) -> list[tuple[TreeEntry, str, str]]:
-    """Each entry with its own prefix and the one for what hangs on it."""
+    """Returns each entry with the prefix of its line and the prefix of the lines below it."""
     if len(entries) == 1:
         return [(entries[0], above, above)]
     last = len(entries) - 1

@@ -44,7 +44,7 @@ class BlockKeyboard(Keyboard):
         return self.column.items[0]
 
     def show_whole(self, item: Item) -> None:
-        """It is."""
+        """Does nothing, because the block is already shown in full."""
 
     def leave(self) -> None:
         if self.finder.is_on:
@@ -55,7 +55,7 @@ class BlockKeyboard(Keyboard):
             self.widget.screen.dismiss(None)
 
     def copy_or_leave(self) -> None:
-        """What is selected is copied, as on the page."""
+        """Copies the selection; without one, closes the screen."""
         if text := self.selected_text():
             self.copy(text, "selection")
             self.widget.screen.clear_selection()
@@ -146,7 +146,7 @@ class BlockScreen(SearchedScreen):
         self.call_after_refresh(self._tell_keys)
 
     def _tell_keys(self) -> None:
-        """Once it is laid out, and whenever it is another."""
+        """Updates the key hints when the block was laid out or replaced."""
         if self.is_attached:
             self.query_one("#keys", KeyHints).show(_hints(self.transcript))
 
@@ -174,12 +174,12 @@ class BlockScreen(SearchedScreen):
     @on(Transcript.BranchRequested)
     @on(Transcript.SymbolChosen)
     def _go_on_behind(self) -> None:
-        """What was asked for happens on the page, which hears of it too."""
+        """Closes the screen, because the request is handled on the page."""
         self.dismiss(None)
 
 
 def _hints(shown: BlockView) -> list[KeyHint]:
-    """Keys that do something with what is shown."""
+    """Returns hints for the keys that apply to the block."""
     item = shown.column.items[0]
     leaves = item.leaves or ()
     return [
@@ -206,7 +206,7 @@ def _hints(shown: BlockView) -> list[KeyHint]:
 
 
 def _waits(block: Block) -> bool:
-    """It is read from its beginning, and goes on when the person has answered."""
+    """Returns whether the block waits for approval; it is then shown from its beginning."""
     return isinstance(block, CardBlock) and block.state is CardState.ASKED
 
 

@@ -18,7 +18,7 @@ from widgets.screens.screen_parts import KeyHint
 
 
 def palette_screen(actions: Sequence[ActionRow]) -> PickerScreen:
-    """Every action with its key; Enter does it."""
+    """Creates the palette: all actions with their keys; Enter runs one."""
     rows = [
         ListRow(
             id=action.id,
@@ -34,7 +34,7 @@ def palette_screen(actions: Sequence[ActionRow]) -> PickerScreen:
 
 
 def hotkeys_screen(actions: Sequence[ActionRow], *, note: str = "", current: str = "") -> PickerScreen:
-    """The current keys by group. Enter returns the row, for rebinding."""
+    """Creates the list of current keys by group; Enter returns a row, for rebinding."""
     rows: list[ListRow] = []
     group = ""
     for action in actions:
@@ -58,7 +58,8 @@ def hotkeys_screen(actions: Sequence[ActionRow], *, note: str = "", current: str
 
 
 def history_screen(entries: Sequence[UnsentPrompt]) -> PickerScreen:
-    """Older prompts, newest first, each once; the row's id is its place in `entries`."""
+    """Creates the list of older prompts, newest first without duplicates; a row's id is its index in
+    `entries`."""
     newest: dict[str, int] = {}
     for number, entry in enumerate(entries):
         newest.setdefault(text_with_labels(entry), number)

@@ -25,9 +25,9 @@ from widgets.status.input_guard import SHOWN_SECONDS
 from widgets.textual_internals import SheetScreen
 
 GRACE_SECONDS = 0.35
-"""Seconds without keys."""
+"""Seconds without a key before a dialog accepts keys."""
 ROOMY = 16
-"""Rows of a terminal from which a blank one stands between the text and what is asked."""
+"""Rows of a terminal from which a blank row separates the text from the question."""
 T = TypeVar("T")
 
 
@@ -64,7 +64,7 @@ class DialogScreen(SheetScreen[T]):
         self.call_after_refresh(self._fit)
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._fit)  # the text has been wrapped anew by then
+        self.call_after_refresh(self._fit)  # the text is wrapped again by then
 
     def _fit(self) -> None:
         text = self.query_one("#text", Preview)
@@ -76,7 +76,7 @@ class DialogScreen(SheetScreen[T]):
         self.query_one("#keys", KeyHints).show(self.hints())
 
     def max_rows(self) -> int:
-        """Of the text: what is longer is scrolled."""
+        """The maximum number of text rows; longer text is scrolled."""
         return self.app.size.height // 2
 
     def action_scroll_text(self, delta: int) -> None:
@@ -87,7 +87,7 @@ class QuestionScreen(DialogScreen[ListRow | None]):
     """Offers several answers, chosen by arrows and Enter or by number."""
 
     IMMEDIATE_KEYS: ClassVar[frozenset[str]] = frozenset()
-    """Keys that decide nothing, or carefully, whenever they come."""
+    """Keys accepted during the grace period, because they decide nothing or ask again."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Choose", show=False, id="tui.select.confirm"),
         Binding("up,k,shift+tab", "move(-1)", "Up", show=False, id="tui.select.up"),
@@ -222,7 +222,7 @@ class WaitScreen(DialogScreen[None]):
 
 
 class InputScreen(DialogScreen[str | None]):
-    """One line; secret ones show dots."""
+    """Asks for one line of text; secrets are shown as dots."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "answer", "Answer", show=False, id="tui.select.confirm")
@@ -254,7 +254,7 @@ class InputScreen(DialogScreen[str | None]):
         self.query_one(RuleTitle).show(note="")
 
     def action_answer(self) -> None:
-        """`check` says what is wrong with the answer, or nothing."""
+        """Returns the text, unless `check` returns an error, which is shown."""
         problem = self._check(self._line.text) if self._check else ""
         if problem:
             self.query_one(RuleTitle).show(note=problem)
@@ -263,7 +263,7 @@ class InputScreen(DialogScreen[str | None]):
 
 
 class TextScreen(DialogScreen[str | None]):
-    """A longer text, in an editor like the prompt's."""
+    """Asks for a longer text, in an editor like the prompt editor."""
 
     def __init__(
         self,
@@ -273,7 +273,7 @@ class TextScreen(DialogScreen[str | None]):
         prefill: str = "",
         is_for_reading: bool = False,
     ) -> None:
-        """`is_for_reading`: what stands in it is read from its beginning, with more room for it."""
+        """`is_for_reading`: the text is shown from its beginning and gets more room."""
         super().__init__(title, text)
         self._editor = PromptEditor(id="editor")
         self._prefill = prefill

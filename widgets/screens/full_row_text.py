@@ -5,9 +5,9 @@ from widgets.lists.rows import ListRow
 from widgets.screens.preview import Preview, PreviewPart, PreviewText, row_count
 
 SHARE = 8
-"""It takes at most this part of the height."""
+"""The text takes at most one eighth of the height."""
 ROOMY = 16
-"""Rows of a terminal from which it has room, with a blank one above it."""
+"""Rows of a terminal from which the text is shown, with a blank row above it."""
 
 
 class FullRowText(Preview):
@@ -29,7 +29,7 @@ class FullRowText(Preview):
         self.show_row(rows)
 
     def show_row(self, rows: RowList) -> None:
-        """Of the row that the list is at."""
+        """Shows the full text of the list's current row."""
         if self.display:
             self.show(_cut(rows, rows.current, self.app.size.width) if rows.current else PreviewText())
 

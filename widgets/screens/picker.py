@@ -27,7 +27,7 @@ from widgets.textual_internals import SheetScreen, keymap_of
 PREVIEW_MIN_WIDTH = 100
 """The minimum width for a preview beside the list."""
 MAX_TITLE_CELLS = 40
-"""Cells up to which titles push what stands behind them to the right."""
+"""The maximum width of the title column, in cells."""
 _MAX_NUMBERED = 9
 
 
@@ -37,7 +37,7 @@ class PickerAction(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     """The name used in key maps; returned with the row."""
     keys: str
-    """Default keys, with commas between."""
+    """The default keys, separated by commas."""
     label: str
     closes: bool = True
     """Returns the row and closes the picker; otherwise the application handles the action and the picker stays open."""
@@ -46,7 +46,7 @@ class PickerAction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def bindings_of(actions: Sequence[PickerAction]) -> list[BindingType]:
-    """The keys of a picker's own actions, which come before those of its filter."""
+    """Returns bindings for a picker's own actions, which take precedence over its filter line."""
     return [
         Binding(
             action.keys,
@@ -61,7 +61,7 @@ def bindings_of(actions: Sequence[PickerAction]) -> list[BindingType]:
 
 
 class Picked(msgspec.Struct, frozen=True, kw_only=True):
-    """How a picker ended: which row, by which action (`choose` for Enter)."""
+    """The result of a picker: the row and the action (`choose` for Enter)."""
 
     row: ListRow
     action: str = "choose"
@@ -70,13 +70,13 @@ class Picked(msgspec.Struct, frozen=True, kw_only=True):
 class PickerScreen(SheetScreen[Picked | None]):
     AUTO_FOCUS: ClassVar[str | None] = ""
     ACTIONS: ClassVar[tuple[PickerAction, ...]] = ()
-    """Of a subclass, which binds them with `bindings_of`."""
+    """The actions of a subclass, which binds them with `bindings_of`."""
     IS_ALIGNED: ClassVar[bool] = True
     """Whether the text after the titles is aligned in a column."""
     IS_COUNTED: ClassVar[bool] = True
     """Whether the number of rows is shown."""
     IS_SEARCHED: ClassVar[bool] = True
-    """Whether what is typed narrows the list."""
+    """Whether typing filters the list."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Choose", show=False, id="tui.select.confirm"),
         Binding("up,ctrl+p", "move(-1)", "Up", show=False, id="tui.select.up"),
@@ -113,8 +113,8 @@ class PickerScreen(SheetScreen[Picked | None]):
         is_full_height: bool = False,
         filters: bool = True,
     ) -> None:
-        """`choose`: what Enter does, nothing where it only closes. `empty`: what stands there
-        when no row does; where it names keys, made from the person's own. `below`: what stands below the list."""
+        """`choose`: what Enter does; empty if it only closes. `empty`: text for an empty list,
+        computed if it names keys. `below`: a widget below the list."""
         super().__init__(classes="full-height" if is_full_height else None)
         self._title = title
         self._rows = spaced(rows)
@@ -135,7 +135,8 @@ class PickerScreen(SheetScreen[Picked | None]):
 
     @property
     def is_there(self) -> bool:
-        """Whether it can be seen: what was looked up beside it may come when it has closed."""
+        """Whether the picker is still open: results of background work may arrive after it was
+        closed."""
         return bool(self.query(RowList))
 
     @property
@@ -143,7 +144,9 @@ class PickerScreen(SheetScreen[Picked | None]):
         current = self.query_one(RowList).current if self.is_there else None
         if current is None or not self._few.are(self._rows):
             return current
-        return next((row for row in self._rows if row.id == current.id), current)  # without its number
+        return next(
+            (row for row in self._rows if row.id == current.id), current
+        )  # the row without its number
 
     @property
     def typed(self) -> str:
@@ -152,7 +155,7 @@ class PickerScreen(SheetScreen[Picked | None]):
     def show_rows(
         self, rows: Sequence[ListRow], *, current: str = "", title: str | None = None, note: str | None = None
     ) -> None:
-        """Other rows; the cursor stays on its row if that is still there."""
+        """Replaces the rows; the cursor stays on its row if that is still there."""
         if not self.is_there:
             return
         keep = current or (self.row.id if self.row else "")
@@ -170,7 +173,7 @@ class PickerScreen(SheetScreen[Picked | None]):
             self._tell_count()
 
     def refresh_preview(self) -> None:
-        """What is told of the current row is more than before."""
+        """Updates the preview of the current row, because more is known about it."""
         if self._preview is not None and self.row is not None:
             self.query_one("#preview", Preview).show(self._preview(self.row))
 
@@ -193,7 +196,7 @@ class PickerScreen(SheetScreen[Picked | None]):
             yield KeyHints(self.hints(), all_keys=ALL_KEYS, id="keys")
 
     def compose_above(self) -> ComposeResult:
-        """What a subclass shows between title and filter."""
+        """Composes the widgets of a subclass between title and filter line."""
         yield from ()
 
     def _title_cells(self) -> int:
@@ -223,7 +226,8 @@ class PickerScreen(SheetScreen[Picked | None]):
             self.query_one("#filter", LineInput).focus()
 
     def on_key(self, event: events.Key) -> None:
-        """Where no line takes what is typed: a number chooses, a letter brings the line."""
+        """In a short list without a filter line: a number chooses a row, a letter shows the filter
+        line."""
         if not self._few.are(self._rows) or event.character is None or not event.is_printable:
             return
         event.stop()
@@ -232,7 +236,7 @@ class PickerScreen(SheetScreen[Picked | None]):
             if (row := self._few.called(event.character, self._rows)) is not None:
                 self.dismiss(Picked(row=row))
             return
-        self._few.may_be = False  # the line stays, also when it is emptied
+        self._few.may_be = False  # the line stays, even if it is cleared
         line = self.query_one("#filter", LineInput)
         line.display = True
         line.focus()
@@ -242,7 +246,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         self._fit()
 
     def _arrange_panes(self) -> None:
-        """Before there are any: a class that changes later styles all of them again."""
+        """Sets the layout before panes exist, because a later change would style all of them again."""
         self.set_class(self._preview is not None and self.app.size.width >= PREVIEW_MIN_WIDTH, "beside")
 
     def _fit(self) -> None:
@@ -332,7 +336,7 @@ class _RowNumbers:
 
     @staticmethod
     def called(number: str, rows: Sequence[ListRow]) -> ListRow | None:
-        """The row with a number, if it can be chosen."""
+        """Returns the row with a number, if it can be chosen."""
         choices = [row for row in rows if not row.is_heading]
         at = int(number) - 1
         return choices[at] if 0 <= at < len(choices) and not choices[at].is_disabled else None

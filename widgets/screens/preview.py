@@ -18,7 +18,7 @@ from widgets.transcript.leaves.safe_text import clean, expand_tabs, wrap
 
 MAX_PREVIEW_CHARS = 20_000
 MIN_WRAP_CELLS = 16
-"""Cells that are left of an indent for what goes on below itself; else it begins at the edge."""
+"""Minimum cells after an indent for continuation rows; with less, they begin at the edge."""
 
 
 class PreviewPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +26,7 @@ class PreviewPart(msgspec.Struct, frozen=True, kw_only=True):
     tone: Tone = "text"
     is_heading: bool = False
     hang: int = 0
-    """Cells of a label before it: what goes on below itself stays behind that."""
+    """The width of a label in cells; continuation rows are indented by it."""
 
 
 class PreviewText(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ def preview_of(title: str, *texts: str) -> PreviewText:
 
 
 def facts(pairs: Iterable[tuple[str, str]], *, tone: Tone = "muted") -> list[PreviewPart]:
-    """Labels in one column, what is told of each in the next; nothing of those of which nothing is."""
+    """Returns labels and texts in two aligned columns; labels without a text are left out."""
     told = [(label, text) for label, text in pairs if text]
     hang = max((cells(label) for label, _ in told), default=0) + 2
     return [PreviewPart(text=f"{label:<{hang}}{text}", tone=tone, hang=hang) for label, text in told]
@@ -73,7 +73,7 @@ class Preview(ScrollView, can_focus=False):
         return len(self._rows)
 
     def on_mount(self) -> None:
-        _ = self.vertical_scrollbar  # made later it would lay out the screen once more
+        _ = self.vertical_scrollbar  # created now, because creating it later causes another layout
 
     def on_resize(self) -> None:
         self._lay_out()
@@ -89,7 +89,7 @@ class Preview(ScrollView, can_focus=False):
     def _lay_out(self) -> None:
         width = _room(self.size.width)
         self._rows = rows = _wrapped(self.shown, width, self._longest)
-        textual_inside.resize_content(self, Size(width, len(rows)))  # another text comes with each key
+        textual_inside.resize_content(self, Size(width, len(rows)))  # the text changes with each key
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
@@ -98,7 +98,7 @@ class Preview(ScrollView, can_focus=False):
         if at < len(self._rows):
             text, key = self._rows[at]
             line.add(text.rstrip(), self._style(key))
-        line.width = self.size.width  # with what is behind the scroll bar
+        line.width = self.size.width  # includes the scroll bar's column
         return line.strip()
 
     def _style(self, key: str) -> Style:
@@ -110,7 +110,7 @@ class Preview(ScrollView, can_focus=False):
 
 
 def row_count(text: PreviewText, width: int) -> int:
-    """In a pane of so many columns."""
+    """Returns the number of rows that the text needs in a pane of this width."""
     return len(_wrapped(text, _room(width), MAX_PREVIEW_CHARS))
 
 
@@ -119,7 +119,7 @@ def _room(width: int) -> int:
 
 
 def _wrapped(text: PreviewText, width: int, longest: int) -> list[tuple[str, str]]:
-    """Its rows, each with what it is drawn as."""
+    """Returns the wrapped rows of the text, each with its style."""
     rows: list[tuple[str, str]] = []
     if text.title:
         rows += [(plain(text.title), "title"), ("", "text")]
@@ -135,7 +135,7 @@ def _wrapped(text: PreviewText, width: int, longest: int) -> list[tuple[str, str
 
 
 def _rows_of(line: str, width: int, hang: int) -> list[str]:
-    """A line that goes on below itself keeps its indent."""
+    """Wraps a line; continuation rows keep its indent."""
     indent = hang or len(line) - len(line.lstrip(" "))
     if width - indent < MIN_WRAP_CELLS:
         indent = 0

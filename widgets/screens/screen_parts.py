@@ -16,7 +16,7 @@ from widgets.transcript.leaves.safe_text import crop
 
 class KeyHint(NamedTuple):
     key: str
-    """As a binding names it; several with a slash between."""
+    """The key as in bindings; several are separated by slashes."""
     label: str
     importance: int = 5
     """Hints with the lowest importance are dropped first on narrow screens."""
@@ -25,7 +25,7 @@ class KeyHint(NamedTuple):
 
 
 class KeyHints(Widget):
-    """What each key does. Drops the least important hints when it is narrow."""
+    """A line of key hints; drops the least important ones if there is not enough room."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"key-hints--key", "key-hints--label"}
     DEFAULT_CSS = "KeyHints { height: 1; }"
@@ -70,7 +70,7 @@ class KeyHints(Widget):
 
 
 def _with_own_keys(hint: KeyHint, own: Mapping[str, str]) -> KeyHint | None:
-    """None when the key was taken away."""
+    """Returns the hint with the user's keys; None if the action has no key."""
     if not any(action in own for action in hint.id.split("/")):
         return hint
     keys = [
@@ -96,7 +96,7 @@ def key_list_text(hints: Sequence[KeyHint]) -> str:
 
 
 class Sheet(Vertical):
-    """Holds the rows of a screen one below the other. They cover all of it, so nothing of its own is drawn."""
+    """Stacks the rows of a screen, which cover all of it, so the sheet itself is not drawn."""
 
     BLANK = True
 
@@ -108,7 +108,7 @@ class Body(Container):
 
 
 MIN_TITLE_CELLS = 24
-"""Cells that it takes from the first word of its note, if need be."""
+"""Minimum cells for the title; it takes them from the note if needed."""
 
 
 class RuleTitle(Widget):
@@ -150,12 +150,12 @@ class RuleTitle(Widget):
         return line.fill_to(width, "─", rule).strip()
 
     def _inks(self, words: str) -> list[Style]:
-        """For words, and for lines that came and went."""
+        """Returns styles for words and for added and removed lines."""
         return [self.get_component_rich_style(f"rule-title--{part}") for part in (words, "added", "removed")]
 
 
 def _fitting_note(note: str, width: int) -> str:
-    """Whole parts of it, as many as have room; of the first as much as has."""
+    """Returns as many whole parts of the note as fit; the first one is cut if necessary."""
     left = note.strip().split(" · ")
     while len(left) > 1 and cells(" · ".join(left)) + 2 > width:
         left.pop()

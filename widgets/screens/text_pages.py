@@ -12,7 +12,7 @@ from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle, key_list_
 from widgets.textual_internals import SheetScreen
 
 MAX_PAGE_CHARS = 2_000_000
-"""Characters: what is laid out within the blink of an eye."""
+"""The maximum number of characters, which can be laid out without a noticeable delay."""
 
 
 _HINTS = (

@@ -10,11 +10,11 @@ from widgets.editor.vi.objects import TextRange
 
 INDENT = "    "
 _MAX_COUNT = 1_000_000
-"""Characters that a count may make of what is put."""
+"""The maximum number of characters that a put with a count may insert."""
 
 
 def operate(model: EditorModel, verb: str, on: TextRange) -> None:
-    """The cursor stands where vi leaves it; for `c` where one writes."""
+    """Runs an operator on a range; the cursor moves where vi leaves it."""
     match verb:
         case "y":
             _keep(model, on)
@@ -121,7 +121,7 @@ def put_over_selection(model: EditorModel, kept: Register, on: TextRange, count:
 
 
 def replace_chars(model: EditorModel, char: str, count: int) -> bool:
-    """`r`. False: there are not so many characters to the line's end."""
+    """Replaces characters (`r`); returns False if the line has too few."""
     row, column = model.cursor
     line = model.lines[row]
     end = column
@@ -138,7 +138,7 @@ def replace_chars(model: EditorModel, char: str, count: int) -> bool:
 
 
 def replace_all(model: EditorModel, on: TextRange, char: str) -> None:
-    """`r` in visual mode: every character but the line breaks."""
+    """Replaces every character but line breaks (`r` in visual mode)."""
     text = text_between(model.lines, on.start, on.end)
     pieces: list[str] = []
     for line in text.split("\n"):
@@ -152,7 +152,7 @@ def replace_all(model: EditorModel, on: TextRange, char: str) -> None:
 
 
 def swap_case(model: EditorModel, count: int) -> None:
-    """`~`: of so many characters, and on behind them."""
+    """Swaps the case of some characters (`~`) and moves past them."""
     row, column = model.cursor
     line = model.lines[row]
     end = column
@@ -163,7 +163,7 @@ def swap_case(model: EditorModel, count: int) -> None:
 
 
 def join(model: EditorModel, first: int, last: int, *, has_blank: bool) -> bool:
-    """`J`, `gJ`. False: there is no line below."""
+    """Joins lines (`J`, `gJ`); returns False if there is no line below."""
     last = min(last, len(model.lines) - 1)
     if last <= first:
         return False
@@ -184,7 +184,7 @@ def join(model: EditorModel, first: int, last: int, *, has_blank: bool) -> bool:
 
 
 def open_line(model: EditorModel, *, is_below: bool) -> None:
-    """`o`, `O`: the cursor stands on the new line."""
+    """Inserts a line below or above (`o`, `O`) and moves the cursor to it."""
     row = model.cursor[0]
     if is_below:
         end: Position = (row, len(model.lines[row]))

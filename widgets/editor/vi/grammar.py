@@ -11,9 +11,9 @@ _DOUBLED = {"g~": ("g~", "~"), "gu": ("gu", "u"), "gU": ("gU", "U")}
 MOTIONS = frozenset((*"hjklwWbBeE0^$G{}%|;,+-_nN*#", "gg", "ge", "gE", "g_", "gj", "gk"))
 FIND_COMMANDS = frozenset("fFtT")
 SEARCH_COMMANDS = frozenset("/?")
-"""Commands whose search text is ended by Enter."""
+"""Commands that are followed by a search text and Enter."""
 _WITH_CHAR = frozenset("r")
-"""Deeds that a character belongs to."""
+"""Commands that are followed by a character."""
 STANDALONE_COMMANDS = frozenset((*"xXsSDCYpPJ~uiaIAoOvV.", "\x12", "gJ", "gi", "gv"))
 """Commands that need no motion."""
 SHORTHANDS = {"x": "dl", "X": "dh", "s": "cl", "D": "d$", "C": "c$", "S": "cc", "Y": "yy"}
@@ -24,13 +24,13 @@ class ViCommand(msgspec.Struct, frozen=True, kw_only=True):
     """One parsed command."""
 
     verb: str = ""
-    """An operator, a deed or `r`; a motion alone has none."""
+    """An operator or another command; empty for a motion alone."""
     motion: str = ""
-    """A motion, an object (`iw`), or the operator once more: whole lines."""
+    """A motion, a text object (`iw`), or the operator again, which means whole lines."""
     char: str = ""
-    """What `f` and `/` look for, what `r` puts."""
+    """The text that `f` or `/` searches, or the character that `r` inserts."""
     count: int = 0
-    """0: none was given."""
+    """The count; 0 if none was given."""
 
     @property
     def times(self) -> int:
@@ -47,7 +47,8 @@ _MAX_COUNT = 9_999
 
 
 def parse(keys: str, *, is_visual: bool = False) -> ViCommand | ParseState:
-    """In visual mode an operator is whole by itself, and `i` and `a` begin an object."""
+    """Parses keys. In visual mode an operator is complete by itself, and `i` and `a` begin a text
+    object."""
     count, rest = _count(keys)
     if not rest:
         return "open"
@@ -119,7 +120,7 @@ def _multiplied(one: int, other: int) -> int:
 
 
 def _word(keys: str) -> tuple[str | None, str]:
-    """The first command of these keys; None while a `g` waits for what follows."""
+    """Returns the first command of the keys and the rest; None while a `g` needs another key."""
     if keys[0] != "g":
         return keys[0], keys[1:]
     return (keys[:2], keys[2:]) if len(keys) > 1 else (None, "")

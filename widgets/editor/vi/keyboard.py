@@ -1,4 +1,5 @@
-"""Key handling of the editor in vi mode: which mode gets a key, and what reaches beyond the text."""
+"""Key handling of the editor in vi mode: it selects the mode that gets a key, and runs commands
+that leave the text."""
 
 from __future__ import annotations
 
@@ -29,14 +30,14 @@ class ViKeyboard:
         model.mark = None
         self._mode = None
         if is_wanted:
-            from widgets.editor.vi.mode import ViMode  # noqa: PLC0415  (most write without)
+            from widgets.editor.vi.mode import ViMode  # noqa: PLC0415  (most users do not use vi mode)
 
             self._mode = ViMode(model)
         self.begin()
 
     @property
     def is_commanding(self) -> bool:
-        """Letters are commands."""
+        """Whether letters are commands, as in normal and visual mode."""
         return self._mode is not None and self._mode.mode != "insert"
 
     @property
@@ -49,13 +50,13 @@ class ViKeyboard:
         return "" if self._mode is None else self._mode.status
 
     def begin(self) -> None:
-        """With a new prompt one writes."""
+        """Switches to insert mode for a new prompt."""
         if self._mode is not None:
             self._mode.begin()
         self.show()
 
     def show(self) -> None:
-        """After every key: the mode, the shape of the caret, and the caret on a character."""
+        """Updates the display after each key: mode, shape of the caret, and caret position."""
         surface, mode = self._editor.surface, self._mode
         surface.hint = self.status
         surface.set_bar(mode is not None and mode.mode == "insert")
@@ -93,7 +94,7 @@ class ViKeyboard:
         return True
 
     def _move_outside_text(self, fed: KeyOutcome) -> None:
-        """Up and down go through the rows of a long line first, then through older prompts."""
+        """Moves through the rows of a long line, and then through older prompts."""
         keyboard, surface = self._editor.keyboard, self._editor.surface
         if fed == "older":
             if surface.is_first_row:
@@ -107,7 +108,8 @@ class ViKeyboard:
                 keyboard.show_newer()
 
     def _escape(self, mode: ViMode) -> bool:
-        """False: Escape means what it means on the page too. An empty editor lets it stop the agent at once."""
+        """Handles Escape; returns False if the page should handle it too, as in an empty editor,
+        where it stops the agent."""
         stops = self._editor.follows_up() and self._editor.model.is_blank
         if (popup := self._editor.keyboard.open_popup) is not None:
             popup.close()

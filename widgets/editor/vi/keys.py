@@ -1,7 +1,8 @@
-"""The keys of vi's normal and visual mode as a table: id, the usual key, words, and what the grammar reads.
+"""The keys of vi's normal and visual mode: id, default key, description, and the token for the
+grammar.
 
-The editor hears them while it is in these modes; they are bound to no widget, as a letter is a letter in insert mode.
-"""
+The editor handles them only in these modes; they are not Textual bindings, because letters are
+text in insert mode."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -79,11 +80,12 @@ _USUAL = {f"tui.vi.{name}": (key, token) for name, key, token, _ in _ROWS}
 BINDINGS: list[BindingType] = [
     Binding(key, f"vi('{name}')", words, show=False, id=f"tui.vi.{name}") for name, key, _, words in _ROWS
 ]
-"""For the table of keys."""
+"""Bindings for the list of keys only."""
 
 
 def token_of(key: str, own: Mapping[str, str]) -> str:
-    """What the grammar reads for a key, as the person's own keys have it; nothing where it means nothing."""
+    """Returns the grammar's token for a key, with the user's key bindings applied; empty if it has
+    none."""
     mine = tuple((id, keys) for id, keys in own.items() if id in _USUAL)
     return _tokens(mine).get(key, "")
 

@@ -16,21 +16,22 @@ from widgets.editor.vi.objects import TextRange
 
 Mode = Literal["insert", "normal", "visual", "visual line"]
 KeyOutcome = Literal["done", "open", "older", "newer"]
-"""`older`, `newer`: up from the first line or down from the last, which selects another prompt."""
+"""The result of a key; `older` and `newer` select another prompt, after moving beyond the first
+or last line."""
 _SEARCHES = frozenset("/?nN*#")
 _INTO_INSERT = frozenset("iaIAoOCSs") | {"gi"}
 _ON_SELECTION = {**{short: long[0] for short, long in SHORTHANDS.items()}, "u": "gu", "U": "gU", "~": "g~"}
-"""Which operator a deed is where something is selected."""
+"""The operator that a command becomes if text is selected."""
 
 
 class _Change(msgspec.Struct, frozen=True, kw_only=True):
-    """The last change, for `.`."""
+    """The last change, for repeating it with `.`."""
 
     command: ViCommand
     written: str | None = None
-    """What was written behind it, if it led into insert mode."""
+    """The text that was typed after it, if the change entered insert mode."""
     rows: int = 0
-    """Of what was selected: lines below the first, and characters in the last of them."""
+    """The size of the selection: lines after the first, and characters in the last line."""
     columns: int = 0
     was_visual: Mode | None = None
 
@@ -55,7 +56,7 @@ class ViMode:
         self._begun_visual: tuple[Position, Position, Mode] | None = None
 
     def begin(self) -> None:
-        """A new prompt: one writes."""
+        """Switches to insert mode for a new prompt."""
         self.mode, self.keys, self.wants_literal, self._now = "insert", "", False, None
         self._model.mark = None
         self._model.group(True)
@@ -64,7 +65,7 @@ class ViMode:
     # -- keys ----------------------------------------------------------------------------------------------
 
     def feed(self, key: str) -> KeyOutcome:
-        """A key outside of insert mode."""
+        """Handles a key outside of insert mode."""
         self.keys += key
         command = parse(self.keys, is_visual=self.is_visual)
         self.wants_literal = command == "literal"
@@ -92,7 +93,7 @@ class ViMode:
         self.wants_literal = bool(self.keys) and parse(self.keys, is_visual=self.is_visual) == "literal"
 
     def escape(self) -> bool:
-        """Back to normal mode. False: it means nothing here."""
+        """Returns to normal mode; returns False if Escape has no meaning here."""
         self.has_failed = False
         if self.mode == "insert":
             self._finish_insert()
@@ -154,7 +155,7 @@ class ViMode:
             self._change(command)
 
     def _change(self, command: ViCommand) -> None:
-        """A command that `.` does again."""
+        """Runs a command that `.` can repeat."""
         self._model.group(True)
         if not self._do(command):
             self._model.group(False)
@@ -168,7 +169,7 @@ class ViMode:
             self._last = change
 
     def _do(self, command: ViCommand) -> bool:
-        """False: nothing came of it."""
+        """Runs a changing command; returns False if nothing could be changed."""
         model = self._model
         row = model.cursor[0]
         match command.verb:
@@ -200,7 +201,7 @@ class ViMode:
         return True
 
     def _operate(self, command: ViCommand) -> bool:
-        """An operator with its motion, or what is short for one."""
+        """Runs an operator with its motion, or an abbreviation of one."""
         if command.verb in SHORTHANDS:
             verb, motion = SHORTHANDS[command.verb]
             command = msgspec.structs.replace(command, verb=verb, motion=motion)
@@ -251,7 +252,7 @@ class ViMode:
             model.replace(model.cursor, model.cursor, written)
 
     def _repeat(self, count: int) -> None:
-        """The last change, with another count if one is given."""
+        """Repeats the last change, with another count if one is given."""
         change = self._last
         if change is None:
             return
@@ -285,7 +286,7 @@ class ViMode:
         self.clamp_cursor()
 
     def _reselect(self) -> None:
-        """The last selection; where something is selected, the two change places."""
+        """Restores the last selection (`gv`); an existing selection is exchanged with it."""
         if (last := self._begun_visual) is not None:
             if self.is_visual:
                 self._leave_visual()
@@ -323,7 +324,7 @@ class ViMode:
         goes_beyond = max(model.mark or model.cursor, model.cursor)[1] >= len(model.lines[on.end[0]])
         takes_line_end = self._walker.goes_to_ends or goes_beyond
         if takes_line_end and not on.is_linewise and on.end[0] + 1 < len(model.lines):
-            on = TextRange(on.start, (on.end[0] + 1, 0))  # behind the last character it is taken too
+            on = TextRange(on.start, (on.end[0] + 1, 0))  # the character at the end is included
         if on.is_linewise:
             on = TextRange((on.start[0], 0), (on.end[0], len(model.lines[on.end[0]])), is_linewise=True)
         command = msgspec.structs.replace(command, verb=_ON_SELECTION.get(command.verb, command.verb))
@@ -364,7 +365,7 @@ class ViMode:
         return True
 
     def _range_of_same_size(self, change: _Change) -> TextRange:
-        """As much as was selected, from the cursor on."""
+        """Returns a range from the cursor with the size of the change's selection."""
         lines, (row, column) = self._model.lines, self._model.cursor
         last = min(row + change.rows, len(lines) - 1)
         if change.was_visual == "visual line":

@@ -1,6 +1,7 @@
-"""Where vi's motions lead: pure functions over lines, by grapheme. A chip counts as a word.
+"""Targets of vi's motions: pure functions over lines, by grapheme. A chip counts as a word.
 
-A position is (line, index in the line). An empty line has one; the end of a line is a position for changes only."""
+A position is (line, index in the line). An empty line has one; the end of a line is a position
+for changes only."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from widgets.editor.words import is_word
 Lines = Sequence[str]
 Step = Callable[[Lines, Position], Position | None]
 Kind = object
-"""What a character counts as; equal ones in a row are a word."""
+"""The class of a character; consecutive characters of the same class form a word."""
 BLANK, EMPTY, WORD, OTHER = "blank", "empty", "word", "other"
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _BACK = {close: begin for begin, close in _PAIRS.items()}
@@ -23,12 +24,12 @@ class MotionTarget(NamedTuple):
 
     place: Position
     is_inclusive: bool = False
-    """The character at the later end is taken too."""
+    """Whether an operator includes the character at the later end."""
     is_linewise: bool = False
 
 
 def after(lines: Lines, at: Position) -> Position | None:
-    """The next place; None at the end."""
+    """Returns the next position; None at the end."""
     row, column = at
     line = lines[row]
     following = boundary_after(line, column) if column < len(line) else len(line)
@@ -45,12 +46,12 @@ def before(lines: Lines, at: Position) -> Position | None:
 
 
 def last_column(line: str) -> int:
-    """The last character that a cursor can stand on."""
+    """Returns the last index that the cursor can be on."""
     return boundary_before(line, len(line)) if line else 0
 
 
 def first_word(line: str) -> int:
-    """The first character that is no blank, else the last."""
+    """Returns the first index that is not a space, else the last one."""
     rest = line.lstrip()
     return len(line) - len(rest) if rest else last_column(line)
 
@@ -66,7 +67,7 @@ def kind_at(lines: Lines, at: Position, *, is_big: bool) -> Kind:
     if is_big:
         return WORD
     if is_chip(char):
-        return at  # equal to no other
+        return at  # equal to no other kind
     return WORD if is_word(char) else OTHER
 
 
@@ -74,7 +75,7 @@ def kind_at(lines: Lines, at: Position, *, is_big: bool) -> Kind:
 
 
 def next_word(lines: Lines, at: Position, *, is_big: bool) -> Position:
-    """The start of the next word or the next empty line; behind the text where there is none."""
+    """Returns the start of the next word or empty line; the end of the text if there is none."""
     kind = kind_at(lines, at, is_big=is_big)
     if kind in (BLANK, EMPTY):
         place = after(lines, at)
@@ -97,7 +98,7 @@ def word_end(lines: Lines, at: Position, *, is_big: bool) -> Position:
 
 
 def end_before(lines: Lines, at: Position, *, is_big: bool) -> Position:
-    """The end of the word before."""
+    """Returns the end of the previous word."""
     place: Position | None = run_start(lines, at, is_big=is_big)
     if kind_at(lines, at, is_big=is_big) not in (BLANK, EMPTY):
         place = before(lines, place) if place is not None else None
@@ -107,12 +108,12 @@ def end_before(lines: Lines, at: Position, *, is_big: bool) -> Position:
 
 
 def run_start(lines: Lines, at: Position, *, is_big: bool) -> Position:
-    """Where the characters of one kind begin in the line."""
+    """Returns the start of the characters of the same kind in the line."""
     return _run(lines, at, before, is_big=is_big)
 
 
 def run_end(lines: Lines, at: Position, *, is_big: bool) -> Position:
-    """The last of the characters of one kind."""
+    """Returns the last of the characters of the same kind in the line."""
     return _run(lines, at, after, is_big=is_big)
 
 
@@ -128,7 +129,7 @@ def _run(lines: Lines, at: Position, step: Step, *, is_big: bool) -> Position:
 def _over(
     lines: Lines, place: Position | None, step: Step, kinds: Sequence[Kind], *, is_big: bool
 ) -> Position | None:
-    """The first place that is of none of these kinds."""
+    """Returns the first position whose kind is none of these."""
     while place is not None and kind_at(lines, place, is_big=is_big) in kinds:
         place = step(lines, place)
     return place
@@ -151,12 +152,12 @@ def left(lines: Lines, at: Position, count: int) -> Position:
 
 
 def right(lines: Lines, at: Position, count: int) -> Position:
-    """As far as the line's end, which only a change reaches."""
+    """Moves right, up to the end of the line, which only changes can reach."""
     return times(lambda place: (place[0], boundary_after(lines[place[0]], place[1])), at, count)
 
 
 class Find(NamedTuple):
-    """`f`, `t`, `F`, `T` and its character."""
+    """A find motion (`f`, `t`, `F`, `T`) with its character."""
 
     kind: str
     char: str
@@ -169,7 +170,8 @@ class Find(NamedTuple):
 def find(
     lines: Lines, at: Position, wanted: Find, count: int, *, is_again: bool = False
 ) -> MotionTarget | None:
-    """`is_again`: the character right beside the cursor is where `t` stopped the last time."""
+    """Returns the target of a find motion. `is_again`: for `t`, skips the character where it stopped
+    last time."""
     row, column = at
     line, char = lines[row], wanted.char
     is_till = wanted.kind in "tT"
@@ -194,7 +196,8 @@ def find(
 
 
 def paragraph(lines: Lines, at: Position, count: int, *, is_forward: bool) -> Position:
-    """The next blank line behind a paragraph, or before one; the text's end where there is none."""
+    """Returns the next or previous blank line around a paragraph; the end of the text if there is
+    none."""
     row, step = at[0], 1 if is_forward else -1
     for _ in range(count):
         while 0 <= row < len(lines) and not lines[row]:
@@ -207,7 +210,7 @@ def paragraph(lines: Lines, at: Position, count: int, *, is_forward: bool) -> Po
 
 
 def matching(lines: Lines, at: Position) -> Position | None:
-    """The bracket that belongs to the one at the cursor, or to the next one in its line."""
+    """Returns the bracket that matches the one at the cursor, or the next one in the line."""
     row, column = at
     line = lines[row]
     begin = next((place for place in range(column, len(line)) if line[place] in "()[]{}"), -1)
@@ -220,7 +223,7 @@ def matching(lines: Lines, at: Position) -> Position | None:
 
 
 def closing(lines: Lines, at: Position, begin: str, close: str) -> Position | None:
-    """The closing bracket from a place on that is not that of another pair."""
+    """Returns the first unmatched closing bracket from a position on."""
     rows = range(at[0], len(lines))
     return _unpaired(
         lines, ((row, range(at[1] if row == at[0] else 0, len(lines[row]))) for row in rows), begin, close
@@ -228,14 +231,14 @@ def closing(lines: Lines, at: Position, begin: str, close: str) -> Position | No
 
 
 def opening(lines: Lines, at: Position, begin: str, close: str) -> Position | None:
-    """The opening bracket before a place that is not that of another pair."""
+    """Returns the first unmatched opening bracket before a position."""
     rows = range(at[0], -1, -1)
     ends = ((row, at[1] if row == at[0] else len(lines[row])) for row in rows)
     return _unpaired(lines, ((row, range(end - 1, -1, -1)) for row, end in ends), close, begin)
 
 
 def _unpaired(lines: Lines, ways: Iterable[tuple[int, range]], other: str, wanted: str) -> Position | None:
-    """The first bracket on these ways, a row and its columns each, to which none of the others there belongs."""
+    """Returns the first unmatched bracket on the given path of rows and columns."""
     depth = 0
     for row, columns in ways:
         line = lines[row]

@@ -17,10 +17,10 @@ from widgets.editor.vi.objects import TextRange, text_object
 from widgets.editor.vi.searching import ViSearch, found, word_at
 
 _FAR = 1 << 30
-"""The column behind every line."""
+"""A column after the end of every line."""
 
 _STEPS = frozenset("hlwWbBeE")
-"""What leads nowhere at the end of the text or the line."""
+"""Motions that fail at the end of the text or the line."""
 _WORDS = {
     **{
         "w": motion_targets.next_word,
@@ -49,7 +49,7 @@ class Motions:
 
     @property
     def goes_to_ends(self) -> bool:
-        """After `$`."""
+        """Whether up and down stay at line ends, as after `$`."""
         return self._goal is not None and self._goal >= _FAR
 
     def right_of_cursor(self) -> Position:
@@ -70,11 +70,11 @@ class Motions:
         return target is not None and (command.motion not in _STEPS or came != at)
 
     def forget_goal(self) -> None:
-        """Something was changed: up and down go on from where the cursor is."""
+        """Forgets the column for moving up and down, because the text changed."""
         self._goal = None
 
     def extend(self, command: ViCommand, mark: Position | None) -> Position | None:
-        """In visual mode: moves the cursor, and gives the other end."""
+        """In visual mode, moves the cursor and returns the other end of the selection."""
         if len(command.motion) == 2 and command.motion[0] in "ia":
             on = self._object(command)
             if on is None or (on.start == on.end and not on.is_linewise):
@@ -123,12 +123,12 @@ class Motions:
             if not lines[start[0]][: start[1]].strip():
                 return _of_lines(lines, start[0], end[0])
         around = lines[start[0]][: start[1]] + lines[end[0]][end[1] :]
-        if command.verb == "d" and end[0] > start[0] and not around.strip():  # nothing is left of these lines
+        if command.verb == "d" and end[0] > start[0] and not around.strip():  # nothing remains of these lines
             return _of_lines(lines, start[0], end[0])
         return TextRange(start, end) if start != end or command.verb == "c" else None
 
     def _changed_word(self, command: ViCommand) -> TextRange | None:
-        """`cw` leaves the blank behind the word."""
+        """Returns the range of `cw`, which keeps the space after the word."""
         lines, at = self._model.lines, self._model.cursor
         is_big = command.motion == "W"
         if kind_at(lines, at, is_big=is_big) in (BLANK, EMPTY):
@@ -139,7 +139,7 @@ class Motions:
         return TextRange(at, (end[0], boundary_after(lines[end[0]], end[1])))
 
     def _limited_to_line(self, place: Position) -> Position:
-        """The last word that `w` goes over does not take the line's end with it."""
+        """Keeps an operator with `w` from including the end of the line after the last word."""
         lines, at = self._model.lines, self._model.cursor
         row, column = place
         while row > at[0] and not lines[row][:column].strip():

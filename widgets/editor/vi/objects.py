@@ -1,4 +1,4 @@
-"""vi's text objects: the word, the quotes, the brackets, the paragraph around a place. Pure."""
+"""vi's text objects: the word, quotes, brackets or paragraph around a position. Pure."""
 
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ class TextRange(NamedTuple):
 def text_object(
     lines: Lines, at: Position, name: str, *, is_around: bool, count: int = 1
 ) -> TextRange | None:
-    """None: there is no such thing around the place."""
+    """Returns the range of a text object around a position; None if there is none."""
     if name in "wW":
         return _word(lines, at, is_big=name == "W", is_around=is_around, count=count)
     if name == "p":
@@ -40,7 +40,7 @@ def _behind(lines: Lines, at: Position) -> Position:
 
 
 def _word(lines: Lines, at: Position, *, is_big: bool, is_around: bool, count: int) -> TextRange:
-    """Words and the blanks between them, within the line."""
+    """Returns the range of words and the spaces between them, within the line."""
     row, line = at[0], lines[at[0]]
     if not line:
         return TextRange(at, at)
@@ -59,7 +59,7 @@ def _word(lines: Lines, at: Position, *, is_big: bool, is_around: bool, count: i
             end = _behind(lines, run_end(lines, end, is_big=is_big))
     has_blank = line[end[1] - 1 : end[1]].isspace() or line[start[1] : start[1] + 1].isspace()
     if is_around and not has_blank and start[1] > 0 and line[: start[1]].strip():
-        start = (row, len(line[: start[1]].rstrip()))  # none behind it: those before it
+        start = (row, len(line[: start[1]].rstrip()))  # no space after it: include the space before
     return TextRange(start, end)
 
 
@@ -80,7 +80,7 @@ def _paragraph(lines: Lines, row: int, *, is_around: bool, count: int) -> TextRa
         while row + 1 < len(lines) and same(row + 1):
             row += 1
         last = row
-    if is_around and lines[last].strip():  # no blank lines behind it: those before it
+    if is_around and lines[last].strip():  # no blank lines after it: include those before
         while first > 0 and not lines[first - 1].strip():
             first -= 1
     return TextRange((first, 0), (last, len(lines[last])), is_linewise=True)
@@ -110,7 +110,7 @@ def _bracket(
 
 
 def _quoted(line: str, at: Position, quote: str, *, is_around: bool) -> TextRange | None:
-    """The quotes that the place is in, else the next ones in the line."""
+    """Returns the quotes around the position, or else the next ones in the line."""
     row, column = at
     targets = [place for place, char in enumerate(line) if char == quote and not _is_escaped(line, place)]
     for begin, close in zip(targets[::2], targets[1::2], strict=False):

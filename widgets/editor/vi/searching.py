@@ -1,4 +1,4 @@
-"""vi's searches in the text: the usual part of vim's expressions, and which place comes next. Pure."""
+"""vi's search: the common subset of vim's patterns, and finding the next match. Pure."""
 
 import re
 from functools import lru_cache
@@ -10,7 +10,7 @@ from widgets.editor.words import is_word
 
 
 class ViSearch(NamedTuple):
-    """What is looked for, as it was typed, and in which direction."""
+    """A search: the pattern as typed, and the direction."""
 
     pattern: str
     is_forward: bool = True
@@ -18,7 +18,8 @@ class ViSearch(NamedTuple):
 
 @lru_cache(64)
 def expression(pattern: str) -> re.Pattern[str] | None:
-    """None: it is no expression. As in vim `(`, `|`, `+` and `{` are characters, and what they mean has a `\\`."""
+    """Converts a vim pattern to a Python one; None if it is invalid. As in vim, `(`, `|`, `+` and `{`
+    are literal unless escaped."""
     out: list[str] = []
     ignores_case = False
     at = 0
@@ -76,7 +77,8 @@ def found(lines: Lines, at: Position, wanted: ViSearch, count: int) -> Position 
 
 
 def word_at(line: str, column: int) -> tuple[int, str] | None:
-    """The word at the cursor or behind it, where it begins, as what is looked for; else what is no blank there."""
+    """Returns the word at or after the cursor and its start, as a search pattern; without a word, the
+    next non-space text."""
     at = column
     while at < len(line) and not is_word(line[at]):
         at += 1

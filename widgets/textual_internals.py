@@ -90,7 +90,8 @@ class _UnframedRows(StylesCache):
     """Renders the rows of a widget that has neither border nor padding."""
 
     def render_line(self, *arguments: Any, **named: Any) -> Strip:
-        """Among the arguments of the wider one: which row, and what draws it."""
+        """Draws one row, skipping Textual's handling of borders; takes the row and the function from
+        Textual's arguments."""
         y, draw = arguments[1], arguments[7]
         return draw(y)
 
@@ -110,7 +111,7 @@ class FastScrollBar(ScrollBar):
     def _size_updated(
         self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
     ) -> bool:
-        """It holds nothing, so nothing is to be laid out again when it has got its size."""
+        """Skips the layout after a size change, because the bar has no children."""
         return super()._size_updated(size, virtual_size, container_size, layout=False)
 
     def _render_content(self) -> None:
@@ -128,7 +129,7 @@ class FastScrollBar(ScrollBar):
             bar_color=style.color or Color.default(),
         ).segments
         base, strips = self.rich_style, list[Strip]()
-        for at, cell in enumerate(cells):  # nearly all are one and the same
+        for at, cell in enumerate(cells):  # nearly all cells are the same object
             if not at or cell is not cells[at - 1]:
                 whole = Segment(cell.text, base + cell.style if cell.style else base)
                 strips.append(Strip([whole], self.size.width))
@@ -157,7 +158,8 @@ def cache_encoding(strip: Strip, text: str) -> None:
 
 
 class _CroppedCompositor(Compositor):
-    """Of a part of the screen only the widgets there are asked, for rows of it; of itself it asks everyone in sight."""
+    """Draws only the widgets in a changed region, where Textual's compositor asks every visible
+    widget."""
 
     def _get_renders(self, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:
         if crop is None:
@@ -190,7 +192,7 @@ class SheetScreen(ModalScreen[Result], Generic[Result]):
         Binding("escape,ctrl+c", "cancel", "Close", show=False, id="tui.select.cancel")
     ]
     _is_painting = False
-    """Not before the first frame, nor in the midst of one."""
+    """Whether painting is allowed: not before the first frame nor during one."""
     _wants_paint = False
 
     @on(events.ScreenResume)
@@ -203,7 +205,9 @@ class SheetScreen(ModalScreen[Result], Generic[Result]):
         if event.size == self.outer_size:
             event.prevent_default()
             for screen in self.app._background_screens:
-                if screen.outer_size != event.size:  # the terminal has changed; only this one knew it already
+                if (
+                    screen.outer_size != event.size
+                ):  # the terminal's size changed, and only this screen knew it already
                     screen._screen_resized(event.size)
 
     def _compositor_refresh(self) -> None:
@@ -212,12 +216,12 @@ class SheetScreen(ModalScreen[Result], Generic[Result]):
             return
         is_whole = self._compositor.size.region in self._compositor._dirty_regions
         super()._compositor_refresh()
-        if is_whole:  # who asked while it was laid out has been painted too
+        if is_whole:  # requests made during the layout are painted too
             for widget in self._compositor.visible_widgets:
                 widget._exchange_repaint_regions()
 
     def _on_timer_update(self) -> None:
-        """A frame. At the first, after the first layout, everybody knows what there is to paint."""
+        """Handles a frame. At the first one, after the first layout, every widget knows its size."""
         self._is_painting = False
         super()._on_timer_update()
         self._is_painting = True
@@ -226,7 +230,7 @@ class SheetScreen(ModalScreen[Result], Generic[Result]):
             self._compositor_refresh()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        if self.has_class("full-height"):  # all of it is covered
+        if self.has_class("full-height"):  # everything is covered
             return [Strip.blank(crop.width, self.visual_style.rich_style)] * crop.height
         return super().render_lines(crop)
 
@@ -292,7 +296,7 @@ class KeyParser:
 
     def feed_alone(self, text: str) -> Iterator[Message]:
         """Feeds text that has already waited for more input, so a leading Escape is not held back."""
-        if text:  # nothing would be the end of all
+        if text:  # an empty text would end the parser
             yield from self.feed(text)
         if text and self._parser._timeout_time is not None:
             self._parser._timeout_time = time.monotonic()
@@ -383,7 +387,7 @@ class CachedStylesheet(Stylesheet):
         return rules
 
     def set_variables(self, variables: dict[str, str]) -> None:
-        self.kept, self.used = {}, {}  # they were parsed with others
+        self.kept, self.used = {}, {}  # they were parsed with other variables
         super().set_variables(variables)
 
     def _process_component_classes(self, node: DOMNode) -> None:

@@ -182,10 +182,10 @@ def textual_theme(spec: ThemeSpec) -> Theme:
 
 
 def variable_defaults() -> dict[str, str]:
-    """The style variables of every theme, for the application's `get_theme_variable_defaults`.
+    """Returns the style variables of every theme, for the application's
+    `get_theme_variable_defaults`.
 
-    Until one of bayou's themes is chosen, and with themes of other origin, the styles still find what they name.
-    """
+    They apply until one of bayou's themes is chosen, and with themes of other origin."""
     plain = ThemeSpec(
         name="plain",
         colors={"accent": "#7fc8a9", "success": "#8ccf7e", "error": "#ef8a83", "warning": "#e0b265"},

@@ -30,7 +30,7 @@ REPEAT_SECONDS = 2.5
 MAX_TEXT_ROWS = 4
 MAX_PARTS = 3
 _RESERVED_ROWS = 6
-"""Rows that the editor, the lines around and a little of the transcript keep."""
+"""Rows that the bar leaves for the editor, the lines around it and a part of the transcript."""
 _TICK_SECONDS = 0.1
 RuleScope = Literal["session", "project", "person"]
 _SCOPE_LABELS: dict[RuleScope, str] = {
@@ -38,7 +38,7 @@ _SCOPE_LABELS: dict[RuleScope, str] = {
     "project": "this project",
     "person": "always",
 }
-"""How long a rule counts."""
+"""Labels for how long a rule is valid."""
 _PROJECT_FIRST: tuple[RuleScope, ...] = ("project", "session", "person")
 _MAX_SCOPE_CELLS = max(map(len, _SCOPE_LABELS.values()))
 Tone = Literal["text", "muted", "accent", "warning", "error"]
@@ -47,7 +47,7 @@ Tone = Literal["text", "muted", "accent", "warning", "error"]
 class ApprovalPart(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     does: str
-    """In a word or two."""
+    """What the part does, in one or two words."""
     is_harmless: bool
 
 
@@ -57,7 +57,7 @@ class ApprovalRule(msgspec.Struct, frozen=True, kw_only=True):
     words: str = ""
     """What the rule allows, shown before "for this project"; if empty, the rule itself is shown."""
     hosts: tuple[str, ...] = ()
-    """Those of its group, shown as far as there is room."""
+    """The hosts of its group, shown as far as there is room."""
 
 
 class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +66,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     tool: str
     text: str
-    """The whole command, or which file."""
+    """The whole command, or the file that is concerned."""
     parts: tuple[ApprovalPart, ...] = ()
     does: str = ""
     why: str = ""
@@ -122,10 +122,10 @@ class ApprovalBar(Widget, can_focus=False):
         """Asks for all details on a separate screen."""
 
     class EditRequested(Message):
-        """The call, to be changed."""
+        """Asks to edit the call."""
 
     class Left(Message):
-        """Back to the editor."""
+        """The focus should return to the editor."""
 
     class StopRequested(Message):
         """An ambiguous Alt key was not repeated: it was an Escape, which stops the run."""
@@ -160,11 +160,11 @@ class ApprovalBar(Widget, can_focus=False):
 
     @property
     def shows_keys(self) -> bool:
-        """They are heard, and shown as what one can press."""
+        """Whether keys are accepted and therefore shown as active."""
         return self._was_armed and self.arming.is_armed(self._clock())
 
     def show(self, asked: ApprovalRequest | None) -> None:
-        """Another question, or none."""
+        """Shows another question, or hides the bar."""
         self.arming.hidden()
         if asked is None and self.has_focus:
             self.leave()
@@ -194,7 +194,7 @@ class ApprovalBar(Widget, can_focus=False):
             self._resolve_ambiguity()
         return was_stop
 
-    # From the editor
+    # Keys from the editor
 
     def answer(self, allows: bool) -> bool:
         """Answers by a key of the page; returns False if the bar was not ready or needs a typed word."""
@@ -210,7 +210,7 @@ class ApprovalBar(Widget, can_focus=False):
         return True
 
     def enter(self, *, chooses: bool = False) -> None:
-        """The keyboard goes here, if the key came when it listened."""
+        """Focuses the bar, if the key came while it was ready."""
         if self.asked is not None and self.is_intended() and self.arming.was_armed:
             self._open(chooses=chooses)
 
@@ -246,7 +246,7 @@ class ApprovalBar(Widget, can_focus=False):
         self._typed, self._chooses = "", False
         self._fit()
 
-    # With the keyboard here
+    # Keys with the focus here
 
     def on_key(self, event: events.Key) -> None:
         asked = self.asked
@@ -262,7 +262,8 @@ class ApprovalBar(Widget, can_focus=False):
             self._do(event.key, asked)
 
     def _types(self, event: events.Key, word: str) -> bool:
-        """The floor's word, letter by letter; then Enter."""
+        """Handles typing the confirmation word of a dangerous command, then Enter; returns whether
+        the key was used."""
         if event.key == "enter" and self._typed == word and self.asked is not None:
             self.post_message(self.Answered(self.asked.id, True))
         elif event.key == "backspace":
@@ -291,21 +292,22 @@ class ApprovalBar(Widget, can_focus=False):
         elif key == "x" or (key == "n" and asked.kind == "confirm"):
             self.post_message(self.Answered(asked.id, False))
         elif asked.kind == "select":
-            pass  # by Enter, on one of them
+            pass  # Enter on one of them chooses
         elif (key in ("a", "enter") and asked.confirmation_word is None) or (
             key == "y" and asked.kind == "confirm"
         ):
             self.post_message(self.Answered(asked.id, True))
 
     def _choices(self) -> list[tuple[str, RuleScope]]:
-        """Each rule for this session, then for this project, then for good; or what is to be chosen from."""
+        """Returns the options to choose from: each rule for the session, for the project, and always;
+        or the options of a question."""
         if self.asked is not None and self.asked.kind == "select":
             return [(option, "session") for option in self.asked.options]
         rules = self.asked.rules if self.asked is not None else ()
         keeps_in_order = _PROJECT_FIRST if any(rule.words for rule in rules) else tuple(_SCOPE_LABELS)
         return [(rule.text, scope) for scope in keeps_in_order for rule in rules]
 
-    # How it looks
+    # Drawing
 
     def _look(self) -> None:
         if self.asked is None:
@@ -319,7 +321,7 @@ class ApprovalBar(Widget, can_focus=False):
         was_told_again, self._tells_again = self._tells_again, bool(self._waits_for)
         if is_armed != self._was_armed or was_told_again != self._tells_again:
             self._was_armed = is_armed
-            self._fit()  # the keys are in another ink
+            self._fit()  # the keys change their colour
 
     def _after_paint(self) -> None:
         if self.asked is not None and self.is_attached and self.region.height >= len(self._rows):
@@ -399,7 +401,7 @@ class ApprovalBar(Widget, can_focus=False):
         return rows
 
     def _key_row(self, asked: ApprovalRequest, width: int) -> tuple[tuple[str, str], ...]:
-        """What answers: the keys are in accent from when they are heard."""
+        """Returns the key hints; keys are coloured once they are accepted."""
         keys, name = self.keys, "key" if self._was_armed or self.has_focus else "muted"
         inside = (("x", "deny"), ("v", "details"), ("e", "edit"), ("esc", "back"))
         if asked.confirmation_word is not None and self.has_focus:
@@ -461,7 +463,7 @@ class ApprovalBar(Widget, can_focus=False):
 
 
 def _fitting_hosts(hosts: tuple[str, ...], room: int) -> str:
-    """As many as there is room for, in brackets."""
+    """Returns as many hosts as fit, in brackets."""
     for count in range(len(hosts), 0, -1):
         text = f" ({', '.join(hosts[:count])}{', …' * (count < len(hosts))})"
         if cells(text) <= room:
@@ -470,7 +472,7 @@ def _fitting_hosts(hosts: tuple[str, ...], room: int) -> str:
 
 
 def _rows_of(text: str, width: int) -> list[str]:
-    """Foreign text in rows of so many cells."""
+    """Wraps foreign text to rows of `width` cells."""
     rows: list[str] = []
     for line in clean(text).split("\n")[:200]:
         line = expand_tabs(line, 0)
@@ -479,7 +481,7 @@ def _rows_of(text: str, width: int) -> list[str]:
 
 
 def _told(pairs: Iterable[tuple[str, str]], name: str, width: int) -> tuple[tuple[str, str], ...]:
-    """Keys, in the ink that is named, with what they do; those that were taken away or have no room are left out."""
+    """Returns key hints in the given style; those without a key or without room are left out."""
     left = [f"{key} {word}" for key, word in pairs if key]
     told: list[tuple[str, str]] = []
     for hint in fitting_hints(" · ".join(left), width).split(" · ") if left else ():

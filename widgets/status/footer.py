@@ -13,7 +13,7 @@ TONES = ("text", "muted", "dim", "accent", "success", "warning", "error")
 
 
 class SegmentLine(Widget):
-    """Segments on one line: those of the left from the left, those of the right at the right edge."""
+    """Shows segments in one line, some at the left and some at the right edge."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *(f"segment-line--{tone}" for tone in TONES),
@@ -26,7 +26,7 @@ class SegmentLine(Widget):
         self.segments = tuple(segments)
 
     def show(self, segments: Sequence[Segment]) -> None:
-        """Other segments; nothing happens when they are the same."""
+        """Shows the segments; does nothing if they are unchanged."""
         segments = tuple(segments)
         if segments != self.segments:
             self.segments = segments
@@ -56,4 +56,4 @@ class SegmentLine(Widget):
 
 
 class StatusFooter(SegmentLine):
-    """The footer: where one is, what it costs, which model."""
+    """The footer: folder and branch, usage and cost, model."""

@@ -1,7 +1,7 @@
-"""The line at the top: the product name, and what the session is about."""
+"""The header line: the product name and the session's topic."""
 
 from widgets.status.footer import SegmentLine
 
 
 class StatusHeader(SegmentLine):
-    """Segments as in the footer; hidden on short terminals by the styles of the application."""
+    """Shows segments like the footer; the application's styles hide it on short terminals."""

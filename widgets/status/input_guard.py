@@ -7,7 +7,7 @@ the second period, and so does a time in which the program was blocked."""
 SHOWN_SECONDS = 0.6
 QUIET_SECONDS = 0.35
 STALLED_SECONDS = 0.5
-"""Longer between two looks, and keys may have piled up meanwhile."""
+"""Seconds between two checks after which keys may have accumulated meanwhile."""
 
 
 class InputGuard:

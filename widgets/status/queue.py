@@ -50,17 +50,17 @@ class QueueView(Widget, can_focus=True):
     DEFAULT_CSS = "QueueView { height: 0; }"
 
     class EditRequested(Message):
-        """Take the message out of the queue and into the editor."""
+        """Asks to move the message from the queue to the editor."""
 
         def __init__(self, row_id: str) -> None:
             super().__init__()
             self.row_id = row_id
 
     class RemoveRequested(EditRequested):
-        """Take it out of the queue for good."""
+        """Asks to remove the message from the queue."""
 
     class SwitchRequested(EditRequested):
-        """Let it steer instead of follow, or the other way round."""
+        """Asks to switch the message between steering the run and being sent after it."""
 
     class MoveRequested(Message):
         def __init__(self, row_id: str, delta: int) -> None:
@@ -69,7 +69,7 @@ class QueueView(Widget, can_focus=True):
             self.delta = delta
 
     class Left(Message):
-        """Escape: the editor wants the focus."""
+        """Escape was pressed: the focus should return to the editor."""
 
     def __init__(self, rows: Sequence[QueuedRow] = (), *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -80,7 +80,7 @@ class QueueView(Widget, can_focus=True):
         self.show(rows)
 
     def show(self, rows: Sequence[QueuedRow]) -> None:
-        """The messages that wait now, in the order they will be sent."""
+        """Shows the queued messages in the order in which they will be sent."""
         rows = tuple(rows)
         if rows == self.rows:
             return
@@ -134,7 +134,7 @@ class QueueView(Widget, can_focus=True):
         return line.add(images + plain(row.text), style).strip()
 
     def _keys(self) -> str:
-        """What each key does while the keyboard is here."""
+        """Returns the key hints while the queue has the focus."""
         own = keymap_of(self.app)
         moves = key_label(own, "app.queue.earlier", "shift+↑"), key_label(own, "app.queue.later", "shift+↓")
         usual = "shift+↑/↓" if moves == ("shift+↑", "shift+↓") else "/".join(filter(None, moves))

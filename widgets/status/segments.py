@@ -13,26 +13,26 @@ GAP = "  "
 
 
 class Segment(msgspec.Struct, frozen=True, kw_only=True):
-    """A short piece of the status. `text` is shown; `short` instead when there is little room."""
+    """A part of the status line. `text` is shown, or `short` if there is little room."""
 
     id: str
     text: str
     short: str = ""
     is_elastic: bool = False
-    """Between the two it is cut to the room that is left."""
+    """Whether the text may be cut to any length between `short` and `text`."""
     tone: Tone = "muted"
     importance: int = 5
     """Segments with the lowest importance are dropped first."""
     is_right: bool = False
     bar: float = -1.0
-    """From 0 to 1: a bar of this fill stands before the text."""
+    """The fill of a bar before the text, from 0 to 1; negative for no bar."""
 
 
 BAR_CELLS = 6
 
 
 def bar_text(share: float) -> str:
-    """A small bar in eighths of a cell."""
+    """Returns a small bar drawn in eighths of a cell."""
     share = min(1.0, max(0.0, share))
     eighths = round(share * BAR_CELLS * 8)
     full, rest = divmod(eighths, 8)
@@ -58,7 +58,7 @@ def fitting(segments: Sequence[Segment], width: int) -> list[Segment]:
 
 
 def _shorter(left: list[Segment], width: int) -> list[Segment]:
-    """The least important first, as long as there are too many."""
+    """Shortens segments until they fit, the least important first."""
     for segment in sorted(left, key=lambda item: item.importance):
         if _total(left) <= width:
             break
@@ -70,7 +70,7 @@ def _shorter(left: list[Segment], width: int) -> list[Segment]:
 
 
 def _longer_again(left: list[Segment], whole: Mapping[str, Segment], width: int) -> list[Segment]:
-    """What is left over is used: the last one that became short may have made room for an earlier one."""
+    """Lengthens shortened segments where room is left."""
     for segment in sorted(left, key=lambda item: -item.importance):
         room = width - _total(left) + size_of(segment)
         longer = whole[segment.id]

@@ -23,9 +23,9 @@ class SideRow(msgspec.Struct, frozen=True, kw_only=True):
     mark: str = ""
     tone: SideTone = "text"
     figures: tuple[tuple[str, SideTone], ...] = ()
-    """At the right edge."""
+    """Numbers at the right edge, each with its colour."""
     is_path: bool = False
-    """Of which the end stays when it is too long."""
+    """Whether the text is a path, which is cut at its beginning."""
 
 
 class SideSection(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class SideSection(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
     rows: tuple[SideRow, ...] = ()
     at: int = 0
-    """The row that stays in sight when there is no room for all."""
+    """The index of the row that stays visible if not all rows fit."""
 
 
 class SidePanel(Widget):
@@ -65,7 +65,7 @@ class SidePanel(Widget):
         return line.strip()
 
     def _lines(self) -> Iterator[SideSection | SideRow | None]:
-        """What each line shows: the head of a section, a row, nothing."""
+        """Yields the content of each line: a section heading, a row, or None for a blank line."""
         if not self.sections:
             yield SideRow(text=self.empty, tone="muted")
             return
@@ -76,7 +76,7 @@ class SidePanel(Widget):
             yield from in_room(section, room)
 
     def _shares(self) -> list[int]:
-        """Rows for each section: the longest gives way first."""
+        """Returns the number of rows for each section; the longest is shortened first."""
         shares = [len(section.rows) for section in self.sections]
         room = self.size.height - 2 * len(shares) + 1
         while sum(shares) > max(room, len(shares)):
@@ -106,7 +106,7 @@ class SidePanel(Widget):
 
 
 def in_room(section: SideSection, room: int) -> Sequence[SideRow]:
-    """The rows around the one that matters; the last says how many more there are."""
+    """Returns the rows around the important one; the last row counts those left out."""
     rows = section.rows
     if len(rows) <= room:
         return rows

@@ -11,7 +11,7 @@ Appearance = Literal["dark", "light"]
 _PART = rb"([0-9a-fA-F]{1,4})"
 _BACKGROUND = late(rb"\x1b\]11;rgba?:" + b"/".join((_PART,) * 3) + rb"[^\x07\x1b]*(\x07|\x1b\\)")
 _ATTRIBUTES = late(rb"\x1b\[\?[\d;]*c")
-"""The answer to a question that every terminal answers: behind it, no other answer comes."""
+"""Matches the reply to a query that every terminal answers; no other reply comes after it."""
 
 
 def appearance_of(held: EarlyTerminal, patience: float = 0.1) -> Appearance | None:
@@ -26,7 +26,7 @@ def appearance_of(held: EarlyTerminal, patience: float = 0.1) -> Appearance | No
 
 
 def background_from(answer: bytes) -> str | None:
-    """The colour in a terminal's answer to OSC 11."""
+    """Returns the colour in a terminal's reply to OSC 11."""
     match = _BACKGROUND.search(answer)
     if match is None:
         return None

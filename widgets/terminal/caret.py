@@ -23,14 +23,14 @@ def is_drawn(widget: Widget) -> bool:
 
 
 def show(widget: Widget, *, blinks: bool = False, is_bar: bool = False) -> None:
-    """A bar stands between characters, a block on one."""
+    """Shows the terminal's cursor: a bar between characters, or a block on one."""
     block = _BLINKING_BLOCK if blinks else _STEADY_BLOCK
     bar = _BLINKING_BAR if blinks else _STEADY_BAR
     _write(widget, (bar if is_bar else block) + _SHOW)
 
 
 def hide(widget: Widget) -> None:
-    """Take it away again; at the end of the application the shell needs it, in its own shape."""
+    """Hides the cursor; when the application ends, shows it in the shell's shape instead."""
     is_leaving = widget.app.return_code is not None or not widget.app.is_running
     _write(widget, _OWN_SHAPE if is_leaving else _HIDE + _OWN_SHAPE)
 
@@ -38,7 +38,7 @@ def hide(widget: Widget) -> None:
 def follow_suspension(
     widget: Widget, *, blinks: Callable[[], bool] = lambda: False, is_bar: Callable[[], bool] = lambda: False
 ) -> None:
-    """Show it again when the application comes back from the background, where the terminal was the shell's."""
+    """Shows the cursor again after the application returns from the background."""
 
     def shown_again(_: object) -> None:
         if widget.has_focus:
@@ -48,7 +48,7 @@ def follow_suspension(
 
 
 def place(widget: Widget, x: int, y: int) -> None:
-    """Say where in the widget the caret is; the next paint puts the cursor there."""
+    """Sets the caret's position in the widget; the next paint moves the cursor there."""
     region = widget.content_region
     widget.app.cursor_position = Offset(region.x + x, region.y + y)
 

@@ -1,6 +1,6 @@
-"""The clipboard: written with OSC 52 and with the system's programs, read with the latter.
+"""The clipboard: written with OSC 52 and the system's programs, read with the programs.
 
-Reports truthfully which way worked. Text too long for a terminal is written to a file."""
+Reports which way worked. Text that is too long for a terminal is written to a file."""
 
 import base64
 import os
@@ -17,21 +17,21 @@ from widgets.editor.images import image_bytes
 from widgets.terminal.terminal_control import wrapped
 
 MAX_OSC52_CHARS = 74_000
-"""Characters of base64 that common terminals take; more is cut off or dropped by them."""
+"""The maximum base64 length that common terminals accept; they cut or drop longer text."""
 TIMEOUT = 3.0
 
 
 class Copied(msgspec.Struct, frozen=True, kw_only=True):
-    """How a copy went. `sent` tells that a terminal was asked, which never answers."""
+    """The outcome of a copy. `sent`: the text was sent to the terminal, which never confirms it."""
 
     by: str = ""
-    """The program that took it."""
+    """The program that accepted the text."""
     sent: bool = False
     path: Path | None = None
 
     @property
     def text(self) -> str:
-        """For people."""
+        """The outcome as a message."""
         if self.by:
             return f"Copied with {self.by}"
         if self.sent:
@@ -42,7 +42,8 @@ class Copied(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def osc52(text: str, env: Mapping[str, str] = os.environ, *, target: str = "c") -> str:
-    """The sequence that puts a text into the terminal's clipboard (`c`) or selection (`p`); empty if too long."""
+    """Returns the sequence that sets the terminal's clipboard (`c`) or selection (`p`); empty if the
+    text is too long."""
     data = base64.b64encode(text.encode(errors="replace")).decode()
     return wrapped(f"\x1b]52;{target};{data}\x1b\\", env) if len(data) <= MAX_OSC52_CHARS else ""
 
@@ -55,11 +56,10 @@ def copy(
     env: Mapping[str, str] = os.environ,
     find: Callable[[str], str | None] = shutil.which,
 ) -> Copied:
-    """Copy by every way there is; `write` sends to the terminal, `fallback` is the file to use without a clipboard.
-    `env` is what programs are told, too.
+    """Copies by every available way. `write` sends to the terminal; `fallback` is the file for when
+    there is no clipboard; `env`: the environment, also passed to programs.
 
-    Runs programs: call it in a thread.
-    """
+    Runs programs, so call it in a thread."""
     by = ""
     for command in _writers(env):
         program = find(command[0])
@@ -82,7 +82,8 @@ def copy(
 def paste(
     *, env: Mapping[str, str] = os.environ, find: Callable[[str], str | None] = shutil.which
 ) -> Attachment | str | None:
-    """What the system's clipboard holds: an image, or a text, or nothing that can be read. Call it in a thread."""
+    """Returns the system clipboard's image or text; None if it is empty or unreadable. Call it in a
+    thread."""
     for image_command, text_command in _readers(env):
         program = find(text_command[0])
         if not program:
@@ -105,7 +106,7 @@ def _writers(env: Mapping[str, str]) -> list[Sequence[str]]:
     if sys.platform == "darwin":
         return [("pbcopy",), *tmux]
     if env.get("SSH_TTY") or env.get("SSH_CONNECTION"):
-        return tmux  # other programs here would fill the clipboard of the wrong machine
+        return tmux  # other programs would set the clipboard of the wrong machine
     found: list[Sequence[str]] = []
     if env.get("WAYLAND_DISPLAY"):
         found.append(("wl-copy",))
@@ -136,7 +137,7 @@ def _feed(command: Sequence[str], text: str, env: Mapping[str, str]) -> bool:
             command,
             env=env,
             input=text.encode(errors="replace"),
-            stdout=subprocess.DEVNULL,  # such a program stays behind and would hold a pipe open
+            stdout=subprocess.DEVNULL,  # the program keeps running and would hold a pipe open
             stderr=subprocess.DEVNULL,
             timeout=TIMEOUT,
             check=False,

@@ -10,7 +10,7 @@ import threading
 import time
 
 TYPE_CHECKING = False
-"""As in `typing`, which is not imported: it takes as long as all of this."""
+"""As in `typing`, which is not imported because its import takes as long as all of this module."""
 if TYPE_CHECKING:
     from typing import Any
 
@@ -18,7 +18,7 @@ _INPUT_FLAGS, _LOCAL_FLAGS, _CHARACTERS = 0, 3, 6
 """Where they stand in what `tcgetattr` gives."""
 _ENTER_SCREEN, _LEAVE_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l\x1b[?25h"
 _QUESTION = b"\x1b]11;?\x1b\\\x1b[c"
-"""The background's colour, and what every terminal answers: behind that, no other answer comes."""
+"""Queries for the background colour, followed by one that every terminal answers last."""
 
 
 class EchoLine:
@@ -29,7 +29,7 @@ class EchoLine:
 
     @property
     def start(self) -> bytes:
-        """Puts the cursor where the first letter will stand."""
+        """Returns the sequence that places the cursor at the first letter."""
         return b"\x1b[%d;%dH" % (self.row, self.column)
 
     def drawn(self, text: str) -> bytes | None:
@@ -47,7 +47,7 @@ class EchoLine:
 
 
 class EarlyTerminal:
-    """Between `hold` and `end`, which must be called, input is stored and not echoed."""
+    """Stores input without echo between `hold` and `end`, which must be called."""
 
     def __init__(self) -> None:
         self.attributes: Any = None
@@ -77,7 +77,7 @@ class EarlyTerminal:
         return self._handle >= 0
 
     def hold(self) -> None:
-        """Nothing happens where there is no terminal."""
+        """Takes over the terminal; does nothing if there is none."""
         if self.is_held or sys.platform == "win32" or not (sys.stdin.isatty() and sys.stdout.isatty()):
             return
         import termios  # noqa: PLC0415  (not on every system)
@@ -86,14 +86,14 @@ class EarlyTerminal:
         try:
             before = termios.tcgetattr(handle)
             held = termios.tcgetattr(handle)
-            held[_INPUT_FLAGS] &= ~termios.ICRNL  # Enter stays Enter
-            held[_LOCAL_FLAGS] &= ~(termios.ECHO | termios.ICANON)  # but Ctrl+C ends the program
+            held[_INPUT_FLAGS] &= ~termios.ICRNL  # Enter stays a carriage return
+            held[_LOCAL_FLAGS] &= ~(termios.ECHO | termios.ICANON)  # but Ctrl+C still ends the program
             held[_CHARACTERS][termios.VMIN] = 1
             self.attributes, self._handle, self.asked_at = (
                 before,
                 handle,
                 time.monotonic(),
-            )  # a signal may come
+            )  # a signal may arrive
             termios.tcsetattr(handle, termios.TCSANOW, held)
             os.write(sys.stdout.fileno(), _QUESTION)
         except (termios.error, OSError):
@@ -107,9 +107,9 @@ class EarlyTerminal:
             return
         try:
             held = termios.tcgetattr(self._handle)
-            held[_CHARACTERS][termios.VSUSP] = b"\0"  # stopped now, it would leave the shell with this screen
+            held[_CHARACTERS][termios.VSUSP] = b"\0"  # suspended now, it would leave the shell on this screen
             termios.tcsetattr(self._handle, termios.TCSANOW, held)
-            self.is_drawn = True  # before it is: whatever ends this leaves the screen
+            self.is_drawn = True  # set first: however this ends, the screen is left
             self._size = tuple(os.get_terminal_size(sys.stdout.fileno()))
             out = _ENTER_SCREEN + frame + place.start
             while out:
@@ -139,14 +139,14 @@ class EarlyTerminal:
             return
         text, rest = typed_in(self._read)
         if text == self._echoed or rest.startswith((b"\x1b]", b"\x1b[?")):
-            return  # an answer, or a part of one
+            return  # a reply, or a part of one
         self._echoed = text
         shown = self._echoes.drawn(text)
         try:
             is_same_size = tuple(os.get_terminal_size(sys.stdout.fileno())) == self._size
             if shown is not None and not rest and is_same_size:
                 os.write(sys.stdout.fileno(), shown)
-            else:  # from here on it is the page's to show; nothing of it is lost
+            else:  # from here on the page shows the text; none is lost
                 self._echoes = None
         except OSError:
             self._echoes = None
@@ -157,15 +157,13 @@ class EarlyTerminal:
             os.write(self._waker, b"\0")
             try:
                 reader.join()
-            except (
-                RuntimeError
-            ):  # a signal came in the middle of its start: it finds that word, and ends by itself
+            except RuntimeError:  # a signal arrived during its start: it finds that word and ends by itself
                 return
             os.close(self._wakes)
             os.close(self._waker)
 
     def wait_for(self, seconds: float) -> bool:
-        """Whether more has been read meanwhile."""
+        """Waits for input; returns whether more arrived."""
         if not self.is_held:
             return False
         if self._reader is not None:
@@ -185,14 +183,14 @@ class EarlyTerminal:
 
     @property
     def read(self) -> bytes:
-        """What the terminal has sent so far, answers and keys."""
+        """All input so far, replies and keys."""
         return self._read
 
     def take_typed_text(self) -> str:
-        """What was typed so far, if it is nothing but text; for the editor, before the page is first painted.
+        """Returns the typed text, if the input is only text, for the editor before the page's first
+        paint.
 
-        From now on nothing more is shown on the frame.
-        """
+        After this the frame shows no further input."""
         with self._lock:
             self._echoes = None
             text, rest = typed_in(self._read)
@@ -207,11 +205,11 @@ class EarlyTerminal:
         while self.is_held and self.wait_for(0.0):
             pass
         read, self._read = self._read, b""
-        # One line end can only be Enter, from before the terminal was held; several may be a text.
+        # A single line end is an Enter pressed before the terminal was held; several may belong to a text.
         return read.replace(b"\n", b"\r") if read.count(b"\n") == 1 else read
 
     def hand_over(self) -> None:
-        """Another owner leaves the alternate screen from here on."""
+        """Leaves it to the new owner of the terminal to exit the alternate screen."""
         self.is_drawn = False
         with self._lock:
             self._echoes = None
@@ -227,7 +225,7 @@ class EarlyTerminal:
             if self.is_drawn:
                 os.write(sys.stdout.fileno(), b"\x1b[0m" + _LEAVE_SCREEN)
         except OSError:
-            pass  # the terminal has gone
+            pass  # the terminal is gone
         self.is_drawn = False
         try:
             termios.tcsetattr(self._handle, termios.TCSADRAIN, self.attributes)
@@ -268,7 +266,7 @@ def _letter_size(first: int) -> int:
 
 
 def _answer_length(read: bytes) -> int:
-    """Of an answer to the question that was asked; 0: it is a key, or has not arrived to its end."""
+    """Returns the length of a terminal's reply at the start; 0 if it is a key or incomplete."""
     if read.startswith(b"\x1b]"):
         ends = [end + len(mark) for mark in (b"\x07", b"\x1b\\") if (end := read.find(mark)) > 0]
         return min(ends, default=0)
@@ -284,10 +282,10 @@ def _answer_length(read: bytes) -> int:
 
 
 def _width(character: str) -> int | None:
-    """None: what stands beside it decides."""
+    """Returns a character's width; None if it depends on its neighbours."""
     if ord(character) < 0x300:
         return 1
-    import unicodedata  # noqa: PLC0415  (most people's letters are narrow)
+    import unicodedata  # noqa: PLC0415  (most letters are narrow and do not need it)
 
     if unicodedata.category(character) in ("Mn", "Me", "Cf", "Lm", "Sk"):
         return None

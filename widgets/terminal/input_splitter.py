@@ -23,12 +23,12 @@ _BEGUN = late(
     "|_(?:G(?:[\\w=,]*|[\\w=,]*;(?:OK?\x1b?|E[ -~]*\x1b?)?))?|P(?:>(?:\\|[ -~]*\x1b?)?)?"
     ")?\\Z"
 )
-"""The beginning of a paste or an answer, of which the rest is still under way; or an Escape."""
+"""Matches the incomplete start of a paste or reply, or a lone Escape, at the end of the input."""
 _CERTAIN_REPLY = late("\x1b(?:_G[a-zA-Z]=|P>\\||\\]\\d+;)")
 """Input that starts like this cannot be a key press."""
 _MAX_REPLY_LENGTH = 200
 _REPLY_TIMEOUT = 1.0
-"""Seconds until what has begun like an answer has no end any more."""
+"""Seconds after which an incomplete reply is no longer expected to end."""
 
 
 class TerminalReply(str):
@@ -59,7 +59,7 @@ class InputSplitter:
         return max(0.0, self._until - self._clock())
 
     def feed(self, text: str) -> Iterator[str | Paste | TerminalReply]:
-        """Text with keys in it, pastes and answers, in their order."""
+        """Yields text with keys, pastes and replies, in order."""
         text, begun = self._held + text, self._fragment
         self._held = self._fragment = ""
         while text:
@@ -102,7 +102,7 @@ class InputSplitter:
         return text[: found.start()]
 
     def _hold_end_of_paste(self, inside: str) -> None:
-        """Its last characters may be the beginning of the mark that ends it."""
+        """Holds the last characters of a paste, which may be the start of its end mark."""
         assert self._paste is not None
         cut = max(0, len(inside) - len(PASTE_ENDS) + 1)
         self._paste.append(inside[:cut])
@@ -110,7 +110,8 @@ class InputSplitter:
 
 
 def _parted(text: str, begun: str) -> Iterator[str | TerminalReply]:
-    """`begun`: what an answer begins with that went on otherwise, if none is found in its place."""
+    """Yields keys and replies. `begun`: text already dropped as the start of a reply; if none
+    follows, it is not repeated."""
     at = 0
     for found in _ANSWER.finditer(text):
         if keys := text[at : found.start()].removeprefix(begun):

@@ -7,7 +7,7 @@ Listener = Callable[[str], "str | bool | None"]
 
 
 class RawInput:
-    """Asked in the order in which they came."""
+    """Passes input to listeners in the order in which they subscribed."""
 
     def __init__(self) -> None:
         self._listeners: list[Listener] = []
@@ -17,7 +17,7 @@ class RawInput:
         return bool(self._listeners)
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Returns how to stop."""
+        """Adds a listener; returns the function that removes it."""
         self._listeners.append(listener)
 
         def stop() -> None:
@@ -27,7 +27,7 @@ class RawInput:
         return stop
 
     def pass_through(self, text: str) -> str:
-        """What is left of it for those behind."""
+        """Returns the input that the listeners leave."""
         for listener in tuple(self._listeners):
             answer = listener(text)
             if answer is True:

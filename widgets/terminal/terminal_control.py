@@ -25,9 +25,9 @@ Progress = Literal["none", "busy", "error"]
 BELL = "\x07"
 END = "\x1b\\"
 _SCREEN_CHUNK = 250
-"""Characters that GNU screen hands on at a time."""
+"""The number of characters that GNU screen passes on at a time."""
 RESTORE = (
-    "\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l"  # picture, mouse
+    "\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l"  # synchronised output, mouse
     "\x1b[?2004l\x1b[?1004l\x1b[?2048l\x1b[<u\x1b[?1049l"  # paste, focus, resize, keys, screen
     "\x1b[?7h\x1b[0m\x1b[0 q\x1b[?25h\x1b[23;0t"  # wrapping, colours, cursor, title
 )
@@ -35,7 +35,7 @@ RESTORE = (
 
 
 def wrapped(sequence: str, env: Mapping[str, str] = os.environ) -> str:
-    """For tmux and screen, which hand on only what is wrapped."""
+    """Wraps a sequence so that tmux or screen passes it to the terminal."""
     if env.get("TMUX"):
         return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + END
     if env.get("STY") or env.get("TERM", "").startswith("screen"):
@@ -57,7 +57,7 @@ def progress_sequence(state: Progress, percent: int | None = None) -> str:
 
 
 def notification_sequence(method: Method, title: str, body: str, env: Mapping[str, str] = os.environ) -> str:
-    """A message for a person who looks elsewhere."""
+    """Returns the sequence for a desktop notification."""
     title, body = _safe(title, 80), _safe(body, 200)
     match choose_method(env) if method == "auto" else method:
         case "off":
@@ -112,7 +112,7 @@ class Notifier(msgspec.Struct, eq=False):
 
 
 def write_to(app: App[Any], sequence: str) -> None:
-    """Send a sequence through the application's driver; nothing happens without a terminal."""
+    """Sends a sequence through the application's driver; does nothing without a terminal."""
     driver = driver_of(app)
     if driver is not None and not app.is_headless and sequence:
         driver.write(sequence)
@@ -120,7 +120,7 @@ def write_to(app: App[Any], sequence: str) -> None:
 
 
 def restore_terminal(line_discipline: Any = None) -> None:
-    """Resets every mode. For the end of a process that could not end properly.
+    """Resets every terminal mode, after a process that could not end properly.
 
     `line_discipline`: the attributes that `tcgetattr` returned before."""
     try:
@@ -143,7 +143,7 @@ def _set_line_discipline(attributes: Any) -> None:
 
 
 def editor_command(setting: str = "", env: Mapping[str, str] = os.environ) -> list[str]:
-    """The person's editor: the setting, `$VISUAL`, `$EDITOR`, then one that is there."""
+    """Returns the user's editor: the setting, `$VISUAL`, `$EDITOR`, or an installed one."""
     for wanted in (setting, env.get("VISUAL", ""), env.get("EDITOR", "")):
         if wanted.strip():
             return shlex.split(wanted)
@@ -153,16 +153,15 @@ def editor_command(setting: str = "", env: Mapping[str, str] = os.environ) -> li
 def edit_externally(
     app: App[Any], text: str, command: list[str], folder: Path, env: Mapping[str, str] = os.environ
 ) -> tuple[str | None, str]:
-    """Let a text be edited in another program, started with `env`, while bayou steps aside.
+    """Edits a text in another program, started with `env`, while bayou is suspended.
 
-    Gives the text back, or None and why. The file is named `.md`, so that editors know how to show it. `folder`: a
-    private one, which the caller removes.
-    """
+    Returns the text, or None and the reason. The file is named `.md`, so that editors highlight
+    it. `folder`: a private folder, which the caller removes."""
     path = folder / "prompt.md"
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
-    with app.suspend():  # which nothing may be raised in: the terminal would not be taken back
+    with app.suspend():  # no exception may be raised inside, or the terminal would not be taken back
         code, problem = _run([*command, str(path)], env)
     app.refresh(layout=True)
     if problem:
@@ -173,15 +172,15 @@ def edit_externally(
 
 
 _AT_LINE = late(r"(g?vim?|nvim|view|nano|pico|emacs(client)?|micro|kak|joe|jed|mcedit|ne|less)\Z")
-"""Editors that take `+LINE` before the file."""
+"""Editors that accept `+LINE` before the file."""
 _WITH_LINE = late(r"(hx|helix|zed|subl)\Z")
-"""Editors that take `FILE:LINE`."""
+"""Editors that accept `FILE:LINE`."""
 _GOTO = late(r"(code(-insiders)?|codium|cursor|windsurf)\Z")
-"""Those that take it behind `--goto`."""
+"""Editors that accept `FILE:LINE` after `--goto`."""
 
 
 def opened_at(command: list[str], path: Path, line: int) -> list[str]:
-    """The command that opens a file at a line, as far as the editor is known to take one."""
+    """Returns the command that opens a file at a line, if the editor is known to support it."""
     name = Path(command[0]).name.removesuffix(".exe")
     if _AT_LINE.match(name):
         return [*command, f"+{line}", str(path)]
@@ -195,8 +194,9 @@ def opened_at(command: list[str], path: Path, line: int) -> list[str]:
 def open_externally(
     app: App[Any], path: Path, line: int, command: list[str], env: Mapping[str, str] = os.environ
 ) -> str:
-    """Opens a file in another program, started with `env`, while bayou steps aside; what went wrong, or nothing."""
-    with app.suspend():  # which nothing may be raised in: the terminal would not be taken back
+    """Opens a file in another program, started with `env`, while bayou is suspended; returns an error
+    or an empty text."""
+    with app.suspend():  # no exception may be raised inside, or the terminal would not be taken back
         code, problem = _run(opened_at(command, path, line), env)
     app.refresh(layout=True)
     if problem:
@@ -205,7 +205,7 @@ def open_externally(
 
 
 def _run(command: list[str], env: Mapping[str, str]) -> tuple[int, str]:
-    """How it ended, or why it could not begin."""
+    """Runs the program; returns its exit code, or the reason why it could not start."""
     try:
         return subprocess.run(command, env=env, check=False).returncode, ""
     except (OSError, ValueError) as error:

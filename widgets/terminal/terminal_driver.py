@@ -32,15 +32,15 @@ from widgets.textual_internals import KeyParser
 
 _CHUNK = 65_536
 _KEY_TIMEOUT = 2.0
-"""Seconds for what a key does until the next one is given on in any case."""
+"""Seconds to wait for the effect of a key before the next key is delivered anyway."""
 _ENTER_SCREEN = "\x1b[?1049h"
 _KEY_PROTOCOL_QUERY = "\x1b[?u"
 _KEY_PROTOCOL_REPLY = late(r"\x1b\[\?(\d*)u")
 _DISAMBIGUATES_ESCAPE = 1
-"""In the answer: Escape and Alt are sequences that nothing else begins with (kitty's keyboard protocol)."""
+"""The flag of kitty's keyboard protocol by which Escape and Alt are sent as distinct sequences."""
 _SAVE_TITLE = "\x1b[22;0t"
 _RESTORE_TITLE_AND_CURSOR = "\x1b[23;0t\x1b[0 q"
-"""The shell's, which it does not set anew."""
+"""Restores the shell's title and cursor shape, which the shell does not set again."""
 
 
 class _WakingEvent(threading.Event):
@@ -51,7 +51,7 @@ class _WakingEvent(threading.Event):
         self._waker = waker
 
     def set(self) -> None:
-        super().set()  # before the byte: who has missed that sees this
+        super().set()  # before the byte is written, so that a thread that misses the byte sees the event
         os.write(self._waker, b"\0")
 
 
@@ -82,10 +82,11 @@ class TerminalDriver(LinuxDriver):
         raw: RawInput | None = None,
         images: TerminalImages | None = None,
     ) -> None:
-        """`held`: the terminal so far; knows what it was like before. `raw`: hears what comes before keys are made.
+        """`held`: the terminal as held since the start, with its original state. `raw`: gets input
+        before it is parsed.
 
-        `images`: those that it shows, which are told when it comes and goes, and what it answers.
-        """
+        `images`: the terminal's images, which are notified when bayou takes or leaves the terminal
+        and get its replies."""
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         if sys.__stderr__ is not None and not sys.__stderr__.isatty():
             textual_inside.set_output(self, sys.__stdout__)
@@ -115,7 +116,7 @@ class TerminalDriver(LinuxDriver):
         tell_size = signal.getsignal(signal.SIGWINCH)
         if callable(tell_size):
             loop = asyncio.get_running_loop()
-            loop.add_signal_handler(signal.SIGWINCH, lambda: None)  # which wakes the loop
+            loop.add_signal_handler(signal.SIGWINCH, lambda: None)  # wakes the loop
             signal.signal(
                 signal.SIGWINCH, lambda number, _: loop.call_soon_threadsafe(tell_size, number, None)
             )
@@ -127,10 +128,10 @@ class TerminalDriver(LinuxDriver):
 
     def write(self, data: str) -> None:
         if data == _ENTER_SCREEN and self._held is not None and self._held.is_drawn:
-            self._held.hand_over()  # it is entered, and some terminals would clear it
+            self._held.hand_over()  # already entered, and some terminals would clear it again
             return
         if not data.isascii():
-            data = DIRECTION_CONTROLS.sub("", data)  # none of that takes a cell, and it moves those behind it
+            data = DIRECTION_CONTROLS.sub("", data)  # these take no cell, but move the text after them
         super().write(data)
 
     def stop_application_mode(self) -> None:
@@ -150,7 +151,7 @@ class TerminalDriver(LinuxDriver):
         return was_away
 
     def run_input_thread(self) -> None:
-        """Until `disable_input`, which may be followed by another such thread (a suspended program goes on)."""
+        """Reads input until `disable_input`; another such thread may follow after a suspension."""
         try:
             self._read_keys()
         except Exception as error:  # noqa: BLE001  (a listener's boundary: the app reports it)
@@ -168,7 +169,7 @@ class TerminalDriver(LinuxDriver):
             if self.fileno in ready:
                 data = _read(self.fileno)
                 if not data:
-                    os.kill(os.getpid(), signal.SIGHUP)  # the terminal has gone
+                    os.kill(os.getpid(), signal.SIGHUP)  # the terminal is gone
                     return
                 self._take(parser, reader.read(data), is_guessed=reader.has_guessed)
             for event in parser.feed_alone(self._incoming.give_up()):
@@ -189,7 +190,8 @@ class TerminalDriver(LinuxDriver):
         _empty(self._wakes)
 
     def _take(self, parser: KeyParser, text: str, *, is_guessed: bool) -> None:
-        """`is_guessed`: this terminal, or what stands between, has sent Alt as an Escape in front, whatever it said."""
+        """Handles input. `is_guessed`: this terminal has sent Alt as a leading Escape, although it
+        reported otherwise."""
         if text and self._raw is not None and self._raw.has_listeners:
             text = self._passed(self._raw, text)
         for part in self._incoming.feed(text):
@@ -209,14 +211,16 @@ class TerminalDriver(LinuxDriver):
             self._events.call_soon_threadsafe(self._images.handle_reply, str(answer))
 
     def _as_key(self, event: Message) -> Message:
-        """Alt with a letter writes nothing, though the letter may have come behind its Escape in a read of its own."""
+        """Converts a key event: Alt with a letter types nothing, even if the Escape and the letter
+        arrived separately."""
         if not isinstance(event, events.Key) or not event.key.startswith("alt+"):
             return event
         character = None if event.is_printable else event.character
         return (events.Key if self._tells_chords else AmbiguousAltKey)(event.key, character)
 
     def _passed(self, raw: RawInput, text: str) -> str:
-        """What the listeners leave of it. They belong to the application's thread; one that hangs loses its say."""
+        """Returns the input that the listeners leave. They run in the application's thread; one that
+        hangs is skipped."""
 
         async def ask() -> str:
             return raw.pass_through(text)
@@ -228,7 +232,7 @@ class TerminalDriver(LinuxDriver):
         return asked.result() if asked.done() else text
 
     def _deliver(self, event: Message) -> None:
-        """A key or a paste, when what the key before it has set going stands."""
+        """Delivers a key or a paste once the previous key has taken effect."""
         if isinstance(event, events.Key | events.Paste):
             self._wait_for_previous_key()
         if isinstance(event, events.MouseEvent) and not is_within(event, self._owner.size):
@@ -249,23 +253,24 @@ class TerminalDriver(LinuxDriver):
 
 
 def is_within(event: events.MouseEvent, size: Size) -> bool:
-    """A press beside the screen hits no widget and would take the focus from the editor; letting go always counts."""
+    """Returns whether a mouse event is inside the screen. A press outside would take the focus from
+    the editor; releases always count."""
     return isinstance(event, events.MouseUp) or (0 <= event.x < size.width and 0 <= event.y < size.height)
 
 
 def reraise(error: Exception) -> None:
-    """Called later by an application, it is a fault in one of its handlers: the application ends and says why."""
+    """Raises the error in the application, which then ends with a report."""
     raise error
 
 
 def _nearest_timeout(parser: KeyParser, incoming: InputSplitter) -> float | None:
-    """Seconds until one of them takes what there is for all that comes."""
+    """Returns the seconds until the parser or the splitter stops waiting for more input."""
     waits = [seconds for seconds in (parser.escape_timeout, incoming.hold_timeout) if seconds is not None]
     return min(waits, default=None)
 
 
 def _allow_any_character(file: Any) -> None:
-    """Whatever the locale says: a frame is drawn with characters, and a name on disk may hold bytes that are none."""
+    """Sets UTF-8 output independent of the locale, replacing characters that cannot be encoded."""
     if file is not None:
         file.reconfigure(encoding="utf-8", errors="replace")
 
@@ -286,11 +291,11 @@ def _empty(descriptor: int) -> None:
 
 
 def _stop_group() -> bool:
-    """Stops all processes in the foreground, as the terminal's own Ctrl+Z does, and returns when they go on.
+    """Stops all processes in the foreground, as the terminal's Ctrl+Z does, and returns when they
+    continue.
 
-    Those that wait for us (`make`, `time`, a script) have to stop too: the shell waits for them, not for us. False: we
-    were not stopped, because nobody is there who could let us go on.
-    """
+    Parent processes (`make`, `time`, a script) must stop too, because the shell waits for them.
+    Returns False if bayou was not stopped, because there is no shell that could resume it."""
     has_stopped = False
 
     def note(number: int, frame: object) -> None:

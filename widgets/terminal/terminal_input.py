@@ -1,9 +1,10 @@
-"""What comes from the terminal, made fit for Textual's parser: any bytes, mouse reports and keys of older encodings.
+"""Converts terminal input for Textual's parser: any bytes, mouse reports and keys of older
+encodings.
 
-Textual decodes strictly: one byte that is no UTF-8 (a binary paste, an old mouse report from beyond column 95 after a
-terminal was attached again) ends the thread that reads, and with it all input. It also knows only SGR mouse reports,
-and Alt with a key only as kitty writes it: what everybody else sends for Alt+Enter it takes for Enter.
-"""
+Textual decodes strictly: one invalid byte (a binary paste, an old mouse report beyond column
+95 after a terminal was attached again) ends the input thread. It also knows only SGR mouse
+reports, and Alt with a key only as kitty sends it: what other terminals send for Alt+Enter
+would be Enter."""
 
 import codecs
 import re
@@ -14,24 +15,25 @@ _OLD_MOUSE = late(rb"\x1b\[M([\x20-\xff])([\x20-\xff])([\x20-\xff])", re.DOTALL)
 _DECIMAL_MOUSE = late(rb"\x1b\[(\d+);(\d+);(\d+)M")
 _BROKEN_MOUSE = late(rb"\x1b\[<[-\d;.]*NaN[-\w;.]*[Mm]")
 _META = late(rb"\x1b([\r \x21-\x4e\x51-\x57\x59\x5a`ac-eg-z{-~])")
-"""Escape in front of a key: Alt. Not what begins or ends a sequence ([ ] O P X ^ _ \\), nor Esc b and f, which Textual
-has as the words' keys of iTerm."""
+r"""Matches an Escape before a key, which means Alt. Excludes the start or end of a sequence ([ ] O
+P X ^ _ \), and Esc b and f, which Textual knows as iTerm's word keys."""
 _META_CTRL = late(rb"\x1b([\x01-\x07\x0b\x0c\x0e-\x1a\x1d])")
 _MODIFIED = late(rb"\x1b\[27;(\d+);(\d+)~")
-"""xterm's way (modifyOtherKeys), and that of tmux with `extended-keys`."""
+"""Matches keys in xterm's encoding (modifyOtherKeys), which tmux uses with `extended-keys`."""
 _LETTERS = bytes(code + 0x60 if code < 0x1B else code + 0x40 for code in range(0x20)) + bytes(
     range(0x20, 0x100)
 )
-"""What stands on the key that, with Ctrl, sends a byte."""
+"""The key that, with Ctrl, sends each byte."""
 _UNFINISHED = late(rb"\x1b\[(?:M[\x20-\xff]{0,2}|\d+(?:;\d*){0,2})\Z", re.DOTALL)
-"""The beginning of an older report at the end of what was read; the rest comes with the next read."""
+"""Matches the start of an older mouse report at the end of the input; the rest comes with the
+next read."""
 _SEQUENCE = late(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?")
 _UNFINISHED_SEQUENCE = late(rb"\x1b(?:\[[0-?]*[ -/]*)?\Z")
 _PASTE_BEGIN, _PASTE_END = b"\x1b[200~", b"\x1b[201~"
 
 
 class InputReader:
-    """Bytes as they are read, into the text that the parser takes."""
+    """Converts bytes, as they are read, to text for the parser."""
 
     def __init__(self) -> None:
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
@@ -51,7 +53,8 @@ class InputReader:
         return self._decode(translated, final=final)
 
     def _translated(self, data: bytes) -> bytes:
-        """Reports of the mouse in SGR; what is pasted without sequences, on which Textual's parser would stumble."""
+        """Converts mouse reports to SGR, and removes sequences from pastes, on which Textual's parser
+        would fail."""
         if b"\x1b" not in data:
             return data
         parts: list[bytes] = []
@@ -79,13 +82,14 @@ def _in_sgr(data: bytes) -> bytes:
 
 
 def _alt(found: re.Match[bytes]) -> bytes:
-    """As kitty writes it; a capital is a letter with Shift."""
+    """Converts Alt with a key to kitty's encoding; a capital is a letter with Shift."""
     key = found[1]
     return b"\x1b[%d;%du" % (ord(key.lower()), 4 if key.isupper() else 3)
 
 
 def _report(buttons: int, column: int, row: int) -> bytes:
-    """Button 3 means in the older encodings that one was let go, without saying which."""
+    """Converts a mouse report. In older encodings button 3 means a release, without naming the
+    button."""
     is_release = buttons & 3 == 3 and not buttons & 0b1100_0000 and not buttons & 32
     if is_release:
         buttons &= ~3

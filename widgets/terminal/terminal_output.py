@@ -39,7 +39,7 @@ _MIN_MOVED_SHARE = 0.3
 
 
 class _Update(CompositorUpdate):
-    """Stands for an update of the compositor; it is encoded only when it is really sent."""
+    """A deferred update of the compositor; it is encoded only when it is sent."""
 
     def __init__(self, output: "OutputDiff", update: ChopsUpdate | LayoutUpdate) -> None:
         self._output = output
@@ -95,7 +95,7 @@ class OutputDiff:
         self._send(screen, renderable)
 
     def encode(self, update: ChopsUpdate | LayoutUpdate, console: Console) -> str:
-        """The bytes that bring the terminal from what it shows to what the update wants."""
+        """Returns the bytes that change the terminal from its current content to the update's."""
         system = color_system(console)
         if isinstance(update, LayoutUpdate):
             out = self._encode_all(update, system)
@@ -147,7 +147,7 @@ class OutputDiff:
         return out
 
     def _scroll(self, move: "Move", wanted: dict[int, list[Run]], out: list[str]) -> None:
-        """Move rows, in the terminal and in memory; what must not have moved is wanted again where it was."""
+        """Scrolls rows in the terminal and in memory; rows that must not move are requested again."""
         rows = self._rows
         count = abs(move.up)
         code = "S" if move.up > 0 else "T"
@@ -168,18 +168,18 @@ class Move(NamedTuple):
     top: int
     bottom: int
     up: int
-    """How many rows upwards; negative for downwards."""
+    """The number of rows upwards; negative for downwards."""
 
 
 def find_move(rows: dict[int, Row], wanted: dict[int, list[Run]]) -> Move | None:
-    """Whether most of what is wanted is on the screen already, some rows further up or down."""
+    """Returns a move if most of the wanted rows are already on the screen at another height."""
     if len(wanted) < 2 * _MIN_MOVED_ROWS:
         return None
     shown: dict[int, int | None] = {}
     for y in wanted:
         for run in rows.get(y, {}).values():
             key = id(run.strip)
-            shown[key] = None if key in shown else y  # what stands in two places does not tell of a move
+            shown[key] = None if key in shown else y  # a row that occurs twice does not identify a move
     steps: dict[int, int] = {}
     width = 0
     for y, runs in wanted.items():
@@ -202,13 +202,14 @@ def find_move(rows: dict[int, Row], wanted: dict[int, list[Run]]) -> Move | None
 
 
 def _is_known(rows: dict[int, Row], top: int, bottom: int, wanted: dict[int, list[Run]]) -> bool:
-    """Whether every cell of these rows is either wanted anyway or remembered, so that it can be put back."""
+    """Returns whether every cell of these rows is either wanted or remembered, so that it can be
+    restored."""
     width = max((run.end for y in range(top, bottom) for run in rows.get(y, {}).values()), default=0)
     for y in range(top, bottom):
         row = rows.get(y, {})
         runs = wanted.get(y, [])
         if row and {run.x: run.end for run in runs} == {x: run.end for x, run in row.items()}:
-            continue  # each run takes the place of one
+            continue  # each run replaces one
         cells = sorted([(run.x, run.end) for run in (*row.values(), *runs)])
         reached = 0
         for start, end in cells:
@@ -221,7 +222,7 @@ def _is_known(rows: dict[int, Row], top: int, bottom: int, wanted: dict[int, lis
 
 
 def _is_cut(row: Row, runs: Iterable[Run]) -> bool:
-    """Whether a remembered run is covered in part only, and could not be put back."""
+    """Returns whether a remembered run is only partly covered, so that it could not be restored."""
     wanted = list(runs)
     for known in row.values():
         overlapping = [run for run in wanted if run.x < known.end and run.end > known.x]
@@ -233,7 +234,7 @@ def _is_cut(row: Row, runs: Iterable[Run]) -> bool:
 
 
 def _wanted(update: ChopsUpdate) -> dict[int, list[Run]]:
-    """What an update wants to be shown, row by row."""
+    """Returns the runs that an update contains, by row."""
     wanted: dict[int, list[Run]] = {}
     for y, x1, x2 in update.spans:
         runs = wanted.get(y)
@@ -252,17 +253,17 @@ def _wanted(update: ChopsUpdate) -> dict[int, list[Run]]:
 
 
 def _write(row: Row, run: Run) -> None:
-    """Remember a run; what it covers is forgotten."""
+    """Remembers a run, and forgets the runs that it covers."""
     for known in [known for known in row.values() if known.x < run.end and known.end > run.x]:
         del row[known.x]
     row[run.x] = run
 
 
 def changed_part(known: Run, run: Run) -> tuple[int, Strip] | None:
-    """Where two runs of the same cells begin to differ, and the new cells; none when it is safer to send all.
+    """Returns where two runs of the same cells begin to differ, and the new cells; None if it is
+    safer to send everything.
 
-    Only runs of plain narrow characters are cut: of others a terminal may have its own idea how wide they are.
-    """
+    Only runs of narrow characters are cut, because terminals disagree about the width of others."""
     old, new = _segments(known.strip), _segments(run.strip)
     if old is None or new is None:
         return None
@@ -288,7 +289,7 @@ def _reversed(segments: list[Segment]) -> list[Segment]:
 
 
 def _common(old: list[Segment], new: list[Segment], at: int) -> int:
-    """How many cells two rows have in common from the start."""
+    """Returns the number of equal cells at the start of two rows."""
     index_old = index_new = offset_old = offset_new = 0
     while index_old < len(old) and index_new < len(new):
         text_old, style_old, _ = old[index_old]
@@ -313,7 +314,7 @@ def _common(old: list[Segment], new: list[Segment], at: int) -> int:
 
 
 def _encoded(strip: Strip, system: ColorSystem) -> str:
-    """The strip for the terminal, encoded once."""
+    """Returns the strip's encoding, computed once."""
     found = cached_encoding(strip)
     if found is None:
         found = compact(strip, system)

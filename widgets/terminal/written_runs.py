@@ -1,4 +1,4 @@
-"""What was written to the terminal: runs of cells, row by row."""
+"""The text written to the terminal: runs of cells by row."""
 
 from typing import NamedTuple
 
@@ -14,4 +14,4 @@ class Run(NamedTuple):
 
 
 Row = dict[int, Run]
-"""The runs of a row by where they start; they do not overlap."""
+"""The runs of a row by their start column; they do not overlap."""

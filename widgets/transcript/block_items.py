@@ -21,7 +21,7 @@ def items_of(blocks: Iterable[Block]) -> list[Item]:
 
 
 def reply_item(block_id: str) -> Item:
-    """For a reply that begins."""
+    """Creates the item of a reply that begins."""
     from widgets.transcript.item import Item, reply_placeholder  # noqa: PLC0415  (with the first block)
 
     return Item(reply_placeholder(block_id), live=True)

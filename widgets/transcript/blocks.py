@@ -65,7 +65,7 @@ class Thought(_Value, frozen=True, kw_only=True):
 
 
 class Prose(_Value, frozen=True, kw_only=True):
-    """Markdown."""
+    """Markdown text."""
 
     text: str
 
@@ -104,7 +104,7 @@ class CustomBlock(_Value, frozen=True, kw_only=True):
     peek: int = 0
     """The number of body lines shown while the block is closed."""
     tone: NoteKind | None = None
-    """For what wants attention."""
+    """A colour for blocks that need attention."""
     open_hint: str = ""
     """The key that opens it and what it does, shown while it is closed: `ctrl+o open`."""
 
@@ -117,7 +117,7 @@ class NoteBlock(_Value, frozen=True, kw_only=True):
     """What the user can do about it."""
     title: str = ""
     mark: str = ""
-    """Before the title, instead of the kind's."""
+    """The mark before the title, in place of the mark of the kind."""
     tries: tuple[tuple[str, str], ...] = ()
     """Suggested requests, chosen by number, each with a description."""
     hints: tuple[tuple[str, str], ...] = ()

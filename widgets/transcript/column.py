@@ -36,10 +36,10 @@ class Anchor(NamedTuple):
     item: Item
     row: int
     rows: int
-    """The block's height then."""
+    """The block's height at that time."""
     leaf: Leaf | None
     offset: int
-    """The character of the leaf at the row's start."""
+    """The index in the leaf's text at the start of the row."""
 
 
 class Column:
@@ -123,7 +123,7 @@ class Column:
                 self.measure(index)
 
     def _above(self, index: int) -> Item | None:
-        """The block above that shows anything."""
+        """Returns the nearest block above that has visible content."""
         return next((self.items[at] for at in range(index - 1, -1, -1) if not self.items[at].is_empty), None)
 
     def estimate(self) -> None:
@@ -155,7 +155,7 @@ class Column:
         """Computes a block's exact height."""
         item = self.items[index]
         if item.live is None and not item.has_size:
-            self._sizes = None  # it shows something else now
+            self._sizes = None  # its content has changed
         if self.width > 0 and (item.live is not None or not item.is_exact or item.width != self.width):
             item.measure(self.width, self.expansion)
             self.heights.set(index, item.height)
@@ -164,7 +164,7 @@ class Column:
         return item.height
 
     def trim(self) -> None:
-        """Releases the drawings that were used longest ago."""
+        """Releases the drawings that were least recently used."""
         while len(self._recent) > MAX_CACHED_BLOCKS:
             _, item = self._recent.popitem(last=False)
             item.release_drawing()
@@ -208,7 +208,8 @@ class Column:
         return self.settle(max(0, self.heights.top(index) + row), height)
 
     def settle_end(self, height: int) -> int:
-        """Make exact what the viewport shows at the very end; the place of its first row."""
+        """Computes exact heights for the end of the transcript; returns the position of the first
+        visible row."""
         index = len(self.items)
         shown = 0
         while index > 0 and shown < height:
@@ -218,7 +219,7 @@ class Column:
         return max(0, self.heights.total - height)
 
     def _measure_end(self, index: int, rows: int) -> int:
-        """Make a block's height exact, as far as so many rows at its end decide about it."""
+        """Computes a block's exact height, as far as its last `rows` rows need it."""
         self._sharpen(index, self.measure(index), rows, is_above=True)
         return self.heights[index]
 
@@ -310,7 +311,7 @@ def prompts_in_view(column: Column, y: int, height: int) -> tuple[str, ...]:
 
 
 def _set_gaps(items: list[Item], expansion: Expansion) -> None:
-    """Each follows the one above that shows anything."""
+    """Sets the gap of each item by the item above that has visible content."""
     above = None
     for item in items:
         item.follows(above, expansion)

@@ -23,7 +23,7 @@ class Extent(IntEnum):
 
 
 def extent_of(is_open: "Extent | bool") -> Extent:
-    """Of who knows only open and closed."""
+    """Converts an open or closed state to an extent."""
     if isinstance(is_open, Extent):
         return is_open
     return Extent.ALL if is_open else Extent.CLOSED
@@ -33,7 +33,7 @@ class Expansion(NamedTuple):
     """Which blocks are expanded; a block's own state takes precedence over the state for all."""
 
     tools: Extent | bool | None = None
-    """None: as `cards` says."""
+    """The extent of all tool cards; None: as `cards` says."""
     thinking: bool = False
     cards: AutoOpenCards = "never"
     """Which cards open automatically."""
@@ -67,7 +67,7 @@ class Expansion(NamedTuple):
 
 
 def _has_output(block: CardBlock) -> bool:
-    """A command at work tells what it says, as it says it."""
+    """Returns whether the block is a running command with output, which is shown while it runs."""
     return block.state is CardState.RUNNING and any(
         isinstance(part, CommandBlock) and part.output for part in block.card.blocks
     )

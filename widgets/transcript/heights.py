@@ -50,7 +50,7 @@ class Heights:
         return self._tops[index]
 
     def tops(self) -> Sequence[int]:
-        """Of all blocks, and behind them the end."""
+        """The first row of each block, and the end after the last."""
         self._sync()
         return self._tops
 

@@ -107,11 +107,11 @@ class Item:
 
     @property
     def has_size(self) -> bool:
-        """Whether its size was counted since it last changed."""
+        """Whether its size was computed since its last change."""
         return bool(self._sizes)
 
     def size(self, extent: Extent) -> drawing.Size:
-        """What the guess is made from; counted once."""
+        """Returns the numbers for the height estimate; computed once."""
         size = self._sizes.get(extent)
         if size is None:
             size = self._sizes[extent] = drawing.size(self.block, extent)
@@ -159,7 +159,8 @@ class Item:
         return self.height
 
     def sharpen(self, row: int, rows: int, *, is_above: bool = False) -> int:
-        """Make so many rows exact from one on, or above it; where that one is now. The height may be another then."""
+        """Computes exact heights for some rows from a row on, or above it; returns the row's new
+        position. The item's height may change."""
         if not (self._is_rough and self.leaves):
             return row
         sharpen = rough.sharpen_above if is_above else rough.sharpen
@@ -170,7 +171,7 @@ class Item:
     def finish(
         self, state: ReplyState, failure: ShownFailure | None, now: float, expansion: Expansion
     ) -> None:
-        """The reply is complete; what was frozen stays as it was drawn."""
+        """Ends streaming: the reply is complete, and leaves that were final stay."""
         assert self.live is not None
         self.live.finish(now)
         self.leaves = self.live.final_leaves(state, failure, is_open=bool(self.extent(expansion)))
@@ -196,7 +197,7 @@ class Item:
         self.drop()
 
     def show(self, block: Block) -> None:
-        """Another value of the same block."""
+        """Replaces the block by a newer value of it."""
         if block != self.block:
             self.block = block
             self.searched = 0
@@ -237,7 +238,7 @@ class Item:
         return (leaf, row) if row >= 0 else (None, 0)
 
     def top_of(self, leaf: Leaf) -> int:
-        """The first row of a leaf, counted from the block's."""
+        """Returns the first row of a leaf within the block."""
         assert self.leaves is not None
         index = self.leaves.index(leaf)
         if self._is_rough:
@@ -246,7 +247,7 @@ class Item:
 
     @property
     def bases(self) -> list[int]:
-        """Where the text of each leaf starts in the text of the block."""
+        """Returns the index in the block's text where each leaf's text starts."""
         if not self._bases and self.leaves:
             at = 0
             for index, leaf in enumerate(self.leaves):
@@ -287,7 +288,7 @@ def shows_lines(item: Item, expansion: Expansion) -> bool:
 
 
 def copied(item: Item, expansion: Expansion, start: int, end: int) -> str:
-    """A part of the item's text, with the indents of what stands below something else."""
+    """Returns a part of the item's text, with the indents of nested content."""
     parts: list[str] = []
     at = 0
     for gap, leaf in _drawn(item, expansion):
@@ -302,7 +303,7 @@ def copied(item: Item, expansion: Expansion, start: int, end: int) -> str:
 
 
 def _drawn(item: Item, expansion: Expansion) -> list[tuple[str, Leaf]]:
-    """All leaves, each with what is between it and the one before."""
+    """Returns all leaves, each with the text between it and the previous one."""
     leaves = item.leaves
     if leaves is None:
         leaves = drawing.draw(item.block, item.extent(expansion), is_whole=expansion.is_whole)

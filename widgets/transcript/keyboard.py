@@ -176,12 +176,13 @@ class Keyboard:
             self.viewport.toggle(item)
 
     def ask_for(self, kind: type[messages.BranchRequested | messages.RetryRequested]) -> None:
-        """Something that the application does with the block."""
+        """Posts a request to the application about the focused block."""
         if item := self.item:
             self.widget.post_message(kind(item.block.id))
 
     def enter(self) -> None:
-        """Opens a closed card; a file map offers its symbols; any other block opens on its own screen."""
+        """Opens a closed card, or the symbols of a file map; any other block opens on a separate
+        screen."""
         item = self.item
         if item is None:
             return
@@ -249,4 +250,4 @@ KEYS: KeyTable[Keyboard] = KeyTable(
     Key("transcript.scroll-right", "l,right", "Scroll right", lambda keyboard: keyboard.sideways(1)),
     Key("transcript.leave", "escape", "Back", lambda keyboard: keyboard.leave()),
 )
-"""Through `lambda` where another keyboard does it in its own way."""
+"""The keys; `lambda` calls methods that subclasses override."""

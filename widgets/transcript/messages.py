@@ -6,7 +6,7 @@ from tools.results import MapBlock
 
 
 class CopyRequested(Message, namespace="transcript"):
-    """Put the text on the clipboard; `what` says what it is, for the confirmation."""
+    """Asks to copy the text; `what` describes it for the confirmation."""
 
     def __init__(self, text: str, what: str = "selection") -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class FullScreenRequested(BlockMessage, namespace="transcript"):
 
 
 class RetryRequested(BlockMessage, namespace="transcript"):
-    """Asks the model again."""
+    """Asks to retry the request to the model."""
 
 
 class SymbolChosen(Message, namespace="transcript"):
@@ -45,7 +45,7 @@ class SymbolChosen(Message, namespace="transcript"):
 
 
 class SymbolsRequested(Message, namespace="transcript"):
-    """Choose among the symbols of a file map."""
+    """Asks for a choice among the symbols of a file map."""
 
     def __init__(self, block: MapBlock) -> None:
         super().__init__()

@@ -108,10 +108,10 @@ class Mouse:
         elif row.leaf is not None:
             self._act(row, event.x)
         elif isinstance(row.item.block, CardBlock | CustomBlock) and row.item.extent(self._column.expansion):
-            self._viewport.toggle(row.item)  # its line stood here before it was opened
+            self._viewport.toggle(row.item)  # its line was here before it was opened
 
     def _act(self, row: RowInSight, x: int) -> None:
-        """What stands at a cell of a row is a link, or does something."""
+        """Runs the action at a cell of a row, or opens the link there."""
         leaf, item = row.leaf, row.item
         assert leaf is not None
         if (link := link_at(leaf, row.row, x)) is not None:
@@ -140,7 +140,7 @@ class Mouse:
         return place_at(self._column, self._viewport.rows, event.x, event.y)
 
     def _select_to(self, event: events.Click) -> None:
-        """Move the nearer end of the selection here, or select from the last click on."""
+        """Moves the nearer end of the selection here, or selects from the last click."""
         here = self._place(event)
         if (before := self._selected_before) is not None and before.start and before.end:
             start, end = TextPlace(before.start.y, before.start.x), TextPlace(before.end.y, before.end.x - 1)
@@ -152,7 +152,7 @@ class Mouse:
         self._set_selection(selection_between(other, here))
 
     def _go_to_definition(self, event: events.Click) -> None:
-        """Of the word under the pointer."""
+        """Requests the definition of the word under the pointer."""
         place = self._place(event)
         if place.block < len(self._column):
             text = self._column.items[place.block].text(self._column.expansion)
@@ -161,7 +161,7 @@ class Mouse:
                 self._post(messages.NamesRequested(word, uses=False))
 
     def _select(self, event: events.Click) -> None:
-        """Two clicks select a word, three the paragraph or line of code."""
+        """Selects a word with two clicks, the paragraph or line of code with three."""
         place = self._place(event)
         if place.block >= len(self._column):
             return

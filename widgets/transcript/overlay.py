@@ -1,4 +1,4 @@
-"""What is drawn over a transcript's rows: the focused block's mark, the hovered link, search hits."""
+"""The marks drawn over a transcript's rows: the focused block, the hovered link, search hits."""
 
 from widgets.transcript.pointing import Link
 from widgets.transcript.searching.text_search import Search

@@ -15,15 +15,15 @@ _WORD = late(r"[\w./~@:+-]+|\s+|[^\w\s]+")
 
 
 class TextPlace(NamedTuple):
-    """A character of a block's text."""
+    """A position in a block's text."""
 
     block: int
-    """The block's index."""
+    """The index of the block."""
     offset: int
 
 
 def offset_in(leaf: Leaf, row: int, x: int) -> int:
-    """The character of the leaf's text at a cell of a row; decoration counts for what follows it."""
+    """Returns the text position at a cell of a row; decoration counts as the text after it."""
     x += leaf.shift
     column = 0
     last = leaf.layout(leaf.width)[row][0]
@@ -53,7 +53,7 @@ def _within(piece: Piece, x: int) -> int:
 
 
 def piece_at(leaf: Leaf, row: int, x: int) -> Piece | None:
-    """What stands at a cell of a row."""
+    """Returns the piece at a cell of a row."""
     x += leaf.shift
     column = 0
     for piece in leaf.pieces(row):
@@ -64,7 +64,7 @@ def piece_at(leaf: Leaf, row: int, x: int) -> Piece | None:
 
 
 class Link(NamedTuple):
-    """A link in a leaf: where its words stand, and where it leads."""
+    """A link in a leaf: its range and its address."""
 
     leaf: Leaf
     start: int
@@ -73,7 +73,7 @@ class Link(NamedTuple):
 
 
 def link_at(leaf: Leaf, row: int, x: int) -> Link | None:
-    """The link at a cell of a row."""
+    """Returns the link at a cell of a row."""
     piece = piece_at(leaf, row, x)
     if piece is None or not piece.key.startswith("@"):
         return None
@@ -85,7 +85,7 @@ def link_at(leaf: Leaf, row: int, x: int) -> Link | None:
 
 
 def place_at(column: Column, rows: list[RowInSight], x: int, y: int) -> TextPlace:
-    """The character under a cell of the viewport; blank rows count for what is below them."""
+    """Returns the text position under a cell of the viewport; blank rows count as the row below."""
     for distance, (item, leaf, row) in enumerate(rows[max(0, y) :]):
         if leaf is not None:
             offset = offset_in(leaf, row, 0 if distance else x)
@@ -94,7 +94,7 @@ def place_at(column: Column, rows: list[RowInSight], x: int, y: int) -> TextPlac
 
 
 def word_at(text: str, offset: int) -> tuple[int, int]:
-    """The word around a character."""
+    """Returns the range of the word at a position."""
     start = text.rfind("\n", 0, offset) + 1
     end = text.find("\n", offset)
     line = text[start : end if end >= 0 else len(text)]
@@ -105,7 +105,7 @@ def word_at(text: str, offset: int) -> tuple[int, int]:
 
 
 def name_at(text: str, offset: int) -> str:
-    """The name of code around a character; empty: there is none."""
+    """Returns the identifier at a position; empty if there is none."""
     line = text.rfind("\n", 0, offset) + 1
     for match in _NAME.finditer(text, line):
         if match.start() > offset:
@@ -116,7 +116,7 @@ def name_at(text: str, offset: int) -> str:
 
 
 def range_in(selection: Selection, index: int, size: int) -> tuple[int, int]:
-    """The part of a block's text that a selection covers."""
+    """Returns the part of a block's text that a selection covers."""
     start, end = selection
     first = 0
     last = size
@@ -132,7 +132,7 @@ def range_in(selection: Selection, index: int, size: int) -> tuple[int, int]:
 
 
 def selected_text(column: Column, selection: Selection) -> str:
-    """What a selection copies: the texts of its blocks, without wraps, indents and borders."""
+    """Returns the selected text without wraps, indents and borders."""
     from widgets.transcript.item import copied  # noqa: PLC0415  (came with the first block)
 
     count = len(column)
@@ -149,11 +149,11 @@ def selected_text(column: Column, selection: Selection) -> str:
 
 
 def selection_between(one: TextPlace, other: TextPlace) -> Selection:
-    """From one character to another, whichever comes first, both of them included."""
+    """Returns the selection between two positions in any order, both included."""
     first, last = sorted((one, other))
     return Selection(Offset(first.offset, first.block), Offset(last.offset + 1, last.block))
 
 
 def span(index: int, start: int, end: int) -> Selection:
-    """A selection within one block."""
+    """Returns a selection within one block."""
     return Selection(Offset(start, index), Offset(end, index))

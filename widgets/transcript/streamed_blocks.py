@@ -191,7 +191,7 @@ def _only_extends(old: Block, new: Block) -> bool:
 
 
 def _warm_up() -> None:
-    """Read the highlighter's modules beside the frames, not in the frame of the first fence."""
+    """Loads the highlighter's modules in a thread, so that the first fence does not delay a frame."""
     from widgets.transcript.leaves import highlight  # noqa: PLC0415  (what is warmed up is not there before)
 
     asyncio.get_running_loop().run_in_executor(None, highlight.warm_up)

@@ -167,13 +167,13 @@ class Transcript(ScrollView, can_focus=True):
         self.viewport.restore(anchor)
 
     def toggle(self, block_id: str) -> None:
-        """Open or close one block; what is above it does not move."""
+        """Opens or closes a block; the rows above it do not move."""
         item = self.column.find(block_id)
         if item is not None:
             self.viewport.toggle(item)
 
     def _forget_places(self) -> None:
-        """What is bound to places in the column does not hold any more."""
+        """Clears what refers to positions in the column: focus and selection."""
         self.overlay.cursor = ""
         if self.is_attached and self in self.screen.selections:
             self.screen.clear_selection()
@@ -207,7 +207,7 @@ class Transcript(ScrollView, can_focus=True):
         self.viewport.repaint()
 
     def action_do(self, id: str) -> object:
-        """A key of the table."""
+        """Runs a key of the table by its id."""
         return KEYS.do(id, self.keyboard)
 
     @on(events.Mount)

@@ -42,7 +42,7 @@ class Viewport:
 
     @property
     def width(self) -> int:
-        """Cells for the rows, without the scroll bar."""
+        """The width for rows in cells, without the scroll bar."""
         return max(4, self._widget.size.width - self._widget.styles.scrollbar_size_vertical)
 
     @property
@@ -51,12 +51,12 @@ class Viewport:
 
     @property
     def top(self) -> int:
-        """The first row in sight."""
+        """The position of the first visible row."""
         return self._widget.scroll_offset.y
 
     @property
     def rows(self) -> list[RowInSight]:
-        """What is in sight; another list when that is another."""
+        """The visible rows; a new list object if they changed."""
         key = (self._version, self.top, self.height)
         if key != self._rows_key:
             self._rows = self._column.rows(self.top, self.height)
@@ -73,7 +73,7 @@ class Viewport:
         anchor = self.remember_place()
 
         def resized(has_changed: bool) -> None:
-            self._thumb.forget()  # the scroll bar was told of old numbers
+            self._thumb.forget()  # the scroll bar has old numbers
             if self._widget.size.width and self.width != self._column.width:
                 self._column.resize(self.width)
                 self.restore(anchor)
@@ -92,7 +92,7 @@ class Viewport:
             return
         if anchor is None and self.is_following:
             self.go_to_end()
-        elif anchor is None:  # there was nothing to stay at
+        elif anchor is None:  # nothing was visible that could stay in place
             self.commit(self._column.settle(0, self.height))
         else:
             self.commit(self._column.settle(self._column.place_of(anchor), self.height))
@@ -103,7 +103,7 @@ class Viewport:
         if index is None:
             change()
             return
-        if self._column.width <= 0:  # not seen yet
+        if self._column.width <= 0:  # not visible yet
             change()
             refresh_block(self._column, index)
             return
@@ -113,7 +113,8 @@ class Viewport:
         self.restore(anchor)
 
     def toggle(self, item: Item) -> None:
-        """Open or close a block. Its first line stays where it is, under the pointer, wherever there are rows above."""
+        """Opens or closes a block. Its first line stays under the pointer if there are enough rows
+        above."""
         index = self._column.index_of(item.block.id)
         if not item.can_expand or index is None:
             return
@@ -163,7 +164,7 @@ class Viewport:
         self._is_setting = True
         self._set_total()
         if widget.scroll_y != y or widget.scroll_target_y != y:
-            # Without a layout of the screen, and without telling the watchers of these.
+            # Without a layout of the screen, and without notifying watchers of these attributes.
             widget.set_reactive(Widget.scroll_y, float(y))  # pyright: ignore[reportArgumentType]
             widget.set_reactive(Widget.scroll_target_y, float(y))  # pyright: ignore[reportArgumentType]
         self._is_setting = False
@@ -175,7 +176,7 @@ class Viewport:
             widget.post_message(messages.PromptsMoved(prompts))
 
     def update_total(self) -> None:
-        """Below what is in sight something is longer now."""
+        """Updates the total height after content below the view became longer."""
         self._set_total()
         self._thumb.sync()
 
@@ -185,12 +186,12 @@ class Viewport:
             self._widget.set_reactive(Widget.virtual_size, size)  # pyright: ignore[reportArgumentType]
 
     def scrolled(self, old: float, new: float) -> None:
-        """Textual has moved the view: by the scroll bar, or after a layout."""
+        """Handles a move by Textual: from the scroll bar, or after a layout."""
         if not self._is_setting and self._column.width > 0:
             self.scroll_to(round(old), round(new))
 
     def scroll_to(self, old: int, y: int) -> None:
-        """By a little from where it was, which is exact, or to some place, which is as good as the guesses."""
+        """Scrolls to a row: exactly if it is near the old position, else by estimated heights."""
         height = self.height
         if y >= max(0, self._column.heights.total - height):
             self.follow()
@@ -203,7 +204,7 @@ class Viewport:
         self.commit(y)
 
     def scroll_by(self, rows: int) -> None:
-        """Move by some rows, without animation."""
+        """Scrolls by some rows, without animation."""
         y = self.top
         if rows < 0 and y > 0:
             self.scroll_to(y, max(0, y + rows))
@@ -218,15 +219,15 @@ class Viewport:
     # -- painting ------------------------------------------------------------------------------------------
 
     def rows_changed(self) -> None:
-        """What is in sight has to be looked up again."""
+        """Marks the visible rows as outdated."""
         self._version += 1
 
     def forget_shown(self) -> None:
-        """Nothing of what was shown holds, the scroll bar's marks neither."""
+        """Marks everything shown as outdated, including the scroll bar's marks."""
         self._thumb.forget()
         self.rows_changed()
 
     def repaint(self) -> None:
-        """Also for something that lies over the rows."""
+        """Repaints everything, also after a change of the overlay."""
         self.rows_changed()
         self._widget.refresh(self._widget.size.region)

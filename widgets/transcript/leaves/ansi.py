@@ -46,7 +46,7 @@ def read(text: str) -> tuple[str, list[Run]]:
 
 
 def plain(text: str) -> str:
-    """Only the text."""
+    """Returns only the text, without colours."""
     return read(text)[0] if not text.isascii() or "\x1b" in text or "\r" in text else text
 
 
@@ -79,7 +79,7 @@ class _Pen:
         self.key = name + (f"+{flags}" if flags else "") + background
 
     def _obey(self, code: int, rest: list[int]) -> int:
-        """Change the pen; how many codes that took."""
+        """Applies an SGR code; returns how many codes it used."""
         match code:
             case 0:
                 self._reset()
@@ -143,7 +143,7 @@ _CODE = late(r"[\d;:]{1,24}")
 
 
 def painted(text: str, spans: Sequence[ColouredSpan]) -> str:
-    """Output with the colours that it had; what does not fit it is left out."""
+    """Adds colour sequences to output again; spans that do not fit the text are skipped."""
     if not spans:
         return text
     lines = text.split("\n")

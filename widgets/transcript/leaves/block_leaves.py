@@ -51,7 +51,7 @@ from widgets.transcript.markdown.markdown_stream import parse_bounded
 GUTTER = "  "
 LIMIT_MARK = "✂ "
 BAR = "│ "
-"""The bar before the body of an opened card."""
+"""The line before each row of an opened card."""
 STATE_GLYPHS = {
     CardState.PENDING: "○",
     CardState.ASKED: "?",
@@ -88,7 +88,7 @@ def can_expand(block: Block) -> bool:
 
 
 def shows_lines(block: Block, extent: Extent) -> bool:
-    """Whether a card has more than its line: what it holds, or why it failed."""
+    """Returns whether a card shows more than its header: content, or the reason of a failure."""
     if not isinstance(block, CardBlock | CustomBlock) or not block.card.blocks:
         return False
     if isinstance(block, CustomBlock):
@@ -113,7 +113,7 @@ def draw(block: Block, extent: Extent, *, is_whole: bool = False) -> list[Leaf]:
 
 
 def barred(leaves: list[Leaf]) -> list[Leaf]:
-    """The body of a card with a line down its side, blank rows included."""
+    """Draws a line down the side of a card's body, including blank rows."""
     out: list[Leaf] = []
     for leaf in leaves:
         if leaf.blank:
@@ -143,7 +143,7 @@ _PIECE_CHARS = 20_000
 
 
 def _pieces_of(text: str) -> list[str]:
-    """A long text in parts of bounded size, cut at line ends where there are some."""
+    """Splits a long text into parts of bounded size, at line ends if possible."""
     parts: list[str] = []
     at = 0
     while len(text) - at > _PIECE_CHARS:
@@ -233,7 +233,7 @@ def draw_card(block: CardBlock, extent: Extent, *, is_whole: bool) -> list[Leaf]
     reason = cards.reason(card) if state is CardState.FAILED and extent <= Extent.PREVIEW else ""
     word = "" if state in (CardState.DONE, CardState.RUNNING, CardState.ASKED) else str(state)
     if state is CardState.FAILED and (reason or extent or card.summary not in ("", CardState.FAILED)):
-        word = ""  # that it failed is told by why
+        word = ""  # the reason says that it failed
     summary = "" if card.summary in (state, CardState.FAILED) else card.summary
     figures = [
         (word, key),
@@ -275,7 +275,8 @@ def draw_custom(block: CustomBlock, extent: Extent, *, is_whole: bool) -> list[L
 
 
 def _peek(block: CustomBlock) -> list[Leaf]:
-    """The first lines of what an extension shows, as plain text; the last ones of a command's output."""
+    """Returns the first lines of an extension's block as plain text, or the last lines of a command's
+    output."""
     if not block.peek:
         return []
     if block.kind is CustomKind.COMMAND:
@@ -312,7 +313,7 @@ def draw_note(block: NoteBlock) -> list[Leaf]:
 
 
 def _tries(block: NoteBlock, key: str) -> list[Leaf]:
-    """Numbers in one column, what they ask for in the next, what comes of it in the third."""
+    """Returns the suggested requests in aligned columns: number, request, description."""
     width = max((len(typed) for typed, _ in block.tries), default=0) + 3
     return [
         OneLine(
@@ -397,7 +398,7 @@ class Size(NamedTuple):
 
     lines: int
     characters: int
-    """Those that may wrap; none where lines are short."""
+    """The number of characters in lines that may wrap; 0 if all lines are short."""
 
 
 def size(block: Block, extent: Extent) -> Size:

@@ -60,7 +60,7 @@ WHOLE = Limit(50_000, 2_000_000)
 
 
 class FileLeaf(CodeLeaf):
-    """Code with line numbers."""
+    """Shows code with line numbers."""
 
     __slots__ = ("_digits", "_numbers", "first_line")
 
@@ -104,7 +104,8 @@ def preview(card: Card) -> list[Leaf]:
 
 
 def opening(leaves: list[Leaf]) -> list[Leaf]:
-    """What is left out opens the card, and not a screen of its own."""
+    """Changes the link for omitted lines, so that it opens the card in place instead of a separate
+    screen."""
     for leaf in leaves:
         if leaf.link == "full":
             leaf.link = "toggle"
@@ -112,7 +113,7 @@ def opening(leaves: list[Leaf]) -> list[Leaf]:
 
 
 def _drawn(card: Card, blocks: Iterable[Block], draw_one: Callable[[Block], list[Leaf]]) -> list[Leaf]:
-    """Blocks of a card with air between them, each with its file above it where changes of several are shown."""
+    """Draws a card's blocks with gaps; changes of several files get the file's name above each."""
     names_files = sum(isinstance(block, DiffBlock) for block in card.blocks) > 1
     leaves: list[Leaf] = []
     for block in blocks:
@@ -141,7 +142,7 @@ def _previewed(block: Block) -> list[Leaf]:
 
 
 def shows_less(card: Card) -> bool:
-    """Whether the preview leaves anything out."""
+    """Returns whether the preview leaves anything out."""
     return any(
         isinstance(block, CommandBlock) and "\n" in block.command.strip() for block in card.blocks
     ) or any(leaf.link == "toggle" for leaf in preview(card))
@@ -150,21 +151,21 @@ def shows_less(card: Card) -> bool:
 def body(
     card: Card, *, is_running: bool = False, is_whole: bool = False, is_searched: bool = False
 ) -> list[Leaf]:
-    """The leaves of an opened card, without its header."""
+    """Returns the leaves of an opened card, without its header."""
     limit = WHOLE if is_whole else FOUND if is_searched else IN_PLACE
     tail = LIVE if is_running and not is_whole else limit
     return _drawn(card, card.blocks, lambda block: draw(block, limit, tail))
 
 
 def without_code(card: Card, lines: int) -> list[Leaf]:
-    """What a cell of code shows unopened: each part as it is when open, texts shorter."""
+    """Returns the leaves of a closed Python cell: its parts except the code, with shorter texts."""
     limit = IN_PLACE._replace(lines=lines)
     parts = (part for part in card.blocks if not isinstance(part, FileBlock))
     return opening([leaf for part in parts for leaf in draw(part, limit, limit)])
 
 
 def draw(block: Block, limit: Limit, tail: Limit) -> list[Leaf]:
-    """`tail` is the limit for what is shown from its end."""
+    """Draws one block of a card. `tail`: the limit for output that is shown from its end."""
     match block:
         case TextBlock():
             return output(block.text, tail=block.tail, limit=tail if block.tail else limit)
@@ -222,7 +223,8 @@ def _bounded(text: str, limit: Limit, *, tail: bool) -> tuple[str, int]:
 
 
 def _chunks(plain: str, runs: list[Run]) -> list[Leaf]:
-    """Leaves of bounded size, so that a change at the end lays out only the last of them."""
+    """Splits output into leaves of bounded size, so that a change at the end lays out only the last
+    one."""
     if plain.count("\n") < _CHUNK_LINES:
         return [Leaf(plain, runs, key="output")]
     leaves = []
@@ -282,7 +284,7 @@ def _command(block: CommandBlock, limit: Limit) -> list[Leaf]:
     if block.exit_code is not None:
         ending.append(f"exit {block.exit_code}")
     if block.note and block.note != f"Command exited with code {block.exit_code}":
-        ending.append(clean(block.note))  # the model's words for it are the person's figure
+        ending.append(clean(block.note))  # the model's note is shown as a number here
     if ending:
         leaves.append(Leaf(" · ".join(ending), key="note-error" if block.exit_code else "hint"))
     return leaves
@@ -306,7 +308,8 @@ def tree_rows(root: TreeNode) -> list[str]:
 
 
 def _map(block: MapBlock, limit: Limit) -> list[Leaf]:
-    """The text as the model has it, its symbols to be chosen; without a text that names them, a list of them."""
+    """Draws a file map as the model got it, with symbols as links; if the text does not name them, as
+    a list."""
     if not block.symbols:
         return output(block.text, limit=limit)
     named = {symbol.row: index for index, symbol in enumerate(block.symbols) if symbol.row >= 0}
@@ -314,7 +317,7 @@ def _map(block: MapBlock, limit: Limit) -> list[Leaf]:
         return _symbols(block, limit)
     leaves: list[Leaf] = []
     lines = clean(block.text).split("\n")
-    if limit is IN_PLACE:  # it has its own bound: what the model gets of a file
+    if limit is IN_PLACE:  # the model's part of a file has a separate limit
         limit = FOUND
     for row, line in enumerate(lines[: limit.lines]):
         if row in named:

@@ -14,7 +14,7 @@ WINDOWED_FROM_CHARS = 12_000
 
 
 class CodeLeaf(Leaf):
-    """Code that may still be growing."""
+    """Shows code, which may still be growing."""
 
     __slots__ = ("_checkpoint", "_coloured", "_final", "_windows", "is_open", "language")
 
@@ -40,7 +40,7 @@ class CodeLeaf(Leaf):
         self._windows: ColouredWindows | None = None
 
     def extend(self, text: str) -> None:
-        """More code. Rows above the last two lines keep what was painted."""
+        """Appends code. Painted rows above the last two lines are kept."""
         at = len(self.plain)
         settled = min(self._checkpoint.position, at)
         strips = self.strips
@@ -87,7 +87,7 @@ class CodeLeaf(Leaf):
 
 
 class ColouredWindows:
-    """The colours of a text that is large and complete: so many lines at a time, when one of them is painted."""
+    """Colours a large, complete text in windows of some lines, each when one of its lines is painted."""
 
     def __init__(self, plain: str, language: str) -> None:
         self.plain = plain
@@ -97,7 +97,7 @@ class ColouredWindows:
         self._runs: dict[int, list[Run]] = {}
 
     def at(self, start: int) -> list[Run]:
-        """Of the lines around a place, and of those alone."""
+        """Returns the style runs of the window around a position."""
         index = min(len(self._starts) - 1, bisect_right(self._starts, start)) - 1
         if index not in self._runs:
             first, last = self._starts[index : index + 2]

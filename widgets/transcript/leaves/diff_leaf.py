@@ -154,7 +154,7 @@ def _background(key: str, kind: str) -> str:
 
 
 def _coloured(start: int, end: int, runs: list[Run], words: list[tuple[int, int]], kind: str) -> list[Run]:
-    """Syntax runs with the background of the line, and a stronger one for the words that changed."""
+    """Combines syntax colours with the background of the line and a stronger one for changed words."""
     edges = {
         start,
         end,

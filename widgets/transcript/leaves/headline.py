@@ -11,11 +11,11 @@ from widgets.transcript.leaves.leaf import Leaf, Piece
 from widgets.transcript.leaves.safe_text import cells, clean, crop, crop_start, wrap
 
 MAX_FIGURE_CELLS = 16
-"""Cells of figures beside a subject that is longer than the page in any case."""
+"""The maximum cells of figures next to a subject that is longer than the row."""
 MIN_WRAP_CELLS = 16
 """The minimum width for wrapping a subject."""
 MAX_WIDTH = 119
-"""Those of a page of 120 columns: on a wider one figures stay where the eye finds them."""
+"""The width at which figures are aligned on wider pages, that of a page of 120 columns."""
 _EXPRESSION = late(r"/.*/(?: in | \(|\Z)")
 _MORE_SUFFIX = late(r" and \d+ more\Z")
 _OF_COMMANDS = late(r" [-/~.\"']|[|&;<>$=]")
@@ -23,7 +23,7 @@ _SEPARATOR = " · "
 
 
 class Headline(Leaf):
-    """One row, or two; of an open card as many as its subject needs."""
+    """A card's header: one or two rows, or as many as its subject needs if the card is open."""
 
     __slots__ = (
         "_at",
@@ -127,7 +127,7 @@ class Headline(Leaf):
         return [indent, Piece(self._subject[first:last], "subject", start + first, start + last)]
 
     def _fitting(self, room: int) -> str:
-        """Of a path the end, which has the name; of all else the beginning."""
+        """Returns the subject cut to fit: a path at its beginning, other text at its end."""
         subject = self._subject
         if cells(subject) <= room:
             return subject
@@ -159,7 +159,8 @@ class Headline(Leaf):
 
 
 def _is_path(subject: str) -> bool:
-    """`/…/` is an expression, and what has blanks in it is a path only where it begins as one."""
+    """Returns whether a subject is a path. `/…/` is a regular expression, and text with blanks counts
+    only if it begins like a path."""
     subject = _MORE_SUFFIX.sub("", subject)
     if "/" not in subject or _EXPRESSION.match(subject):
         return False
@@ -167,7 +168,7 @@ def _is_path(subject: str) -> bool:
 
 
 def _coloured(text: str, key: str) -> list[tuple[str, str]]:
-    """`+12 −4` in the colours of a diff, keys in that of what one can press."""
+    """Splits text into diff counts such as `+12 −4`, keys and other text, with their colours."""
     out: list[tuple[str, str]] = []
     at = 0
     for start, end in key_spans(text):
@@ -189,7 +190,8 @@ def headline(
     *,
     is_at_work: bool = False,
 ) -> Headline:
-    """The figures stand behind each other. All of a subject stands in an open card, as a command and code do anyway."""
+    """Creates a card's header with its figures. An open card shows its whole subject, as do commands
+    and code."""
     joined: list[tuple[str, str]] = []
     for said, key in figures:
         if text := _one_line(said):
@@ -210,5 +212,5 @@ def _one_line(text: str) -> str:
 
 
 def _subject(text: str) -> str:
-    """As it is, blanks included: it may be a pattern. Only line ends are none here."""
+    """Returns the subject in one line; blanks are kept, because it may be a pattern."""
     return clean(" ".join(text[:2_000].replace("\t", " ").splitlines()))

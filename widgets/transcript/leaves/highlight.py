@@ -69,7 +69,7 @@ def _key_of_name(name: str) -> str:
 
 @lru_cache(128)
 def lexer_for(language: str) -> Lexer | None:
-    """The lexer of a fence's language; none for plain or unknown ones."""
+    """Returns the lexer of a fence's language; None for plain or unknown languages."""
     from pygments.lexers import get_lexer_by_name  # noqa: PLC0415 - costs 40 ms of start-up
     from pygments.util import ClassNotFound  # noqa: PLC0415 - same
 
@@ -88,7 +88,7 @@ def warm_up() -> None:
 
 @lru_cache(512)
 def language_of(path: str) -> str:
-    """A language name for a file, from its name alone."""
+    """Returns the language of a file by its name."""
     from pygments.lexers import find_lexer_class_for_filename  # noqa: PLC0415 - costs 40 ms of start-up
 
     found = find_lexer_class_for_filename(path.rsplit("/", 1)[-1])
@@ -97,7 +97,7 @@ def language_of(path: str) -> str:
 
 
 def highlight(code: str, language: str, base: int = 0) -> list[Run]:
-    """Style runs for a piece of code, counted from `base`."""
+    """Returns the style runs of a piece of code, with positions counted from `base`."""
     lexer = lexer_for(language)
     if lexer is None or len(code) > MAX_CODE_LENGTH or _has_long_line(code):
         return []
@@ -108,7 +108,7 @@ def _plain_runs(lexer: Lexer, code: str, base: int) -> Iterator[Run]:
     at, end = base, base + len(code)
     for token, value in lexer.get_tokens(
         code if code.endswith("\n") else f"{code}\n"
-    ):  # some want whole lines
+    ):  # some lexers need whole lines
         size = len(value)
         key = _token_key(token)
         if key and not value.isspace() and at < end:
@@ -131,10 +131,11 @@ def _joined(runs: Iterator[Run]) -> list[Run]:
 
 
 def resume(code: str, language: str, checkpoint: Checkpoint) -> tuple[list[Run], int, Checkpoint]:
-    """Runs from a checkpoint to the end, how many of them are final, and the next checkpoint.
+    """Returns the runs from a checkpoint to the end, how many of them are final, and the next
+    checkpoint.
 
-    The next checkpoint is the start of the last but one line, since a token may still look at the line behind it.
-    """
+    The next checkpoint is the start of the last line but one, since a token may depend on the line
+    after it."""
     lexer = lexer_for(language)
     if lexer is None or _has_long_line(code[checkpoint.position :]):
         return [], 0, checkpoint
@@ -151,10 +152,9 @@ def _is_resumable(lexer: Lexer) -> bool:
 
 @cache
 def _states(lexer: Any) -> Any:
-    """The states of a lexer's class: rules of a pattern, what becomes of its match, and the next state.
+    """Returns the states of a lexer's class: pattern, action and next state of each rule.
 
-    Pygments prepares them for itself too; what it compiled is found in the cache of `re`.
-    """
+    Pygments prepares the same; its compiled patterns are found in the cache of `re`."""
     return lexer.process_tokendef("bayou", lexer.get_tokendefs())
 
 

@@ -10,11 +10,11 @@ from typing import NamedTuple
 from widgets.transcript.leaves.safe_text import TAB, cells, crop, is_sticky, safe_cut, wrap
 
 Run = tuple[int, int, str]
-"""Start, end, style key."""
+"""A style run: start, end, style key."""
 
 
 class Piece(NamedTuple):
-    """Some cells of a row: its own text (start and end in the leaf's text), or decoration (start is -1)."""
+    """Some cells of a row: text of the leaf (with start and end), or decoration (start is -1)."""
 
     text: str
     key: str
@@ -79,7 +79,7 @@ class Leaf:
         self._width = -1
 
     def layout(self, width: int) -> list[tuple[int, int]]:
-        """The rows at a width, as ranges of the plain text."""
+        """Returns the rows at a width, as ranges of the plain text."""
         if self._width != width:
             self._width = width
             self.strips = {}
@@ -112,7 +112,7 @@ class Leaf:
 
     @property
     def width(self) -> int:
-        """The width that it is laid out for."""
+        """The width of the current layout."""
         return self._width
 
     def height(self, width: int) -> int:
@@ -123,14 +123,14 @@ class Leaf:
         self.strips = {}
 
     def scroll_sideways(self, cells_right: int) -> None:
-        """Move a leaf that is wider than the view; others stay."""
+        """Scrolls a leaf that is wider than the view; others do not move."""
         shift = max(0, min(self.shift + cells_right, self.natural_width() - self._width))
         if shift != self.shift:
             self.shift = shift
             self.strips = {}
 
     def natural_width(self) -> int:
-        """What the widest row takes; only leaves that do not wrap have more than the view."""
+        """Returns the width of the widest row; 0 for leaves that wrap."""
         return 0
 
     def relayout(self) -> None:
@@ -138,12 +138,12 @@ class Leaf:
         self.strips = {}
 
     def runs_for(self, start: int, end: int) -> list[Run]:
-        """Style runs that cover at least the range; sorted, not overlapping."""
+        """Returns style runs that cover at least the range; sorted, not overlapping."""
         del start, end
         return self.runs
 
     def fill_key(self, row: int) -> str:
-        """The style of what remains of a row behind its text."""
+        """Returns the style of the rest of a row after its text."""
         del row
         return self.fill
 
@@ -153,12 +153,12 @@ class Leaf:
         return prefix if len(prefix) <= limit else prefix[: limit - 1] + " "
 
     def _before(self, row: int) -> list[Piece]:
-        """The prefix of a row, if it has one."""
+        """Returns the prefix of a row, if it has one."""
         prefix = self._prefix(row, self._width)
         return [Piece(prefix, self.prefix_key)] if prefix else []
 
     def pieces(self, row: int) -> list[Piece]:
-        """What a row shows, from the left."""
+        """Returns the content of a row, from the left."""
         start, end = self._rows[row]
         out = self._before(row)
         if row and self.hang and start:
@@ -193,11 +193,11 @@ class Leaf:
         return _without_tabs(out) if "\t" in plain[start:end] else out
 
     def row_at(self, offset: int) -> int:
-        """The row that shows a character of the plain text."""
+        """Returns the row that shows a character of the plain text."""
         return max(0, bisect_right(self._rows, (offset, 1 << 60)) - 1)
 
     def replace_end(self, at: int, text: str, runs: list[Run]) -> None:
-        """Give the leaf another end from a character on, keeping the rows that cannot change."""
+        """Replaces the end of the leaf from a character on, keeping the rows that cannot change."""
         keep = max(0, self.row_at(at) - 1) if self._rows and self._width > 0 else 0
         self.plain = self.plain[:at] + text
         self.runs = runs
@@ -241,7 +241,7 @@ class LongText(Leaf):
         """Counted when asked for."""
 
     def guess(self, width: int) -> int:
-        """About how high it is, without laying it out."""
+        """Returns the estimated height, without a layout."""
         if self._lines < 0:
             self._lines = self.plain.count("\n") + 1
         full = max(0, len(self.plain) - self._lines * (width // 2))

@@ -17,12 +17,12 @@ def rough_height(leaf: Leaf, width: int) -> int:
 
 
 def is_rough(leaves: Sequence[Leaf], width: int) -> bool:
-    """Something has only been guessed."""
+    """Returns whether any leaf's height is only an estimate."""
     return any(leaf.width != width for leaf in leaves)
 
 
 def sharpen(leaves: Sequence[Leaf], tops: list[int], width: int, row: int, rows: int) -> int:
-    """Make so many rows exact from one on; where that one is now."""
+    """Computes exact heights for some rows from a row on; returns the row's new position."""
     index = _index(tops, row)
     row = tops[index] + _inside(leaves, tops, width, index, row)
     while index + 1 < len(leaves) and tops[index + 1] < row + rows:
@@ -32,7 +32,8 @@ def sharpen(leaves: Sequence[Leaf], tops: list[int], width: int, row: int, rows:
 
 
 def sharpen_above(leaves: Sequence[Leaf], tops: list[int], width: int, row: int, rows: int) -> int:
-    """Make so many rows above a row exact, which stays what it was; where it is now. The end counts as a row."""
+    """Computes exact heights for some rows above a row; returns the row's new position. The end
+    counts as a row."""
     index = at = _index(tops, min(row, tops[-1] - 1))
     inside = _inside(leaves, tops, width, at, row)
     missing = rows - inside
@@ -47,14 +48,14 @@ def _index(tops: list[int], row: int) -> int:
 
 
 def _inside(leaves: Sequence[Leaf], tops: list[int], width: int, index: int, row: int) -> int:
-    """Which row of a leaf a row is, when the leaf is laid out; its end stays its end."""
+    """Returns the position of a row within its leaf after the leaf's layout; its end stays its end."""
     inside, before = row - tops[index], tops[index + 1] - tops[index]
     after = _lay_out(leaves, tops, width, index)
     return inside if after == before or inside <= 0 else inside * after // max(1, before)
 
 
 def _lay_out(leaves: Sequence[Leaf], tops: list[int], width: int, index: int) -> int:
-    """The exact height of a leaf, with which those below it move."""
+    """Lays out a leaf and moves those below; returns its height."""
     height = leaves[index].height(width)
     change = height - (tops[index + 1] - tops[index])
     if change:

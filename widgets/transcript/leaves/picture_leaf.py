@@ -26,7 +26,7 @@ def label(image: ImageBlock, problem: str = "") -> str:
 
 
 def size_of(image: ImageBlock) -> tuple[int, int]:
-    """Pixels across and down; zeros when the image does not say."""
+    """Returns the width and height in pixels; zeros if unknown."""
     if image.width and image.height:
         return image.width, image.height
     found = image_bytes(_header(image), "")
@@ -50,7 +50,7 @@ def _header(image: ImageBlock) -> bytes:
 def cells_of(
     width: int, height: int, room: int, most: tuple[int, int] = (MAX_COLUMNS, MAX_ROWS)
 ) -> tuple[int, int]:
-    """Columns and rows of an image: its shape kept, never larger than the image, never more than is allowed."""
+    """Returns columns and rows of an image: in proportion, not larger than the image nor the limits."""
     most_columns, max_rows = most
     columns = max(1, min(room, most_columns, width))
     rows = -(-columns * height // (2 * width))
@@ -65,14 +65,14 @@ def is_wanted() -> bool:
 
 
 class PictureLeaf(Leaf):
-    """The label, and the image below it. Its own text is the label."""
+    """Shows a label, and the image below it. Its text is the label."""
 
     __slots__ = ("_cells", "_image", "_is_large", "_problem", "_size", "drawn")
 
     def __init__(
         self, image: ImageBlock, *, key: str = "hint", fill: str = "", is_large: bool = False
     ) -> None:
-        """`is_large`: it has a screen of its own, which it may fill."""
+        """`is_large`: the image is alone on a screen and may fill it."""
         is_too_large = len(image.data) > MAX_DATA_CHARS
         self._problem = TOO_LARGE if is_too_large else ""
         super().__init__(label(image, self._problem), key=key, fill=fill)
@@ -97,22 +97,22 @@ class PictureLeaf(Leaf):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it has a place for an image and none that counts."""
+        """Whether it has room for an image, but no valid drawing."""
         return self._cells[1] > 0 and (self.drawn is None or self.drawn.is_stale)
 
     @property
     def wanted(self) -> tuple[str, int, int]:
-        """What is to be drawn: base64, columns and rows."""
+        """Returns what to draw: base64 data, columns and rows."""
         columns, rows = self._cells
         return self._image.data, columns, rows
 
     def take(self, drawn: DrawnImage | str) -> None:
-        """What was made is shown from now on; if there is none, its place goes and the label says why."""
+        """Shows the drawing; if there is none, the label gives the reason and the room is freed."""
         if isinstance(drawn, str):
             self._problem = drawn
             self.plain = label(self._image, drawn)
             self.relayout()
-        elif (drawn.columns, drawn.rows) == self._cells:  # it may have got another size meanwhile
+        elif (drawn.columns, drawn.rows) == self._cells:  # its size may have changed meanwhile
             self.drawn = drawn
             self.strips = {}
 

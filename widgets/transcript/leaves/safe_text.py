@@ -23,8 +23,8 @@ _SAFE: dict[int, str | None] = {
     0x2029: " ",
     0x10EEEE: "�",
 }
-"""Controls become visible signs, direction overrides and invisible marks vanish, halves of pairs are
-replaced, and so is the character that stands for an image which the terminal holds (`graphics.kitty`)."""
+"""Replacements: controls become visible signs, direction overrides and invisible marks are
+removed, and surrogates and the placeholder of terminal images (`graphics.kitty`) are replaced."""
 
 _WIDE_CLASS = (
     "[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f"
@@ -43,7 +43,7 @@ def clean(text: str) -> str:
 
 
 def cells(text: str) -> int:
-    """How many terminal cells the text takes (tabs are not expanded here)."""
+    """Returns the width of a text in terminal cells; tabs are not expanded."""
     return len(text) if text.isascii() else cell_len(text)
 
 
@@ -78,11 +78,10 @@ _MIN_CELLS_AFTER_INDENT = 8
 
 
 def wrap(line: str, width: int) -> list[tuple[int, int]]:
-    """Break one line (without newlines) into ranges that each fit the width once trailing blanks are cut.
+    """Splits a line into ranges that each fit the width without trailing blanks.
 
-    Breaks after blanks, inside a word only when the word alone is too long, or too long behind the line's indent: that
-    alone makes no row.
-    """
+    Breaks after blanks; inside a word only if the word is too long for a row, or for the row after
+    the line's indent."""
     width = max(1, width)
     rows = _wrapped(line, width)
     if len(rows) > 1 and not line[: rows[0][1]].strip(" \t"):
@@ -91,7 +90,8 @@ def wrap(line: str, width: int) -> list[tuple[int, int]]:
 
 
 def _behind_indent(line: str, width: int) -> list[tuple[int, int]]:
-    """The first word begun in the row of the indent; nothing where that leaves no room."""
+    """Wraps so that the first word begins in the row of the indent; empty if that leaves too little
+    room."""
     begins = len(line) - len(line.lstrip(" \t"))
     room = width - len(expand_tabs(line[:begins], 0))
     if room < _MIN_CELLS_AFTER_INDENT or begins == len(line):
@@ -111,7 +111,7 @@ def _wrapped(line: str, width: int) -> list[tuple[int, int]]:
 
 
 def _wrap_wide(line: str, width: int) -> list[tuple[int, int]]:
-    """Lines of one- and two-cell characters: a shadow with one character per cell is broken instead."""
+    """Wraps lines of one- and two-cell characters, by a stand-in text with one character per cell."""
     shadow = _WIDE.sub("\x01\x02", line)
     if len(shadow) <= width:
         return [(0, len(line))]
@@ -135,9 +135,12 @@ def _wrap_slowly(line: str, width: int) -> list[tuple[int, int]]:
         first, last, size = spans[index]
         if line[first] == "\t":
             size = TAB - column % TAB
-        elif not size:  # joiners that join nothing before them count for what follows them
+        elif not size:  # joiners without a character before them count for the next one
             size = max(map(cell_len, line[first:last]))
-        is_blank = line[first:last] in (" ", "\t")  # a blank with a joiner is drawn, so it is none
+        is_blank = line[first:last] in (
+            " ",
+            "\t",
+        )  # a blank with a joiner is drawn, so it does not count as blank
         if column + size > width and not (is_blank and line[first] == " ") and first > start:
             cut = after_blank if after_blank > start else first
             rows.append((start, cut))
@@ -158,7 +161,7 @@ def _wrap_slowly(line: str, width: int) -> list[tuple[int, int]]:
 
 
 def expand_tabs(text: str, column: int) -> str:
-    """Blanks for the tabs in a row's text that begins at a column of the row."""
+    """Replaces the tabs of a text that begins at a column of the row by blanks."""
     out = []
     for char in text:
         if char == "\t":

@@ -10,7 +10,7 @@ from widgets.transcript.leaves.safe_text import cells, wrap
 MEASURED_ROWS = 50
 MIN_COLUMN_CELLS = 6
 MAX_COLUMN_CELLS = 40
-"""For columns of a table that has to be scrolled sideways."""
+"""The maximum column width in a table that scrolls sideways."""
 _RULE = -1
 
 
@@ -20,7 +20,7 @@ class Cell(NamedTuple):
 
 
 class TableLeaf(Leaf):
-    """Header, rule, rows. Its own text has cells parted by tabs and rows by newlines."""
+    """A table with header and rule. Its text separates cells by tabs and rows by newlines."""
 
     __slots__ = ("_lines", "_starts", "_widths", "aligns", "rows")
 
@@ -35,7 +35,7 @@ class TableLeaf(Leaf):
         self._write(0)
 
     def _write(self, at: int) -> None:
-        """Write the rows from one on into the leaf's own text."""
+        """Writes the rows from an index on into the leaf's text."""
         del self._starts[at:]
         offset = 0
         head = ""
@@ -50,7 +50,7 @@ class TableLeaf(Leaf):
         self.plain = head + "\n".join(texts)
 
     def replace_rows(self, at: int, rows: list[list[Cell]]) -> None:
-        """Give the table other rows from one on."""
+        """Replaces the rows from an index on."""
         is_settled = at > MEASURED_ROWS and self._width > 0
         self.rows[at:] = rows
         self._write(at)
@@ -144,7 +144,7 @@ def _row_size(row: list[Cell]) -> int:
 
 
 def _shared(natural: list[int], free: int) -> list[int]:
-    """Narrow columns get what they need, the others share the rest evenly."""
+    """Distributes the width: narrow columns get what they need, the others share the rest evenly."""
     widths = [0] * len(natural)
     left = sorted(range(len(natural)), key=lambda index: natural[index])
     while left:

@@ -13,19 +13,19 @@ Diagrams = Literal["streaming", "final", "off"]
 LANGUAGES = frozenset(("mermaid", "mmd"))
 MAX_SOURCE_CHARS = 4_000
 MAX_LINES = 80
-"""Of source: drawing takes more than linear time."""
+"""The maximum number of source lines, because drawing takes more than linear time."""
 
 
 @lru_cache(64)
 def drawing(source: str) -> tuple[str, ...]:
-    """The lines of the picture; none when it cannot be drawn."""
+    """Returns the lines of the diagram; empty if it cannot be drawn."""
     if len(source) > MAX_SOURCE_CHARS or source.count("\n") > MAX_LINES or not source.strip():
         return ()
     try:
         import termaid  # noqa: PLC0415 - costs start-up, and may be missing  # pyright: ignore[reportMissingImports]
 
         picture = str(termaid.render(source))
-    except Exception:  # noqa: BLE001 - a foreign reader meets a model's text: whatever it trips over, code is shown
+    except Exception:  # noqa: BLE001 - the library may fail in any way on a model's text: code is shown then
         return ()
     lines = [clean(line).rstrip() for line in picture.split("\n")]
     while lines and not lines[0]:
@@ -36,7 +36,7 @@ def drawing(source: str) -> tuple[str, ...]:
 
 
 class DiagramLeaf(CodeLeaf):
-    """Its own text is the source; the picture is decoration, so that copying gives what was written."""
+    """Shows a diagram. Its text is the source, so that copying gives the source."""
 
     __slots__ = ("_diagrams", "_picture")
 
@@ -50,7 +50,7 @@ class DiagramLeaf(CodeLeaf):
             self.relayout()
 
     def _source(self) -> str:
-        """What is drawn: all of it, of a fence that still grows the whole lines if it is drawn at all."""
+        """Returns the part of the source that is drawn: of a growing fence only whole lines."""
         if self._diagrams == "off" or (self.is_open and self._diagrams == "final"):
             return ""
         return self.plain[: self.plain.rfind("\n") + 1] if self.is_open else self.plain
@@ -83,6 +83,6 @@ def show_diagrams(leaves: Iterable[Leaf], diagrams: Diagrams) -> None:
 def code_leaf(
     plain: str, language: str, *, first: str = "", rest: str = "", blank: int = 0, is_open: bool = False
 ) -> CodeLeaf:
-    """The leaf for a fence."""
+    """Creates the leaf for a fence."""
     kind = DiagramLeaf if language in LANGUAGES else CodeLeaf
     return kind(plain, language, first=first, rest=rest, blank=blank, is_open=is_open)

@@ -72,12 +72,13 @@ _LETTERS = {"R": "ℝ", "N": "ℕ", "Z": "ℤ", "Q": "ℚ", "C": "ℂ"}
 _TEXT = frozenset(("text", "mathrm", "mathbf", "mathit", "operatorname", "textbf", "mathsf", "boldsymbol"))
 _PIECES = late(r"\\([A-Za-z]+)\s*|\\(.)|(.)", re.DOTALL)
 _CLOSE = "∑∏∫∂∇¬∀∃∞√"
-"""Signs that stand close to what follows."""
+"""Signs without a space before the next symbol."""
 _MOST, _DEEPEST = 2_000, 20
 
 
 def readable(source: str) -> str:
-    """`source` has its delimiters; so has the answer where it stays as it was written."""
+    """Converts a formula to Unicode; returns it unchanged, with its delimiters, if that is
+    impossible."""
     inner = source[2:-2] if source.startswith(("$$", "\\(", "\\[")) else source[1:-1]
     if len(inner) > _MOST:
         return source
@@ -90,7 +91,7 @@ def readable(source: str) -> str:
 
 
 class _NotALine(Exception):
-    """Something that one line of text cannot say."""
+    """Raised for a formula that does not fit one line of text."""
 
 
 class _Reader:
@@ -100,7 +101,7 @@ class _Reader:
         self._depth = 0
 
     def until(self, end: str) -> str:
-        """Up to a closing bracket, which is taken, or to the end."""
+        """Reads up to a closing bracket, which is consumed, or to the end."""
         parts: list[str] = []
         while self._at < len(self._pieces):
             char = self._pieces[self._at][2]
@@ -170,7 +171,7 @@ class _Reader:
         raise _NotALine
 
     def _spaced(self, sign: str) -> str:
-        """Relations stand between spaces, and the name of a function before what it is of."""
+        """Adds spaces around relations, and after function names."""
         if len(sign) == 1 and unicodedata.category(sign) == "Sm" and sign not in _CLOSE:
             return f" {sign} "
         is_name_of_next = len(sign) > 1 and self._at < len(self._pieces)
@@ -179,7 +180,7 @@ class _Reader:
 
 
 def _held(text: str) -> str:
-    """In brackets where what stands beside it would be read with a part of it."""
+    """Adds brackets where the text could be read as joined to its neighbours."""
     text = text.strip()
     return text if len(text) == 1 or text.isalnum() else f"({text})"
 

@@ -94,7 +94,7 @@ class GrowingFence:
 
 
 class GrowingTable:
-    """A long table: only rows that arrive are read."""
+    """A long table: only new rows are parsed."""
 
     def __init__(self, head: str, source: str, rows: int, leaf: TableLeaf, base: str) -> None:
         self.is_closed = True
@@ -145,7 +145,7 @@ def _body(leaves: list[Leaf]) -> list[Any]:
 
 
 class GrowingParagraph:
-    """A long paragraph: what stands before an untroubled blank is settled, and only the rest is read again."""
+    """A long paragraph: text before a safe blank is final, and only the rest is parsed again."""
 
     is_closed = False
 
@@ -210,7 +210,8 @@ class GrowingParagraph:
         self._open = self._open[cut:]
 
     def _cut(self) -> int:
-        """Behind a blank between two words, some way from the end; inside a word if it never ends."""
+        """Returns a position after a blank between two words, some way before the end; inside a word
+        if it never ends."""
         blanks = [match.end() for match in _CALM_BLANK.finditer(self._open, 0, len(self._open) - 40)]
         if blanks:
             return blanks[-1]
@@ -220,7 +221,7 @@ class GrowingParagraph:
 
 
 _CALM_BLANK = late(r"(?<=[^\s*_`~\[\]<>!\\$&])[ \n](?=[^\s*_`~\[\]<>!\\$&])")
-"""Where neither side is part of something that begins or ends."""
+"""Matches a blank whose neighbours cannot begin or end any markup."""
 _PAIR = late(r"\[[^\[\]]*\]")
 _TROUBLE = late(
     r"(?<!\s)\*|\*(?!\s)"  # a star that may open or close
@@ -231,7 +232,7 @@ _OPEN_FORMULA = late(r"\\[(\[]|\$[^\n]*\Z")
 
 
 def _is_settled(children: list[Token], source: str) -> bool:
-    """Whether nothing that follows can change how this was read: nothing in it waits for its other half."""
+    """Returns whether later text cannot change the result, since no delimiter is open."""
     for token in children:
         if token.type == "math_inline":
             source = source.replace(token.content, "", 1)
@@ -244,7 +245,7 @@ _UNSURE = late(r"\n(?![^\W\d_])(?!\Z)|\s\n| {2}|\t")
 
 
 class GrowingPlain:
-    """Text behind the Markdown of a message, in leaves of bounded size."""
+    """The text after the Markdown limit of a message, in leaves of bounded size."""
 
     is_closed = False
     source = ""
@@ -258,7 +259,7 @@ class GrowingPlain:
         leaf = self.leaves[-1]
         known = len(leaf.plain)
         plain = leaf.plain + text
-        at = 0  # where the leaf begins: what is before it is not copied again for each of thousands
+        at = 0  # start of the leaf: text before it is not copied again for each of thousands
         while (cut := _plain_cut(plain, at)) is not None:
             end, start = cut
             keep = min(known, end - at)
@@ -271,7 +272,7 @@ class GrowingPlain:
 
 
 def _plain_cut(plain: str, at: int) -> tuple[int, int] | None:
-    """Where a leaf that begins at a place ends, and where the next one begins."""
+    """Returns where a leaf that begins at a position ends, and where the next one begins."""
     newline = plain.find("\n", at + _PLAIN_CHUNK, at + _MAX_PLAIN_CHARS)
     if newline >= 0:
         return newline, newline + 1

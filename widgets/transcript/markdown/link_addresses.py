@@ -52,7 +52,8 @@ _FILES = frozenset(
         "am",
     ]
 )
-"""Endings of two letters that are files' in what a coding agent writes, although some are countries' too."""
+"""Two-letter file suffixes that are common in an agent's text, although some are country domains
+too."""
 _COMMON = frozenset(
     [
         "com",
@@ -129,7 +130,7 @@ def _bare(host: str) -> str:
 
 
 def _shown(target: SplitResult) -> str:
-    """The part that decides comes first, however long the rest is."""
+    """Formats the target with its decisive part first, even if the rest is cut."""
     if target.scheme == "mailto":
         return target.path[:_LONGEST]
     port = f":{target.port}" if target.port else ""

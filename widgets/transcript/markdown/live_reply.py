@@ -78,7 +78,7 @@ class LiveReply:
         return bool(self._waiting)
 
     def work_in(self, now: float, most: int = MAX_CHARS_PER_FRAME) -> None:
-        """Give the waiting deltas to the parts that they belong to."""
+        """Adds the waiting deltas to the parts that they belong to."""
         taken = 0
         index = 0
         joined: list[tuple[Sort, list[str]]] = []
@@ -110,7 +110,7 @@ class LiveReply:
         self._parts[-1].take(text)
 
     def collect(self, *, is_open: bool) -> tuple[list[Leaf], int]:
-        """The leaves to show, and how many of them are the same as the last time and for good."""
+        """Returns the leaves, and how many of them are final and unchanged since the last call."""
         if is_open != self._was_open:
             self._restart()
             self._was_open = is_open
@@ -169,7 +169,7 @@ class LiveReply:
         self._generation = self._parts[0].stream.generation if self._parts else 0
 
     def finish(self, now: float) -> None:
-        """Work in everything that waits; the last part is complete."""
+        """Processes all waiting deltas and completes the last part."""
         while self._waiting:
             self.work_in(now, 1 << 40)
         if self._parts and self._parts[-1].seconds is None:
@@ -186,11 +186,11 @@ class LiveReply:
 
     @property
     def text(self) -> str:
-        """Everything so far, for searching."""
+        """The whole text so far, for searching."""
         return "\n".join(part.text for part in self._parts)
 
     def final_leaves(self, state: ReplyState, failure: ShownFailure | None, *, is_open: bool) -> list[Leaf]:
-        """The leaves of the finished reply; those that were frozen are the same objects."""
+        """Returns the leaves of the finished reply; final ones are the same objects as before."""
         for part in self._parts:
             if part.sort == "prose" or is_open:
                 part.read_all()

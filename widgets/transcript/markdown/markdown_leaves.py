@@ -47,12 +47,12 @@ class PieceContext(NamedTuple):
     """The context above a part of the source that is parsed separately."""
 
     is_first: bool = True
-    """Nothing: it is the beginning of the document."""
+    """Whether the part is the beginning of the document."""
     in_list: bool = False
-    """An item of the list that goes on here."""
+    """Whether the part continues a list."""
     blank_above: bool = False
     number: int | None = None
-    """Of the next item, when that list is numbered."""
+    """The number of the next item, if that list is numbered."""
 
 
 @lru_cache(1)
@@ -76,7 +76,7 @@ def _readable(formula: str) -> str:
 
 
 def _math(state: StateInline, silent: bool) -> bool:
-    """LaTeX stays as it was written: nothing in it is an escape or an emphasis."""
+    """Parses a LaTeX formula as one token, so that nothing in it is an escape or emphasis."""
     if state.src[state.pos] not in "$\\":
         return False
     match = _MATH.match(state.src, state.pos, state.posMax)
@@ -90,7 +90,7 @@ def _math(state: StateInline, silent: bool) -> bool:
 
 
 class RuleLeaf(Leaf):
-    """A line across."""
+    """A horizontal rule."""
 
     __slots__ = ()
 
@@ -103,7 +103,7 @@ class RuleLeaf(Leaf):
 
 
 def inline(children: Sequence[Token], base: str) -> tuple[str, list[Run]]:
-    """The text of inline tokens and its style runs."""
+    """Returns the text of inline tokens and its style runs."""
     writer = _Inline(base)
     for token in children:
         writer.add(token)
@@ -191,7 +191,7 @@ class _Inline:
 
 
 class _Level:
-    """An open list item or quote: what it puts in front of rows."""
+    """An open list item or quote, with its row prefix."""
 
     __slots__ = ("is_quote", "marker", "rest")
 
@@ -203,7 +203,7 @@ class _Level:
 
 
 class Builder:
-    """Walks block tokens and writes leaves."""
+    """Converts block tokens to leaves."""
 
     def __init__(self, lines: list[str], lead: PieceContext, base: str, gutter: str = "") -> None:
         self.lines = lines
@@ -286,7 +286,7 @@ class Builder:
         self.levels.append(_Level(marker, " " * len(marker)))
 
     def _close_level(self) -> None:
-        if self.levels[-1].marker:  # an item without anything in it
+        if self.levels[-1].marker:  # an empty item
             self._emit(Leaf("", key=self.base))
         self.levels.pop()
 
@@ -353,7 +353,7 @@ class Builder:
 
 
 def _take_marker(leaf: Leaf, marker: str) -> None:
-    """Make a list marker part of the leaf's own text, so that it is copied with it."""
+    """Adds a list marker to the leaf's text, so that it is copied with it."""
     for box, sign in (("[ ] ", "☐ "), ("[x] ", "☑ "), ("[X] ", "☑ ")):
         if leaf.plain.startswith(box) and (not leaf.runs or leaf.runs[0][0] >= len(box)):
             shift = len(sign) - len(box)
@@ -367,7 +367,7 @@ def _take_marker(leaf: Leaf, marker: str) -> None:
 
 
 def language(info: str) -> str:
-    """The language named behind a fence."""
+    """Returns the language in a fence's info string."""
     words = info.split()
     return words[0].strip("{}.").lower()[:40] if words else ""
 
@@ -380,6 +380,6 @@ def parse(
     lead: PieceContext | None = None,
     env: dict[str, Any] | None = None,
 ) -> list[Leaf]:
-    """The leaves of a whole source."""
+    """Returns the leaves of a whole source."""
     tokens = parser().parse(source, env if env is not None else {})
     return Builder(source.split("\n"), lead or PieceContext(), base, gutter).build(tokens)

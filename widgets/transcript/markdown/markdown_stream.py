@@ -27,7 +27,7 @@ _Growing = GrowingFence | GrowingTable | GrowingParagraph | GrowingPlain
 
 
 def parse_bounded(source: str, base: str = "text", gutter: str = "") -> list[Leaf]:
-    """The leaves of a whole message, however long."""
+    """Returns the leaves of a whole message; text beyond the Markdown limit is plain."""
     cut = limit(source)
     if cut is None:
         return parse(source, base=base, gutter=gutter)
@@ -38,7 +38,7 @@ def parse_bounded(source: str, base: str = "text", gutter: str = "") -> list[Lea
 
 
 def limit(source: str) -> int | None:
-    """Where the part of a long message that is read as Markdown ends."""
+    """Returns where the Markdown part of a long message ends; None if all of it is parsed."""
     if len(source) <= MARKDOWN_LIMIT:
         return None
     newline = source.find("\n", MARKDOWN_LIMIT, MARKDOWN_LIMIT + _LIMIT_SLACK)
@@ -77,7 +77,7 @@ class MarkdownStream:
         return self._parts[0] if self._parts else ""
 
     def feed(self, text: str) -> None:
-        """More text, already cleaned."""
+        """Appends text that is already cleaned."""
         if not text:
             return
         self._parts.append(text)
@@ -103,7 +103,7 @@ class MarkdownStream:
             text = self._grow(self._growing, text)
 
     def _grow(self, growing: _Growing, text: str) -> str:
-        """Let the growing block take text; what it gives back belongs behind it."""
+        """Passes text to the growing block; returns the text that belongs after the block."""
         rest = growing.feed(text)
         if isinstance(growing, GrowingPlain):
             self.frozen.extend(growing.leaves[:-1])
@@ -123,7 +123,7 @@ class MarkdownStream:
         return ""
 
     def finish(self) -> None:
-        """No more Markdown comes."""
+        """Ends the stream: all leaves become final."""
         if isinstance(self._growing, GrowingFence):
             self._growing.finish()
         self._growing = None
@@ -136,7 +136,8 @@ class MarkdownStream:
             self.live = []
 
     def _parse(self) -> None:
-        """Read the tail again, freeze what is above its last block, and see whether that one may grow cheaply."""
+        """Parses the tail again, freezes everything above its last block, and checks whether that
+        block can grow cheaply."""
         env: dict[str, Any] = {"references": dict(self._references)}
         tokens = parser().parse(self._tail, env)
         references: dict[str, Any] = env["references"]
@@ -180,7 +181,7 @@ class MarkdownStream:
         return self._has_brackets
 
     def _start_again(self) -> None:
-        """A link that is defined late changes what is above it: read everything once more."""
+        """Parses everything again, because a link definition changed the text above it."""
         self.generation += 1
         self.frozen = []
         self.live = []
@@ -206,7 +207,7 @@ class MarkdownStream:
 
 
 def _below(tokens: list[Token], index: int, line: int) -> list[Token]:
-    """The tokens from a boundary on, as reading the source from there would give them."""
+    """Returns the tokens from a boundary on, as parsing from there would give them."""
     rest = tokens[index:]
     if rest[0].type == "list_item_open":
         rest.insert(0, next(token for token in reversed(tokens[:index]) if token.level == 0))
@@ -217,15 +218,16 @@ def _below(tokens: list[Token], index: int, line: int) -> list[Token]:
 
 
 def _is_decided(lines: list[str], line: int) -> bool:
-    """Whether the block that starts on a line surely does: an unfinished line may yet continue what is above it, and
-    a number that stands there may become the next item of a list."""
+    """Returns whether the block that starts on a line is certain: an incomplete line may still
+    continue the block above, and a number may become a list item."""
     if line < len(lines) - 1:
         return True
     return not lines[line - 1].strip(" \t>") and not lines[line].strip(" \t>").isdecimal()
 
 
 def _boundary(tokens: list[Token], lines: list[str]) -> tuple[int, int] | None:
-    """The last block, or the last item of the last list, that surely begins where it seems to: token and line."""
+    """Returns token and line of the last block, or the last item of the last list, whose start is
+    certain."""
     starts = [
         index for index, token in enumerate(tokens) if token.level == 0 and token.nesting >= 0 and token.map
     ]

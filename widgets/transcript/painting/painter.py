@@ -51,7 +51,7 @@ class Painter:
         self._viewport.forget_shown()
 
     def set_links_enabled(self, is_wanted: bool) -> None:
-        """Whether links are written so that the terminal can open them."""
+        """Sets whether links are written so that the terminal can open them."""
         if is_wanted != self._look.has_links:
             self._look.has_links = is_wanted
             self.forget_look()
@@ -68,7 +68,7 @@ class Painter:
         return strips
 
     def line_with_places(self, y: int) -> Strip:
-        """A row that knows its characters: only for finding what is under the pointer."""
+        """Returns a row with text positions in its cells, to find what is under the pointer."""
         width = self._viewport.width
         strip = self.rows(y, 1)[0]
         rows = self._viewport.rows
@@ -99,13 +99,13 @@ class Painter:
             widget.refresh(*changed)
 
     def as_text(self) -> str:
-        """What is on the screen, as text."""
+        """Returns the visible rows as text."""
         strips = self.rows(0, self._viewport.height)
         lines = ["".join(segment.text for segment in strip).rstrip() for strip in strips]
         return "\n".join(lines).rstrip("\n")
 
     def rows(self, first: int, count: int) -> list[Strip]:
-        """Rows in sight, in the full width."""
+        """Returns visible rows in full width."""
         viewport, overlay = self._viewport, self._overlay
         width, look = viewport.width, self._look.now
         blank = look.blank(width)
@@ -124,7 +124,7 @@ class Painter:
         return strips
 
     def _labelled(self, strip: Strip, look: StyleLookup, width: int) -> Strip:
-        """The last row: where the link under the pointer leads, and what came below."""
+        """Adds labels to the last row: the hovered link's target, and new content below."""
         viewport = self._viewport
         if self._overlay.hovered is not None:
             address = crop(f" {self._overlay.hovered.address}", max(8, width - 20)) + " "
@@ -135,14 +135,15 @@ class Painter:
         return strip
 
     def _end_key(self) -> str:
-        """The key to the end: that of the blocks while the keyboard is there, else that of the page."""
+        """Returns the label of the key that scrolls to the end: the blocks' key if they have the
+        focus, else the page's."""
         own = textual_inside.keymap_of(self._widget.app)
         if self._widget.has_focus:
             return key_label(own, "transcript.end", "End")
         return key_label(own, "tui.altScreen.bottom", "Ctrl+End")
 
     def _overlaid(self, row: RowInSight, selection: Selection | None, width: int, look: StyleLookup) -> Strip:
-        """A row with what lies over it: the selection, search hits, the mark of the focused block."""
+        """Returns a row with its overlay: selection, search hits, the mark of the focused block."""
         marks = self._marks(row, selection, look) if row.leaf is not None else []
         if row.leaf is None:
             strip = look.blank(width)

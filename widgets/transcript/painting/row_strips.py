@@ -1,4 +1,4 @@
-"""A leaf's row as a strip of exactly the viewport's width."""
+"""Converts a row of a leaf to a strip of exactly the viewport's width."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from widgets.transcript.painting.style_lookup import StyleLookup
 
 
 class Mark(NamedTuple):
-    """A range of a leaf's text that is shown in another style: a selection, a search hit."""
+    """A range of a leaf's text in another style: a selection or a search hit."""
 
     start: int
     end: int
@@ -21,7 +21,7 @@ class Mark(NamedTuple):
 
 
 def paint(leaf: Leaf, row: int, width: int, look: StyleLookup) -> Strip:
-    """The strip of a row, kept by the leaf until its width or the colours change."""
+    """Returns the strip of a row, cached by the leaf until its width or the colours change."""
     found = leaf.strips.get(row)
     if isinstance(found, Strip):
         return found
@@ -30,7 +30,7 @@ def paint(leaf: Leaf, row: int, width: int, look: StyleLookup) -> Strip:
 
 
 def paint_marked(leaf: Leaf, row: int, width: int, look: StyleLookup, marks: Iterable[Mark]) -> Strip:
-    """The strip of a row with marks on it; nothing is kept."""
+    """Returns the strip of a row with marks; it is not cached."""
     pieces = leaf.pieces(row)
     return look.finish(_strip(leaf, row, width, look, pieces, tuple(marks)))
 
@@ -79,7 +79,7 @@ def _marked(piece: Piece, base: Style, marks: tuple[Mark, ...]) -> Iterable[Segm
 def _window(
     segments: list[Segment], used: int, shift: int, width: int, look: StyleLookup, fill: Style
 ) -> Strip:
-    """The part of a too wide row that the viewport shows; arrows at the edges say that there is more."""
+    """Returns the visible part of a row that is too wide, with arrows at edges where it continues."""
     shift = max(0, min(shift, used - width))
     shown = Strip(segments, used).crop(shift, shift + width)
     shown = Strip(Segment.adjust_line_length(list(shown), width, style=fill), width)
@@ -92,18 +92,18 @@ def _window(
 
 
 def with_start(strip: Strip, text: str, style: Style, width: int) -> Strip:
-    """The strip with a sign or a label over its left end."""
+    """Returns the strip with a text over its left end."""
     return Strip([Segment(text, style), *strip.crop(cells(text), width)], width)
 
 
 def with_end(strip: Strip, text: str, style: Style, width: int) -> Strip:
-    """The strip with a label over its right end."""
+    """Returns the strip with a text over its right end."""
     size = cells(text)
     return Strip([*strip.crop(0, max(0, width - size)), Segment(text, style)], width)
 
 
 def with_places(strip: Strip, places: list[tuple[int, int]]) -> Strip:
-    """The strip with a text offset behind each of its cells."""
+    """Returns the strip with the text position stored in each of its cells."""
     segments: list[Segment] = []
     column = 0
     for text, style, _ in strip:

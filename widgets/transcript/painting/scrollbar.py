@@ -20,7 +20,7 @@ class MarkedScrollBar(ScrollBar):
         self._marks: dict[int, tuple[str, Style]] = {}
 
     def mark(self, layers: Iterable[tuple[str, Style, Set[int]]]) -> None:
-        """Show these marks: sign, style and rows; a later layer stands over an earlier one."""
+        """Shows marks: sign, style and rows of each layer; later layers cover earlier ones."""
         marks = {row: (sign, style) for sign, style, rows in layers for row in rows}
         if marks != self._marks:
             self._marks = marks
@@ -63,11 +63,11 @@ class Thumb:
         self._prompts_of = -1
 
     def forget(self) -> None:
-        """What the scroll bar was told does not hold any more."""
+        """Forgets what the scroll bar shows, so that it is updated next time."""
         self._told = ()
 
     def sync(self) -> None:
-        """Touch the scroll bar only when its thumb moves by an eighth of a cell."""
+        """Updates the scroll bar only when its thumb moves by an eighth of a cell."""
         widget = self._widget
         y, total, height = widget.scroll_offset.y, widget.virtual_size.height, widget.size.height
         if not height or not widget.is_attached:
@@ -86,7 +86,7 @@ class Thumb:
 
     def _mark(self, bar: MarkedScrollBar, height: int) -> None:
         column = self._column
-        if column.heights.total <= height:  # all of it is seen: there is no way to mark
+        if column.heights.total <= height:  # everything is visible, so nothing is marked
             bar.mark(())
             return
         total, tops = max(1, column.heights.total), column.heights.tops()
@@ -100,7 +100,8 @@ class Thumb:
         bar.mark((("╸", look.foreground("accent"), prompts), ("◆", look.foreground("current-match"), hits)))
 
     def _places_of_prompts(self) -> list[int]:
-        """In the column, found again only when blocks have come or gone."""
+        """Returns the prompts' positions in the column, recomputed only when blocks were added or
+        removed."""
         if self._prompts_of != self._column.changes:
             self._prompts_of = self._column.changes
             items = self._column.items

@@ -13,18 +13,18 @@ _ATTRIBUTES = (
     *("bold", "dim", "italic", "underline", "blink", "blink2", "reverse"),
     *("conceal", "strike", "underline2", "frame", "encircle", "overline"),
 )
-"""Rich's, in the order in which `SGR_STYLES` numbers them."""
+"""Rich's attribute names, in the order of `SGR_STYLES`."""
 _SHOWS_ON_BLANKS = frozenset(["4", "7", "9", "21", "53"])
 
 
 def color_system(console: Console) -> ColorSystem:
-    """How many colours the terminal has."""
+    """Returns the number of colours that the terminal supports."""
     return COLOR_SYSTEMS[console.color_system or "truecolor"]
 
 
 @lru_cache(8192)
 def _codes(style: Style, system: ColorSystem) -> tuple[str, str, str]:
-    """Attributes, foreground and background as parameters of a style sequence."""
+    """Returns attributes, foreground and background as SGR parameters."""
     color, ground = style.color, style.bgcolor
     attributes = ";".join(SGR_STYLES[bit] for bit, name in enumerate(_ATTRIBUTES) if getattr(style, name))
     foreground = ";".join(color.downgrade(system).get_ansi_codes()) if color else ""
@@ -33,7 +33,7 @@ def _codes(style: Style, system: ColorSystem) -> tuple[str, str, str]:
 
 
 def compact(strip: Strip, system: ColorSystem) -> str:
-    """The strip as it is sent to a terminal: it begins by resetting the style and ends with a reset."""
+    """Returns the strip as terminal output, which starts and ends with a reset."""
     out: list[str] = []
     now = ("", "", "")
     link = None
@@ -41,7 +41,7 @@ def compact(strip: Strip, system: ColorSystem) -> str:
         codes = _codes(style, system) if style is not None else ("", "", "")
         is_invisible = not text.strip(" ") and _SHOWS_ON_BLANKS.isdisjoint(codes[0].split(";"))
         if is_invisible and index and codes[0] == now[0] and codes[2] == now[2]:
-            codes = now  # a blank has no foreground
+            codes = now  # a blank has no visible foreground
         if not index or _needs_reset(now, codes):
             out.append(f"\x1b[{';'.join(filter(None, ('0', *codes)))}m")
         elif codes != now:

@@ -117,7 +117,7 @@ class StyleLookup:
     def style(self, key: str) -> RichStyle:
         found = self._styles.get(key)
         if found is None:
-            if len(self._styles) > 5_000:  # links make keys without bound
+            if len(self._styles) > 5_000:  # links create keys without limit
                 self._styles.clear()
             found = self._styles[key] = self._make(key)
         return found
@@ -137,7 +137,7 @@ class StyleLookup:
         return found
 
     def foreground(self, key: str) -> RichStyle:
-        """Only the colour of a style."""
+        """Returns only the colour of a style."""
         style = self.style(key)
         return RichStyle(color=style.bgcolor if key == "current-match" else style.color)
 
@@ -171,7 +171,8 @@ class StyleLookup:
         return readable(style.rich_style) if background else style.rich_style
 
     def _ground(self, name: str) -> Style:
-        """What a background adds: where a terminal's palette has no fitting ground, a colour or a text style."""
+        """Returns the style of a background; in the terminal's palette, where no background fits, a
+        colour or text style."""
         if name.startswith("ansi-"):
             return Style(background=self._partial(name).background)
         background = Style(background=self._component(name).background)
@@ -188,11 +189,11 @@ class StyleLookup:
         if name == "text" or PREFIX + name not in COMPONENTS:
             return self._widget.get_visual_style()
         own = self._widget.get_component_styles(PREFIX + name).text_style
-        # Textual's visual style has no reverse, which is all that marks have in a palette without grounds.
+        # Textual's visual style lacks reverse, the only mark in a palette without backgrounds.
         return self._widget.get_visual_style(PREFIX + name) + Style(reverse=own.reverse)
 
     def _partial(self, name: str) -> Style:
-        """Only what the component class itself says."""
+        """Returns only what the component class itself sets."""
         styles = self._widget.get_component_styles(PREFIX + name)
         text = styles.text_style
         return Style(

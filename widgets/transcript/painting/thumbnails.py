@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 class Thumbnails:
     def __init__(self, column: Column, viewport: Viewport, images: Callable[[], TerminalImages]) -> None:
-        """`images`: those of the terminal, asked for when the first picture comes in sight."""
+        """`images`: returns the terminal's images; called when the first picture becomes visible."""
         self._column = column
         self._viewport = viewport
         self._images_of_terminal = images
@@ -28,7 +28,7 @@ class Thumbnails:
         """Those that are being made."""
 
     def want(self, rows: list[RowInSight]) -> None:
-        """These rows are in sight; looked through once."""
+        """Requests the images in the visible rows; each list of rows is checked once."""
         if rows is self._seen:
             return
         self._seen = rows
@@ -50,7 +50,8 @@ class Thumbnails:
         return self._images
 
     def images_changed(self) -> None:
-        """Those in sight that are gone are asked for again, and nothing is shown of what is gone."""
+        """Requests the visible images again that the terminal no longer has, and stops showing the
+        old ones."""
         self._seen = None
         for item in self._column.items:
             for leaf in item.leaves or ():

@@ -72,7 +72,8 @@ class Finder:
             self._viewport.restore(self._from)
 
     def search(self, query: str) -> None:
-        """Look for a query in the whole conversation and show the first hit from here on, else the last one."""
+        """Searches the whole conversation and shows the first hit from here on, else the last one
+        before."""
         self._go_back()
         self._stop()
         problem = ""
@@ -88,18 +89,18 @@ class Finder:
 
     @property
     def _here(self) -> int:
-        """The block at the top of what is in sight."""
+        """Returns the index of the first visible block."""
         return max(0, self._column.heights.find(self._viewport.top))
 
     def _go_on(self) -> None:
-        """Look at blocks for a while, and show the first hit as soon as it is known which one that is."""
+        """Searches further blocks for a while, and shows the first hit as soon as it is known."""
         self._going_on = None
         search, items = self._search, self._column.items
         is_done = search.go_on(TIME_SLICE)
         if search.shown is None and search.count and search.is_known_from(items, self._here):
             self._step(1)
         if is_done:
-            self._thumb.forget()  # its marks are of what was known before
+            self._thumb.forget()  # its marks are from the earlier results
             self._thumb.sync()
         else:
             self._going_on = asyncio.get_running_loop().call_soon(self._go_on)
@@ -122,7 +123,7 @@ class Finder:
         self._tell()
 
     def step(self, direction: int) -> None:
-        """To the next or previous hit."""
+        """Moves to the next or previous hit."""
         if not self._search.is_on:
             return
         self._search.update(self._column.items)
@@ -140,7 +141,7 @@ class Finder:
             self._show(hit)
 
     def _at_shown(self) -> int | None:
-        """The block with the hit that is shown; None when it has gone, or has that hit no more."""
+        """Returns the index of the block with the current hit; None if that hit no longer exists."""
         shown = self._search.shown
         at = self._column.index_of(shown.block_id) if shown is not None else None
         if shown is None or at is None or shown.number >= self._search.hits(self._column.items[at]):

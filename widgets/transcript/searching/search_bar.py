@@ -47,7 +47,7 @@ class SearchBar(Horizontal):
         yield self._count
 
     def open(self) -> None:
-        """Begin to search; while it is open already, go to the next hit."""
+        """Starts a search; if the bar is already open, moves to the next hit."""
         if self._line.has_focus and self._line.text:
             self.action_step(1)
             return
@@ -64,7 +64,7 @@ class SearchBar(Horizontal):
             self._finder.search(message.text)
 
     def show(self, found: SearchChanged) -> None:
-        """How the search stands; the line goes with its end, unless there is typing in it."""
+        """Shows the state of the search; hides the bar at its end unless the user is typing in it."""
         is_typing = self._line.has_focus
         if not is_typing and not self._finder.is_on:
             self.remove_class("is-open")

@@ -23,15 +23,16 @@ MAX_HITS_PER_BLOCK = 1_000
 class Hit(NamedTuple):
     block_id: str
     number: int
-    """Which of the block's hits."""
+    """The index of the hit within its block."""
 
 
 class BadPattern(ValueError):
-    """The regular expression cannot be read."""
+    """Raised for an invalid regular expression."""
 
 
 def compile_query(query: str) -> re.Pattern[str] | None:
-    """What to look for: case counts when the query has capitals; `re:` in front makes it a regular expression."""
+    """Compiles a query: case matters if it has capitals; the prefix `re:` makes it a regular
+    expression."""
     if query.startswith(REGEX):
         source = query[len(REGEX) :]
         try:
@@ -49,10 +50,10 @@ def _has_capitals(source: str) -> bool:
 
 
 class Search:
-    """A query, how often each block has it, and the hit that is shown.
+    """A query, its number of hits in each block, and the current hit.
 
-    Counting takes a while where there are many blocks, so it is done in parts: `go_on`. Each block keeps its count.
-    """
+    Counting takes a while with many blocks, so it is done in steps (`go_on`). Each block stores
+    its count."""
 
     def __init__(self) -> None:
         self.query = ""
@@ -75,21 +76,22 @@ class Search:
 
     @property
     def is_done(self) -> bool:
-        """Every block was looked at."""
+        """Whether every block was searched."""
         return not self._waiting
 
     def place(self, items: Sequence[Item], at: int) -> int:
-        """Which of all hits is shown, counted from one; 0 for none. `at`: the block that has it."""
+        """Returns the number of the current hit among all, from one; 0 for none. `at`: the index of
+        its block."""
         if self.shown is None:
             return 0
         return sum(map(self.hits, islice(items, at))) + self.shown.number + 1
 
     def hits(self, item: Item) -> int:
-        """In a block that was looked at."""
+        """Returns the number of hits in a block that was searched."""
         return item.hits if item.searched == self._round else 0
 
     def start(self, query: str, items: Sequence[Item], at: int) -> None:
-        """Look for a query in all blocks, first in those from one on. Raises BadPattern."""
+        """Starts to search all blocks, first those from index `at` on. Raises BadPattern."""
         self.clear()
         self.query = query
         self._pattern = compile_query(query)
@@ -100,7 +102,7 @@ class Search:
             self._waiting = [*reversed(items[:at]), *reversed(items[at:])]
 
     def go_on(self, seconds: float) -> bool:
-        """Look at further blocks for a while; whether all were looked at."""
+        """Searches further blocks for a while; returns whether all were searched."""
         end = perf_counter() + seconds
         waiting = self._waiting
         while waiting:
@@ -110,7 +112,7 @@ class Search:
         return not waiting
 
     def update(self, items: Sequence[Item]) -> None:
-        """Blocks came or changed."""
+        """Called when blocks were added or changed."""
         if self.is_done:
             self._waiting = [item for item in items if item.searched != self._round or item.live is not None]
         self.count = sum(map(self.hits, items))
@@ -148,7 +150,7 @@ class Search:
         self._spans = {}
 
     def spans(self, item: Item, expansion: Expansion) -> list[tuple[int, int]]:
-        """Where the hits are in a block's drawn text."""
+        """Returns the ranges of hits in a block's drawn text."""
         if self._pattern is None:
             return []
         known = self._spans.get(id(item))
@@ -165,10 +167,10 @@ class Search:
         return found
 
     def step(self, direction: int, items: Sequence[Item], at: int) -> Hit | None:
-        """The next or previous hit from the block of the one that is shown; the first step, the one nearest to a block.
+        """Moves to the next or previous hit from the current one; the first step finds the hit
+        nearest to block `at`.
 
-        Of what was not looked at nothing is known: whoever steps early may come by hits that are found later.
-        """
+        Only blocks searched so far count, so an early step may skip hits that are found later."""
         if self.shown is not None:
             number = self.shown.number + direction
             if 0 <= number < self.hits(items[at]):
@@ -178,7 +180,7 @@ class Search:
             if direction < 0:
                 order = [*range(at - 1, -1, -1), *range(len(items) - 1, at - 1, -1)]
         elif direction > 0:
-            order = [*range(at, len(items)), *range(at - 1, -1, -1)]  # else the last one
+            order = [*range(at, len(items)), *range(at - 1, -1, -1)]  # otherwise the last one before
         else:
             order = [*range(at, -1, -1), *range(len(items) - 1, at, -1)]
         index = next((index for index in order if self.hits(items[index])), None)
@@ -189,15 +191,14 @@ class Search:
         return self.shown
 
     def is_known_from(self, items: Sequence[Item], at: int) -> bool:
-        """Whether the first hit from a block on is known, or that there is none."""
+        """Returns whether the first hit from a block on is known, or that there is none."""
         return self.is_done or any(self.hits(items[index]) for index in range(at, len(items)))
 
 
 def _as_drawn(text: str, needle: str) -> str | None:
-    """The text without signs of Markdown, in one line; None where it has nothing that could stand in a hit's way.
+    """Returns the text without Markdown signs in one line; None if none of them could hide a hit.
 
-    `needle`: what is looked for, empty for a pattern.
-    """
+    `needle`: the searched text; empty for a pattern."""
     drawn = text
     if "\n" in text and (" " in needle or not needle):
         drawn = drawn.replace("\n", " ")

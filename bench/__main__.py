@@ -19,7 +19,7 @@ _SUBJECTS_WITH_FOLDERS = ("first_question", "repository_frames", "repository_ind
 
 
 def subjects() -> list[str]:
-    """Every module of the folder that has rows."""
+    """Returns the names of all modules in this folder that define `rows`."""
     names = sorted(
         module.name for module in pkgutil.iter_modules(bench.__path__) if module.name not in NOT_SUBJECTS
     )

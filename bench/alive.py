@@ -1,7 +1,7 @@
-"""What it costs that something is seen to run: the whole program in a terminal while a command is at work.
+"""Measures the cost of showing that a command is running: the whole program in a terminal.
 
-A share of a core over all the program's threads, with what is drawn meanwhile; the machine's load does not count.
-"""
+Reports the share of a core over all threads, and the bytes drawn; other load of the machine
+does not count."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,7 +34,7 @@ def _measure_running(
 
 
 def _cpu_and_bytes(command: str, size: tuple[int, int], animations: str) -> tuple[float, float]:
-    """The share of a core, and bytes for each second."""
+    """Returns the share of a core and the bytes per second."""
     with temporary_home() as (cwd, env):
         own = Path(env["HOME"], ".bayou", "agent")
         own.mkdir(parents=True)
@@ -53,7 +53,7 @@ def _cpu_and_bytes(command: str, size: tuple[int, int], animations: str) -> tupl
 
 
 def _wait_for_rest(terminal: Terminal) -> None:
-    """Until what is read after the start has been read."""
+    """Waits until the reading in the background after the start is done."""
     terminal.wait_until_quiet(2)
     before = 0.0
     while (now := cpu_seconds(terminal.pid)) - before > 0.01:

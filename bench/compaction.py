@@ -1,7 +1,5 @@
-"""What it costs to decide whether to compact: with every event the account of the context is brought up to date and
-looked at. And what a turn costs in a session that is summarised with every second one. However long the session is,
-that must cost the same.
-"""
+"""Measures the cost of deciding whether to compact, which happens at every event, and of a turn
+in a session that is compacted every second turn. Neither may depend on the session's length."""
 
 import asyncio
 import gc
@@ -54,7 +52,7 @@ def rows() -> Iterator[Row]:
 
 
 async def _turn_costs() -> tuple[float, float]:
-    """CPU seconds of a turn early and late, each the median of some."""
+    """Returns the CPU seconds of an early and a late turn, each a median."""
     taken: list[float] = []
     with tempfile.TemporaryDirectory() as name:
         stage = BenchSession(Path(name), 0)
@@ -75,7 +73,7 @@ async def _turn_costs() -> tuple[float, float]:
 
 
 def _seconds_per_event(entries: int) -> float:
-    """CPU seconds an event."""
+    """Returns the CPU seconds per event."""
     with tempfile.TemporaryDirectory() as name:
         parts = BenchSession(Path(name), entries).parts
         message = user_message("a word or two")

@@ -1,5 +1,5 @@
-"""Changes of real files whose outcome is known, for counting what the check of syntax says of them: whole statements
-taken out and blank lines put in, which break nothing, and lines that close something lost, which does."""
+"""Edits of real files with a known outcome, for testing the syntax check: removed statements and
+added blank lines, which break nothing, and removed closing lines, which do."""
 
 import random
 import re
@@ -21,7 +21,7 @@ _MAX_FILE_BYTES = 120_000
 
 
 class CorpusFile:
-    """One file in a language whose grammar is asked."""
+    """A source file in a language whose grammar is used."""
 
     def __init__(self, name: str, text: str, grammar: str) -> None:
         self.name = name
@@ -57,7 +57,8 @@ def _corpus_files(name: str, data: bytes) -> list[CorpusFile]:
 
 
 def harmless_edits(file: CorpusFile, count: int, luck: random.Random) -> Iterator[Span]:
-    """Statements taken out of blocks that have others, and blank lines between statements."""
+    """Yields edits that remove statements from blocks with others, or add blank lines between
+    statements."""
     places = _statements(file)
     for _ in range(count if places else 0):
         start, end = luck.choice(places)
@@ -71,7 +72,8 @@ def harmless_edits(file: CorpusFile, count: int, luck: random.Random) -> Iterato
 
 
 def _statements(file: CorpusFile) -> list[tuple[int, int]]:
-    """Whole lines of statements that stand beside at least two others of their kind, without errors in them."""
+    """Returns the ranges of whole-line statements next to at least two others of their kind, without
+    syntax errors."""
     source = file.text.encode()
     root = parse(load_grammar(file.grammar), source, Deadline(10)).root_node
     found: list[tuple[int, int]] = []
@@ -93,14 +95,14 @@ def _statements(file: CorpusFile) -> list[tuple[int, int]]:
 
 
 def _is_statement(node: Node) -> bool:
-    """Not what ends one, and not what stands in a list with signs between."""
+    """Returns whether a node is a statement, not its end nor an element of a separated list."""
     if node.type.startswith(("end_", "interface", "ansi_port")):
         return False
     return node.type.endswith(("_statement", "statement", "_declaration", "_definition", "_item", "rule_set"))
 
 
 def closer_removals(file: CorpusFile, count: int, luck: random.Random) -> Iterator[Span]:
-    """Lines with nothing but what closes, taken out; not those in texts and comments, which close nothing."""
+    """Yields edits that remove lines which only close something; not those in strings and comments."""
     root = parse(load_grammar(file.grammar), file.text.encode(), Deadline(10)).root_node
     places = [match.span() for match in _CLOSERS.finditer(file.text) if _is_code(root, file.text, match)]
     for start, end in luck.sample(places, min(count, len(places))):

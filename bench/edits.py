@@ -1,5 +1,6 @@
-"""What edits cost and how sure they are: the check of syntax beside the edit without it, anchors beside plain text,
-false alarms and lost closing lines in real files of many languages, and a rewrite of many files beside reading them."""
+"""Measures cost and accuracy of edits: the syntax check against an edit without it, anchors
+against plain text, false alarms and missed closing lines in real files of many languages, and
+a rewrite of many files against reading them."""
 
 import asyncio
 import random
@@ -84,7 +85,8 @@ def _syntax_check_accuracy() -> Iterable[Row]:
 
 
 def _false_framing_alarms(files: Sequence[CorpusFile], luck: random.Random) -> Row:
-    """Lines of real files that are put in where they are from: none is framing of a result or a wrong escape."""
+    """Inserts lines of real files where they come from; none may be taken for result framing or wrong
+    escapes."""
     told = count = 0
     for file in files:
         lines = file.text.split("\n")
@@ -114,7 +116,7 @@ def _false_framing_alarms(files: Sequence[CorpusFile], luck: random.Random) -> R
 
 
 class NoSyntaxCheck:
-    """No syntax is looked at."""
+    """A replacement that checks no syntax."""
 
     is_known = True
     accepts_code_fences = False
@@ -125,9 +127,7 @@ class NoSyntaxCheck:
 
 def _accuracy_row(name: str, files: Sequence[CorpusFile], luck: random.Random) -> Row:
     problems = [file.problems(span) for file in files for span in closer_removals(file, 20, luck)]
-    found = [
-        one for one in problems if one is not None
-    ]  # on a machine that does much else some take too long
+    found = [one for one in problems if one is not None]  # on a busy machine some take too long
     return Row(
         name=f"lost closing lines found, {name} ({len(found)})",
         figure=sum(map(bool, found)) / len(found) * 100,
@@ -151,7 +151,7 @@ def _anchor_cost() -> Row:
 
 
 async def _rewrite() -> Iterable[Row]:
-    """Of TypeScript, many files of it, with the loop watched meanwhile."""
+    """Measures a rewrite of many TypeScript files, and the event loop meanwhile."""
     with tempfile.TemporaryDirectory() as folder:
         lines = _fill(Path(folder), [file for file in corpus() if file.grammar == "typescript"])
         read = _seconds(lambda: [path.read_bytes() for path in Path(folder).iterdir()])

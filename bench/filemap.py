@@ -1,7 +1,8 @@
-"""Figures of the mapper: against the bare parse of the same bytes, how long others wait, what stays in memory.
+"""Measures the file mapper: against a bare parse of the same bytes, how long other threads wait,
+and memory.
 
-The files are made here, of shapes that large files really have, so that figures can be compared between machines.
-"""
+The files are generated in shapes of real large files, so that figures of different machines
+can be compared."""
 
 import json
 import os
@@ -143,7 +144,7 @@ CREATE INDEX index_@ ON public.table_@ USING btree (name);
         "",
     ),
 }
-"""Beginning, what is repeated with numbers, how often, end."""
+"""The files by name: beginning, numbered repeated part, count, end."""
 
 
 def rows() -> Iterator[Row]:
@@ -191,8 +192,8 @@ def _speed(path: Path) -> Iterator[Row]:
 
 
 def _longest_wait_row(path: Path) -> Row:
-    """How long another thread waits at most for its turn while a map is made: in time of this process's own, so that
-    other programs do not count. The least of several runs."""
+    """Measures how long another thread waits at most while a map is made, in this process's CPU time,
+    so that other programs do not count. The lowest of several runs."""
     return Row(
         name=f"{path.name}: longest wait of another thread meanwhile",
         figure=min(_longest_wait(path) for _ in range(REPEAT)) * 1000,
@@ -213,8 +214,8 @@ def _longest_wait(path: Path) -> float:
 
 
 def _memory(path: Path) -> Iterator[Row]:
-    """Its own memory only: pages of the grammar's file belong to all. The median of several processes that know the
-    language already, looked at from outside all the time."""
+    """Measures private memory, without shared pages of the grammar's file: the median of several
+    processes that have loaded the language, observed from outside."""
     if not sys.platform.startswith("linux"):
         return
     size = path.stat().st_size
@@ -257,7 +258,7 @@ tell()
 
 
 def _measure_memory(path: Path, small: Path) -> tuple[int, int]:
-    """The most that was taken, and what was left."""
+    """Returns the peak and the final memory of a process that makes a map."""
     here = Path(__file__).resolve().parent.parent
     with subprocess.Popen(
         [sys.executable, "-P", "-c", _CHILD_PROGRAM, str(path), str(small)],
@@ -274,7 +275,7 @@ def _measure_memory(path: Path, small: Path) -> tuple[int, int]:
 
 
 def _peak_until_done(pid: int, told: int) -> tuple[int, int]:
-    """The most, and what it is at last."""
+    """Returns the peak and the final memory until the process reports that it is done."""
     most = 0
     while True:
         is_told = bool(select([told], [], [], 0.0005)[0])

@@ -1,10 +1,11 @@
-"""Whether the aside on the first question pays, with a real model: `python -m bench first-question CLONE…`.
+"""Measures with a real model whether the repository hint for a first question helps: `python -m
+bench first-question CLONE…`.
 
-Tasks are drawn as `repository_maps` draws its questions. Each is given to bayou twice in a checkout of the commit's
-parent, with `repositoryMaps.firstQuestion` off and auto, by the model that `BENCH_MODEL` names (with credentials that
-the environment has). What decides, before `auto` may be anybody's default: a fifth fewer calls that search and read
-before the first edit, no more input tokens, and no fewer runs that edit a file which the commit touched.
-"""
+Tasks are drawn like the questions of `repository_maps`. Each is given to bayou twice in a
+checkout of the commit's parent, with `repositoryMaps.firstQuestion` off and auto, using the
+model in `BENCH_MODEL` with credentials from the environment. The criteria for `auto` as the
+default: a fifth fewer search and read calls before the first edit, no more input tokens, and
+no fewer runs that edit a file of the commit."""
 
 import json
 import os
@@ -28,13 +29,13 @@ FirstQuestionSetting = Literal["off", "auto"]
 
 
 class TaskRun(msgspec.Struct, frozen=True):
-    """What one run of the agent took."""
+    """The figures of one run of the agent."""
 
     looks: int
-    """Calls that search or read before the first edit."""
+    """The number of search and read calls before the first edit."""
     input_tokens: int
     edited: frozenset[str]
-    """Paths as the calls name them."""
+    """The edited paths, as the calls name them."""
 
 
 def rows(clones: Sequence[str] = ()) -> Iterator[Row]:
@@ -85,7 +86,7 @@ def _run_task(clone: Path, case: Case, way: FirstQuestionSetting, model: str) ->
         settings.parent.mkdir(parents=True)
         settings.write_text(json.dumps({"repositoryMaps": {"firstQuestion": way}}))
         env = {**os.environ, "HOME": str(home)}
-        # The index is there, as in a folder that one has worked in before.
+        # Make the index first, as in a folder that was used before.
         subprocess.run(
             [sys.executable, "-m", "app", "map", str(tree)], env=env, check=True, capture_output=True
         )
@@ -103,7 +104,7 @@ def _run_task(clone: Path, case: Case, way: FirstQuestionSetting, model: str) ->
 
 
 def parse_run(lines: Iterable[str]) -> TaskRun:
-    """What JSON mode's lines say of a run."""
+    """Computes the figures from the output of JSON mode."""
     looks = tokens = 0
     edited: set[str] = set()
     for line in lines:

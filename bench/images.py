@@ -1,8 +1,8 @@
-"""What images in sight cost: a reply that streams below them, and scrolling over them, by each way of drawing.
+"""Measures the cost of visible images: a reply that streams below them, and scrolling over them,
+for each protocol.
 
-The same work with half blocks is what each is compared with. CPU of this process; bytes are those of frames and of what
-is drawn over them, without the images that are sent once.
-"""
+Half blocks are the reference. CPU time is this process's; bytes are those of frames and of
+images drawn over cells, without images that are sent once."""
 
 import asyncio
 import base64
@@ -38,7 +38,7 @@ class PictureApp(TranscriptApp):
         self.output = OutputDiff(self, self.images.over)
 
     async def wait_until_drawn(self) -> None:
-        """All that is in sight is drawn."""
+        """Waits until everything visible is drawn."""
         self.paint(everything=True)
         await asyncio.gather(*self.transcript.painter.thumbnails.tasks.values())
         self.paint(everything=True)

@@ -1,4 +1,5 @@
-"""What a kernel costs: the first cell, the next, memory, a million lines, and how fast each kind of cell lets go."""
+"""Measures the Python kernel: the first cell, the next one, memory, a million lines, and
+interrupting each kind of cell."""
 
 import asyncio
 import os
@@ -60,7 +61,7 @@ async def _cell(workspace: Workspace, code: str) -> ToolResult:
 
 
 async def _rows(folder: Path, bare: float) -> list[Row]:
-    """`bare`: milliseconds of an interpreter that does nothing."""
+    """Returns the rows. `bare`: milliseconds of an interpreter that does nothing."""
     found: list[Row] = []
 
     def row(

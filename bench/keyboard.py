@@ -1,4 +1,4 @@
-"""Figures of the keyboard's world: screens that open, keys that paint, files that are found."""
+"""Measures the keyboard: opening screens, painting after keys, finding files."""
 
 import asyncio
 import gc
@@ -29,7 +29,7 @@ FILES = 150_000
 
 
 class BenchApp(App[None]):
-    """Nothing but what is measured, in the real styles."""
+    """An app with only the measured widgets, in the real styles."""
 
     ENABLE_COMMAND_PALETTE = False
 
@@ -116,12 +116,12 @@ async def _screens() -> list[Row]:
 
 
 async def _keys() -> list[Row]:
-    """From a key's command to the painted strips, 99th percentile."""
+    """Measures from a key's command to the painted strips, 99th percentile."""
     found = []
     app = BenchApp()
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
-        Garbage().begin()  # as the application does once it stands
+        Garbage().begin()  # as the application does after its start
         text = "the quick brown fox jumps over the lazy dog " * 6
         figures = []
         for char in text:
@@ -170,10 +170,10 @@ def _percentile(name: str, figures: list[float]) -> Row:
 
 
 async def _files() -> list[Row]:
-    """A project of 150,000 files as `rg` lists it. How long the event loop is held is what one turn of it costs."""
+    """Measures a project of 150,000 files as listed by `rg`, and the longest turn of the event loop."""
     with tempfile.TemporaryDirectory() as folder:
         index = FileIndex(Path(folder), rg=_listing_program(Path(folder)))
-        Garbage().begin()  # as the application does when it has started
+        Garbage().begin()  # as the application does after its start
         with _LoopTurns() as reading:
             await index.refresh()
         assert len(index) >= FILES
@@ -197,7 +197,7 @@ async def _files() -> list[Row]:
 
 
 def _listing_program(folder: Path) -> str:
-    """A program that names as many files as a large project has."""
+    """Creates a program that lists as many files as a large project has."""
     listing, program = folder / "listing", folder / "rg"
     with listing.open("w") as file:
         for n in range(FILES):
@@ -218,7 +218,7 @@ async def _search(index: FileIndex, query: str) -> tuple[float, float]:
 
 
 class _LoopTurns:
-    """What each turn of the event loop costs its thread, whatever else the machine does meanwhile."""
+    """Records the CPU time of each turn of the event loop, independent of the machine's load."""
 
     def __init__(self) -> None:
         self._longest = 0.0

@@ -1,7 +1,7 @@
-"""Ten times the session: 50,000 messages, files of 6 and 200 MB, one message of 100 MB.
+"""Measures very long sessions: 50,000 messages, files of 6 and 200 MB, one message of 100 MB.
 
-With `BENCH_PI` set to the command of pi its openings stand beside ours, measured in alternation in the same run.
-"""
+With `BENCH_PI` set to the command of pi, its openings are measured in alternation in the same
+run."""
 
 import asyncio
 import json
@@ -91,7 +91,7 @@ async def _measured(app: TranscriptApp, count: int, source: str) -> dict[str, fl
 
 
 async def _search_cost(finder: Finder, search: Search) -> tuple[float, float]:
-    """CPU of all of it, and of the longest turn of the loop meanwhile."""
+    """Returns the CPU time of a whole search, and of its longest turn of the event loop."""
     longest, began = 0.0, time.process_time()
     finder.begin()
     finder.search("terminal")
@@ -137,7 +137,8 @@ def _write_model_file(home: Path) -> None:
 
 
 def _start_rows(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
-    """From disk to the last words, for few and for many messages that were compacted now and then."""
+    """Measures from the start to the last message on the screen, for few and for many messages with
+    compactions."""
     costs: dict[int, list[Cost]] = {}
     for count in (SMALL, LARGE):
         _write(cwd / f"{count}.jsonl", cwd, count=count)
@@ -195,7 +196,7 @@ def _opening_cost(command: list[str], cwd: Path, env: dict[str, str]) -> Cost:
 
 
 def _write(path: Path, cwd: Path, *, count: int = 0, megabytes: int = 0) -> None:
-    """So many short messages, or so many megabytes of long ones."""
+    """Writes a session of `count` short messages, or of `megabytes` of long ones."""
     pool = [random_turn(random.Random(number), number) for number in range(_MESSAGE_POOL)]
     parent: str | None = None
     size = written = 0
@@ -229,7 +230,7 @@ def _write(path: Path, cwd: Path, *, count: int = 0, megabytes: int = 0) -> None
 
 
 def _resized_message(message: Message, *, short: bool) -> Message:
-    """Answers whose tokens were counted; long texts are ten times as long, or a tenth."""
+    """Returns a message with token counts, and with texts ten times as long or a tenth as long."""
     if isinstance(message, AssistantMessage):
         message = msgspec.structs.replace(message, usage=Usage(input=1_000, output=100, total_tokens=1_100))
     content = getattr(message, "content", ())

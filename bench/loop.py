@@ -1,6 +1,7 @@
-"""What the loop and the session cost beside model and tools: a text delta, a tool call, and how both grow with the
-conversation. CPU time of this process; the session writes its file, the model says what it was told to.
-"""
+"""Measures the loop and the session without model and tools: a text delta, a tool call, and how
+both grow with the conversation.
+
+CPU time of this process; the session writes its file, and the model follows a script."""
 
 import asyncio
 import gc
@@ -54,7 +55,8 @@ async def _noop() -> ToolResult:
 
 
 class ScriptedModel:
-    """A model whose answers cost next to nothing: `calls` turns with one call each, then a text in deltas."""
+    """A model whose answers cost almost nothing: `calls` turns with one call each, then a text in
+    deltas."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -78,7 +80,7 @@ class ScriptedModel:
 
 
 class BenchSession:
-    """A session in a folder, with a conversation of `messages` behind it."""
+    """A session in a folder, with a conversation of `messages` messages."""
 
     def __init__(self, folder: Path, messages: int, *, path: Path | None = None) -> None:
         places = SessionPaths(own=folder, cwd=folder)
@@ -112,14 +114,14 @@ class BenchSession:
 
     @property
     def parts(self) -> Wiring:
-        """For what is measured of one part alone."""
+        """The session's parts, for measuring one of them."""
         return self.session._made
 
     def _hear(self, event: Event) -> None:
         self.heard += isinstance(event, MessageUpdate)
 
     async def run(self, *, calls: int = 0, deltas: int = 0) -> float:
-        """Seconds of CPU time until all has settled."""
+        """Runs a prompt; returns the CPU seconds until the session is idle."""
         self.script.calls, self.script.deltas = calls, deltas
         gc.collect()
         began = time.process_time()
@@ -153,7 +155,8 @@ def rows() -> Iterator[Row]:
 
 
 async def _figures(messages: int) -> dict[str, float]:
-    """µs a delta and a call; the fastest of several sessions, each less what a run without them costs."""
+    """Returns the microseconds per delta and per call: the fastest of several sessions, less an empty
+    run."""
     found: dict[str, list[float]] = {"delta": [], "call": []}
     for _ in range(REPEAT):
         with tempfile.TemporaryDirectory() as name:
@@ -169,7 +172,8 @@ async def _figures(messages: int) -> dict[str, float]:
 
 
 def _memory() -> Iterator[Row]:
-    """In a process of its own: what a long run leaves in memory, beside what its messages weigh when read again."""
+    """Measures in a separate process the memory that a long run leaves, against its messages when
+    read again."""
     root = Path(__file__).resolve().parent.parent
     done = subprocess.run(
         [sys.executable, "-P", "-c", "import bench.loop; bench.loop.measure_memory()"],
@@ -191,7 +195,7 @@ def _memory() -> Iterator[Row]:
 
 
 def measure_memory() -> None:
-    """Prints the bytes that a run of many calls adds, and those that its session takes when it is opened."""
+    """Prints the bytes that a run of many calls adds, and those that its session takes when opened."""
     import tracemalloc
 
     def weighed(work: Callable[[], Any]) -> tuple[int, Any]:

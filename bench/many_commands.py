@@ -1,6 +1,7 @@
-"""A hundred commands of one answer, each of which writes a file, in a repository of 2,000 files: whole programs with
-their usual settings, undo included. With `BENCH_PI` set (`bench/oneshot.py`), pi's figures stand beside ours.
-"""
+"""Measures a hundred commands of one answer, each writing a file, in a repository of 2,000 files.
+
+Whole programs with their default settings, undo included. With `BENCH_PI` set
+(`bench/oneshot.py`), pi is measured too."""
 
 import json
 import os
@@ -95,7 +96,7 @@ def _fill(project: Path, env: dict[str, str]) -> None:
 
 
 def _reset_files(project: Path) -> None:
-    """Every command wrote its file; away with them for the next program."""
+    """Checks that every command wrote its file, and deletes the files for the next program."""
     written = sorted(project.glob("out*"))
     if len(written) != COMMANDS:
         raise RuntimeError(f"{len(written)} of {COMMANDS} files were written")
@@ -105,7 +106,8 @@ def _reset_files(project: Path) -> None:
 
 @contextmanager
 def _server() -> Iterator[str]:
-    """Says all calls, and then its end. In a process of its own, so that only the program's CPU is counted."""
+    """Starts a server that sends all calls and then its end; in a separate process, so that only the
+    program's CPU counts."""
     calls = [
         {
             "index": number,

@@ -1,8 +1,8 @@
-"""Ten thousand sessions: going on with the last one and listing them, beside a plain start; the index beside its text.
+"""Measures ten thousand sessions: continuing the last one and listing them, against a plain
+start; the index against its text.
 
-Half of them lie in the folder that bayou is started in. Cold is without the index, which a first start has to make;
-files are in the system's memory all the same.
-"""
+Half of them belong to the folder that bayou is started in. "Cold" means without the index,
+which a first start builds; the files are in the system's cache anyway."""
 
 import random
 import shutil
@@ -42,7 +42,7 @@ def rows() -> Iterator[Row]:
 
 
 def _write(root: Path, cwd: Path) -> list[Path]:
-    """A turn each; the last one is the newest."""
+    """Writes sessions of one turn each; the last one is the newest."""
     chance = random.Random(7)
     pool = [random_turn(chance, number) for number in range(_MESSAGE_POOL)]
     files: list[Path] = []
@@ -69,7 +69,7 @@ def _chain(messages: list[Message]) -> Iterator[MessageEntry]:
 
 
 def _indexed(root: Path) -> Path:
-    """All of them, in an index that is kept aside."""
+    """Builds an index of all sessions and returns its file, to be copied."""
     index = SessionIndex(root)
     index.refresh()
     while index.read_some_texts():
@@ -82,7 +82,7 @@ def _indexed(root: Path) -> Path:
 
 
 def _starts(root: Path, made: Path, cwd: Path, env: dict[str, str]) -> Iterator[Row]:
-    """In turns, the first of each left out: it fills caches."""
+    """Measures starts in alternation; the first of each is left out, because it fills caches."""
     costs: dict[tuple[str, bool], list[Cost]] = {}
     for number in range(REPEAT + 1):
         for is_warm in (True, False):
@@ -136,7 +136,7 @@ def _index_size_row(made: Path, files: list[Path]) -> Row:
 
 
 def _text_size(path: Path) -> int:
-    """Bytes of what can be searched."""
+    """Returns the bytes of a session's searchable text."""
     texts = TextCollector()
     read_lines(path, read_header(path)[1], texts)
     return sum(len(text.text.encode()) for text in texts.found)

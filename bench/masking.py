@@ -1,5 +1,5 @@
-"""What masking output costs: 100 MB as commands print it, in pieces, with thirty known values, against copying the same
-bytes through a decoder as a measure of the machine."""
+"""Measures masking of output: 100 MB of command output in pieces, with thirty known secrets,
+against copying the same bytes through a decoder."""
 
 import base64
 import random
@@ -41,7 +41,7 @@ def rows() -> Iterable[Row]:
 
 
 def _count_leaks(data: bytes, mask: Mask, values: list[str]) -> int:
-    """How often a value comes through, at borders of pieces that are others each time."""
+    """Counts unmasked secrets, with other piece borders each time."""
     stream = MaskedStream(lambda: mask)
     missed = 0
     behind = b""
@@ -76,7 +76,7 @@ def _decode(data: bytes) -> None:
 
 
 def _best_cpu_ms(deed: Callable[[], None]) -> float:
-    """Milliseconds of CPU, the best of five."""
+    """Returns the milliseconds of CPU time, the best of five runs."""
     times: list[float] = []
     for _ in range(5):
         started = time.process_time()

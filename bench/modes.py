@@ -1,4 +1,5 @@
-"""JSON mode's size and work for a long answer, RPC's round trip, and what print mode costs of its own."""
+"""Measures the size and cost of a long answer in JSON mode, an RPC round trip, and the overhead
+of print mode."""
 
 import asyncio
 import json
@@ -16,7 +17,7 @@ STAGE_EXTENSION = str(ROOT / "tests" / "modes" / "extensions" / "stage.py")
 DELTAS = 4000
 PROMPT = f"deltas {DELTAS}"
 PACE = "3000"
-"""Tokens a second: deltas come one by one and are joined where they are joined in earnest."""
+"""Tokens per second: deltas arrive one by one and are joined as in real use."""
 REPEAT = 3
 QUESTIONS = 300
 PARALLEL_QUESTIONS = 1000
@@ -70,7 +71,7 @@ def _long_answer(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
 
 
 def _memory(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
-    """Ten times the deltas, as they come."""
+    """Measures the peak memory with ten times the deltas."""
     peaks: list[int] = []
     for count in (DELTAS, 10 * DELTAS):
         words = (
@@ -149,7 +150,8 @@ async def _median_trip(client: Any) -> float:
 
 
 def _stop_rows(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
-    """With a command of the model's and one of the person's under way, each with a child in the background."""
+    """Measures stopping while a command of the model and one of the user run, each with a background
+    child."""
     lines = (
         {"type": "prompt", "message": "run (sleep 600 & sleep 601)"},
         {"type": "bash", "command": "echo up; sleep 602 & sleep 603"},
@@ -192,7 +194,7 @@ def _stop_rows(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
 
 
 def _descendants(pid: int) -> dict[int, str]:
-    """All that a process has started, and what it calls itself."""
+    """Returns all processes that a process has started, with their names."""
     listed = subprocess.run(["ps", "-eo", "pid=,ppid=,comm="], capture_output=True, text=True, check=True)
     rows = [line.split(None, 2) for line in listed.stdout.splitlines()]
     found: dict[int, str] = {}

@@ -1,8 +1,7 @@
-"""What a person waits for and what it takes: whole programs against a server on this machine, and long sessions.
+"""Measures what users wait for: whole programs against a local server, and long sessions.
 
-With `BENCH_PI` set to the command of pi (`BENCH_PI="node /path/to/cli.js"`) its figures stand beside ours, measured in
-alternation in the same run; without it ours stand alone.
-"""
+With `BENCH_PI` set to the command of pi (`BENCH_PI="node /path/to/cli.js"`), pi is measured in
+alternation in the same run."""
 
 import asyncio
 import json
@@ -37,7 +36,7 @@ MODEL, READY_TEXT = "made-up-model", "it is there"
 TURNS = 10_000
 COMPACTION_INTERVAL = 2
 WINDOW = 40
-"""Turns that are averaged."""
+"""The number of turns that are averaged."""
 _WORD = "word and "
 _SERVER = """
 import asyncio, json, ssl, sys
@@ -147,7 +146,7 @@ def _compare(
 
 
 def _idle_memory(api: str, url: str, cwd: Path, env: dict[str, str]) -> Row:
-    """Of the full screen, some time after the first answer."""
+    """Measures the memory of the full screen some time after the first answer."""
     place = Path(env["HOME"]) / ".bayou" / "agent" / "models.json"
     place.write_text(json.dumps({"providers": {"local": _model_entry(api, url)}}))
     found: list[int] = []
@@ -171,7 +170,8 @@ def _idle_memory(api: str, url: str, cwd: Path, env: dict[str, str]) -> Row:
 
 
 def _first_page_rows(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
-    """The page with the model's name on it, as a person starts it day by day; and what stands there before."""
+    """Measures the time to the page with the model's name at a usual start, and to the launch frame
+    before it."""
     card = {
         **_model_entry(APIS[0], "http://127.0.0.1:9"),
         "models": [{"id": MODEL, "contextWindow": 200_000}],
@@ -197,7 +197,7 @@ def _first_page_rows(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
             try:
                 frame = terminal.wait_for(b"\x1b[?1049h") if program == "bayou" else 0.0
                 wall = terminal.wait_for(mark)
-                if number:  # the first finds nothing that is kept
+                if number:  # the first start has no caches
                     costs[program].append(Cost(wall=wall, cpu=cpu_seconds(terminal.pid)))
                     frames += [frame] if frame else []
                 else:
@@ -253,7 +253,7 @@ def _make_certificate(folder: Path) -> None:
 def _server(
     api: str, count: int, certificates: str = "", *, pause: int = 0, parts: Sequence[bytes] | None = None
 ) -> Iterator[str]:
-    """In a process of its own, so that only the program's CPU is counted."""
+    """Starts the server in a separate process, so that only the program's CPU counts."""
     said = [part.decode() for part in (parts or sse_events(api, _WORD))]
     program = [sys.executable, "-c", _SERVER, json.dumps([*said, count, certificates, pause])]
     process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True, cwd=ROOT)
@@ -291,7 +291,7 @@ def _growth() -> Iterator[Row]:
 
 
 def measure_turns(compacts: bool) -> None:
-    """Prints CPU and memory around some turns of one run. In a process of its own."""
+    """Prints CPU and memory around some turns of a run. Runs in a separate process."""
     call = {
         "index": 0,
         "id": "call_NUMBER",

@@ -1,5 +1,5 @@
-"""What judging commands costs: a day of ordinary ones, with real paths, against reading the same text with Python's
-own tokenizer as a measure of the machine."""
+"""Measures judging commands: a day of ordinary ones, with real paths, against reading the same
+text with Python's tokenizer."""
 
 import os
 import time
@@ -65,7 +65,7 @@ def _tokenized(commands: list[str]) -> float:
 
 
 def _best_cpu_ms(deed: Callable[[], None]) -> float:
-    """Milliseconds of CPU, the best of five."""
+    """Returns the milliseconds of CPU time, the best of five runs."""
     times: list[float] = []
     for _ in range(5):
         started = time.process_time()

@@ -1,4 +1,5 @@
-"""Whole processes, measured from outside: wall and CPU time, memory, a program in a pseudo-terminal."""
+"""Measures whole processes from outside: wall and CPU time, memory, a program in a
+pseudo-terminal."""
 
 import fcntl
 import os
@@ -25,7 +26,7 @@ _START_PROGRAM = (
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds, and the bytes that were in memory at most."""
+    """Seconds, and the peak memory in bytes."""
 
     wall: float
     cpu: float
@@ -33,7 +34,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def bayou_command(*words: str) -> list[str]:
-    """The command line: the installed command if there is one beside this Python, else the checkout."""
+    """Returns the command line: the installed command next to this Python, or else the checkout."""
     installed = Path(sys.executable).with_name("bayou")
     return (
         [str(installed), *words]
@@ -48,7 +49,8 @@ def python_command(program: str) -> list[str]:
 
 @contextmanager
 def temporary_home() -> Iterator[tuple[Path, dict[str, str]]]:
-    """An empty project, and an environment with an empty home and nothing of the person's."""
+    """Yields an empty project, and an environment with an empty home and without the user's
+    variables."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         home = Path(folder)
         project = home / "project"
@@ -94,7 +96,7 @@ def median(costs: Sequence[Cost]) -> Cost:
 
 
 class Terminal:
-    """A program with a pseudo-terminal of its own, of which everything it draws is read."""
+    """A program in a pseudo-terminal, whose output is read completely."""
 
     def __init__(self, command: Sequence[str], cwd: Path, env: dict[str, str], size: tuple[int, int]) -> None:
         self.drawn = b""
@@ -111,24 +113,24 @@ class Terminal:
         return self._process.pid
 
     def wait_for(self, text: bytes, timeout: float = 30) -> float:
-        """Seconds from the start until `text` was drawn."""
+        """Waits until `text` was drawn; returns the seconds since the start."""
         while text not in self.drawn:
             if not self._read(self.started + timeout - time.perf_counter()):
                 raise RuntimeError(f"{text!r} was not drawn in {timeout} s. Drawn: {self.drawn[-800:]!r}")
         return time.perf_counter() - self.started
 
     def wait_until_quiet(self, seconds: float = 1.0) -> None:
-        """Until nothing has been drawn for so long."""
+        """Waits until nothing was drawn for `seconds`."""
         while self._read(seconds):
             pass
 
     def wait_for_more(self, timeout: float = 10) -> None:
-        """Until anything was drawn."""
+        """Waits until something was drawn."""
         if not self._read(timeout):
             raise RuntimeError(f"nothing was drawn in {timeout} s")
 
     def read_for(self, seconds: float) -> int:
-        """Bytes drawn while so many seconds pass."""
+        """Reads for some seconds; returns the bytes drawn."""
         before, end = len(self.drawn), time.perf_counter() + seconds
         while (left := end - time.perf_counter()) > 0:
             self._read(left)
@@ -155,7 +157,7 @@ class Terminal:
         try:
             data = os.read(self._master, 65536)
         except OSError:
-            return False  # the program is gone
+            return False  # the program has ended
         self.drawn += data
         return bool(data)
 
@@ -166,7 +168,8 @@ def resident_bytes(pid: int) -> int:
 
 
 def proportional_bytes(pid: int) -> int:
-    """What it shares with others counted for its part; where the system does not tell it, as if nothing were shared."""
+    """Returns the memory with shared pages counted in proportion; resident memory where that is
+    unavailable."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
@@ -175,7 +178,7 @@ def proportional_bytes(pid: int) -> int:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Time on a processor so far, of all threads; to the nanosecond where the system tells it."""
+    """Returns the CPU time of all threads so far, in nanoseconds where available."""
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
         return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
@@ -185,7 +188,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def waited_seconds(pid: int) -> float:
-    """How long its threads were ready and had no processor, where the system tells it."""
+    """Returns how long its threads were ready but had no processor, where available."""
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
         return sum(int((thread / "schedstat").read_text().split()[1]) for thread in threads) / 1e9

@@ -1,4 +1,5 @@
-"""What models on the wire cost: importing the package, reading a stream, loading an SDK, a very long answer."""
+"""Measures model providers: importing the package, reading a stream, loading an SDK, a very long
+answer."""
 
 import asyncio
 import json
@@ -109,7 +110,7 @@ def rows() -> Iterator[Row]:
 
 
 def _typing_during_import() -> Iterator[Row]:
-    """Keys from the first paint on, in the real full screen, until the SDK has long been loaded."""
+    """Measures key echo in the real full screen, from the first paint until the SDK is loaded."""
     for words in (("ANTHROPIC_API_KEY", "anthropic/claude-sonnet-4-5"), ("OPENAI_API_KEY", "openai/gpt-5")):
         waits = sorted(wait for _ in range(STARTS) for wait in _echo_times(*words))
         name = f"keys echo while {words[1].partition('/')[0]}'s SDK loads"
@@ -129,7 +130,7 @@ def _echo_times(variable: str, model: str) -> list[float]:
         terminal = Terminal(command, cwd, {**env, variable: "no-real-key"}, (100, 30))
         try:
             terminal.wait_for(model.partition("/")[2].encode())
-            # Letters that no escape sequence holds, each another.
+            # Letters that occur in no escape sequence, all different.
             for number in range(KEYS):
                 key = chr(0x430 + number % 32).encode()
                 terminal.read_for(0.02)
@@ -158,7 +159,7 @@ def _stream(api: str) -> Iterator[Row]:
 
 
 async def _cpu(api: str, url: str) -> tuple[float, float]:
-    """The best of some rounds, taken in turns."""
+    """Returns the best CPU times of some rounds in alternation."""
     import httpcore2
 
     from app.providers.contract import Context, StreamOptions
@@ -200,7 +201,7 @@ async def _cpu(api: str, url: str) -> tuple[float, float]:
 
 
 def sse_events(api: str, text: str) -> tuple[bytes, bytes, bytes]:
-    """Beginning, one delta, end."""
+    """Returns the events of a stream: beginning, one delta, end."""
 
     def event(data: Any) -> bytes:
         kind = b"event: %s\n" % data["type"].encode() if "type" in data else b""
@@ -236,13 +237,13 @@ def _model(api: str, url: str) -> Any:
 
 
 def model_of(api: str, transport: Literal["http", "sdk"]) -> Any:
-    """At its usual address."""
+    """Returns a model at the provider's usual address."""
     return msgspec.structs.replace(_model(api, ""), transport=transport)
 
 
 @contextmanager
 def _server(head: bytes, delta: bytes, tail: bytes, count: int) -> Iterator[str]:
-    """In a process of its own, so that only the reader's CPU is counted."""
+    """Starts the server in a separate process, so that only the reader's CPU counts."""
     arguments = [head.hex(), delta.hex(), tail.hex(), str(count)]
     process = subprocess.Popen(
         [sys.executable, "-c", _SERVER, *arguments], stdout=subprocess.PIPE, text=True, cwd=ROOT
@@ -256,7 +257,7 @@ def _server(head: bytes, delta: bytes, tail: bytes, count: int) -> Iterator[str]
 
 
 def _partial_arguments() -> Iterator[Row]:
-    """A tool argument of 1 MB in pieces of 20 bytes, its value looked at after each."""
+    """Measures a tool argument of 1 MB in pieces of 20 bytes, parsed after each piece."""
     from app.providers.stream.partial_json import PartialArguments, parse_arguments
 
     text = json.dumps({"path": "a.txt", "content": "a line of text, nothing more\n" * 34_000})
@@ -273,7 +274,7 @@ def _partial_arguments() -> Iterator[Row]:
         arguments = PartialArguments()
         for piece in pieces:
             arguments.add(piece)
-            arguments.value  # noqa: B018  (what a live view does)
+            arguments.value  # noqa: B018  (as a live view does)
         arguments.finish()
 
     once, ours = _best(joined), _best(growing)
@@ -297,7 +298,8 @@ def _best(work: Callable[[], None]) -> float:
 
 
 def _long_answer() -> Row:
-    """Growth of the peak while 100 MB of text arrive; the finished message alone is as much."""
+    """Measures the growth of the peak while 100 MB of text arrive; the finished message alone takes
+    as much."""
     text = "x" * 1000
     with _server(*sse_events("openai-completions", text), MEGABYTES * 1000) as url:
         growth = float(_python(_LONG_ANSWER_PROGRAM, url))
@@ -311,7 +313,7 @@ def _long_answer() -> Row:
 
 
 def _printed_answer() -> Row:
-    """The whole program: 100 MB in pieces of 50 KB, recorded in the session and printed."""
+    """Measures the whole program: 100 MB in pieces of 50 KB, recorded in the session and printed."""
     with (
         temporary_home() as (cwd, env),
         _server(*sse_events("openai-completions", "lorem ips " * 5_000), MEGABYTES * 20) as url,
@@ -340,7 +342,7 @@ print(measure_long_answer(sys.argv[1]))
 
 
 def measure_long_answer(url: str) -> int:
-    """In kilobytes. Runs in a process of its own."""
+    """Returns the growth of the peak in kilobytes. Runs in a separate process."""
     from app.providers.contract import Context, StreamOptions
     from app.providers.registry import Registry
     from app.values.messages import user_message
@@ -361,7 +363,7 @@ def measure_long_answer(url: str) -> int:
 
 
 def resident_kilobytes(field: str = "VmRSS") -> int:
-    """Of this process, now (`VmRSS`) or at most (`VmHWM`)."""
+    """Returns this process's memory: current (`VmRSS`) or peak (`VmHWM`)."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(field):
             return int(line.split()[1])
@@ -369,7 +371,7 @@ def resident_kilobytes(field: str = "VmRSS") -> int:
 
 
 def _reset_peak() -> None:
-    """The peak begins anew; a child inherits its parent's else."""
+    """Resets the peak, which a child would inherit from its parent."""
     Path("/proc/self/clear_refs").write_text("5")
 
 

@@ -1,11 +1,11 @@
-"""Whether one notices that an index is being made: while one types, and while an answer streams in.
+"""Measures whether indexing is noticeable while the user types and while an answer streams.
 
-    python -m bench repository-frames FOLDER
+python -m bench repository-frames FOLDER
 
-`FOLDER` is a source tree of some thousand files: of a smaller one the index is made too soon to be measured. The real
-program runs in a terminal there. Who makes the index is halted and let go on by turns, so that both sides of each ratio
-are of the same seconds, whatever else the machine does. How long bayou was ready and had no processor is told apart.
-"""
+`FOLDER` is a source tree of some thousand files; the index of a smaller one is finished too
+soon. The real program runs in a terminal. The indexer is paused and resumed in turns, so that
+both sides of each ratio come from the same seconds, whatever the load. Time in which bayou was
+ready but had no processor is reported separately."""
 
 import os
 import signal
@@ -26,31 +26,31 @@ from tools.repomap.repository import MappedRepository, repository_root
 _SIZE = (120, 40)
 _ESCAPE, _CLEAR = b"\x1b", b"\x15"
 _FIRST_QUERY = b"@:zzz"
-"""The first question about a symbol has the index made."""
+"""The first query for a symbol, which starts the indexing."""
 _TURNS = 40
 _KEYS = 20
-"""Of one turn: people type in bursts."""
+"""The number of keys in a burst."""
 _REST_SECONDS = 0.4
 _STREAMED_SECONDS = 1.5
 _START_SECONDS = 0.7
 _ANSWER = b"help\r"
 _PACE = "60"
-"""Tokens each second."""
+"""Tokens per second."""
 _FRAME_GAP = 0.004
-"""What is drawn so soon behind the last is of the same frame."""
+"""Seconds within which output belongs to the same frame."""
 
 
 class PaintTime(msgspec.Struct, frozen=True):
-    """A key until it was seen, or a frame since the one before."""
+    """The time from a key to its echo, or between two frames."""
 
     clock: float
     processor: float
     waited: float
-    """Ready, and without a processor."""
+    """The time in which the program was ready but had no processor."""
 
 
 Turns = dict[bool, list[PaintTime]]
-"""With an index being made, and without."""
+"""The times with (True) and without (False) indexing."""
 
 
 def rows(folders: Sequence[str] = ()) -> Iterator[Row]:
@@ -94,7 +94,7 @@ def _percentile(values: Sequence[float], share: float) -> float:
 
 
 class IndexProcesses:
-    """The processes that make an index beside a program."""
+    """The processes that build an index next to a program."""
 
     def __init__(self, program: int, repository: MappedRepository) -> None:
         self._program = program
@@ -111,7 +111,7 @@ class IndexProcesses:
         self._send(signal.SIGCONT)
 
     def _send(self, what: signal.Signals) -> None:
-        """They are in a session of their own each; nobody else is a child of that program meanwhile."""
+        """Sends a signal to the indexers: children of the program, each in a separate session."""
         listed = subprocess.run(["ps", "-axo", "pid=,ppid="], capture_output=True, text=True, check=True)
         parents = {int(pid): int(parent) for pid, parent in map(str.split, listed.stdout.splitlines())}
         for pid in parents:
@@ -125,7 +125,7 @@ class IndexProcesses:
 
 @contextmanager
 def _open_program(folder: Path) -> Iterator[tuple[Terminal, IndexProcesses]]:
-    """The page, with an index that has just been begun."""
+    """Opens the page, with an index that was just started."""
     with temporary_home() as (_, env):
         env["BAYOU_OFFLINE_PACE"] = _PACE
         repository = MappedRepository(repository_root(folder), Paths.from_env(env, folder).cache_dir)
@@ -133,7 +133,7 @@ def _open_program(folder: Path) -> Iterator[tuple[Terminal, IndexProcesses]]:
         making = IndexProcesses(terminal.pid, repository)
         try:
             terminal.wait_until_quiet(2)
-            terminal.write(_ESCAPE)  # whether the folder is trusted is decided later
+            terminal.write(_ESCAPE)  # the trust question is answered later
             terminal.wait_until_quiet(2)
             terminal.write(_FIRST_QUERY)
             while not repository.index.exists():
@@ -149,7 +149,7 @@ def _open_program(folder: Path) -> Iterator[tuple[Terminal, IndexProcesses]]:
 
 
 def _measure_typing(folder: Path) -> Turns:
-    """Letters that no escape sequence holds, each another than before."""
+    """Types letters that occur in no escape sequence, each different from the one before."""
     turns: Turns = {True: [], False: []}
     with _open_program(folder) as (terminal, making):
         for turn in range(_TURNS):
@@ -198,7 +198,7 @@ def _frames(terminal: Terminal) -> Iterator[PaintTime]:
 
 
 def _take_turn(making: IndexProcesses, turn: int) -> bool | None:
-    """Whether the index is made in this turn; None: it is done."""
+    """Pauses or resumes the indexer; returns whether it runs in this turn, or None if it is done."""
     if not making.is_running:
         return None
     is_made = turn % 2 == 0

@@ -26,7 +26,7 @@ _COPIES = 3
 _ROUNDS = 20
 _FIRST_ROUNDS = 5
 _SMALL_PROJECT_FILES = 40
-"""Files of a project whose index is made before its first answer."""
+"""The number of files of a project whose index is built before the first answer."""
 _QUESTIONS = (
     "the cache directory is not created when the configuration is read from the environment",
     "retry the request with another connection after a timeout of the client",
@@ -75,7 +75,7 @@ def _measured(root: Path, cache: Path) -> Iterator[Row]:
     places = iter(range(1_000_000))
 
     def again() -> None:
-        repository.upkeep.looked = float("-inf")  # five seconds later
+        repository.upkeep.looked = float("-inf")  # as if five seconds had passed
         repository.look()
 
     def ask() -> None:
@@ -132,7 +132,7 @@ with tempfile.TemporaryDirectory() as cache:
 
 
 def _first_answer(root: Path, files: str) -> Row:
-    """Of the tool, in a process that has asked nothing before."""
+    """Measures the tool's first answer in a new process."""
     told: list[tuple[float, str]] = []
     for _ in range(_FIRST_ROUNDS):
         program = python_command(_FIRST_ANSWER_PROGRAM.format(root=str(root), question=_QUESTIONS[0]))
@@ -152,7 +152,7 @@ def _first_answer(root: Path, files: str) -> Row:
 
 
 def _median_ms(work: Callable[[], object]) -> float:
-    """The median, in milliseconds of the processors."""
+    """Returns the median CPU time in milliseconds."""
     took: list[float] = []
     for _ in range(_ROUNDS):
         before = _cpu_seconds()
@@ -162,7 +162,7 @@ def _median_ms(work: Callable[[], object]) -> float:
 
 
 def _cpu_seconds() -> float:
-    """Of this process and of those that have ended."""
+    """Returns the CPU seconds of this process and its ended children."""
     return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 

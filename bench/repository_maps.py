@@ -32,12 +32,12 @@ from tools.searching.ripgrep import DEFAULT_ARGUMENTS, bundled_ripgrep
 
 SEED = 20261123
 QUESTIONS = int(os.environ.get("BENCH_QUESTIONS", "16"))
-"""Of each clone."""
+"""The number of questions drawn from each clone."""
 ONLY_HELD_OUT = os.environ.get("BENCH_HELD_OUT", "") == "1"
-"""Nothing of the older halves is measured."""
+"""Whether only the held-out halves are measured."""
 _MIN_QUESTION_CHARS, _MAX_QUESTION_CHARS = 40, 1500
 _SKIPPED_NEWEST_COMMITS = 40
-"""Commits that are passed over, so that a run of next month draws the same ones from a clone of then."""
+"""The number of newest commits that are skipped, so that a later run draws the same ones."""
 _Z_SCORE = 1.96
 _TRAILER = re.compile(
     r"^(?:[\w-]+-by|Co-authored-by|Closes|Fixes|Refs?|See|Issue|PR|Change-Id|Bug)\b.*$", re.I | re.M
@@ -52,27 +52,27 @@ class Case(msgspec.Struct, frozen=True):
     question: str
     touched: tuple[str, ...]
     lines: dict[str, tuple[int, ...]]
-    """Of the parent's files: those that were changed."""
+    """The changed lines of the parent's files, by path."""
 
 
 class CaseResult(msgspec.Struct, frozen=True):
     is_held_out: bool
     rank: int
-    """Of the first touched file, from 0; a large number: it was not found."""
+    """The rank of the first touched file, from 0; a large number if it was not found."""
     grep_rank: int
     plain_rank: int
-    """By BM25 over path and text, and nothing else."""
+    """The rank by BM25 over path and text alone."""
     has_file: bool
     has_symbol: bool | None
-    """None: no symbol was changed."""
+    """Whether a changed symbol was found; None if no symbol was changed."""
     tokens: int
     seconds: float
     later_ranks: tuple[int, ...]
-    """Of each touched file, when it is known: the place of another one."""
+    """The rank of each touched file once it is known, for finding the others."""
     is_confident: bool
-    """Beside a first question this would be told."""
+    """Whether the hint for a first question would be shown."""
     is_right: bool
-    """Then a touched file would be in it."""
+    """Whether that hint would contain a touched file."""
 
 
 def rows(clones: Sequence[str] = ()) -> Iterator[Row]:
@@ -127,7 +127,7 @@ def _mean(found: Sequence[float]) -> float:
 
 
 def _confidence_interval(found: Sequence[float]) -> str:
-    """Where the figure of all such questions lies, in 95 of 100 such draws."""
+    """Returns the 95% confidence interval of a share."""
     share, count = _mean(found), len(found)
     around = 1 + _Z_SCORE**2 / count
     middle = (share + _Z_SCORE**2 / (2 * count)) / around
@@ -150,7 +150,7 @@ def _measure_clone(clone: Path) -> list[CaseResult]:
             try:
                 _git(tree, "checkout", "-q", "-f", case.parent)
             except subprocess.CalledProcessError:
-                continue  # a clone that has not all of its history's files
+                continue  # a clone without the files of its whole history
             _backdate_files(tree)
             problem = repository.bring_up_to_date()
             if problem:
@@ -160,7 +160,8 @@ def _measure_clone(clone: Path) -> list[CaseResult]:
 
 
 def _backdate_files(tree: Path) -> None:
-    """Files of this second are not believed to stay as they are; those of a checkout are older elsewhere."""
+    """Sets back the time stamps of new files, because files changed just now are not trusted to be
+    stable."""
     now = time.time()
     for path in _git(tree, "ls-files", "-z").split("\0"):
         place = tree / path
@@ -220,7 +221,7 @@ def _rank_when_known(repository: MappedRepository, store: IndexStore, case: Case
 def _changed_symbols(
     repository: MappedRepository, path: str, lines: Sequence[int]
 ) -> list[tuple[str, str, int]]:
-    """The innermost ones around the changed lines."""
+    """Returns the innermost symbols around the changed lines."""
     with IndexStore(repository.index) as store:
         file = store.file_at(path)
         symbols = store.outline(file.id).symbols if file else ()
@@ -238,7 +239,8 @@ def _first_rank(order: Sequence[str], touched: Sequence[str]) -> int:
 
 
 def _grep_order(root: Path, question: str) -> list[str]:
-    """What an agent's naive grep gives: files by the number of the question's words that stand in them, tests down."""
+    """Ranks files as a simple grep would: by how many of the question's words they contain, tests
+    last."""
     counts: dict[str, float] = {}
     for word in question_words(question):
         found = subprocess.run(
@@ -257,7 +259,8 @@ def _grep_order(root: Path, question: str) -> list[str]:
 
 
 def _plain_bm25_order(repository: MappedRepository, question: str) -> list[str]:
-    """SQLite's own BM25 with its Porter stemmer, over paths and texts with identifiers split."""
+    """Ranks files by SQLite's BM25 with its Porter stemmer, over paths and texts with split
+    identifiers."""
     paths = repository.paths()
     with sqlite3.connect(":memory:") as db:
         db.execute(
@@ -274,7 +277,7 @@ def _plain_bm25_order(repository: MappedRepository, question: str) -> list[str]:
 
 
 def cases_of(clone: Path, most: int) -> list[Case]:
-    """Drawn from the newest 3,000 commits, oldest first."""
+    """Draws cases from the newest 3,000 commits, oldest first."""
     log = _git(
         clone,
         "log",

@@ -1,4 +1,5 @@
-"""What the box adds to a command: the same with and without, in turn; and what looking at the system costs once."""
+"""Measures what the sandbox adds to a command, with and without in turn; and the one-time check
+of the system."""
 
 import asyncio
 import os

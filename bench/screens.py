@@ -1,8 +1,8 @@
-"""Figures of the whole program in a terminal: what a screen costs until it stands, and how long a key takes to paint.
+"""Measures the whole program in a terminal: opening a screen, and the time from a key to its
+paint.
 
-A session of 5,000 entries with forks is open, 2,000 models and 300 sessions are known. Costs are the time of all the
-program's threads on a processor; what a key takes is told by the clock, from the byte written to the byte read.
-"""
+A session of 5,000 entries with forks is open; 2,000 models and 300 sessions are known. Costs
+are CPU time of all threads; key times are wall time, from the byte written to the byte read."""
 
 import json
 import random
@@ -39,7 +39,7 @@ SCREENS: dict[str, tuple[bytes, bytes]] = {
     "the table of keys": (b"/hotkeys\r", b"Keys"),
     "the themes": (b"/theme\r", b"Theme"),
 }
-"""What opens each screen, and what it has drawn then."""
+"""The keys that open each screen, and the text that it has drawn then."""
 OWN_KEYS = {"app.session.tree": "f7", "app.session.resume": "f8", "app.palette": "f9"}
 
 
@@ -53,17 +53,17 @@ def rows() -> Iterator[Row]:
             for name, (keys, title) in SCREENS.items():
                 yield _opening(terminal, name, keys, title)
             yield from _keys("in the editor", _letters(terminal))
-            for name, way in ((TREE, UP), (MODEL_LIST, DOWN)):  # from where its cursor stands
+            for name, way in ((TREE, UP), (MODEL_LIST, DOWN)):  # from the initial position of the cursor
                 yield from _keys(f"in {name}", _cursor_moves(terminal, *SCREENS[name], way))
         finally:
             terminal.close()
 
 
 def _opening(terminal: Terminal, name: str, keys: bytes, title: bytes) -> Row:
-    """The last byte opens it; what was typed before it is not counted."""
+    """Measures opening a screen with the last byte; earlier input is not counted."""
     found = []
     for _ in range(OPENINGS):
-        if len(keys) > 6:  # a command, whose list of completions comes up first
+        if len(keys) > 6:  # a command, whose completion list opens first
             terminal.write(keys[:-1])
             terminal.wait_until_quiet(0.4)
         terminal.drawn = b""
@@ -78,7 +78,8 @@ def _opening(terminal: Terminal, name: str, keys: bytes, title: bytes) -> Row:
 
 
 def _wait_until_idle(terminal: Terminal) -> None:
-    """Until what is read in the background after the start, such as the texts of all sessions, has been read."""
+    """Waits until the background work after the start is done, such as reading the texts of all
+    sessions."""
     before = 0.0
     while (now := cpu_seconds(terminal.pid)) - before > 0.01:
         before = now
@@ -86,20 +87,20 @@ def _wait_until_idle(terminal: Terminal) -> None:
 
 
 class Paint(NamedTuple):
-    """Seconds from a key to what it shows."""
+    """Seconds from a key to its effect on the screen."""
 
     wall: float
     cpu: float
 
 
 def _letters(terminal: Terminal) -> list[Paint]:
-    """Letters that no escape sequence holds, each another than before."""
+    """Types letters that occur in no escape sequence, each different from the one before."""
     return [_paint(terminal, key := chr(0x430 + number % 32).encode(), key) for number in range(KEYS)]
 
 
 def _cursor_moves(terminal: Terminal, keys: bytes, title: bytes, way: bytes) -> list[Paint]:
-    """There and back, most of it past the edge of what is in sight."""
-    terminal.write(b"\x15")  # what was written goes
+    """Moves the cursor back and forth, mostly beyond the visible rows."""
+    terminal.write(b"\x15")  # clears the editor
     terminal.drawn = b""
     terminal.write(keys)
     _wait_for(terminal, title)
@@ -128,7 +129,7 @@ def _wait_for(terminal: Terminal, text: bytes) -> None:
 
 
 def _keys(name: str, paints: list[Paint]) -> Iterator[Row]:
-    """By the clock, and what the processor did for it, which a loaded machine changes less."""
+    """Reports wall time, and CPU time, which depends less on the machine's load."""
     at = int(len(paints) * 0.99)
     wall = sorted(paint.wall for paint in paints)[at]
     cpu = sorted(paint.cpu for paint in paints)[at]
@@ -137,7 +138,7 @@ def _keys(name: str, paints: list[Paint]) -> Iterator[Row]:
 
 
 def _fill(home: Path, cwd: Path) -> Path:
-    """A home with keys, models and sessions; returns the long session."""
+    """Fills a home with keys, models and sessions; returns the path of the long session."""
     agent = home / ".bayou" / "agent"
     agent.mkdir(parents=True)
     (agent / "keybindings.json").write_text(json.dumps(OWN_KEYS))
@@ -165,7 +166,7 @@ def _fill(home: Path, cwd: Path) -> Path:
 
 
 def _write(path: Path, cwd: Path, messages: list[Message], fork_every: int) -> None:
-    """A conversation that is branched off anew after so many entries, from thirty entries before."""
+    """Writes a conversation that forks every `fork_every` entries, from thirty entries before."""
     ids: list[str] = []
     lines = [encode(SessionHeader(id=path.stem.rpartition("_")[2], cwd=str(cwd)))]
     for number, message in enumerate(messages):

@@ -1,5 +1,5 @@
-"""What MCP servers cost who has some: a start and an idle session with five that are known beside one without any, the
-memory of a first call, and keys that are pressed while the SDK is loaded."""
+"""Measures MCP servers: a start and an idle session with five known servers against none, the
+memory of a first call, and keys while the SDK is loaded."""
 
 import json
 import statistics
@@ -50,7 +50,7 @@ def rows() -> Iterator[Row]:
 
 
 def _cache_manifests(cwd: Path, env: dict[str, str]) -> None:
-    """Five servers that have been asked once."""
+    """Writes the configuration and caches of five servers that were connected before."""
     entry = {"command": sys.executable, "args": [SERVER]}
     written = {f"server{number}": {**entry, "description": f"the {number}th"} for number in range(SERVERS)}
     written["server0"]["exposure"] = "direct"
@@ -61,7 +61,7 @@ def _cache_manifests(cwd: Path, env: dict[str, str]) -> None:
 
 
 def _idle(without: tuple[Path, dict[str, str]], with_five: tuple[Path, dict[str, str]]) -> Iterator[Row]:
-    """In turns, the first of each left out: it fills caches."""
+    """Measures idle sessions in alternation; the first of each is left out, because it fills caches."""
     found: dict[str, list[_Idle]] = {"without": [], "with": []}
     for _ in range(REPEAT + 1):
         found["without"].append(_started(*without))
@@ -121,7 +121,8 @@ def _started(cwd: Path, env: dict[str, str]) -> _Idle:
 
 
 def _one_call(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
-    """The session has called a tool of its own before, so that only the server's part counts."""
+    """Measures the first call of a server, after another tool call, so that only the server's part
+    counts."""
     grown: dict[str, list[float]] = {"resident": [], "proportional": []}
     base = 0.0
     for _ in range(REPEAT):
@@ -160,7 +161,8 @@ def _send_and_wait(terminal: Terminal, words: bytes, answer: bytes) -> None:
 
 
 def _keys(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
-    """From a key to what it draws, in the seconds after a first contact began and in a quiet session."""
+    """Measures from a key to its echo, in the seconds after a first connection and in a quiet
+    session."""
     loading, quiet = list[float](), list[float]()
     for _ in range(3):
         terminal = Terminal(bayou_command("--no-session"), cwd, env, SIZE)

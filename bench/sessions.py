@@ -1,7 +1,6 @@
-"""Figures of session files: opening, projecting, appending, listing, searching.
+"""Measures session files: opening, projecting, appending, listing, searching.
 
-Everything runs on files made here, in a temporary folder; what needs a clean memory runs in a process of its own.
-"""
+All files are generated in a temporary folder; memory is measured in separate processes."""
 
 import gc
 import random
@@ -30,7 +29,8 @@ MEGABYTE = 1_000_000
 
 
 def fastest(work: Callable[[], object], repeat: int = 5) -> float:
-    """Seconds of the fastest of several runs; what the run made is freed outside of them."""
+    """Returns the seconds of the fastest of several runs; results are freed outside of the measured
+    time."""
     found = []
     for _ in range(repeat):
         gc.collect()
@@ -46,7 +46,7 @@ def random_text(chance: random.Random, size: int) -> str:
 
 
 def random_turn(chance: random.Random, number: int) -> list[Message]:
-    """A prompt, a call, its result, an answer: about eleven kilobytes."""
+    """Returns a turn of about eleven kilobytes: a prompt, a call, its result, an answer."""
     call = ToolCall(id=f"call{number}", name="bash", arguments={"command": "ls -l"})
     asked = (Thinking(thinking=random_text(chance, 500)), Text(text=random_text(chance, 600)), call)
     return [
@@ -146,19 +146,20 @@ print(peak() - before)
 
 
 def decoding(lines: list[bytes]) -> tuple[float, float]:
-    """Seconds for all lines: with the values kept, as an open session keeps them, and thrown away one by one."""
+    """Returns the seconds to decode all lines: with values kept, as in an open session, and
+    discarded."""
     kept = fastest(lambda: [msgspec.json.decode(line) for line in lines])
     return kept, fastest(lambda: [None for line in lines if msgspec.json.decode(line) is None])
 
 
 def peak_of_opening(path: Path) -> float:
-    """Bytes that a fresh process grows by."""
+    """Returns the bytes by which a new process grows."""
     command = [sys.executable, "-c", _PEAK, str(path)]
     return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 def appending(folder: Path) -> Iterator[Row]:
-    """To the large file of `opening`, against a new one."""
+    """Measures appending to the large file of `opening`, against a new one."""
 
     def per_entry(log: SessionLog) -> float:
         message = random_turn(random.Random(2), 1)[0]
@@ -179,7 +180,7 @@ def appending(folder: Path) -> Iterator[Row]:
 
 
 def usage(root: Path) -> Iterator[Row]:
-    """In seconds of the processor: what the files are read by is the system's business."""
+    """Measures the usage summary in CPU seconds, without the system's reading of files."""
 
     def once() -> float:
         started = time.process_time()

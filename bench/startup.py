@@ -1,4 +1,4 @@
-"""What starting costs: `--version`, one printed answer, the first paint, and what bayou takes while it waits."""
+"""Measures the start: `--version`, one printed answer, the first paint, and the idle cost."""
 
 import compileall
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def rows() -> Iterator[Row]:
 
 
 def _whole_processes(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
-    """Subjects and references take turns, so that a busy moment of the machine meets them all."""
+    """Measures programs and references in alternation, so that a busy moment affects all of them."""
     commands = {
         "pass": python_command("pass"),
         "textual": python_command("import textual.app"),
@@ -93,7 +93,7 @@ def _first_paint(cwd: Path, env: dict[str, str]) -> Cost:
 
 
 def _idle_rows(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
-    """bayou and an empty Textual app side by side, over the same seconds."""
+    """Measures bayou and an empty Textual app over the same seconds."""
     terminal = Terminal(bayou_command(), cwd, env, SIZE)
     empty = Terminal(python_command(EMPTY_APP), cwd, env, SIZE)
     try:

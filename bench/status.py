@@ -1,7 +1,6 @@
-"""What the lines around the page cost: one look of header and footer at a long session, every segment wanted.
+"""Measures header and footer with every segment in a long session.
 
-Nothing in them may grow with the session, so that 5,000 messages stand against ten; costs are processor time.
-"""
+The cost must not grow with the session, so 5,000 messages are compared with ten; CPU time."""
 
 import asyncio
 import random
@@ -78,7 +77,7 @@ def _session(folder: Path, messages: int) -> Path:
 
 
 def _best(work: object) -> float:
-    """Seconds of processor time for one."""
+    """Returns the lowest CPU seconds of one call."""
     assert callable(work)
     found: list[float] = []
     for _ in range(5):

@@ -1,4 +1,4 @@
-"""What rewriting by structure leaves behind: eight rewrites of many valid files, each file compiled afterwards."""
+"""Checks structural rewriting: eight rewrites of many valid files, each compiled afterwards."""
 
 import asyncio
 import re
@@ -30,7 +30,7 @@ REWRITES: Final = (
         "try:\n    if True:\n        $$$BODY\nexcept $E:\n    $$$REST",
     ),
 )
-"""Four of expressions, four of statements with a body, which has to be indented anew."""
+"""Four rewrites of expressions, and four of statements with a body, which must be indented again."""
 
 
 def rows() -> Iterable[Row]:
@@ -46,7 +46,7 @@ def rows() -> Iterable[Row]:
 
 
 def write_sources(folder: Path, count: int) -> int:
-    """Valid files of the standard library, one beside the other."""
+    """Copies valid files of the standard library into the folder; returns their number."""
     found = 0
     for path in sorted(Path(sysconfig.get_paths()["stdlib"]).rglob("*.py")):
         parts = path.parts
@@ -72,8 +72,8 @@ def compiles(source: bytes) -> bool:
 
 
 async def count_broken_rewrites(folder: Path) -> tuple[int, int, int]:
-    """How many of the files that each rewrite would write do not compile, how many places it has in all, and how many
-    files the preview left out by itself."""
+    """Returns the number of rewritten files that do not compile, of all matches, and of files that
+    the preview left out."""
     tool = ast_edit_tool()
     broken = places = left_out = 0
     for pattern, replacement in REWRITES:

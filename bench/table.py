@@ -1,4 +1,4 @@
-"""One line of the table that `python -m bench` prints, and the table. What is measured: the modules beside this."""
+"""A row of the table that `python -m bench` prints, and the table itself."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     figure: float
     unit: str
     ratio: float | None = None
-    """To the reference that was measured in the same run."""
+    """The ratio to the reference measured in the same run."""
     reference: str = ""
-    """What that is."""
+    """The name of the reference."""
     limit: str = ""
-    """What was asked for."""
+    """The required limit."""
 
 
 HEADER = ("subject", "name", "figure", "unit", "ratio", "reference", "limit")
@@ -22,7 +22,7 @@ _RIGHT = {2, 4}
 
 
 def lines_of(rows: Sequence[tuple[str, Row]]) -> list[str]:
-    """The table as text, columns aligned."""
+    """Returns the table as text lines with aligned columns."""
     cells = [HEADER, *(_cells(subject, row) for subject, row in rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(HEADER))]
     rule = tuple("-" * width for width in widths)

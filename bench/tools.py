@@ -1,4 +1,5 @@
-"""Figures of the tools: searching, paging, editing, long output. References run on the same files in the same run."""
+"""Measures the tools: searching, paging, editing, long output. References run on the same files
+in the same run."""
 
 import asyncio
 import random
@@ -52,7 +53,7 @@ async def _fastest_async(work: Callable[[], Awaitable[object]], repeat: int) -> 
 
 
 def _fastest_call(workspace: Workspace, name: str, *, repeat: int = 5, **arguments: Any) -> float:
-    """Inside one event loop, as in a session."""
+    """Measures a tool call inside one event loop, as in a session."""
 
     async def run() -> float:
         context = ToolContext(call_id="bench", cwd=workspace.cwd, workspace=workspace)
@@ -110,7 +111,7 @@ def _reading(root: Path) -> Iterator[Row]:
             )
             number += 10_000
     middle = number // 2
-    # The reference first, so that both find the file in the system's cache.
+    # The reference runs first, so that both find the file in the system's cache.
     reference = _fastest_command(["sed", "-n", f"{middle},{middle + 900}p", "big.txt"], root, 2)
     own: list[float] = []
     for _ in range(3):

@@ -1,8 +1,9 @@
-"""What the transcript costs: the same work with 10 and with 5,000 messages, and replies that are hard to draw.
+"""Measures the transcript: the same work with 10 and with 5,000 messages, and replies that are
+hard to draw.
 
-Everything is CPU time of this process unless it says otherwise. Compared runs are interleaved and the best of three
-counts. Headless, Textual would not encode its updates, so the stage encodes them as for a terminal.
-"""
+Everything is CPU time of this process unless stated otherwise. Compared runs alternate and the
+best of three counts. Textual does not encode updates without a terminal, so the test app
+encodes them as for a terminal."""
 
 import asyncio
 import gc
@@ -29,7 +30,7 @@ from bench.transcript_stage import TranscriptApp, best, cpu, stream_deltas, tran
 
 SMALL, LARGE = 10, 5_000
 SECONDS = 4.0
-"""Of a stream in real time, per subject."""
+"""The duration of a real-time stream, per subject."""
 CHUNK = 12
 
 
@@ -132,7 +133,8 @@ def _scaling_rows(small: dict[str, float], large: dict[str, float]) -> list[Row]
 
 
 async def _load(count: int) -> float:
-    """ms from nothing to a first painted conversation, in a process that has painted nothing yet."""
+    """Returns the milliseconds until a conversation is first painted, in a process that has painted
+    nothing before."""
     blocks = conversation(count)
     app = TranscriptApp()
     began = time.process_time()
@@ -143,7 +145,8 @@ async def _load(count: int) -> float:
 
 
 async def _first_paint(count: int) -> float:
-    """ms CPU from the start of this process, imports included, to a first painted conversation."""
+    """Returns the CPU milliseconds from the start of the process, with imports, to a first painted
+    conversation."""
     began = time.process_time()
     blocks = conversation(count)
     spent = time.process_time() - began
@@ -171,7 +174,7 @@ async def paint():
 
 asyncio.run(paint())
 """
-"""An app that shows next to nothing, as a program of its own."""
+"""A separate program: an app that shows almost nothing."""
 
 
 def _first_paint_rows() -> Iterator[Row]:
@@ -193,7 +196,7 @@ def _first_paint_rows() -> Iterator[Row]:
 
 
 async def _memory(count: int) -> float:
-    """MB beyond the text itself, after everything was paged through."""
+    """Returns the megabytes beyond the text itself, after paging through everything."""
     blocks = conversation(count)
     async with transcript_app(0) as app:
         before = _resident()
@@ -213,7 +216,7 @@ def _resident() -> float:
 
 
 class LoopWatch:
-    """How long the event loop was held up, and how much CPU the time took."""
+    """Measures stalls of the event loop and the CPU time."""
 
     def __init__(self) -> None:
         self.longest = 0.0
@@ -228,14 +231,14 @@ class LoopWatch:
             self.longest = max(self.longest, time.monotonic() - before - 0.005)
 
     def stop(self) -> tuple[float, float, float]:
-        """Seconds, share of a core, longest stall."""
+        """Returns the seconds, the share of a core and the longest stall."""
         self._task.cancel()
         seconds = time.monotonic() - self._began
         return seconds, (time.process_time() - self._cpu) / seconds, self.longest
 
 
 async def _hard_reply_rows(name: str, source: str) -> list[Row]:
-    """The end of a long reply, in chunks of 12 characters every 10 ms."""
+    """Measures the end of a long reply, in chunks of 12 characters every 10 ms."""
     async with transcript_app(SMALL) as app:
         transcript = app.transcript
         transcript.begin_reply("live")
@@ -269,7 +272,8 @@ async def _hard_reply_rows(name: str, source: str) -> list[Row]:
 
 
 async def _typing(count: int, *, streams: bool) -> tuple[list[float], list[float], float]:
-    """Wall and CPU seconds from key to paint, and the share of a core while 100 deltas a second stream."""
+    """Returns wall and CPU seconds from key to paint, and the share of a core, while 100 deltas a
+    second stream."""
     source = markdown(random.Random(5), 600)
     walls: list[float] = []
     cpus: list[float] = []
@@ -326,7 +330,7 @@ async def _typing_rows() -> list[Row]:
 
 
 async def _bytes(*, is_on: bool) -> float:
-    """Characters sent to the terminal for each streamed one."""
+    """Returns the characters sent to the terminal per streamed character."""
     source = markdown(random.Random(9), 400)
     deltas = 400
     async with transcript_app(LARGE) as app:
@@ -351,7 +355,7 @@ async def _bytes(*, is_on: bool) -> float:
 
 
 def _encode_update(update: CompositorUpdate, app: TranscriptApp) -> str:
-    """As Textual encodes it, without what the transcript has encoded already."""
+    """Encodes an update as Textual does, ignoring what the transcript has already encoded."""
     if isinstance(update, ChopsUpdate):
         for chops in update.chops:
             for strip in chops.values():

@@ -1,4 +1,4 @@
-"""Conversations of any length from one stream of chance, and replies that are hard to draw."""
+"""Random conversations of any length with a fixed seed, and replies that are hard to draw."""
 
 import random
 

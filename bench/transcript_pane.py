@@ -1,7 +1,7 @@
-"""Bytes that really reach a terminal: an app in a tmux pane streams a reply while everything it writes is counted.
+"""Measures bytes that reach a terminal: an app in a tmux pane streams a reply while its output is
+counted.
 
-Run with `plain` or `diff` it is that app.
-"""
+With the argument `plain` or `diff`, the module is that app."""
 
 import asyncio
 import os
@@ -89,7 +89,7 @@ def rows() -> Iterator[Row]:
 
 
 def _measure(mode: str) -> tuple[float, float]:
-    """Bytes for each character, and the share of a core."""
+    """Returns the bytes per character, and the share of a core."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         done, log = folder / "done", folder / "log"

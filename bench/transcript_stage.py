@@ -1,4 +1,5 @@
-"""What the transcript's benchmarks stand on: an app with nothing but a transcript, and how work in it is timed."""
+"""The test app of the transcript benchmarks, with only a transcript, and functions to time work
+in it."""
 
 import gc
 import os
@@ -23,7 +24,7 @@ STYLES = Path(__file__).parent.parent / "styles"
 
 
 class TranscriptApp(App[None]):
-    """A transcript above the editor, encoding what it paints."""
+    """An app with a transcript above the editor, which encodes what it paints."""
 
     CSS_PATH: ClassVar = [str(STYLES / f"{name}.tcss") for name in ("base", "editor", "transcript")]
     ENABLE_COMMAND_PALETTE = False
@@ -59,7 +60,7 @@ class TranscriptApp(App[None]):
         return self.query_one(Transcript)
 
     def paint(self, *, everything: bool = False) -> None:
-        """Paint what is dirty now, as the screen's timer would."""
+        """Paints pending changes now, as the screen's timer would."""
         transcript = self.transcript
         compositor = self.screen._compositor
         widgets = [transcript, transcript.vertical_scrollbar]
@@ -97,7 +98,7 @@ def best(values: list[float]) -> float:
 
 
 def stream_deltas(app: TranscriptApp, name: str, source: str, deltas: int, at: int = 0) -> float:
-    """CPU of deltas of 38 characters, four a frame."""
+    """Returns the CPU time of streaming deltas of 38 characters, four per frame."""
 
     def work() -> None:
         for number in range(at, at + deltas, 4):

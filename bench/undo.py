@@ -1,7 +1,7 @@
-"""Figures of undo: what keeping costs, what commands cost in trees of all sizes, going back, opening afterwards.
+"""Measures undo: recording changes, commands in trees of all sizes, restoring, and opening
+afterwards.
 
-CPU is this process's and its children's. References are measured on the same files, right before.
-"""
+CPU time includes children. References are measured on the same files directly before."""
 
 import asyncio
 import os
@@ -54,7 +54,7 @@ def _cpu() -> float:
 
 
 def _best(work: Callable[[], object], repeat: int = 5) -> float:
-    """Seconds of CPU of the cheapest of several runs."""
+    """Returns the CPU seconds of the cheapest of several runs."""
     found: list[float] = []
     for _ in range(repeat):
         began = _cpu()
@@ -107,7 +107,7 @@ def _record_change(parts: SessionUndo, change: FileChange) -> None:
 
 
 def _commands_at_once(folder: Path) -> Row:
-    """A hundred commands that write, all begun at the same moment."""
+    """Measures a hundred commands that write files, all started at the same time."""
     project, parts = _tree(folder, 2_000)
 
     async def one(number: int, watched: bool) -> None:
@@ -135,7 +135,7 @@ def _commands_at_once(folder: Path) -> Row:
 
 
 def _tree(folder: Path, count: int) -> tuple[Path, SessionUndo]:
-    """A repository of so many files, and undo over it."""
+    """Creates a repository of `count` files, with undo for it."""
     project, parts = _start_undo(folder)
     for number in range(count):
         path = project / f"d{number // 400}" / f"s{number // 20 % 20}" / f"f{number}.py"
@@ -249,7 +249,7 @@ def _restore_rows(folder: Path) -> Iterator[Row]:
 
 
 def _bare_swap_seconds(folder: Path) -> float:
-    """Seconds that the disk takes at this moment."""
+    """Returns the seconds that the disk takes for the same writes now."""
     folder.mkdir()
     began = 0.0
     for version in range(2):

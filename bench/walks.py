@@ -1,11 +1,10 @@
-"""How many modules a thing goes through: calls, changes of module and distinct modules of ours, in a session put
-together as the program does it.
+"""Counts the modules that an action passes through: calls, module changes and distinct modules of
+bayou, in a session assembled as in the program.
 
-Counted are calls of Python functions of `app`, `tools` and `widgets` (a generator that goes on is one, too), in the
-thread of the event loop and then in all threads; a change of module is a call in another module than the one before
-it in the same thread. What else happens meanwhile on the page is counted, too. Walks that have another of their kind
-before them in the session are without imports.
-"""
+It counts calls of Python functions of `app`, `tools` and `widgets` (a resumed generator counts
+too), in the event loop's thread and in all threads; a module change is a call in another
+module than the previous one of the thread. Other activity of the page meanwhile is counted
+too. Actions that follow another of their kind are counted without imports."""
 
 import asyncio
 import sys
@@ -40,12 +39,12 @@ DELTA = (("app.providers.contract", "emit"), ("widgets.transcript.painting.paint
 
 
 class Count(msgspec.Struct):
-    """What was gone through so far."""
+    """The calls and modules counted so far."""
 
     calls: int = 0
     changes: int = 0
     modules: dict[str, None] = {}
-    """In the order in which they were entered."""
+    """The modules in the order in which they were entered."""
 
     def add(self, module: str, before: str) -> None:
         self.calls += 1
@@ -54,10 +53,11 @@ class Count(msgspec.Struct):
 
 
 class Walk:
-    """Calls of our functions from one to another, both included. `skip`: so many such walks go before it.
+    """Counts calls from one function to another, both included. `skip`: the number of such walks
+    before it.
 
-    `repeat`: the walk is taken as often as it comes, and the median counts, by its calls in the thread of the loop.
-    """
+    `repeat`: the walk is counted each time, and the median by its calls in the loop's thread is
+    used."""
 
     def __init__(self, ends: tuple[Place, Place], *, skip: int = 0, repeat: bool = False) -> None:
         self.loop, self.all = Count(), Count()
@@ -118,7 +118,7 @@ class Walk:
 async def assembled_for(
     *answers: ScriptedResponse, mode: str
 ) -> AsyncIterator[tuple[Assembled, Options, Paths]]:
-    """A session in a project of two files, in this mode of permissions."""
+    """Yields a session in a project of two files, in a permission mode."""
     with tempfile.TemporaryDirectory() as name:
         project = Path(name) / "project"
         project.mkdir()
@@ -135,13 +135,13 @@ async def assembled_for(
 
 
 async def walked(walk: Walk, *answers: ScriptedResponse) -> Walk:
-    """Without a face."""
+    """Runs the walk without a user interface."""
     async with assembled_for(*answers, mode="auto-edit") as (assembled, options, paths):
         session = assembled.session
         ui = SilentUi(session.events.publish_now)
         await extend(assembled, options, paths, mode="print", ui=ui, shutdown=lambda: None)
         await session.events.drain()
-        session.warm_up()  # as it is behind the first paint
+        session.warm_up()  # as after the first paint
         with walk:
             await session.prompt("hello")
             await session.wait_until_idle()
@@ -152,7 +152,7 @@ async def walked(walk: Walk, *answers: ScriptedResponse) -> Walk:
 
 
 async def walked_on_screen(walk: Walk, *answers: ScriptedResponse) -> Walk:
-    """On the full screen, where each question is answered with yes."""
+    """Runs the walk on the full screen, where each question is answered with yes."""
     with walk:
         await _on_screen(*answers)
     return walk
@@ -204,7 +204,7 @@ LIMITS = {
     "question to the bar": (45, 350),
     "delta to its row": (28, 204),
 }
-"""Modules and changes."""
+"""The limits of each walk: modules and module changes."""
 
 
 def _rows(name: str, walk: Walk) -> Iterator[Row]:

@@ -114,7 +114,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         filters: bool = True,
     ) -> None:
         """`choose`: what Enter does; empty if it only closes. `empty`: text for an empty list,
-        computed if it names keys. `below`: a widget below the list."""
+        computed if it names keys. `below`: widgets below the list."""
         super().__init__(classes="full-height" if is_full_height else None)
         self._title = title
         self._rows = spaced(rows)

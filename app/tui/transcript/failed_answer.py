@@ -82,7 +82,7 @@ class FailedAnswer:
             return
         if is_tried_again:
             self._take_note_away()
-        self._told = None  # otherwise it belongs to earlier messages
+        self._told = None  # a retried one is removed above
         block = replay.reply_block(message.id, message, self._renderers)
         shown = replay.passed_over(block, is_tried_again=is_tried_again) if block is not None else None
         if shown is None:

@@ -1,4 +1,4 @@
-"""A place with a project in it, and hands that run commands in a box there."""
+"""Fixtures: a home with a project, and a function that runs commands in the sandbox there."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ def skip_without_user_namespaces() -> None:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Not below the folder for temporary files, which can be written."""
+    """A home that is not below the folder for temporary files, which is writable in the sandbox."""
     home = tmp_path / "home"
     (home / ".ssh").mkdir(parents=True)
     (home / ".ssh" / "id_ed25519").write_text("a key")
@@ -40,7 +40,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder for temporary files, so that the rest of the test's own folder is none."""
+    """A separate folder for temporary files, so that the rest of the test's folder does not count as
+    one."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr("app.engine.sandbox.sandbox_places.temporary_folders", lambda: (str(folder),))

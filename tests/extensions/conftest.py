@@ -14,7 +14,7 @@ from app.resources.paths import Paths
 from tests.extensions.scene import Scene
 
 QUICK = HookLimits(answer=0.2, slow_answer=0.4, block=0.15, load=0.5)
-"""Limits that a test can afford to run into."""
+"""Short time limits, so that tests can reach them."""
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def scene(tmp_path: Path, paths: Paths) -> Scene:
 
 @pytest.fixture
 def write(paths: Paths) -> Callable[[str, str], Path]:
-    """Writes an extension of the person's own."""
+    """Writes an extension of the user."""
 
     def put(name: str, code: str) -> Path:
         path = paths.agent_dir / "extensions" / name
@@ -48,13 +48,13 @@ def write(paths: Paths) -> Callable[[str, str], Path]:
 
 
 def source(function: Callable[..., Any], name: str = "mine") -> Source:
-    """An extension that is a function of the test."""
+    """Returns an extension source that loads a function of the test."""
     return Source(name=name, path=f"/x/{name}.py", origin="user", load=lambda extension: function)
 
 
 @pytest.fixture
 def load(scene: Scene):
-    """Loads functions of the test as extensions, in their order."""
+    """Loads functions of the test as extensions, in order."""
 
     async def loaded(*functions: Callable[..., Any], limits: HookLimits = QUICK) -> Extensions:
         extensions = scene.extensions(limits=lambda: limits)
@@ -66,7 +66,7 @@ def load(scene: Scene):
 
 @pytest.fixture
 def load_files(paths: Paths, scene: Scene):
-    """Loads what is found on disk."""
+    """Loads the extensions found on disk."""
 
     async def loaded(**choice: Any) -> Extensions:
         extensions = scene.extensions(limits=lambda: QUICK)

@@ -8,7 +8,7 @@ from app.resources.paths import Paths
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The folder that means ill, on a person's disk."""
+    """A hostile project folder on the user's disk."""
     place = tmp_path / "home" / "clone"
     place.mkdir(parents=True)
     return place
@@ -21,13 +21,13 @@ def paths(folder: Path) -> Paths:
 
 @pytest.fixture
 def mark(tmp_path: Path) -> Path:
-    """Is there once the attack has worked."""
+    """A file that exists once the attack has worked."""
     return tmp_path / "it-ran"
 
 
 @pytest.fixture
 def trap(tmp_path: Path, mark: Path) -> Path:
-    """A program that leaves the mark."""
+    """A program that creates the mark."""
     return program(tmp_path / "trap", f"touch '{mark}'\ncat 2>/dev/null || true")
 
 

@@ -1,4 +1,4 @@
-"""A folder, and hands that send cells to the kernel of its session."""
+"""Fixtures: a folder, and a function that sends cells to the kernel of its session."""
 
 import sys
 from collections.abc import Awaitable, Callable, Iterator
@@ -12,7 +12,7 @@ from tools.workspace import Workspace
 
 
 def own_python(path: str | None = None) -> Callable[[], KernelSettings]:
-    """Cells run with this interpreter, or the one that runs the tests."""
+    """Returns settings by which cells run with this interpreter, or the tests' own."""
 
     async def counting() -> tuple[str | None, bool]:
         return path or sys.executable, True
@@ -38,7 +38,7 @@ Say = Callable[[str], Awaitable[str]]
 
 @pytest.fixture
 def say(hands: Hands) -> Say:
-    """What a cell shows."""
+    """Returns a function that runs a cell and returns its output."""
 
     async def said(code: str) -> str:
         return (await hands("eval", code=code)).text

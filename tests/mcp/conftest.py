@@ -1,4 +1,4 @@
-"""The home and the project that tests of resources have."""
+"""Fixtures: the home and the project for resource tests."""
 
 from tests.resources.conftest import paths, put
 

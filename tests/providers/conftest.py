@@ -1,4 +1,4 @@
-"""What the provider tests share: a loopback server, and connections closed behind each test."""
+"""Fixtures of the provider tests: a local server, and closing of connections after each test."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""The repository of boats, with an index and without."""
+"""Fixtures: the repository of boats, with and without an index."""
 
 from pathlib import Path
 

@@ -7,7 +7,7 @@ from app.resources.paths import Paths
 
 @pytest.fixture
 def paths(tmp_path: Path) -> Paths:
-    """A person's home with an empty project in it."""
+    """The paths of a user's home with an empty project."""
     project = tmp_path / "home" / "project"
     project.mkdir(parents=True)
     return Paths.from_env({"HOME": str(tmp_path / "home")}, project)

@@ -1,4 +1,4 @@
-"""Sample files that pi wrote, copied so that a test may write them."""
+"""Fixtures: sample session files written by pi, copied so that tests may change them."""
 
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,7 @@
-"""A browser without a window, where the machine has one: what a page shows, says to its console and asks for.
+"""A headless browser, if the machine has one: what a page shows, logs to its console and
+requests.
 
-Spoken to over two pipes, by the protocol that Chromium has for tools.
-"""
+It is controlled over two pipes by Chromium's protocol for tools."""
 
 import fcntl
 import json
@@ -27,7 +27,7 @@ class Browser:
         asked, self._ask = os.pipe()
         self._answers, said = os.pipe()
 
-        def as_it_wants() -> None:  # it reads from 3 and writes to 4
+        def as_it_wants() -> None:  # the browser reads from 3 and writes to 4
             first, second = (fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (asked, said))
             os.dup2(first, 3)
             os.dup2(second, 4)
@@ -57,7 +57,7 @@ class Browser:
             self._events.append(self._read())
 
     def value(self, expression: str) -> Any:
-        """Of an expression in the page, also where its own scripts are off."""
+        """Returns the value of an expression in the page, even if the page's scripts are disabled."""
         answer = self._call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         return answer["result"].get("value")
 

@@ -1,8 +1,8 @@
-"""The time that an application is told: it stands still until a test lets some pass."""
+"""A fake clock for applications: its time stands still until a test advances it."""
 
 
 class Clock:
-    """Handed over where `time.monotonic` would be."""
+    """A replacement for `time.monotonic`."""
 
     def __init__(self, now: float = 0.0) -> None:
         self.now = now

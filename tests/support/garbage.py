@@ -1,15 +1,16 @@
-"""When a run of the tests looks for garbage: between tests, and within one only where it leaves a great deal.
+"""Decides when a test run collects garbage: between tests, and during one only if it leaves many
+objects.
 
-What outlives a look is what is loaded and kept for the whole run, so it is never looked at again. An application in a
-test cannot say how it is to be by itself, or all that it has would stay for good.
-"""
+Objects that survive a collection are loaded for the whole run and are not visited again. An
+application under test cannot freeze its own objects, or all of them would stay for good."""
 
 import gc
 
 _MUCH = 200_000
-"""Values, in one test."""
+"""The number of objects in one test that triggers a collection."""
 _SOME = 50_000
-"""Values that tests left, of which some may be in cycles."""
+"""The number of objects left by tests, some of which may be in cycles, that triggers a
+collection."""
 
 _freeze = gc.freeze
 _set_threshold = gc.set_threshold
@@ -33,4 +34,4 @@ def _look() -> None:
 
 
 def _leave_it(*_how: int) -> None:
-    """What an application under test does."""
+    """Replaces the garbage settings of an application under test; does nothing."""

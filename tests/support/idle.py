@@ -1,14 +1,14 @@
-"""A pilot that waits for what there is to wait for: messages, layout and paint, not for the clock.
+"""A pilot that waits for messages, layout and paint instead of the clock.
 
-Textual's pilot waits after each key, and in each `pause()`, until the process has used no time for 20 ms. Here it goes
-on as soon as nothing is left to be done: no task and no callback of the loop is ready to run, nothing is away in a
-thread (`asyncio.to_thread`), and what is to be laid out or painted has been, at once instead of at the next beat of the
-screen's timer.
+Textual's pilot waits after each key, and in each `pause()`, until the process has used no CPU
+time for 20 ms. This one continues as soon as nothing is left to do: no task or callback of the
+loop is ready, nothing runs in a thread (`asyncio.to_thread`), and pending layout and paint are
+done at once instead of at the next tick of the screen's timer.
 
-It does not wait for other processes or for timers: who needs those waits until what they bring is there.
+It does not wait for other processes or timers: tests that need those wait until their effect
+is there.
 
-What is reached of the inside of Textual and asyncio stands here and nowhere else in the tests.
-"""
+All private API of Textual and asyncio that the tests use is in this module."""
 
 import asyncio
 import time
@@ -25,21 +25,21 @@ from textual.screen import Screen
 from textual.strip import Strip
 
 LIMIT = 1.0
-"""Seconds after which something that never rests is let be, as Textual does: of its own work and of waiting for
-threads, so that a machine with much else to do is given the time it takes."""
+"""Seconds of CPU time after which an application that never becomes idle is no longer awaited, as
+in Textual. The wait for threads has the same limit."""
 
 LOOK = 0.002
-"""Seconds until the next look at a thread, or at whatever a pause waits for in which nothing at all happened."""
+"""Seconds between two checks of a thread or of a pause in which nothing happened."""
 
 _driven: ContextVar[App[Any]] = ContextVar("driven")
 _away: Counter[asyncio.AbstractEventLoop] = Counter()
-"""How much of each loop is done in threads just now."""
+"""The number of running `to_thread` calls of each event loop."""
 _press_keys = App._press_keys
 _to_thread = asyncio.to_thread
 
 
 def install() -> None:
-    """For the whole run."""
+    """Installs the pilot for the whole test run."""
     Pilot.pause = _pause  # type: ignore[method-assign]
     App._press_keys = _press  # type: ignore[method-assign]
     textual.app.wait_for_idle = _wait_for_idle  # type: ignore[attr-defined]
@@ -47,13 +47,13 @@ def install() -> None:
 
 
 async def idle(app: App[Any]) -> bool:
-    """Waits until the application has nothing left to do. Whether it had something to do."""
+    """Waits until the application has nothing left to do; returns whether it had something to do."""
     has_worked = False
     until, looks = time.process_time() + LIMIT, round(LIMIT / LOOK)
     rests = 0
     while (
         rests < 2 and looks and time.process_time() < until
-    ):  # the second has asked sockets and pipes as well
+    ):  # the second check has polled sockets and pipes too
         is_away = _away[asyncio.get_running_loop()] > 0
         looks -= is_away
         await asyncio.sleep(LOOK if is_away else 0)
@@ -66,13 +66,13 @@ async def idle(app: App[Any]) -> bool:
 
 
 def _is_busy() -> bool:
-    """Whether anything else is ready to run, or is done in a thread."""
+    """Returns whether another callback is ready or a thread is running."""
     loop = asyncio.get_running_loop()
     return bool(_away[loop] or loop._ready)  # type: ignore[attr-defined]
 
 
 def _show(app: App[Any]) -> bool:
-    """Lays out and paints what waits for it. Whether there was something."""
+    """Does pending layout and paint; returns whether there was any."""
     if not app._screen_stack or app._batch_count:
         return False
     if app._resize_event is not None:
@@ -86,27 +86,28 @@ def _show(app: App[Any]) -> bool:
 
 
 def _is_stale(screen: Screen[Any]) -> bool:
-    """Whether its timer runs, which it does while there is something to be laid out, painted or called after that."""
+    """Returns whether the screen's timer runs, which means that layout, paint or callbacks are
+    pending."""
     return screen._update_timer._active.is_set() or (screen is screen.app.screen and bool(screen._callbacks))
 
 
 def screens_of(app: App[Any]) -> list[Screen[Any]]:
-    """What is shown, the upper one last."""
+    """Returns the visible screens, the topmost last."""
     return [*app._background_screens, app.screen]
 
 
 def is_laid_out(app: App[Any], columns: int, lines: int) -> bool:
-    """Whether all that is shown has this size."""
+    """Returns whether all visible screens have this size."""
     return all(screen._compositor.size == (columns, lines) for screen in screens_of(app))
 
 
 def rows_of(screen: Screen[Any]) -> list[Strip]:
-    """What is painted, row by row."""
+    """Returns the painted rows of a screen."""
     return screen._compositor.render_strips()
 
 
 def text_of(screen: Screen[Any]) -> str:
-    """What is painted, as plain text."""
+    """Returns the painted rows of a screen as plain text."""
     return "\n".join(row.text.rstrip() for row in rows_of(screen))
 
 
@@ -151,5 +152,5 @@ async def _counted_to_thread(work: Callable[..., Any], *args: Any, **named: Any)
 
 
 async def _wait_for_idle(min_sleep: float = 0.0, max_sleep: float = LIMIT) -> None:
-    """In the place of Textual's, where it presses keys."""
+    """Replaces Textual's function, which it calls after key presses."""
     await idle(_driven.get())

@@ -1,4 +1,4 @@
-"""Packages of npm that some tests ask: other programs that read our files or speak our protocol."""
+"""npm packages used by tests: other programs that read bayou's files or speak its protocol."""
 
 import shutil
 import subprocess
@@ -8,13 +8,14 @@ from pathlib import Path
 from tests.conftest import OUTSIDE
 
 _SYSTEMS_CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
-"""Node has its own and does not look here by itself."""
+"""The system's certificates, which Node does not use by default."""
 _SECONDS = 120
 
 
 @cache
 def why_npm_cannot(folder: Path, *words: str) -> str:
-    """Runs npm in the folder; why that did not succeed, or nothing. Tried once, for a limited time."""
+    """Runs npm in the folder; returns the reason of a failure, or an empty text. Runs once, with a
+    time limit."""
     npm = shutil.which("npm")
     if npm is None:
         return "there is no npm"

@@ -1,8 +1,7 @@
-"""Style sheets are parsed once in a run of the tests, and not once for each application that is started.
+"""Parses each style sheet once per test run instead of once per application.
 
-The same text, for the same place and colours, is the same rules; nobody changes them once they are parsed. What is
-reached of the inside of Textual for this stands here and nowhere else in the tests.
-"""
+The same text at the same place with the same colours gives the same rules, which are not
+modified after parsing. The private API of Textual needed for this is used only here."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -15,11 +14,11 @@ from textual.css.tokenize import tokenize_values
 _parsed: dict[tuple[Any, ...], list[RuleSet]] = {}
 _tokens: dict[tuple[tuple[str, str], ...], dict[str, Any]] = {}
 _colours: dict[int, int] = {}
-"""Which colours the tokens are of; they are kept, so that none of them gets the place of another."""
+"""The colour set of each tokens object, which is kept alive so that its id is not reused."""
 
 
 def install() -> None:
-    """For the whole run."""
+    """Installs the cache for the whole test run."""
     textual.css.stylesheet.parse = _parse_once  # type: ignore[attr-defined]
     textual.css.stylesheet.tokenize_values = _tokenize_once  # type: ignore[attr-defined]
 

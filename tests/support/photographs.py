@@ -27,7 +27,7 @@ SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
 
 
 class Photographs:
-    """The album of one test."""
+    """Takes the pictures of one test."""
 
     def __init__(self, pictures: Pictures, theme: str) -> None:
         self.theme = theme
@@ -57,26 +57,26 @@ class Tour:
         await settled(self.pilot)
 
     async def say(self, text: str) -> None:
-        """Types nothing: the text stands in the editor, and Enter sends it."""
+        """Puts the text into the editor and presses Enter."""
         self.app.editor.set_text(text)
         await self.press("enter")
 
     async def until(self, is_so: Callable[[], bool] | str) -> None:
-        """Until something is so, or a text is shown."""
+        """Waits until a condition holds or a text is shown."""
         async with asyncio.timeout(20):
             while not (is_so in text_of(self.app) if isinstance(is_so, str) else is_so()):
                 await self.pilot.pause()
         await settled(self.pilot)
 
     async def answer(self, key: str, seconds: float = SHOWN_SECONDS) -> None:
-        """To a question that nobody asked for, which takes no key for a moment."""
+        """Answers a question that appeared by itself, after its grace period."""
         assert isinstance(self.app.clock, Clock)
         self.app.clock.now += seconds
         await self.press(key)
         self.app.clock.now -= seconds
 
     async def heard(self) -> None:
-        """The bar above the editor has been seen for long enough to take an answer."""
+        """Waits until the approval bar accepts keys."""
         bar, clock = self.app.approval_bar, self.app.clock
         assert isinstance(clock, Clock)
         async with asyncio.timeout(20):
@@ -84,7 +84,7 @@ class Tour:
                 if not bar.arming.is_armed(clock.now):
                     clock.now += 0.1
                     bar.arming.look(clock.now)
-                await settled(self.pilot)  # a bar that was only now painted begins to wait anew
+                await settled(self.pilot)  # a bar that was painted only now starts its wait again
 
     async def idle(self) -> None:
         async with asyncio.timeout(20):
@@ -93,7 +93,7 @@ class Tour:
         await settled(self.pilot)
 
     def words(self) -> str:
-        """What the screen shows, as text."""
+        """Returns the screen as text."""
         return text_of(self.app)
 
     async def photograph(self, name: str) -> None:
@@ -102,7 +102,7 @@ class Tour:
             await self._take(f"{name}-{size}")
 
     async def _take(self, name: str) -> None:
-        """A question is photographed as it looks when it can be answered."""
+        """Takes a picture; a question is shown in the state in which it accepts keys."""
         clock = self.app.clock
         assert isinstance(clock, Clock)
         before = clock.now

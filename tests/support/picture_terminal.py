@@ -1,9 +1,9 @@
-"""A terminal that shows images: kitty's protocol with cells and with placements, iTerm2's files, sixels, byte by byte.
+"""A terminal that shows images: kitty's protocol with placeholder cells and with placements,
+iTerm2's files, sixels.
 
-It holds what it was sent, obeys what moves, covers and erases, and notes whatever a real one would trip over. Images
-that are drawn over cells live in these cells, as in iTerm2 and foot: what is written over them takes them away. kitty's
-placements stay until they are taken off.
-"""
+It stores images, follows sequences that move, cover and erase, and records faults that would
+confuse a real terminal. Images drawn over cells belong to these cells, as in iTerm2 and foot:
+writing over them removes them. kitty's placements stay until they are deleted."""
 
 import base64
 import io
@@ -20,7 +20,7 @@ WIDTH, HEIGHT = 10, 20
 """Pixels of a cell."""
 _PLACEHOLDER = "\ue0ee"
 _OVER = 0xF0000
-"""Characters of cells that an image was drawn over, one for each such cell."""
+"""The first of the characters that mark cells with an image drawn over them."""
 _GRAPHIC = re.compile(
     rb"\x1b_G(?P<kitty>[^\x1b]*)\x1b\\"
     rb"|\x1b\]1337;(?P<iterm>[^\x07\x1b]*)(?:\x07|\x1b\\)"
@@ -33,14 +33,14 @@ _UNFINISHED = re.compile(
 
 
 class Speaks(NamedTuple):
-    """What it can show, and says that it can."""
+    """The protocols that the terminal supports and reports."""
 
     name: str = "xterm(390)"
     kitty: bool = False
     iterm: bool = False
     sixel: bool = False
     answers: bool = True
-    """None of the questions about images, if not; that for its attributes it always answers."""
+    """Whether it answers queries about images; it always answers the query for its attributes."""
 
 
 KITTY = Speaks(name="kitty(0.35.2)", kitty=True)
@@ -51,7 +51,7 @@ PLAIN = Speaks()
 
 
 class Seen(NamedTuple):
-    """A picture on the screen: where its first cell is, and how many it has."""
+    """A visible picture: its first cell and its size in cells."""
 
     x: int
     y: int
@@ -191,7 +191,7 @@ class PictureTerminal(Emulator):
                 if not cell.startswith(_PLACEHOLDER):
                     continue
                 if len(cell) < 4:
-                    continue  # the rest is under way
+                    continue  # the rest has not arrived yet
                 line, column, family = (_MARKS.index(mark) for mark in cell[1:])
                 colour = style.color.number if style is not None and style.color is not None else None
                 number = family << 24 | (colour or 0)
@@ -255,13 +255,13 @@ class PictureTerminal(Emulator):
 
     @property
     def pictures(self) -> list[Seen]:
-        """What is wholly on the screen."""
+        """Returns the pictures that are completely visible."""
         with self._lock:
             return sorted([*self._by_cells(), *self._over_cells(), *self.placed.values()])
 
     @property
     def scraps(self) -> int:
-        """Cells that show a part of an image."""
+        """Returns the number of cells that show a part of an image."""
         with self._lock:
             return sum(
                 cell in self._over or cell.startswith(_PLACEHOLDER)
@@ -271,7 +271,7 @@ class PictureTerminal(Emulator):
 
     @property
     def left_behind(self) -> list[str]:
-        """After a program has ended."""
+        """Returns what a program left after its end: images, placements, cells and faults."""
         found = [f"holds {number}" for number in self.held] + [
             f"shows {seen}" for seen in self.placed.values()
         ]
@@ -285,7 +285,7 @@ def _opened(data: bytes) -> Image.Image:
 
 
 def sixel_size(text: str) -> tuple[int, int]:
-    """Width and height of what is drawn, read as a terminal would; it must be what the beginning says."""
+    """Returns the size of a sixel image as decoded; it must equal the size in its header."""
     head = re.match(r'"1;1;(\d+);(\d+)', text)
     assert head is not None
     width, height = int(head[1]), int(head[2])

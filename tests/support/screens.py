@@ -36,7 +36,7 @@ CLASSIC = (80, 24)
 SIZES = {"100x30": WIDE, "80x24": CLASSIC}
 
 FIXED_SECONDS = 1_000.0
-"""What the clock says."""
+"""The time that the fake clock shows."""
 
 FILES = {
     "README.md": "# Boats\n\nA small harbour, in Python.\n",
@@ -47,7 +47,7 @@ FILES = {
         "def launch(boat: Boat) -> str:\n    return f'{boat.name} is afloat'\n"
     ),
 }
-"""The project that is shown."""
+"""The files of the project in the pictures."""
 
 Step = Callable[[Pilot[int]], Awaitable[None]]
 
@@ -62,16 +62,16 @@ class Screen:
             path = self.project / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        # Ids as long as real ones, the same in each run.
+        # Ids as long as real ones, and the same in each run.
         ids = map("{:08x}".format, itertools.count(0x5EED0000))
         for module in list(sys.modules.values()):
             if getattr(module, "new_id", None) is new_id:
                 monkeypatch.setattr(module, "new_id", ids.__next__)
-        # A tool that is slow on a busy machine would show how long it took.
+        # A slow tool would show its duration on a busy machine.
         monkeypatch.setattr("app.agent.calls.time", SimpleNamespace(monotonic=lambda: FIXED_SECONDS))
         for usage in ("app.providers.offline.guide.prompt_usage", "app.providers.scripted.Scripted.usage"):
             monkeypatch.setattr(usage, _usage)
-        # The same place on every machine: its length is counted among the window's tokens.
+        # The same path on every machine, because its length counts among the tokens of the context.
         for reader in ("app.assembly.prompt_and_themes", "app.tui.features.models.login"):
             monkeypatch.setattr(f"{reader}.docs_dir", lambda: Path("/usr/share/bayou/docs"))
         monkeypatch.chdir(self.project)
@@ -84,11 +84,10 @@ class Screen:
         is_kept: bool = False,
         has_extensions: bool = False,
     ) -> BayouApp:
-        """bayou as `bayou WORDS` would open it; with `script`, that model answers.
+        """Returns bayou as `bayou WORDS` would open it; with `script`, that model answers.
 
-        `is_kept`: the session has a file. `has_extensions`: they are loaded, and the trust question is asked.
-        With `--permissions` among the words the footer tells the mode, as it does in front of a person.
-        """
+        `is_kept`: the session has a file. `has_extensions`: extensions are loaded, and the trust
+        question is asked. With `--permissions` among the words the footer shows the mode."""
         kept = [] if is_kept else ["--no-session"]
         unasked = [] if "--permissions" in words else ["--permissions", "full"]
         options = options_from([*kept, "--use-theme", theme, *unasked, *words])
@@ -139,7 +138,7 @@ def bayou_of(pilot: Pilot[int]) -> BayouApp:
 
 
 async def settled(pilot: Pilot[int]) -> None:
-    """Until two looks at the screen see the same."""
+    """Waits until the screen stops changing."""
     before = ""
     while (now := text_of(bayou_of(pilot))) != before:
         before = now
@@ -147,12 +146,14 @@ async def settled(pilot: Pilot[int]) -> None:
 
 
 def text_of(app: BayouApp) -> str:
-    """The screen as plain text: a good second assertion, because a picture only says that it differs."""
+    """Returns the screen as plain text: a good second assertion, because a picture only says that it
+    differs."""
     return idle.text_of(app.screen)
 
 
 def _usage(*arguments: object) -> Usage:
-    """The real prompt holds the project's path, whose length differs from machine to machine."""
+    """Returns fixed token counts, because the real prompt contains the project's path, whose length
+    varies."""
     context = arguments[-1]
     assert isinstance(context, Context)
     tokens = 1_000 * len(context.messages)

@@ -1,4 +1,4 @@
-"""What tests ask of a session that no face asks."""
+"""Access to the inside of a session, for tests."""
 
 from app.agent.queues import QueueName
 from app.engine.session import Session
@@ -12,10 +12,10 @@ def waiting_texts(session: Session, queue: QueueName) -> tuple[str, ...]:
 
 
 def parts_of(session: Session) -> Wiring:
-    """For tests of one part, in its place among the others."""
+    """Returns the wired parts of a session, to test one of them."""
     return session._made
 
 
 def workspace_of(session: Session) -> Workspace:
-    """Where its tools run."""
+    """Returns the workspace in which the session's tools run."""
     return session._given.toolbox.workspace

@@ -1,4 +1,4 @@
-"""A terminal that changes its size under a running application."""
+"""Resizes the terminal of a running application."""
 
 import asyncio
 from typing import Any
@@ -9,7 +9,7 @@ from tests.support.idle import is_laid_out
 
 
 async def resize(pilot: Pilot[Any], columns: int, lines: int) -> None:
-    """Until it is laid out, with all that shows behind."""
+    """Resizes the terminal and waits until all visible screens have the new size."""
     await pilot.resize_terminal(columns, lines)
     async with asyncio.timeout(20):
         while not is_laid_out(pilot.app, columns, lines):

@@ -1,7 +1,7 @@
-"""Where snapshot pictures are stored: `snapshots/<path of the test>/<test>.svg`, beside `tests/`, not in it; and how.
+"""Stores snapshot pictures in `snapshots/<path of the test>/<test>.svg`, outside of `tests/`, and
+compares them.
 
-How a screen is made ready to be photographed is in `tests.support.screens`; what differs is kept for `tests.review`.
-"""
+`tests.support.screens` prepares the screens; differences are saved for `tests.review`."""
 
 import inspect
 import os
@@ -22,13 +22,13 @@ TESTS = Path(__file__).resolve().parent.parent
 SNAPSHOTS = TESTS.parent / "snapshots"
 RUNS = TESTS.parent / "build" / "pictures"
 PLUGIN_FOLDER = "TEXTUAL_SNAPSHOT_TEMPDIR"
-"""Where the picture plugin collects what its report would tell."""
+"""The variable with the folder in which the picture plugin collects data for its report."""
 RUN_ID = "BAYOU_PICTURES_RUN"
-"""Set by the process that starts the others of a run."""
+"""The variable with the id of the run, set by the process that starts the others."""
 
 
 class TopLevelPictures(SingleFileSnapshotExtension):
-    """A picture a file, filed in the top-level folder. Two are the same when each cell is."""
+    """Stores each picture in a file of the top-level folder. Two pictures are equal if each cell is."""
 
     _file_extension = "svg"
     _write_mode = WriteMode.TEXT
@@ -48,7 +48,7 @@ class TopLevelPictures(SingleFileSnapshotExtension):
 
 
 class PictureAssertion(SnapshotAssertion):
-    """Stores as above, also where `snap_compare` of the picture plugin names a storage of its own."""
+    """Compares with `TopLevelPictures`, even if the plugin's `snap_compare` names another storage."""
 
     def use_extension(
         self, extension_class: type[AbstractSyrupyExtension] | None = None
@@ -66,14 +66,15 @@ def assertion(before: SnapshotAssertion) -> PictureAssertion:
 
 
 def forget_report() -> None:
-    """Takes away what the plugin has collected for its own report, which tells the environment and wants a network."""
+    """Deletes the data that the plugin collected for its report, which contains the environment and
+    needs a network."""
     if folder := os.environ.get(PLUGIN_FOLDER):
         for path in Path(folder).iterdir():
             path.unlink()
 
 
 class Pictures:
-    """Compares the pictures of one test with those that are stored, and keeps what differs for the review."""
+    """Compares the pictures of one test with the stored ones, and saves differences for the review."""
 
     def __init__(self, snapshot: SnapshotAssertion, node: pytest.Item, run: Run) -> None:
         self._snapshot = snapshot
@@ -84,7 +85,7 @@ class Pictures:
         return self.noted((self._snapshot(name=name) if name else self._snapshot) == svg)
 
     def noted(self, is_same: bool) -> bool:
-        """What came of the last comparison."""
+        """Records the result of the last comparison."""
         self._run.looked()
         done = self._snapshot.executions[self._snapshot.num_executions - 1]
         if not is_same:
@@ -113,11 +114,11 @@ _LINE_CLIP_NAMES = re.compile(r"terminal-(\d+)-")
 
 
 def lean(svg: str) -> str:
-    """The same picture in half of the bytes: backgrounds are drawn apart, so blanks at a line's end draw nothing.
+    """Returns the same picture at half the size: backgrounds are separate, so trailing blanks draw
+    nothing.
 
-    Underlined blanks at the end of a piece of text are the exception; nothing of bayou's underlines those. Each piece
-    of text keeps its length, so that every font shows the grid. And it sends no browser anywhere for a font.
-    """
+    Underlined trailing blanks would be an exception, which bayou does not use. Each piece of text
+    keeps its length, so that every font keeps the grid. No fonts are loaded from the network."""
     svg = _LINE_CLIP_NAMES.sub("terminal-", svg)
     svg = _FONTS.sub("", _LINE_CLIPS.sub("", _CLIPPED.sub("", svg)))
     return _BLANKS_AT_END.sub(_without_blanks, svg).replace("&#160;", "\N{NO-BREAK SPACE}")
@@ -136,12 +137,12 @@ def _shorter(length: re.Match[str], cells: int) -> str:
 
 
 def folder_of(test_file: Path) -> Path:
-    """The folder of a test module's pictures, written as a way *through* the folder of the test.
+    """Returns the folder of a test module's pictures, as a path *through* the folder of the test.
 
-    syrupy decides which pictures belong to `pytest some/test_file.py::test_one` by asking whether the test's
-    folder occurs in the picture's path. With a plain absolute path it would not, and a run of one test would
-    call its neighbours' pictures unused (and delete them under --snapshot-update).
-    """
+    syrupy decides which pictures belong to `pytest some/test_file.py::test_one` by asking whether
+    the test's folder occurs in the picture's path. With a plain absolute path it would not, and a
+    run of one test would report its neighbours' pictures as unused (and delete them under
+    --snapshot-update)."""
     here = test_file.resolve().parent
     target = SNAPSHOTS / here.relative_to(TESTS) / test_file.stem
     return here / os.path.relpath(target, here)

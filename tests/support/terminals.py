@@ -1,4 +1,5 @@
-"""A whole process in a real pseudo-terminal, with a terminal behind it that keeps the screen and every mode."""
+"""A whole process in a real pseudo-terminal, with an emulator that keeps the screen and every
+mode."""
 
 import fcntl
 import os
@@ -19,16 +20,17 @@ from widgets.emulator.emulator import Emulator
 
 LIMIT = 20.0
 WRITTEN_NOTHING = "Ask anything"
-"""Is on the page when it waits for a prompt, and nothing is written."""
+"""A text that is on the page while the editor is empty."""
 _MODE = re.compile(rb"\x1b\[\?([\d;]+)([hl])")
 _KEYBOARD = re.compile(rb"\x1b\[([<>])\d*u")
 _TITLE = re.compile(rb"\x1b\[2([23]);0t")
 _ON_AT_FIRST = {7, 25}
-"""Lines wrap, and there is a cursor."""
+"""The modes that are on at first: wrapping and a visible cursor."""
 
 
 class Terminal:
-    """`words` after the Python that runs the tests; without `program`, they are bayou's."""
+    """Runs a program in a pseudo-terminal. `words` follow the tests' Python; without `program` they
+    are bayou's arguments."""
 
     def __init__(
         self,
@@ -44,13 +46,14 @@ class Terminal:
         is_mute: bool = False,
         emulator: Callable[..., Emulator] = Emulator,
     ) -> None:
-        """bayou runs unasked what the model wants, unless `words` say how it is to be.
+        """bayou runs without approvals, unless `words` set the permissions.
 
-        `before`: run in the new process. `errors`: where standard error goes, if not to the terminal.
+        `before`: called in the new process. `errors`: where standard error goes, if not to the
+        terminal.
 
-        `background`: what the terminal says when it is asked for its colour, as `rgb:ffff/ffff/ffff`. A mute one
-        answers no question at all. `keyboard`: how it says that it tells keys (kitty's protocol), where it knows that.
-        """
+        `background`: the terminal's reply to a query for its colour, as `rgb:ffff/ffff/ffff`.
+        `is_mute`: no query is answered. `keyboard`: its reply about kitty's keyboard protocol, if
+        it supports that."""
         self.sent = b""
         self._background = background
         self._is_mute = is_mute
@@ -75,7 +78,7 @@ class Terminal:
         return self.emulator.text()
 
     def press(self, keys: str | bytes) -> None:
-        """As fast as it takes them, and what it writes meanwhile is read."""
+        """Writes keys as fast as the program reads them, reading its output meanwhile."""
         left = keys.encode() if isinstance(keys, str) else keys
         end = time.monotonic() + LIMIT
         while left:
@@ -95,10 +98,10 @@ class Terminal:
         if tells:
             self.process.send_signal(
                 signal.SIGWINCH
-            )  # the process has no controlling terminal to hear it from
+            )  # the process has no controlling terminal that would send the signal
 
     def until(self, condition: str | Callable[[], bool]) -> None:
-        """Reads until a text is on the screen, or something else is so."""
+        """Reads until a text is on the screen or a condition holds."""
         is_so = condition if callable(condition) else lambda: _unwrapped(condition) in _unwrapped(self.screen)
         end = time.monotonic() + LIMIT
         while not is_so():
@@ -118,7 +121,7 @@ class Terminal:
         try:
             data = os.read(self._ours, 65536)
         except (BlockingIOError, OSError):
-            time.sleep(0.01)  # as a person, who types nothing into what is still being drawn
+            time.sleep(0.01)  # like a user, who does not type while the screen is being drawn
             return False
         self.sent += data
         if self._background and b"\x1b]11;?" in data:
@@ -137,7 +140,7 @@ class Terminal:
             self.process.wait()
 
     def left_behind(self) -> list[str]:
-        """What is not as it was: modes that are still set, keyboard and title, the line discipline."""
+        """Returns what was not restored: modes, keyboard, title, line discipline."""
         modes: dict[int, bool] = {}
         for numbers, switch in _MODE.findall(self.sent):
             modes |= {int(number): switch == b"h" for number in numbers.split(b";")}
@@ -169,7 +172,7 @@ class KeptTerminal:
         self._terminal: Terminal | None = None
 
     def opened(self) -> Terminal:
-        """On its page, with an empty editor."""
+        """Returns the terminal with bayou on its page and an empty editor."""
         shown = self._terminal
         if shown is None or shown.process.poll() is not None:
             shown = self._terminal = Terminal(self._home, env=self._env)
@@ -177,7 +180,9 @@ class KeptTerminal:
         while shown.read():
             pass
         if WRITTEN_NOTHING not in shown.screen and shown.sent:
-            shown.press("\x15" * 12)  # line by line: a second Ctrl+C soon after one would leave
+            shown.press(
+                "\x15" * 12
+            )  # line by line, because a second Ctrl+C shortly after the first would leave
         shown.until(WRITTEN_NOTHING)
         shown.sent = b""
         return shown
@@ -188,18 +193,18 @@ class KeptTerminal:
 
 
 def _begin(before: Callable[[], None] | None) -> None:
-    """Ctrl+C is heard, as in a terminal of one's own, also where the tests run behind a shell's `&`."""
+    """Enables Ctrl+C in the new process, which a shell's `&` disables."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if before is not None:
         before()
 
 
 def _environment(more: Mapping[str, str]) -> dict[str, str]:
-    """Without a size that holds for another terminal, unless it is asked for."""
+    """Returns the environment without the size of another terminal, unless it is given."""
     mine = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     return {**mine, **more}
 
 
 def _unwrapped(text: str) -> str:
-    """A long path may have broken the line anywhere."""
+    """Removes white space, because a long path may have been wrapped anywhere."""
     return "".join(text.split())

@@ -1,4 +1,4 @@
-"""A project folder and hands that call tools in it as the agent loop does."""
+"""Fixtures: a project folder, and a function that calls tools in it as the agent loop does."""
 
 import asyncio
 import re
@@ -21,7 +21,8 @@ HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def check_result(tool: Tool, arguments: dict[str, Any], result: ToolResult) -> None:
-    """What holds of every result: harmless text, details that can be stored, a card that can be drawn again."""
+    """Checks what holds for every result: safe text, details that can be stored, a card that can be
+    drawn again."""
     stored = msgspec.json.decode(msgspec.json.encode(result.details))
     reopened = ToolResult(content=result.content, details=stored, is_error=result.is_error)
     card = tool.card(arguments, result)
@@ -42,7 +43,7 @@ def strings(data: Any) -> Iterator[str]:
 
 
 class Hands:
-    """Calls tools by name, arguments validated like a model's."""
+    """Calls tools by name, with arguments validated like a model's."""
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
@@ -75,7 +76,7 @@ class Hands:
         return (await self(name, given, **arguments)).text
 
     async def error(self, name: str, **arguments: Any) -> str:
-        """The words of a failure; a call that succeeds fails the test."""
+        """Returns the message of a failure; a call that succeeds fails the test."""
         try:
             result = await self(name, **arguments)
         except ToolError as problem:
@@ -85,7 +86,7 @@ class Hands:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Waits for something that other processes do and tell nobody of."""
+    """Waits for an effect of another process, which sends no notification."""
 
     def look() -> None:
         while not condition():

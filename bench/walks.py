@@ -61,13 +61,13 @@ class Walk:
 
     def __init__(self, ends: tuple[Place, Place], *, skip: int = 0, repeat: bool = False) -> None:
         self.loop, self.all = Count(), Count()
-        """In the thread of the event loop, and in all."""
+        """The counts in the event loop's thread, and in all threads."""
         self._first, self._last = ends
         self._skip = skip
         self._repeats = repeat
         self._found: list[tuple[Count, Count]] = []
         self._begun: set[FrameType] = set()
-        """Where a walk began: a coroutine that goes on is no new beginning."""
+        """Frames where a walk began: a coroutine that continues is no new walk."""
         self._is_on = self.is_over = False
         self._before: dict[int, str] = {}
         self._loop_thread = 0

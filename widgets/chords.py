@@ -27,7 +27,7 @@ class Chords:
         self._actions: dict[tuple[str, ...], str] = {}
         self._begun: tuple[str, ...] = ()
         self.conflicts: list[tuple[str, str, str]] = []
-        """Chord, the action that has it, and the action that wanted it too."""
+        """Conflicting chords: the chord, the action that has it, and the action that also claims it."""
         for action, keys in bindings.items():
             for key in keys:
                 parts = tuple(key.split())

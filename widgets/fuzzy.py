@@ -24,7 +24,7 @@ class Query:
     def __init__(self, text: str) -> None:
         self.text = text
         self.problem = ""
-        """What is wrong with a regular expression; then nothing matches."""
+        """The error of an invalid regular expression, which matches nothing."""
         self._words: list[_Word] = []
         self._regex: re.Pattern[str] | None = None
         if text.startswith("re:"):

@@ -369,7 +369,7 @@ class CachedStylesheet(Stylesheet):
         super().__init__(variables=variables)
         self.kept: Mapping[tuple[Any, ...], list[RuleSet]] = {}
         self.used: dict[tuple[Any, ...], list[RuleSet]] = {}
-        """Of all sources so far, to be kept."""
+        """The rules of all sources so far, to be saved."""
 
     def _parse_rules(
         self,

@@ -111,7 +111,7 @@ class Shutdown:
         self._call_off: Callable[[], None] = lambda: None
         self._goodbye = threading.Lock()
         self._problems: list[str] = []
-        """Lines for behind the page: a signal ends the session while it is still there, and would take them along."""
+        """Messages to print after the page, because a signal ends the session while the page is still shown."""
 
     def begin(self, code: int) -> None:
         """Starts the shutdown; further calls have no effect."""
@@ -194,7 +194,7 @@ class FaultReports:
         self._crash_dir = crash_dir
         self.crash: Crash | None = None
         self.refused: UsageError | None = None
-        """What the command line asks for is found to be impossible only now."""
+        """An error in the command line that was found only after the start."""
         set_fault_handler(app, self.take)
 
     def take(self, error: Exception) -> None:

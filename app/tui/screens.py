@@ -19,7 +19,8 @@ class Screens:
         self._app = app
         self._tasks = tasks
         self._askers: WeakKeyDictionary[Screen[Any], OnRequest] = WeakKeyDictionary()
-        """As long as there is the screen: what it has asked for may come behind its end."""
+        """The request handlers by screen, kept as long as the screen, because requests may arrive after its
+        end."""
 
     async def ask(self, screen: Screen[Any], *, on_request: OnRequest | None = None) -> Any:
         """Shows a screen and waits for its answer; None if there was none."""

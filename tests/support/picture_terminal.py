@@ -68,14 +68,14 @@ class PictureTerminal(Emulator):
         self.speaks = speaks
         self.answer = reply
         self.held: dict[int, Image.Image] = {}
-        """kitty's, by their numbers."""
+        """kitty's images by their ids."""
         self.boxes: dict[int, tuple[int, int]] = {}
-        """Of those that cells stand for: how many."""
+        """The size in cells of images shown by placeholder cells."""
         self.placed: dict[tuple[int, int], Seen] = {}
         self.sent: list[int] = []
-        """The numbers of all that were sent."""
+        """The ids of all images that were sent."""
         self.drawn: list[Seen] = []
-        """All that were drawn over cells."""
+        """All images that were drawn over cells."""
         self.faults: list[str] = []
         self._over: dict[str, tuple[int, int, int]] = {}
         self._parts: list[bytes] = []

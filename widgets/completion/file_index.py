@@ -47,7 +47,8 @@ class _Block:
         folded = self._text.lower()
         self.folded = self._text if folded == self._text else folded
         self._ends = array("I", accumulate(len(path.lower()) + 1 for path in paths))
-        """In the folded text; where lower case is longer than what it is of, the other one is cut by lines."""
+        """The end of each path in the folded text. If lower case changes a length, the text is split by lines
+        instead."""
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -78,7 +79,7 @@ class FileIndex:
         self._env = env
         self.frecency = frecency or Frecency(clock=time.time)
         self.problem = ""
-        """Why there is no list, or not all of it."""
+        """Why the list is missing or incomplete."""
         self.is_loaded = False
         self._rg = rg
         self._blocks: list[_Block] = []

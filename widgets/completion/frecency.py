@@ -10,7 +10,7 @@ MAX_PATHS = 2000
 class Frecency:
     def __init__(self, *, clock: Callable[[], float]) -> None:
         self.marks: dict[str, tuple[float, float]] = {}
-        """Path to weight and the time it was valid at: what is to be saved."""
+        """Maps each path to its score and the time of that score; the application saves these."""
         self._clock = clock
 
     def record(self, path: str) -> None:

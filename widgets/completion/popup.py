@@ -37,14 +37,14 @@ class CompletionPopup(RowList):
         super().__init__(id=id)
         self.editor = editor
         self.sources: list[CompletionSource] = list(sources)
-        """The first that accepts is asked; sources of extensions are put in front."""
+        """The sources; the first that accepts a request answers. Sources of extensions come first."""
         self.max_rows = max_rows
         self._on_chosen = on_chosen
         self.problem = ""
-        """Why the last source gave no answer."""
+        """Why the last source failed."""
         self._answer: Completions | None = None
         self._answered: tuple[str, int, int] = ("", 0, 0)
-        """Line, row and column that the answer is for."""
+        """Line, row and column that the answer belongs to."""
         self._asking: asyncio.Task[None] | None = None
         self._dismissed: tuple[int, int] | None = None
 
@@ -55,7 +55,7 @@ class CompletionPopup(RowList):
     def on_unmount(self) -> None:
         self._stop()
 
-    # -- what the editor's keys do -------------------------------------------------------------------------
+    # -- editor keys ---------------------------------------------------------------------------------------
 
     @property
     def is_open(self) -> bool:
@@ -121,7 +121,7 @@ class CompletionPopup(RowList):
             return None
         return self._answer.items[int(self.current.id)]
 
-    # -- asking --------------------------------------------------------------------------------------------
+    # -- requests ------------------------------------------------------------------------------------------
 
     def _ask(self, *, is_forced: bool) -> None:
         row, column = self.editor.model.cursor

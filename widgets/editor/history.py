@@ -12,7 +12,7 @@ class History:
 
     def __init__(self, entries: Iterable[UnsentPrompt] = (), size: int = MAX_PROMPTS) -> None:
         self.size = size
-        """How many are kept."""
+        """The maximum number of prompts."""
         self.replace(entries)
 
     def replace(self, entries: Iterable[UnsentPrompt]) -> None:

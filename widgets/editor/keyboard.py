@@ -46,7 +46,7 @@ class PromptKeyboard:
         self._model = editor.model
         self._surface = editor.surface
         self._jump: bool | None = None
-        """Waiting for the character to jump to: forward or not."""
+        """The direction of a jump that waits for its character; None if there is none."""
         self.vi = ViKeyboard(editor)
 
     # -- text ----------------------------------------------------------------------------------------------

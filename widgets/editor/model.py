@@ -88,15 +88,15 @@ class EditorModel:
         """The other end of the selection, if there is one."""
         self.mark_kind: MarkKind = "char"
         self.version = 0
-        """Another number after every change of the text."""
+        """A number that changes with every change of the text."""
         self._undo: list[_Unit] = []
         self._redo: list[_Unit] = []
         self._last = ""
-        """What the last command was, where that matters to the next: type, space, rub, kill, yank."""
+        """The kind of the last command, if it affects the next: type, space, rub, kill or yank."""
         self._yanked: tuple[Position, Position] | None = None
         self._group: _Unit | None = None
         self._is_grouping = False
-        """What is changed now is one unit of undo, `_group` once it has begun."""
+        """Whether changes are grouped to one undo unit, which is `_group` once it has begun."""
 
     # -- reading -------------------------------------------------------------------------------------------
 

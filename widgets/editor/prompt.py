@@ -62,12 +62,13 @@ class PromptEditor(Widget, can_focus=True):
         self.keyboard = PromptKeyboard(self)
         self.popup: Popup | None = None
         self.follows_up: Callable[[], bool] = lambda: False
-        """While the agent works Alt+Enter means a follow-up and not a new line."""
+        """Returns whether Alt+Enter sends a follow-up, as while the agent works, instead of inserting a line
+        break."""
         self.paste_chip_lines = CHIP_LINES
         """A paste with more lines becomes a chip."""
         self._seen_version = self.model.version
 
-    # -- verbs ---------------------------------------------------------------------------------------------
+    # -- calls ---------------------------------------------------------------------------------------------
 
     @property
     def text(self) -> str:
@@ -145,7 +146,7 @@ class PromptEditor(Widget, can_focus=True):
         if self.popup is not None:
             self.popup.update()
 
-    # -- what Textual asks for -----------------------------------------------------------------------------
+    # -- rendering for Textual -----------------------------------------------------------------------------
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return self.surface.visible_rows + 2
@@ -160,7 +161,7 @@ class PromptEditor(Widget, can_focus=True):
     def check_consume_key(self, key: str, character: str | None) -> bool:
         return character is not None and character.isprintable()
 
-    # -- what Textual tells --------------------------------------------------------------------------------
+    # -- events of Textual ---------------------------------------------------------------------------------
 
     def notify_style_update(self) -> None:
         super().notify_style_update()

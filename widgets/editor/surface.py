@@ -17,23 +17,23 @@ class Surface:
         self._model = model
         self.placeholder = placeholder
         self.screen_share = 1 / 3
-        """How much of the screen's height the text may take before it scrolls."""
+        """The share of the screen's height that the text may use before it scrolls."""
         self.hint = ""
-        """What the editor waits for, in the lower rule."""
+        """The input that the editor waits for, shown in the lower rule."""
         self.is_below_rule = False
-        """A rule stands right above it: its own upper one is blank."""
+        """Whether another rule is directly above, so that the upper one is blank."""
         self._padding_x = 0
         self._blinks = False
         self._is_bar = False
         self._layout = Layout()
         self._top = 0
         self._goal: int | None = None
-        """The cell that moving from row to row goes for."""
+        """The column to keep while moving between rows."""
         self._thinking = "off"
         self._told = RuleText()
         self._look: EditorStyles | None = None
 
-    # -- what is told of it --------------------------------------------------------------------------------
+    # -- appearance ----------------------------------------------------------------------------------------
 
     def show_thinking(self, level: str) -> None:
         """Sets the thinking level, which the rules show by their colour."""
@@ -125,7 +125,7 @@ class Surface:
     def forget_goal(self) -> None:
         self._goal = None
 
-    # -- what is in sight ----------------------------------------------------------------------------------
+    # -- visible rows --------------------------------------------------------------------------------------
 
     def lay_out(self) -> None:
         """Lays out again after the text or the size changed."""

@@ -54,7 +54,7 @@ class Emulator:
         columns, lines = self._size
         self._main = Grid(columns, lines, self._history.append)
         self._other = Grid(columns, lines)
-        """The second screen, which full-screen programs use and which leaves no trace."""
+        """The alternate screen, which full-screen programs use and which has no scroll-back."""
         self._grid = self._main
         self._pen = Pen()
         self._saved: tuple[int, int, Pen] = (0, 0, Pen())

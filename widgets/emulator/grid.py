@@ -18,10 +18,10 @@ class GridRow:
 
     def __init__(self, columns: int, style: Style | None = None) -> None:
         self.chars = [" "] * columns
-        """The second half of a wide character is empty."""
+        """The characters by column; the second half of a wide character is empty."""
         self.styles: list[Style | None] = [style] * columns
         self.wraps = False
-        """Its line goes on in the next row."""
+        """Whether the line continues in the next row."""
 
     def resize(self, columns: int) -> None:
         missing = columns - len(self.chars)
@@ -61,7 +61,7 @@ class Grid:
         self.x = self.y = 0
         """The cursor; `x` is past the last column while a wrap is due."""
         self.top, self.bottom = 0, lines - 1
-        """The region that scrolls."""
+        """The scrolling region."""
         self._on_scrolled = on_scrolled
 
     # Writing

@@ -50,10 +50,10 @@ class ImageOverlay:
         self._drawn: dict[ImagePlace, DrawnImage] = {}
         self._seen: set[ImagePlace] = set()
         self._parts: OrderedDict[int, tuple[Strip, list[_Part]]] = OrderedDict()
-        """Of strips, by their identity; the strip is kept so that it stays one."""
+        """The image cells of each strip, by the strip's id; the strip is kept so that its id is not reused."""
         self._timer: asyncio.TimerHandle | None = None
         self.is_used = False
-        """Whether there has been such an image at all."""
+        """Whether any image was ever drawn over cells."""
 
     @property
     def drawn(self) -> frozenset[ImagePlace]:

@@ -49,14 +49,14 @@ class TerminalImages:
         self._numbers = 0
         self._is_away = False
         self._missed: deque[DrawnImage] = deque(maxlen=_MAX_IMAGES)
-        """Half blocks only because nobody looked at tmux's pane, or it handed on nothing."""
+        """Images drawn as half blocks only because tmux's pane was hidden or tmux did not pass them on."""
         self._awaited: dict[int, asyncio.Future[bool]] = {}
-        """Images of which the terminal is to say that it has them."""
+        """Images whose arrival the terminal has not confirmed yet."""
         self._one_at_a_time = asyncio.Semaphore(1)
         self.over = ImageOverlay(self._with_token, write, lines)
-        """Those that are drawn over cells; it is told of each frame."""
+        """The images drawn over cells; it is updated after each frame."""
 
-    # -- what is told --------------------------------------------------------------------------------------
+    # -- setting, replies and lifecycle --------------------------------------------------------------------
 
     def use(self, setting: ImageSetting) -> None:
         """Applies the setting to new images and those on the screen."""
@@ -131,7 +131,7 @@ class TerminalImages:
         self._turn(before)
         return is_reached
 
-    # -- making, sending, keeping --------------------------------------------------------------------------
+    # -- creating, sending, caching ------------------------------------------------------------------------
 
     async def obtain(self, data: str, columns: int, rows: int) -> DrawnImage | str:
         """Returns an image drawn for the given number of cells, or the reason why it cannot be shown. `data` is

@@ -75,21 +75,21 @@ class RowList(ScrollView, can_focus=False):
         super().__init__(id=id)
         textual_inside.paint_without_frame(self)
         self.title_cells = title_cells
-        """What stands behind the titles begins in one column, if there are so many cells for them."""
+        """The maximum width of titles up to which the text after them is aligned in a column."""
         self.scatters = scatters
-        """Whether the letters of a word that was searched may stand apart."""
+        """Whether the letters of a searched word may be apart."""
         self.shown: Rows = [VisibleRow(row) for row in rows]
         self.empty = empty
         self.filter_text = ""
         self._at = -1
         self._styles: dict[tuple[str, bool], Style] = {}
         self._drawn: dict[tuple[int, bool], tuple[VisibleRow, int, Strip]] = {}
-        """Rows that were in sight, by place and whether the cursor was there: what they show, in which width."""
+        """Cached rows by position and whether the cursor is there: the row, the width and the strip."""
         self.has_marks = False
         self._told: str | None = None
         self._at = self._first_choice()
 
-    # -- verbs ---------------------------------------------------------------------------------------------
+    # -- calls ---------------------------------------------------------------------------------------------
 
     def show(self, shown: Rows, *, query: str = "", keep: str = "", is_chosen: bool = True) -> None:
         """Shows other rows. The cursor goes to the row with the id `keep`, else to the first; with `is_chosen` false

@@ -129,7 +129,7 @@ class BlockScreen(SearchedScreen):
     def __init__(self, title: str, current: Callable[[], Block | None]) -> None:
         self._heading = title
         self._current = current
-        """What is to be shown, as it is now; None when it is gone."""
+        """Returns the block as it is now; None if it no longer exists."""
         shown = current()
         assert shown is not None
         self._shown = shown

@@ -131,7 +131,7 @@ class PickerScreen(SheetScreen[Picked | None]):
         self._order: Order = order
         self._few = _RowNumbers(may_be=self.IS_SEARCHED and filters and not query and not is_full_height)
 
-    # -- verbs ---------------------------------------------------------------------------------------------
+    # -- calls ---------------------------------------------------------------------------------------------
 
     @property
     def is_there(self) -> bool:
@@ -329,7 +329,7 @@ class _RowNumbers:
 
     def __init__(self, *, may_be: bool) -> None:
         self.may_be = may_be
-        """Whether a list shows numbers when it is short; not once something was typed to filter it."""
+        """Whether a short list is numbered; not after text was typed to filter it."""
 
     def are(self, rows: Sequence[ListRow]) -> bool:
         return self.may_be and 0 < sum(not row.is_heading for row in rows) <= _MAX_NUMBERED

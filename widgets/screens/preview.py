@@ -58,7 +58,7 @@ class Preview(ScrollView, can_focus=False):
         textual_inside.paint_without_frame(self)
         self.shown = PreviewText()
         self._longest = longest
-        """Characters of each part that are shown."""
+        """The maximum number of characters of each part."""
         self._rows: list[tuple[str, str]] = []
         self._styles: dict[str, Style] = {}
 

@@ -141,13 +141,13 @@ class ApprovalBar(Widget, can_focus=False):
         self._at = 0
         self._was_armed = False
         self._doubtful = ""
-        """The key that is being dealt with, if it is such a chord."""
+        """The ambiguous Alt key that is being handled; empty for other keys."""
         self._waits_for = ""
-        """Of these, the one that answers when it is pressed once more."""
+        """The ambiguous key that answers when pressed again."""
         self._pressed_at = self._again_until = math.inf
         self._tells_again = False
         self._looks: Timer | None = None
-        """Goes only while something is asked: a program that waits does nothing."""
+        """A timer that runs only while a question is open, so that an idle program does nothing."""
         self._rows: list[tuple[tuple[str, str], ...]] = []
 
     def on_mount(self) -> None:

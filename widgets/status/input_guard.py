@@ -16,7 +16,7 @@ class InputGuard:
         self._key_at = float("-inf")
         self._looked_at: float | None = None
         self.was_armed = False
-        """When the key came that is being dealt with."""
+        """Whether keys were accepted when the current key arrived."""
 
     def shown(self, now: float) -> None:
         """Called when the question has become completely visible."""

@@ -76,7 +76,7 @@ class QueueView(Widget, can_focus=True):
         self.rows: tuple[QueuedRow, ...] = ()
         self._at = 0
         self.hint = ""
-        """Below the messages while the editor has the focus."""
+        """The text below the messages while the editor has the focus."""
         self.show(rows)
 
     def show(self, rows: Sequence[QueuedRow]) -> None:

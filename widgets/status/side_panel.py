@@ -46,7 +46,7 @@ class SidePanel(Widget):
         self.sections: tuple[SideSection, ...] = ()
         self._drawn: list[SideSection | SideRow | None] = []
         self.empty = ""
-        """What stands there while there is nothing to tell."""
+        """The text that is shown if there are no sections."""
         self.display = False
 
     def show(self, sections: Sequence[SideSection]) -> None:

@@ -102,7 +102,7 @@ def paste(
 
 def _writers(env: Mapping[str, str]) -> list[Sequence[str]]:
     tmux: list[Sequence[str]] = [("tmux", "load-buffer", "-w", "-")] if env.get("TMUX") else []
-    """It hands nothing on by default that is wrapped for it (`allow-passthrough`)."""
+    """Commands for tmux, which by default does not pass on wrapped sequences (`allow-passthrough`)."""
     if sys.platform == "darwin":
         return [("pbcopy",), *tmux]
     if env.get("SSH_TTY") or env.get("SSH_CONNECTION"):

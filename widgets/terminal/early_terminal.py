@@ -51,12 +51,13 @@ class EarlyTerminal:
 
     def __init__(self) -> None:
         self.attributes: Any = None
-        """The terminal's, as they were before."""
+        """The terminal's original attributes."""
         self.asked_at = 0.0
         self.is_drawn = False
-        """A launch frame is on the alternate screen, which nobody else has taken yet."""
+        """Whether a launch frame is on the alternate screen, which has no other owner yet."""
         self.is_given_back = False
-        """The page's driver has put every mode back: done twice, it would take those of the program around it."""
+        """Whether the page's driver has restored every mode; a second time would reset modes of a surrounding
+        program."""
         self._handle = -1
         self._read = b""
         self._lock = threading.Lock()

@@ -47,7 +47,7 @@ class InputSplitter:
         self._clock = clock
         self._held = ""
         self._fragment = ""
-        """Of what is held, what surely is an answer's."""
+        """The part of the held input that certainly belongs to a reply."""
         self._until = 0.0
         self._paste: list[str] | None = None
 

@@ -40,7 +40,7 @@ class InputReader:
         self._rest = b""
         self._is_pasting = self._ended_in_escape = False
         self.has_guessed = False
-        """An Escape with a letter right behind it was taken for Alt with that letter."""
+        """Whether an Escape directly followed by a letter was interpreted as Alt with that letter."""
 
     def read(self, data: bytes, *, final: bool = False) -> str:
         self.has_guessed |= self._ended_in_escape and _META.match(b"\x1b" + data[:1]) is not None

@@ -48,16 +48,16 @@ class Column:
         self.heights = Heights()
         self.width = -1
         self.expansion = Expansion()
-        """What is open unless it was closed by hand."""
+        """The default expansion of blocks; a block changed by hand overrides it."""
         self.changes = 0
-        """Counts blocks that came and went: while it is the same, so are their places in the list."""
+        """A counter of added and removed blocks: while it is unchanged, so are the blocks' indexes."""
         self._index: dict[str, int] = {}
-        """Where each block stands, counted from the block that was the first when the list was made."""
+        """The index of each block, counted from the block that was first when the list was made."""
         self._before = 0
-        """How many were put before that one."""
+        """The number of blocks inserted before that block."""
         self._recent: OrderedDict[int, Item] = OrderedDict()
         self._sizes: tuple[list[int], list[int]] | None = None
-        """Lines and characters of each block, that the guesses are made from; made when needed."""
+        """Lines and characters of each block for height estimates; computed when needed."""
 
     def __len__(self) -> int:
         return len(self.items)

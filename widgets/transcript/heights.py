@@ -10,7 +10,7 @@ class Heights:
         self._heights: list[int] = []
         self._tops: list[int] = [0]
         self._valid = 0
-        """Tops are right up to and including this index."""
+        """The index up to which the tops are valid."""
 
     def __len__(self) -> int:
         return len(self._heights)

@@ -45,7 +45,7 @@ class Item:
     def __init__(self, block: Block, *, live: bool = False) -> None:
         self.block = block
         self.expanded: Extent | None = None
-        """None: as the answer for all is."""
+        """The extent set by hand; None: the setting for all applies."""
         self.gap = 1
         """Blank rows above."""
         self.height = 1
@@ -58,16 +58,16 @@ class Item:
         self._epoch = -1
         self._sizes: dict[Extent, drawing.Size] = {}
         self._extent = Extent.CLOSED
-        """For which the leaves were made."""
+        """The extent that the leaves were created for."""
         self._is_rough = False
-        """Of some leaves the height is only guessed (`rough`)."""
+        """Whether heights of some leaves are only estimates (`long_messages`)."""
         self._measured: tuple[int, Extent, int] | None = None
-        """Width, extent, and gap that the height is exact for."""
+        """The width, extent and gap for which the height is exact."""
         self.hits = 0
         self.searched = 0
-        """Of which search `hits` tells (`search`); 0: of none."""
+        """The number of the search that `hits` belongs to (`searching`); 0 for none."""
         self.version = 0
-        """Counts how often it was laid out."""
+        """A counter of layouts."""
 
     def extent(self, expansion: Expansion) -> Extent:
         return expansion.of(self.block, self.expanded)

@@ -27,7 +27,7 @@ class Keyboard:
         self, widget: Widget, column: Column, viewport: Viewport, overlay: Overlay, finder: Finder
     ) -> None:
         self.widget = widget
-        """Whose messages it sends."""
+        """The widget that posts the messages."""
         self.column = column
         self.viewport = viewport
         self.finder = finder

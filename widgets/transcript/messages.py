@@ -92,4 +92,4 @@ class SearchChanged(Message, namespace="transcript"):
         self.current = current
         self.problem = problem
         self.is_done = is_done
-        """False: there are blocks that were not looked at so far."""
+        """False if some blocks were not searched yet."""

@@ -42,12 +42,12 @@ class Mouse:
         self._overlay = overlay
         self._keyboard = keyboard
         self.wheel_rows = 3
-        """How far a step of the wheel goes."""
+        """The number of rows that a step of the wheel scrolls."""
         self._pressed_at = Offset(-1, -1)
         self._selected_before: Selection | None = None
-        """What was selected when the button went down: letting it go without a move clears it."""
+        """The selection when the button was pressed; releasing it without a move clears the selection."""
         self._clicked: TextPlace | None = None
-        """Where a click with Shift selects from, if nothing is selected."""
+        """The position from which a click with Shift selects, if nothing is selected."""
 
     def take(self, event: events.Event) -> None:
         match event:

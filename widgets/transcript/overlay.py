@@ -8,6 +8,6 @@ class Overlay:
     def __init__(self) -> None:
         self.search = Search()
         self.cursor = ""
-        """The block that the keyboard is on, in focus mode."""
+        """The id of the focused block in focus mode."""
         self.hovered: Link | None = None
         """The link under the pointer."""

@@ -38,14 +38,14 @@ class StreamedBlocks:
         self._viewport = viewport
         self._painter = painter
         self._clock = clock
-        """Tells how long thinking takes."""
+        """The clock that measures how long thinking takes."""
         self._frame: asyncio.TimerHandle | None = None
         self._expects_code = False
         self._last_frame = 0.0
         self._frame_cost = 0.0
         self._live: dict[str, Item] = {}
         self._progress: dict[str, Block] = {}
-        """Cards that are still at work, as they are to be shown in the next frame."""
+        """New values of running cards, applied in the next frame."""
 
     def on_mounted(self) -> None:
         """Called when the widget is mounted."""

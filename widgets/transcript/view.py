@@ -72,7 +72,7 @@ class Transcript(ScrollView, can_focus=True):
         self.mouse = Mouse(self, self.column, self.viewport, self.overlay, self.keyboard)
         self.arriving = StreamedBlocks(self, self.column, self.viewport, self.painter, clock)
 
-    # -- verbs ---------------------------------------------------------------------------------------------
+    # -- calls ---------------------------------------------------------------------------------------------
 
     def add(self, block: Block) -> None:
         """Shows a block at the end, or updates it if its id is already shown."""
@@ -178,7 +178,7 @@ class Transcript(ScrollView, can_focus=True):
         if self.is_attached and self in self.screen.selections:
             self.screen.clear_selection()
 
-    # -- what Textual asks for -----------------------------------------------------------------------------
+    # -- rendering for Textual -----------------------------------------------------------------------------
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
@@ -193,7 +193,7 @@ class Transcript(ScrollView, can_focus=True):
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         return selected_text(self.column, selection), "\n"
 
-    # -- what Textual tells --------------------------------------------------------------------------------
+    # -- events of Textual ---------------------------------------------------------------------------------
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         self.viewport.scrolled(old_value, new_value)

@@ -29,16 +29,16 @@ class Viewport:
         self._thumb = thumb
         self.is_following = True
         self.new_below = 0
-        """Blocks that came since the view left the end."""
+        """The number of blocks added since the view left the end."""
         self.prompts: tuple[str, ...] = ()
-        """What the person said that begins in sight."""
+        """The user's prompts that begin in the visible rows."""
         self._is_setting = False
         self._rows: list[RowInSight] = []
         self._rows_key: tuple[int, int, int] | None = None
         self._version = 0
         textual_inside.watch_size(widget, self._resizing)
 
-    # -- where it is ---------------------------------------------------------------------------------------
+    # -- position ------------------------------------------------------------------------------------------
 
     @property
     def width(self) -> int:
@@ -67,7 +67,7 @@ class Viewport:
         rows = self.rows
         return rows[y] if 0 <= y < len(rows) else None
 
-    # -- staying -------------------------------------------------------------------------------------------
+    # -- keeping the position ------------------------------------------------------------------------------
 
     def _resizing(self) -> Callable[[bool], None]:
         anchor = self.remember_place()

@@ -48,9 +48,9 @@ class ActionTable:
         self._screens = screens
         self.command_names = commands
         self.own = KeyMap()
-        """The person's own keys, as far as they are others than the defaults."""
+        """The user's key bindings, as far as they differ from the defaults."""
         self.shortcuts: dict[str, tuple[str, str]] = {}
-        """By key: action and meaning of what extensions have bound."""
+        """The shortcuts bound by extensions: action and description by key."""
 
     @cached_property
     def places(self) -> tuple[KeyPlace, ...]:

@@ -33,7 +33,7 @@ class UnsentDraft:
         self._timer: asyncio.TimerHandle | None = None
         self._on_their_way: list[kept.QueuedText] = []
         self._is_open = False
-        """From `restore` to `close`: before, the file has what was left the last time."""
+        """True from `restore` to `close`; before, the file still has the draft of the last run."""
 
     @contextmanager
     def on_its_way(self, text: str, images: tuple[Image, ...] = (), how: str = "steer") -> Iterator[None]:

@@ -106,14 +106,14 @@ class Activity:
         self._since = 0.0
         self._tools: dict[str, _ToolAtWork] = {}
         self._asked: dict[str, float] = {}
-        """Questions that nobody has answered yet, and since when, by id."""
+        """The time of each unanswered question, by its id."""
         self._characters = 0
         self._counted = 0
         self._silence: ProviderWaiting | None = None
         self._retry: AutoRetryStart | None = None
         self._checking = ""
         self._starting = ""
-        """MCP servers that do not answer yet."""
+        """MCP servers that are still starting."""
         self._other = ""
         self._other_since = 0.0
         self._is_other_stopped = False
@@ -130,7 +130,7 @@ class Activity:
     def silence(self) -> ProviderWaiting | None:
         return self._silence
 
-    # -- what is told of it --------------------------------------------------------------------------------
+    # -- updates -------------------------------------------------------------------------------------------
 
     def say(self, words: str, *, is_stoppable: bool = False) -> None:
         """Shows an activity besides the agent's, such as a user's command or a summary; an empty text
@@ -219,7 +219,7 @@ class Activity:
         self._silence = None
         self._enter(phase)
 
-    # -- what it says --------------------------------------------------------------------------------------
+    # -- text ----------------------------------------------------------------------------------------------
 
     def told(self) -> ActivityStatus:
         now = self._clock()

@@ -120,7 +120,7 @@ class StatusLines:
             self._session.is_running
         )  # read when the key is pressed, because a run ends after its last event
         self._in_place: RuleText | None = None
-        """Told for a moment instead of what is under way."""
+        """A temporary text shown in place of the activity."""
         self._git = ""
         self._branch = ""
         self._prompts: tuple[str, ...] = ()

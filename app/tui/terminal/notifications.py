@@ -28,9 +28,9 @@ class Notifications:
         self._clock = clock
         self._began = 0.0
         self._jobs: set[str] = set()
-        """Work of the agent that runs on while it rests."""
+        """Background jobs that continue while the agent is idle."""
         self._goes_on = False
-        """The next run is the rest of the one before: it begins with the result of a job."""
+        """Whether the next run continues the previous one with the result of a job."""
         self._question = ""
         self._answer: asyncio.Future[Any] | None = None
         self._later: asyncio.TimerHandle | None = None

@@ -19,10 +19,10 @@ class FailedAnswer:
         self._message: AssistantMessage | None = None
         """The last answer, if it ended in an error."""
         self._put_off: AssistantMessage | None = None
-        """The same, while it waits to be tried again by itself."""
+        """The failed answer that waits for its automatic retry."""
         self._is_waiting = False
         self._told: str | None = None
-        """The line about what is tried again, or was."""
+        """The id of the block with the message about the retry."""
 
     def is_now(self, last: AssistantMessage | None) -> None:
         self._message = last if last is not None and last.stop_reason == "error" else None

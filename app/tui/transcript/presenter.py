@@ -126,7 +126,7 @@ class Presenter:
             clock,
         )
         self._untold: dict[str, CustomBlock] = {}
-        """Results of jobs that the model has not been told of, by job."""
+        """Job results that were not sent to the model yet, by job."""
         self._reply_id, self._notes = "", 0
         self._changed = ChangesLine(key_label)
         self.renderers = Renderers(session.tools.card, key_label, next_step, branch_names(session))
@@ -136,7 +136,7 @@ class Presenter:
         self.own_commands = RunningCommands(transcript)
         self._earlier = EarlierBlocks(transcript, self.renderers, key_label)
         self.offers: dict[str, str] = {}
-        """What the page has to offer for what a notice is about."""
+        """The page's suggested next step, by the subject of a notice."""
 
     def show_all(self) -> None:
         """Rebuilds the transcript of the whole branch from the log."""

@@ -23,7 +23,7 @@ class RunningCommands:
         self._transcript = transcript
         self._cells = RunningCells(transcript)
         self.takes = self._cells.takes
-        """Cells of Python have events of their own."""
+        """Handles events of Python cells, which have separate events."""
         self._shown: deque[str] = deque()
         """Blocks of commands that are not recorded yet, oldest first."""
         self._count = 0

@@ -20,7 +20,7 @@ class StagedCards:
         self._transcript = transcript
         self._key_told = key_label
         self._blocks: dict[str, str] = {}
-        """Those that wait, by the id of what is staged."""
+        """The blocks of unresolved staged changes, by the change's id."""
 
     def made(self, block_id: str, details: Mapping[str, Any] | None) -> None:
         """Remembers the block of a call that staged changes."""

@@ -117,7 +117,7 @@ def put_over_selection(model: EditorModel, kept: Register, on: TextRange, count:
         model.move_to((end[0], last_column(model.lines[end[0]][: end[1]])))
 
 
-# -- deeds -------------------------------------------------------------------------------------------------
+# -- single commands ---------------------------------------------------------------------------------------
 
 
 def replace_chars(model: EditorModel, char: str, count: int) -> bool:

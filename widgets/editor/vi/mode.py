@@ -42,16 +42,16 @@ class ViMode:
         self._walker = Motions(model)
         self.mode: Mode = "insert"
         self.keys = ""
-        """The beginning of a command."""
+        """The keys of an incomplete command."""
         self.wants_literal = False
-        """The next key is taken as the character it writes."""
+        """Whether the next key counts as a literal character."""
         self.command = ViCommand()
         """The last command."""
         self.has_failed = False
-        """It came to nothing."""
+        """Whether the last command had no effect."""
         self._last: _Change | None = None
         self._now: _Change | None = None
-        """The change whose words are being written."""
+        """The change whose text is being typed in insert mode."""
         self._written_from: Position = (0, 0)
         self._begun_visual: tuple[Position, Position, Mode] | None = None
 

@@ -43,9 +43,9 @@ class Motions:
         self._found: Find | None = None
         self._looked_for: ViSearch | None = None
         self._goal: int | None = None
-        """The column that up and down go for."""
+        """The column to keep while moving up and down."""
         self._from = 0
-        """The column where the last motion began."""
+        """The column where the last motion started."""
 
     @property
     def goes_to_ends(self) -> bool:

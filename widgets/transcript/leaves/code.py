@@ -34,7 +34,7 @@ class CodeLeaf(Leaf):
         self.language = language
         self.is_open = is_open
         self._coloured = -1
-        """Length of the text that `runs` are for."""
+        """The length of the text that `runs` covers."""
         self._final: list[Run] = []
         self._checkpoint = Checkpoint(0)
         self._windows: ColouredWindows | None = None

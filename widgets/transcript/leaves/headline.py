@@ -58,11 +58,12 @@ class Headline(Leaf):
         self._at = len(self.plain) - len(told)
         self._shown = self._figures
         self._is_at_work = is_at_work and bool(told)
-        """Its time, the last of the figures, is told above the editor too, and pushes nothing away."""
+        """Whether the call runs: its time, the last figure, is also shown above the editor and pushes nothing
+        away."""
         self._is_open = is_open
         self._is_below = False
         self._wrapped: list[tuple[int, int]] = []
-        """Of the subject, the part in each row, where it takes several."""
+        """The part of the subject in each row, if it needs several."""
 
     def _lay_out(self, width: int) -> list[tuple[int, int]]:
         end = len(self.plain)

@@ -65,15 +65,15 @@ class Leaf:
         self.blank = blank
         """Empty rows above."""
         self.hang = 0
-        """Characters of a list marker at the start: further rows are indented below the text behind it."""
+        """The length of a list marker at the start; continuation rows are indented by it."""
         self.fill = fill
         """Style key for the rest of the row; empty for the page."""
         self.link = link
-        """What a click anywhere on the leaf does: the name of a view action with its arguments."""
+        """The action of a click anywhere on the leaf: the name of a view action with its arguments."""
         self.copied_indent = ""
-        """What stands before it in a copy: the indent of what is below an item."""
+        """The indent before the text in a copy, for content below a list item."""
         self.shift = 0
-        """Cells that a too wide leaf is scrolled to the right."""
+        """The number of cells that a wide leaf is scrolled to the right."""
         self.strips: dict[int, object] = {}
         self._rows: list[tuple[int, int]] = []
         self._width = -1
@@ -238,7 +238,7 @@ class LongText(Leaf):
     ) -> None:
         super().__init__(plain, key=key, first=first, rest=rest, blank=blank, fill=fill)
         self._lines = -1
-        """Counted when asked for."""
+        """The number of lines; -1 until it is counted."""
 
     def guess(self, width: int) -> int:
         """Returns the estimated height, without a layout."""
@@ -269,7 +269,7 @@ class OneLine(Leaf):
         super().__init__("", first=first, blank=blank, link=link)
         self._parts = parts
         self.flexible = flexible
-        """Which of the parts gives way."""
+        """The index of the part that is cut."""
         self.plain = "".join(text for text, _ in parts)
 
     def _lay_out(self, width: int) -> list[tuple[int, int]]:

@@ -36,10 +36,10 @@ class GrowingFence:
         self.leaf = leaf
         self.source = ""
         self._line = ""
-        """The unfinished line, while it may still become the closing one."""
+        """The incomplete line, while it may become the closing one."""
         self._in_line = False
         self._newline = ""
-        """A newline is written only when something follows it, since the last one is not part of the code."""
+        """A newline that is added only when text follows, since the last one is not part of the code."""
 
     @classmethod
     def start(cls, tail: str, live: Leaf) -> GrowingFence | None:
@@ -101,9 +101,9 @@ class GrowingTable:
         self.source = source
         self._head = head
         self._rows = rows
-        """Finished rows of the leaf, its header included."""
+        """The complete rows of the table, including its header."""
         self._line = ""
-        """The unfinished row."""
+        """The incomplete row."""
         self._leaf = leaf
         self._base = base
 
@@ -155,9 +155,9 @@ class GrowingParagraph:
         self._base = base
         self._env = env
         self._open = ""
-        """Source that is not settled."""
+        """The source that is not final yet."""
         self._at = 0
-        """Characters of the leaf that are settled."""
+        """The number of final characters in the leaf."""
         self._runs: list[Run] = []
         self._ends_line = False
 

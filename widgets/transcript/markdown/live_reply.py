@@ -23,9 +23,9 @@ class _Part:
         self.seconds: float | None = None
         self.texts: list[str] = []
         self.read = 0
-        """How many of the texts the stream has."""
+        """The number of texts already passed to the stream."""
         self.last_said = ""
-        """The last sentence that is complete: what is said beside a thought that is not shown."""
+        """The last complete sentence, shown next to a thought that is closed."""
         self._tail = ""
         self.stream = MarkdownStream("thinking" if sort == "thinking" else "text", GUTTER)
 
@@ -60,15 +60,15 @@ class LiveReply:
         self._waiting: list[tuple[Sort, str]] = []
         self._leaves: list[Leaf] = []
         self._stable = 0
-        """Leaves at the start that do not change any more."""
+        """The number of leaves at the start that are final."""
         self._part = 0
-        """The part that is being collected."""
+        """The index of the part that is being collected."""
         self._taken = 0
-        """Frozen leaves of its stream that were collected."""
+        """The number of final leaves collected from its stream."""
         self._generation = 0
         self._was_open = False
         self.epoch = 0
-        """Changes when leaves that were stable are not any more."""
+        """A number that changes when final leaves are replaced."""
 
     def append(self, sort: Sort, delta: str) -> None:
         self._waiting.append((sort, delta))

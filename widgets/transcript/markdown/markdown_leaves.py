@@ -119,7 +119,7 @@ class _Inline:
         self.flags: list[str] = []
         self.href = ""
         self.words_from = 0
-        """The part at which the words of the open link begin."""
+        """The index of the part where the text of the open link begins."""
 
     def add(self, token: Token) -> None:
         match token.type:
@@ -197,7 +197,7 @@ class _Level:
 
     def __init__(self, marker: str, rest: str, *, is_quote: bool = False) -> None:
         self.marker = marker
-        """Of the item, until its first leaf has taken it."""
+        """The marker of the item, until its first leaf has taken it."""
         self.rest = rest
         self.is_quote = is_quote
 
@@ -213,9 +213,9 @@ class Builder:
         self.leaves: list[Leaf] = []
         self.levels: list[_Level] = []
         self.lists: list[int | None] = []
-        """For each open list the number of its next item; none for bullets."""
+        """The number of the next item of each open list; None for bullets."""
         self.number: int | None = None
-        """Of the item behind the last one of the top-level list."""
+        """The number of the item after the last one of the top-level list."""
         self.above: tuple[_Level, ...] = ()
         """The levels around the last leaf."""
         self.blank = 0

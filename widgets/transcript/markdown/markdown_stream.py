@@ -52,7 +52,7 @@ class MarkdownStream:
         self.base = base
         self.gutter = gutter
         self.frozen: list[Leaf] = []
-        """These never change again, unless `generation` does."""
+        """Leaves that never change again, unless `generation` does."""
         self.live: list[Leaf] = []
         self.generation = 0
         self._parts: list[str] = []
@@ -63,7 +63,7 @@ class MarkdownStream:
         self._references: dict[str, Any] = {}
         """Link references defined above the tail."""
         self._known: dict[str, str] = {}
-        """Those that the frozen leaves were made with."""
+        """The link references that the frozen leaves were created with."""
         self._has_brackets = False
 
     @property

@@ -41,7 +41,7 @@ class Painter:
         self._shown: list[Strip] = []
         self.thumbnails = Thumbnails(column, viewport, lambda: images_of(widget.app))
         self.cost = 0.0
-        """CPU seconds painted since someone set it to zero."""
+        """The CPU seconds spent painting since it was last set to zero."""
 
     def forget_look(self) -> None:
         """Drops all painted rows after the theme changed."""

@@ -213,7 +213,7 @@ class CurrentStyles:
         self._widget = widget
         self._look: StyleLookup | None = None
         self.has_links = True
-        """Links are written so that the terminal can open them."""
+        """Whether links are written so that the terminal can open them."""
 
     @property
     def now(self) -> StyleLookup:

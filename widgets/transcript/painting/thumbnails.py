@@ -25,7 +25,7 @@ class Thumbnails:
         self._images: TerminalImages | None = None
         self._seen: list[RowInSight] | None = None
         self.tasks: dict[PictureLeaf, asyncio.Task[None]] = {}
-        """Those that are being made."""
+        """The images that are being prepared."""
 
     def want(self, rows: list[RowInSight]) -> None:
         """Requests the images in the visible rows; each list of rows is checked once."""

@@ -43,11 +43,11 @@ class Finder:
         self._post = post
         self._has_begun = False
         self._told = 0.0
-        """When it was last told how far a search is."""
+        """The time of the last progress report."""
         self._going_on: asyncio.Handle | None = None
-        """The next part of a search that takes several."""
+        """The scheduled next step of a search."""
         self._from: Anchor | None = None
-        """None: it began at the end, which was followed."""
+        """The position where the search began; None if the view followed the end."""
 
     @property
     def is_on(self) -> bool:

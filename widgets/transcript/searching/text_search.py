@@ -59,13 +59,13 @@ class Search:
         self.query = ""
         self.shown: Hit | None = None
         self.count = 0
-        """Hits in the blocks that were looked at so far."""
+        """The number of hits in the blocks searched so far."""
         self._round = 0
-        """Which search this is: a block's count is of this one if it says so."""
+        """The number of the current search; a block's count is valid if it has the same number."""
         self._waiting: list[Item] = []
-        """Blocks that are still to be looked at, the next one last."""
+        """The blocks still to be searched, the next one last."""
         self._needle = ""
-        """For queries that are plain text: what is counted, in lower case if case does not matter."""
+        """For plain queries: the text to count, in lower case if case does not matter."""
         self._folds_case = False
         self._pattern: re.Pattern[str] | None = None
         self._spans: dict[int, tuple[int, list[tuple[int, int]]]] = {}

@@ -73,7 +73,7 @@ class TreeEntries:
         self._log = log
         self._files_of_call = files_of_call
         self._here: frozenset[str] | None = None
-        """The entries of the branch that one is on, once they are asked for."""
+        """The entries of the current branch, computed on first use."""
 
     def bare(self) -> list[TreeEntry]:
         """Returns the entries without texts: parent, kind and label."""

@@ -54,7 +54,7 @@ class _OpenUsage:
         self._found = found
         self._home = home
         self._within: list[tuple[GroupFilter, str]] = []
-        """What was chosen, one within the other, and what it is called."""
+        """The chosen filters, each within the one before, with their labels."""
         self._by: Grouping = GROUPINGS[0]
 
     async def open(self, ask: AskPerson) -> None:

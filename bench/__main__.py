@@ -1,6 +1,8 @@
-"""`python -m bench [subject …]`: runs the benchmarks and prints one table. Subjects are the modules of this folder
-that offer `rows()`; without any named, all are run. `repository-maps` and
-`first-question` take clones of repositories besides, `repository-index` and `repository-frames` a folder of sources."""
+"""`python -m bench [subject …]`: runs the benchmarks and prints one table.
+
+Subjects are the modules of this folder that define `rows()`; without arguments, all are run.
+`repository-maps` and `first-question` also take clones of repositories, `repository-index` and
+`repository-frames` a folder of sources."""
 
 import importlib
 import pkgutil

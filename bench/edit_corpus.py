@@ -21,7 +21,7 @@ _MAX_FILE_BYTES = 120_000
 
 
 class CorpusFile:
-    """A source file in a language whose grammar is used."""
+    """A source file in a language with a grammar."""
 
     def __init__(self, name: str, text: str, grammar: str) -> None:
         self.name = name

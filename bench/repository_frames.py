@@ -1,10 +1,9 @@
-"""Measures whether indexing is noticeable while the user types and while an answer streams.
-
-python -m bench repository-frames FOLDER
+"""Measures whether indexing is noticeable while the user types and while an answer streams:
+`python -m bench repository-frames FOLDER`.
 
 `FOLDER` is a source tree of some thousand files; the index of a smaller one is finished too
 soon. The real program runs in a terminal. The indexer is paused and resumed in turns, so that
-both sides of each ratio come from the same seconds, whatever the load. Time in which bayou was
+both sides of each ratio come from the same seconds, at the same load. Time in which bayou was
 ready but had no processor is reported separately."""
 
 import os

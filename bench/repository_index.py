@@ -1,11 +1,10 @@
-"""What the index of a repository costs: made anew, asked, after an edit, on disk and in memory.
+"""Measures the index of a repository: building, queries, updates after an edit, size on disk and
+in memory.
 
-    python -m bench repository-index FOLDER
-
-`FOLDER` is a source tree (several may lie in it); without one a small one is made of bayou's own sources, many times.
-Seconds are those of the processors, so that a busy machine gives the same figures; but a first answer is told by the
-clock, since most of it may be waiting: a busy machine gives more.
-"""
+`python -m bench repository-index FOLDER`: `FOLDER` is a source tree (it may contain several);
+without it, a small one is made of copies of bayou's sources. Times are CPU time, so that a
+busy machine gives the same figures. Only a first answer is wall time, since most of it may be
+waiting: a busy machine gives more."""
 
 import os
 import resource

@@ -1,11 +1,12 @@
-"""How well a ranked map finds the place of a change, on real commits: `python -m bench repository-maps CLONE…`.
+"""Measures how well a ranked map finds the place of a change, on real commits: `python -m bench
+repository-maps CLONE…`.
 
-A question is the message of a commit with one parent, by no bot, that touched one to three code files that are no
-tests: its first line's prefix, links and trailers taken off, 40 to 1,500 characters long. The answer is what it
-touched, looked for in the tree of its parent. Commits are drawn with a seed that is written down; of each clone the
-older half of the questions is for tuning, the newer is held out. Without clones there is nothing to measure.
-`BENCH_QUESTIONS` says how many are drawn of each, `BENCH_HELD_OUT=1` that the older halves are left alone.
-"""
+A question is the message of a commit with one parent, not by a bot, that touched one to three
+code files other than tests: without its first line's prefix, links and trailers, 40 to 1,500
+characters long. The answer is the touched files, searched in the tree of its parent. Commits
+are drawn with a fixed seed; the older half of each clone's questions is for tuning, the newer
+is held out. Without clones nothing is measured. `BENCH_QUESTIONS` sets how many are drawn from
+each clone; `BENCH_HELD_OUT=1` skips the older halves."""
 
 import math
 import os

@@ -32,8 +32,8 @@ from textual.strip import Strip
 from textual.widget import Widget, _RenderCache
 
 __all__ = ("ChopsUpdate", "CompositorUpdate", "LayoutUpdate")
-"""What a frame paints, as the compositor gives it: `widgets.terminal.terminal_output` takes them apart. Goes with
-public names of these."""
+"""Types of frame updates, as the compositor creates them; `widgets.terminal.terminal_output`
+splits them. Goes with public names of these."""
 
 Result = TypeVar("Result")
 
@@ -270,9 +270,10 @@ _MAX_SIZE = 3000
 
 
 class KeyParser:
-    """Parses terminal input into keys and other events. Textual's driver does this in a thread that cannot be woken.
+    """Parses terminal input into keys and other events. Textual's driver does this in a thread that
+    cannot be woken.
 
-    Goes with a public parser that tells how long it waits for more."""
+    Goes with a public parser that reports how long it waits for more."""
 
     def __init__(self, *, debug: bool = False) -> None:
         self._parser = XTermParser(debug)

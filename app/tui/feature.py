@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 P = TypeVar("P")
 
 Topic = type[Any] | Literal["approval", "plan", "form"]
-"""A type of event or widget message, or the subject of a `QuestionAsked` if it is one of these."""
+"""What a listener subscribes to: a type of event or widget message, or a subject of
+`QuestionAsked`."""
 
 
 def topics_of(event: object) -> tuple[Topic, ...]:

@@ -39,7 +39,7 @@ SMALL = "This terminal is {size.width}x{size.height}: make it larger, 80x24 show
 
 
 class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command line requests at the start."""
+    """The requests of the command line for the start."""
 
     extend: LoadExtensions | None = None
     opens_sessions: bool = False

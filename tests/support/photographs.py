@@ -5,9 +5,9 @@
             await tour.say("/theme")
             await tour.photograph("theme")
 
-Starting the application costs more than a picture, so one start serves many; the whole tour is made in the dark and
-once more in the light, which costs less than changing the colours for each picture. What differs is told at the end
-of the test, all of it; what was made stays in the review of the run as for every other picture.
+Starting the application costs more than a picture, so one start serves many. The whole tour runs in the dark
+theme and once more in the light one, which costs less than changing the theme for each picture. All differences
+are reported at the end of the test; the pictures are in the review of the run like every other picture.
 """
 
 import asyncio

@@ -1,8 +1,9 @@
-"""Images that a terminal draws over cells: drawn once all their cells are visible and have stopped moving.
+"""Draws images over cells, once all their cells are visible and have stopped moving.
 
-The cells below hold half blocks, which stand in while the image moves or is partly hidden. The rows that were sent
-(`terminal_output`) tell which cells are on the screen, so no widget is involved. An image is removed before any of its
-cells is written: its area is erased, and its cells are sent again."""
+The cells below hold half blocks, which are visible while the image moves or is partly hidden.
+The sent rows (`terminal_output`) tell which cells are on the screen, so no widget is involved.
+An image is removed before any of its cells is written: its area is erased, and its cells are
+sent again."""
 
 import asyncio
 from collections import OrderedDict

@@ -1,7 +1,9 @@
-"""The images of one terminal: which ones it stores, and creating new ones. `image_support` knows the protocol.
+"""Creates the images of one terminal and tracks which ones it stores. `image_support` knows the
+protocol.
 
-The terminal is queried at the start without waiting: until replies come, and if it supports no protocol, images are
-half blocks. Images are sent once and kept up to a limit; the least recently used are removed first."""
+The terminal is queried at the start without waiting: until replies come, and if it supports no
+protocol, images are half blocks. Images are sent once and kept up to a limit; the least
+recently used are removed first."""
 
 import asyncio
 from collections import OrderedDict, deque

@@ -22,7 +22,7 @@ _INLINE_FILE_TERMINALS = ("iterm2", "wezterm", "mintty")
 
 
 class TerminalFeatures(NamedTuple):
-    """What the terminal's replies said so far about image support."""
+    """The terminal's image support according to its replies so far."""
 
     name: str = ""
     has_kitty: bool = False

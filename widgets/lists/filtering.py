@@ -10,7 +10,7 @@ Order = Literal["given", "best"]
 
 
 ROUGH_RANKING_FROM = 300
-"""From this many matches on, rows are ranked by a cheaper score."""
+"""The number of matches from which rows are ranked by a cheaper score."""
 
 
 class VisibleRow(NamedTuple):

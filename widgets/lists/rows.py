@@ -35,7 +35,7 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     words: str = ""
     """Additional search text that is not shown."""
     is_secondary: bool = False
-    """Ranked behind other rows that match equally well."""
+    """Whether the row is ranked after other rows that match equally well."""
 
     @property
     def searched(self) -> str:

@@ -33,7 +33,7 @@ from widgets.transcript.view import Transcript
 REFRESH_SECONDS = 0.5
 """Seconds between two updates of a block that still changes."""
 MIN_PAUSE_FACTOR = 20
-"""After an update that took t, the next one waits at least this many t."""
+"""After an update that took t seconds, the next one waits at least this factor times t."""
 
 
 class BlockKeyboard(Keyboard):

@@ -106,9 +106,8 @@ class QuestionScreen(DialogScreen[ListRow | None]):
         returns_early_letters: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`returns_early_letters`: a letter pressed during the grace period closes the question with a row
-        without an id: the person was typing something else.
-        """
+        """`returns_early_letters`: a letter pressed during the grace period closes the question with
+        a row without an id, because the user was typing something else."""
         super().__init__(title, text)
         self.answers = tuple(answers)
         self._hands_on = returns_early_letters

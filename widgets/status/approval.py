@@ -47,7 +47,7 @@ Tone = Literal["text", "muted", "accent", "warning", "error"]
 class ApprovalPart(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     does: str
-    """What the part does, in one or two words."""
+    """The effect of the part, in one or two words."""
     is_harmless: bool
 
 
@@ -55,7 +55,8 @@ class ApprovalRule(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     answers: int
     words: str = ""
-    """What the rule allows, shown before "for this project"; if empty, the rule itself is shown."""
+    """A description of what the rule allows, shown before "for this project"; if empty, the rule
+    itself is shown."""
     hosts: tuple[str, ...] = ()
     """The hosts of its group, shown as far as there is room."""
 

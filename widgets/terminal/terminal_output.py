@@ -1,11 +1,12 @@
-"""Sends only the cells of a frame that differ from what the terminal shows.
+"""Sends only the cells of a frame that differ from the terminal's content.
 
-Textual sends each changed region with a full style before every piece: 125 bytes for one streamed character. This
-remembers what was written, scrolls rows in the terminal when most of a frame moved up or down, and sends the rest's
-changed parts. It depends on no widget: moved rows are found by comparing them.
+Textual sends each changed region with a full style before every piece: 125 bytes for one
+streamed character. This module remembers what was written, scrolls rows in the terminal when
+most of a frame moved up or down, and sends the changed parts of the rest. It depends on no
+widget: moved rows are found by comparing them.
 
-`OutputDiff(app).install()` puts it between the app and its driver; `is_on = False` disables it. Full repaints (a
-resize, a new screen) are always sent whole."""
+`OutputDiff(app).install()` puts it between the app and its driver; `is_on = False` disables
+it. Full repaints (a resize, a new screen) are always sent whole."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple

@@ -9,9 +9,9 @@ from tools.results import Card, ImageBlock, MapBlock
 
 class CardState(StrEnum):
     PENDING = "pending"
-    """Its arguments are still being received, or it waits for its turn."""
+    """The call's arguments are still being received, or it waits for its turn."""
     ASKED = "asked"
-    """It waits for the user's approval."""
+    """The call waits for the user's approval."""
     RUNNING = "running"
     DONE = "done"
     FAILED = "failed"
@@ -114,7 +114,7 @@ class NoteBlock(_Value, frozen=True, kw_only=True):
     text: str
     kind: NoteKind = NoteKind.INFO
     next_step: str = ""
-    """What the user can do about it."""
+    """What the user can do about the problem."""
     title: str = ""
     mark: str = ""
     """The mark before the title, in place of the mark of the kind."""

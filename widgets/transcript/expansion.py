@@ -11,13 +11,13 @@ AutoOpenCards = Literal["never", "errors", "edits", "always"]
 
 
 class Extent(IntEnum):
-    """How much of a block is shown; each value shows more than the one before."""
+    """How much of a block is shown; each value shows more than the previous."""
 
     CLOSED = 0
     PREVIEW = 1
     """The first lines, or the last ones of a command's output."""
     ALL = 2
-    """As much as is readable in place; the rest is on a separate screen."""
+    """Shows as much as is readable in place; the rest is on a separate screen."""
     WHOLE = 3
     """Everything, where a search found something in it."""
 

@@ -15,7 +15,7 @@ class CopyRequested(Message, namespace="transcript"):
 
 
 class BlockMessage(Message, namespace="transcript"):
-    """Base of requests about one block."""
+    """Base class of requests about a block."""
 
     def __init__(self, block_id: str) -> None:
         super().__init__()
@@ -84,7 +84,8 @@ class FocusModeChanged(Message, namespace="transcript"):
 
 
 class SearchChanged(Message, namespace="transcript"):
-    """How many matches there are and which one is shown, counted from one; `problem` for a bad pattern."""
+    """Reports the number of matches and which is shown, counted from one; `problem` for a bad
+    pattern."""
 
     def __init__(self, count: int, current: int, problem: str = "", *, is_done: bool = True) -> None:
         super().__init__()

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 FRAME_SECONDS = 1 / 30
 MIN_PAUSE_FACTOR = 5
-"""After a frame that took t, the next one waits at least this many t, so streaming uses a fifth of a core."""
+"""After a frame that took t, the next waits at least this factor times t, so streaming uses a
+fifth of a core."""
 
 
 class StreamedBlocks:

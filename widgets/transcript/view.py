@@ -1,7 +1,9 @@
-"""The transcript: one widget that draws every message with the line API, however long the session is.
+"""The transcript: a single widget that draws every message with the line API, however long the
+session is.
 
-The application calls its methods and handles its messages. Parts: `column` (the blocks), `viewport` (the visible rows),
-`painter`, `keyboard`, `mouse`, `finder` (search), `streamed_blocks`. `leaves` draws blocks."""
+The application calls its methods and handles its messages. Parts: `column` (the blocks),
+`viewport` (the visible rows), `painter`, `keyboard`, `mouse`, `finder` (search),
+`streamed_blocks`. `leaves` draws blocks."""
 
 import time
 from collections.abc import Callable, Iterable

@@ -38,7 +38,7 @@ def _writing(keys: str) -> str | None:
 
 
 class KeyPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """A place with key bindings that are active together: a focused widget with the page behind it."""
+    """A place with key bindings that are active together, such as a focused widget and its page."""
 
     title: str
     bindings: tuple[Binding, ...]

@@ -1,8 +1,8 @@
-"""Holds keys typed before the screen they are meant for is open.
+"""Holds keys that were typed before the screen they are meant for is open.
 
-For example `/tree`, Enter and a search typed at once. Keys arrive one by one, but the effect of a key passes through
-widgets, messages and tasks, so the next letters would arrive too early. Only the real terminal waits
-(`TerminalDriver`); this tells it for what."""
+For example `/tree`, Enter and a search typed at once. Keys arrive one by one, but the effect
+of a key passes through widgets, messages and tasks, so the next letters would arrive too
+early. Only the real terminal (`TerminalDriver`) waits for `TypeAhead`."""
 
 import asyncio
 from collections.abc import Set as AbstractSet

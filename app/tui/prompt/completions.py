@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _MODELS_SHOWN = 200
 LoadedExtensions = Callable[[], "Extended | None"]
-"""What the session's extensions add, once they are loaded."""
+"""Returns the extensions' additions to the session, once they are loaded."""
 
 
 def popup_for(

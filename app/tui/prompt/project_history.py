@@ -1,4 +1,4 @@
-"""What is kept of a project between sessions: sent prompts and mentioned files.
+"""Stores a project's sent prompts and mentioned files between sessions.
 
 Disk errors are ignored, because losing either is harmless."""
 

@@ -50,7 +50,7 @@ class Sending(msgspec.Struct, frozen=True):
     may_begin: Callable[[], Awaitable[object]]
     """Waits until extensions are loaded."""
     meant: Callable[[str], str]
-    """Replaces a number of the welcome screen by the request that it stands for."""
+    """Replaces a number of the welcome screen by its suggested request."""
     run_slash: Callable[[str], Awaitable[bool]]
     """Runs the text as a slash command of bayou; returns False if it is none."""
     note: Callable[[str], Awaitable[str]]

@@ -16,7 +16,7 @@ _MOST = 60
 
 
 def branch_names(session: Session) -> Callable[[BranchSummaryEntry], str]:
-    """Returns a function that names the branch that a summary stands for."""
+    """Returns a function that names the branch of a summary."""
     return lambda summary: _branch_name(session.log, summary)
 
 

@@ -20,7 +20,7 @@ _BACK = {close: begin for begin, close in _PAIRS.items()}
 
 
 class MotionTarget(NamedTuple):
-    """Where a motion leads, and whether an operator includes the target or whole lines."""
+    """The target of a motion, and whether an operator includes the target or whole lines."""
 
     place: Position
     is_inclusive: bool = False

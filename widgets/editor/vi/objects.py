@@ -15,7 +15,7 @@ NAMES = frozenset("wWp\"'`") | frozenset(_BRACKETS)
 
 
 class TextRange(NamedTuple):
-    """From a position to the one after its last character; whole lines if linewise."""
+    """A range from a position to the one after its last character; whole lines if linewise."""
 
     start: Position
     end: Position

@@ -23,7 +23,7 @@ class Piece(NamedTuple):
 
 
 class Leaf:
-    """Text with one indent, wrapped to a width."""
+    """Text with an indent, wrapped to a width."""
 
     __slots__ = (
         "_rows",

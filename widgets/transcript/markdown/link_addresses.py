@@ -1,4 +1,4 @@
-"""Detects links whose text looks like another address than their target."""
+"""Detects links whose text looks like a different address than their target."""
 
 import re
 from urllib.parse import SplitResult, urlsplit

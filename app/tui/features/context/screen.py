@@ -18,7 +18,7 @@ from widgets.screens.preview import PreviewText
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of content in the bar."""
+    """A kind of content in the bar, with its tokens."""
 
     name: str
     tokens: int

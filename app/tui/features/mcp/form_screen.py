@@ -23,7 +23,7 @@ class FilledField(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     value: str = ""
     about: str = ""
-    """What the field expects."""
+    """A description of the expected value."""
     wrong: str = ""
     """Why the value is invalid."""
     is_required: bool = False

@@ -21,7 +21,8 @@ _MOST_FILES = 3
 
 
 class StagedQuestions(msgspec.Struct):
-    """The questions of one session. While the agent works, none is asked, because the agent may resolve the changes."""
+    """Asks about the staged changes of one session. While the agent works, nothing is asked, because
+    the agent may resolve the changes."""
 
     session: Session
     approvals: Approvals

@@ -35,7 +35,7 @@ class PreviewCall(Protocol):
 
 
 class Approvals(msgspec.Struct):
-    """The approval questions of one session in one bar."""
+    """Manages the approval questions of one session, and shows them in the bar."""
 
     permits: PermissionGate
     bar: ApprovalBar

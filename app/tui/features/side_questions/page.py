@@ -36,7 +36,7 @@ class _Answer:
 
 
 class SideQuestionsPage:
-    """Side questions and handoffs of one session."""
+    """Asks side questions and creates handoffs for one session."""
 
     def __init__(self, session: Session, ask: AskPerson, say: ShowMessage) -> None:
         self._session = session

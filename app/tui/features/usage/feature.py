@@ -1,4 +1,4 @@
-"""What all sessions used."""
+"""The usage of all sessions: the `/usage` command."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -48,7 +48,7 @@ class UsageView(msgspec.Struct, frozen=True, kw_only=True):
     """The last days, oldest first, including days without usage."""
     rows: tuple[UsageRow, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
-    """What is not counted: pairs of reason and files."""
+    """Usage that is not counted: pairs of reason and files."""
 
 
 class UsagePlot(Widget):

@@ -29,7 +29,7 @@ from tools.files.replacing import swap_in_file
 from tools.operations import LocalFiles
 
 SMALL, LARGE = 1_000, 100_000
-"""Files of the trees in which a command runs."""
+"""The numbers of files in the trees in which a command runs."""
 RESTORED = 1_000
 CHANGES = 10_000
 _EDITED = 100_000

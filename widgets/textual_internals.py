@@ -81,8 +81,8 @@ def vertical_scrollbar(widget: Widget, make: Callable[[int], ScrollBar]) -> Scro
 
 # -- painting ----------------------------------------------------------------------------------------------
 #
-# Textual makes every row of a widget a second time, for the border, the padding and the opacity that it might have, and
-# draws a scroll bar by way of a table of renderables. In a list that scrolls that is most of what a key costs. All of
+# Textual draws every row of a widget a second time, for border, padding and opacity, and draws a scroll bar through a
+# table of renderables. In a scrolling list that is most of the cost of a key press. All of
 # this goes with a widget that may paint its own rows (`render_lines` without the styles' cache).
 
 

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-# Keys are echoed at the next frame, or at the one behind it when a reply that streams has just been painted: 33 ms at
-# 60 Hz. What streams has its own pace, so more of them cost nothing. Read by Textual when it is imported.
+# A key is echoed in the next frame, or in the one after it while a reply streams: 33 ms at 60 Hz. Streaming has its
+# own pace, so a higher rate costs nothing. Textual reads this variable when it is imported.
 os.environ.setdefault("TEXTUAL_FPS", "240")
 
 

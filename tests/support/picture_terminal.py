@@ -17,7 +17,7 @@ from widgets.emulator.emulator import Emulator
 from widgets.graphics.kitty import _MARKS, CELL
 
 WIDTH, HEIGHT = 10, 20
-"""Pixels of a cell."""
+"""The size of a cell in pixels."""
 _PLACEHOLDER = "\ue0ee"
 _OVER = 0xF0000
 """The first of the characters that mark cells with an image drawn over them."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _INPUT_FLAGS, _LOCAL_FLAGS, _CHARACTERS = 0, 3, 6
-"""Where they stand in what `tcgetattr` gives."""
+"""Indexes in the list that `tcgetattr` returns."""
 _ENTER_SCREEN, _LEAVE_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l\x1b[?25h"
 _QUESTION = b"\x1b]11;?\x1b\\\x1b[c"
 """Queries for the background colour, followed by one that every terminal answers last."""

@@ -14,7 +14,7 @@ from tools.patterns import late
 PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
 _ANSWER = late(
     "\x1b\\]\\d+;[^\x07\x1b]*(?:\x07|\x1b\\\\)"  # a colour, the size of a cell
-    "|\x1b\\[\\?\\d*u|\x1b\\[\\?[\\d;]*c|\x1b\\[6;\\d+;\\d+t"  # how keys are told, attributes, the size of a cell
+    "|\x1b\\[\\?\\d*u|\x1b\\[\\?[\\d;]*c|\x1b\\[6;\\d+;\\d+t"  # keyboard protocol, attributes, the size of a cell
     "|\x1b_G[^\x07\x1b]*\x1b\\\\|\x1bP>\\|[^\x07\x1b]*\x1b\\\\"  # images, its name
 )
 _BEGUN = late(

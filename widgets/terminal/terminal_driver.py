@@ -111,8 +111,8 @@ class TerminalDriver(LinuxDriver):
         if self._held is not None:
             self._held.page_started()
         super().start_application_mode()
-        # Between any two steps of Python a second signal would overtake the first, and an old size come last; while
-        # many keys wait, asyncio's own way would lose it.
+        # A plain handler runs between any two steps of Python: a second signal would overtake the first, and an old
+        # size would come last. asyncio's handler alone would lose the signal while many keys wait.
         tell_size = signal.getsignal(signal.SIGWINCH)
         if callable(tell_size):
             loop = asyncio.get_running_loop()
@@ -305,8 +305,8 @@ def _stop_group() -> bool:
     stopping = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
     going_on = signal.signal(signal.SIGCONT, note)
     try:
-        # One call for all: a shell that goes on with us before we have stopped takes that back with it. Where there is
-        # no shell the system passes it over.
+        # A single call: if a shell resumes bayou before it has stopped, that cancels the pending stop signal. Without a
+        # shell the system ignores the signal.
         os.killpg(0, signal.SIGTSTP)
     finally:
         signal.signal(signal.SIGTSTP, stopping)

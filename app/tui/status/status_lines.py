@@ -56,7 +56,7 @@ from widgets.status.segments import Segment
 
 BEATS_A_SECOND = 4
 BEAT, ELAPSED_BEAT = 1 / BEATS_A_SECOND, 1.0
-"""Seconds between two looks of what runs: with a glyph that moves, and with times alone."""
+"""Seconds between two updates: with an animated indicator, and with elapsed times only."""
 _TELLS_NOTHING = (
     AnswerInterrupted,
     TurnStart,

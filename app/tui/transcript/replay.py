@@ -61,7 +61,7 @@ from widgets.transcript.blocks import (
 
 DIAGNOSTICS_PEEK = 3
 PENDING, DELIVERED = "pending", "delivered"
-"""Whether the model was told of a background job's end."""
+"""Whether the end of a background job was reported to the model."""
 _KINDS = {
     "file-map": CustomKind.FILE_MAP,
     "read-recovery": CustomKind.READ_RECOVERY,

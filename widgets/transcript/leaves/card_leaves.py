@@ -36,7 +36,7 @@ MAX_PREVIEWED_PARTS = 3
 
 
 MAX_REASON_LINES, MAX_REASON_CHARS = 3, 400
-"""Of why a call failed, unasked."""
+"""The limits of a failed call's reason that is shown in a closed card."""
 
 
 class Limit(NamedTuple):

@@ -29,6 +29,8 @@ DELTAS = 400
 
 
 class PictureApp(TranscriptApp):
+    """A test app that shows images in a transcript."""
+
     def __init__(self, setting: ImageSetting) -> None:
         super().__init__()
         self.written: list[str] = []

@@ -48,6 +48,8 @@ _PREFIX = re.compile(r"^(?:\[[^\]]*\]|\w+(?:\([^)]*\))?!?:)\s*")
 
 
 class Case(msgspec.Struct, frozen=True):
+    """A question with the changed lines as its answer."""
+
     commit: str
     parent: str
     question: str
@@ -57,6 +59,8 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class CaseResult(msgspec.Struct, frozen=True):
+    """The ranks found for a case."""
+
     is_held_out: bool
     rank: int
     """The rank of the first touched file, from 0; a large number if it was not found."""

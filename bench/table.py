@@ -6,6 +6,8 @@ import msgspec
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """A measured figure with its unit, reference and limit."""
+
     name: str
     figure: float
     unit: str

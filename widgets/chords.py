@@ -22,6 +22,8 @@ class ChordStep(NamedTuple):
 
 
 class Chords:
+    """Matches key presses against the configured chords."""
+
     def __init__(self, bindings: Mapping[str, Iterable[str]]) -> None:
         """`bindings` maps an action to its keys; only keys that contain a space are chords."""
         self._actions: dict[tuple[str, ...], str] = {}

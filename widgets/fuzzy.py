@@ -13,6 +13,8 @@ T = TypeVar("T")
 
 
 class Match(NamedTuple):
+    """A match with its score and the positions of matched characters."""
+
     score: float
     places: tuple[int, ...]
     """The positions of the matched characters, in order."""
@@ -69,6 +71,8 @@ class Query:
 
 
 class _Word(NamedTuple):
+    """A word of a query, with a pattern for scattered matches."""
+
     text: str
     whole: re.Pattern[str]
     scattered: re.Pattern[str] | None

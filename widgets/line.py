@@ -24,6 +24,8 @@ def plain(text: str) -> str:
 
 
 class Line:
+    """A row under construction, with a maximum width."""
+
     def __init__(self, width: int, base: Style, *, edge: int = 0) -> None:
         """`edge`: columns at the right end that stay empty."""
         self.width = width

@@ -87,6 +87,8 @@ class ThemeError(ValueError):
 
 
 class ThemeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A theme file's content."""
+
     name: str
     appearance: Literal["dark", "light"] | None = None
     ansi: bool = False

@@ -154,4 +154,6 @@ class Feature(Protocol[P]):
 
 
 class PageOf(Protocol):
+    """Returns the page of a feature, creating it on first use."""
+
     def __call__(self, feature: Feature[P]) -> P: ...

@@ -13,6 +13,8 @@ _THRESHOLDS = (5_000, 10, 10)
 
 
 class Garbage:
+    """Schedules garbage collections for pauses in typing."""
+
     def __init__(self, *, rest: float = REST) -> None:
         self._rest = rest
         self._last_key = 0.0

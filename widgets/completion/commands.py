@@ -13,6 +13,8 @@ Arguments = Callable[[str], Sequence[Suggestion] | Awaitable[Sequence[Suggestion
 
 
 class CommandRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A slash command as a completion."""
+
     name: str
     """The command's name without the slash."""
     description: str = ""
@@ -24,6 +26,8 @@ class CommandRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommandCompletions:
+    """Completes slash commands and their arguments."""
+
     def __init__(self, commands: Callable[[], Sequence[CommandRow]]) -> None:
         self._commands = commands
 

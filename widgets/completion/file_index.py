@@ -30,6 +30,8 @@ MAX_SCORED = 150
 
 
 class FoundFile(NamedTuple):
+    """A found path with its score."""
+
     path: str
     """Ends with a slash if it is a folder."""
     score: float
@@ -65,6 +67,8 @@ class _Block:
 
 
 class FileIndex:
+    """The searchable list of a folder's files."""
+
     def __init__(
         self,
         root: Path | Callable[[], Path],
@@ -208,6 +212,8 @@ class FileIndex:
 
 
 class _Search:
+    """A search of the file index that collects the best matches."""
+
     def __init__(self, query: str, limit: int, frecency: Frecency) -> None:
         self.limit = limit
         self.best: dict[str, FoundFile] = {}

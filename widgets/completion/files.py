@@ -20,6 +20,8 @@ REFRESH_SECONDS = 10.0
 
 
 class SymbolRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A symbol of a file as a completion."""
+
     name: str
     kind: str = ""
     first_line: int = 0

@@ -8,6 +8,8 @@ MAX_PATHS = 2000
 
 
 class Frecency:
+    """Scores paths by how often and how recently they were chosen."""
+
     def __init__(self, *, clock: Callable[[], float]) -> None:
         self.marks: dict[str, tuple[float, float]] = {}
         """Maps each path to its score and the time of that score; the application saves these."""

@@ -9,6 +9,8 @@ Kind = Literal["command", "argument", "file", "folder", "symbol", "path", "other
 
 
 class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """The text around the cursor for which completions are requested."""
+
     line: str
     """The cursor's line."""
     column: int
@@ -22,6 +24,8 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A completion that the user can choose."""
+
     text: str
     """The text that is inserted."""
     label: str = ""
@@ -49,6 +53,8 @@ class Completions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CompletionSource(Protocol):
+    """The protocol of completion sources."""
+
     def accepts(self, request: CompletionRequest) -> bool:
         """Whether this source handles the request. Called at every key, so it must be cheap."""
         ...

@@ -26,10 +26,14 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PasteChip(msgspec.Struct, frozen=True, kw_only=True, tag="paste"):
+    """A long paste, represented by a chip."""
+
     text: str
 
 
 class ImageChip(msgspec.Struct, frozen=True, kw_only=True, tag="image"):
+    """An image, represented by a chip."""
+
     image: Attachment
 
 

@@ -14,6 +14,8 @@ CHIP_LAST = 0x10FFFD
 
 
 class Grapheme(NamedTuple):
+    """A user-perceived character: its range in the line and its width in cells."""
+
     start: int
     end: int
     cells: int

@@ -41,6 +41,8 @@ class Popup(Protocol):
 
 
 class PromptKeyboard:
+    """Handles the keys of the prompt editor."""
+
     def __init__(self, editor: "PromptEditor") -> None:
         self._editor = editor
         self._model = editor.model

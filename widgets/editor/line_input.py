@@ -23,6 +23,8 @@ _KEYS = {key.id: key for key in TEXT_KEYS}
 
 
 class LineInput(Widget, can_focus=True):
+    """A single-line text input."""
+
     BINDINGS: ClassVar[list[BindingType]] = [key.binding for key in TEXT_KEYS]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "line-input--mark",

@@ -78,6 +78,8 @@ def text_between(lines: Sequence[str], start: Position, end: Position) -> str:
 
 
 class EditorModel:
+    """The editor's text with cursor, selection, kill ring and undo history."""
+
     def __init__(self, text: str = "") -> None:
         self.lines: list[str] = text.split("\n")
         self.cursor: Position = (len(self.lines) - 1, len(self.lines[-1]))

@@ -37,6 +37,8 @@ LARGE_PASTE_CHARS = 200_000
 
 
 class PromptEditor(Widget, can_focus=True):
+    """The multi-line editor for prompts."""
+
     BINDINGS: ClassVar[list[BindingType]] = KEYS.bindings
     COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
     DEFAULT_CSS = "PromptEditor { height: 3; }"

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 
 class Register(NamedTuple):
+    """A text with the information whether it consists of whole lines."""
+
     text: str = ""
     is_lines: bool = False
     """Whether the text is whole lines, which are put above or below a line."""

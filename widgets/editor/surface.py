@@ -12,6 +12,8 @@ from widgets.terminal import caret
 
 
 class Surface:
+    """Lays out and draws the editor's text within its widget."""
+
     def __init__(self, widget: Widget, model: EditorModel, *, placeholder: str) -> None:
         self._widget = widget
         self._model = model

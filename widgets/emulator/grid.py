@@ -14,6 +14,8 @@ _JOINING = "\u200d\ufe0e\ufe0f"
 
 
 class GridRow:
+    """A row of the screen: characters and styles by column."""
+
     __slots__ = ("chars", "styles", "wraps")
 
     def __init__(self, columns: int, style: Style | None = None) -> None:
@@ -52,6 +54,8 @@ def _is_wide(cluster: str) -> bool:
 
 
 class Grid:
+    """A terminal screen with cursor and scrolling region."""
+
     def __init__(
         self, columns: int, lines: int, on_scrolled: Callable[[GridRow], None] | None = None
     ) -> None:

@@ -20,6 +20,8 @@ _OFF = {
 
 
 class Pen:
+    """The current text style, changed by SGR sequences."""
+
     def __init__(self) -> None:
         self._reset()
 

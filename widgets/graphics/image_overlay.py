@@ -23,6 +23,8 @@ _STRIPS = 512
 
 
 class ImagePlace(NamedTuple):
+    """The position of an image on the screen."""
+
     token: int
     x: int
     y: int
@@ -38,6 +40,8 @@ class _Part(NamedTuple):
 
 
 class ImageOverlay:
+    """Tracks and draws the images over cells of one terminal."""
+
     def __init__(
         self,
         image_of: Callable[[int], DrawnImage | None],

@@ -26,6 +26,8 @@ _MAX_FAILURES = 3
 
 
 class ImageSupport:
+    """The image protocol and cell size of one terminal."""
+
     def __init__(
         self,
         setting: ImageSetting,

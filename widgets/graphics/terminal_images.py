@@ -28,6 +28,8 @@ _ARRIVAL_TIMEOUT = 2.0
 
 
 class ImageWatcher(Protocol):
+    """The protocol of objects that are notified when images must be drawn again."""
+
     def images_changed(self) -> None:
         """Called when the terminal can show other images than before, or has lost its stored images."""
 
@@ -39,6 +41,8 @@ def images_of(app: App[object]) -> "TerminalImages":
 
 
 class TerminalImages:
+    """Creates, sends and caches the images of one terminal."""
+
     def __init__(
         self, write: Callable[[str], None], ability: ImageSupport, *, lines: Callable[[], int] = lambda: 0
     ) -> None:

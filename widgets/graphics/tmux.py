@@ -13,6 +13,8 @@ _VARIABLES = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TERM", "TMUX", "TMU
 
 
 class Pane(NamedTuple):
+    """The state of a tmux pane."""
+
     is_in_front: bool
     """Whether this pane is active: replies of the terminal go to the active pane."""
     is_seen: bool

@@ -14,6 +14,8 @@ ROUGH_RANKING_FROM = 300
 
 
 class VisibleRow(NamedTuple):
+    """A row with its matched characters."""
+
     row: ListRow
     places: tuple[int, ...] = ()
     """The positions of matched characters in title and detail."""

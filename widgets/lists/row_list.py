@@ -38,6 +38,8 @@ class Rows(Protocol):
 
 
 class RowList(ScrollView, can_focus=False):
+    """A scrolling list of rows with a cursor."""
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "Up", show=False, id="tui.select.up"),
         Binding("down", "move(1)", "Down", show=False, id="tui.select.down"),

@@ -16,6 +16,8 @@ class Badge(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ListRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A row of a list."""
+
     id: str
     title: str
     prefix: str = ""

@@ -44,6 +44,8 @@ _TONES: dict[str, Tone] = {
 
 
 class TreeEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A session entry as shown in the tree."""
+
     id: str
     parent: str | None = None
     kind: EntryKind = "assistant"
@@ -58,6 +60,8 @@ class TreeEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TreeLine(msgspec.Struct, frozen=True, gc=False):
+    """A visible line of the tree."""
+
     entry: TreeEntry
     prefix: str
     parent: int

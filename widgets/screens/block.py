@@ -126,6 +126,8 @@ class SearchedScreen(SheetScreen[None]):
 
 
 class BlockScreen(SearchedScreen):
+    """A screen that shows one transcript block."""
+
     def __init__(self, title: str, current: Callable[[], Block | None]) -> None:
         self._heading = title
         self._current = current

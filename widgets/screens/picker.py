@@ -68,6 +68,8 @@ class Picked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PickerScreen(SheetScreen[Picked | None]):
+    """A screen with a filterable list, from which a row is chosen."""
+
     AUTO_FOCUS: ClassVar[str | None] = ""
     ACTIONS: ClassVar[tuple[PickerAction, ...]] = ()
     """The actions of a subclass, which binds them with `bindings_of`."""

@@ -22,6 +22,8 @@ MIN_WRAP_CELLS = 16
 
 
 class PreviewPart(msgspec.Struct, frozen=True, kw_only=True):
+    """A paragraph of a preview, with its style."""
+
     text: str
     tone: Tone = "text"
     is_heading: bool = False
@@ -30,6 +32,8 @@ class PreviewPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PreviewText(msgspec.Struct, frozen=True, kw_only=True):
+    """A title and paragraphs for a preview."""
+
     title: str = ""
     parts: tuple[PreviewPart, ...] = ()
 
@@ -46,6 +50,8 @@ def facts(pairs: Iterable[tuple[str, str]], *, tone: Tone = "muted") -> list[Pre
 
 
 class Preview(ScrollView, can_focus=False):
+    """A scrolling pane that shows a preview text."""
+
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "preview--title",
         "preview--heading",

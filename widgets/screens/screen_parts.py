@@ -15,6 +15,8 @@ from widgets.transcript.leaves.safe_text import crop
 
 
 class KeyHint(NamedTuple):
+    """A key with its label for the hint line."""
+
     key: str
     """The key as in bindings; several are separated by slashes."""
     label: str

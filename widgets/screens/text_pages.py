@@ -22,6 +22,8 @@ _HINTS = (
 
 
 class PageScreen(SheetScreen[None]):
+    """A screen that shows one text for reading."""
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "scroll_text(-1)", "Up", show=False, id="tui.select.up"),
         Binding("down,j", "scroll_text(1)", "Down", show=False, id="tui.select.down"),

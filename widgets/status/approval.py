@@ -45,6 +45,8 @@ Tone = Literal["text", "muted", "accent", "warning", "error"]
 
 
 class ApprovalPart(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a command, with what it does."""
+
     text: str
     does: str
     """The effect of the part, in one or two words."""
@@ -52,6 +54,8 @@ class ApprovalPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApprovalRule(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule that the user may add instead of allowing a call once."""
+
     text: str
     answers: int
     words: str = ""
@@ -94,6 +98,8 @@ class ApprovalKeys(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApprovalBar(Widget, can_focus=False):
+    """The bar above the editor that shows approval questions."""
+
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "approval--mark",
         "approval--mark-floor",

@@ -11,6 +11,8 @@ STALLED_SECONDS = 0.5
 
 
 class InputGuard:
+    """Tells whether a visible question accepts keys yet."""
+
     def __init__(self) -> None:
         self._shown_at: float | None = None
         self._key_at = float("-inf")

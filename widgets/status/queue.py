@@ -22,6 +22,8 @@ MAX_ROWS = 5
 
 
 class QueuedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A queued message as a row."""
+
     id: str
     kind: Kind
     text: str
@@ -29,6 +31,8 @@ class QueuedRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueueView(Widget, can_focus=True):
+    """The list of queued messages above the editor."""
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False, id="app.queue.up"),
         Binding("down,j", "move(1)", "Down", show=False, id="app.queue.down"),

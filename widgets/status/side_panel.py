@@ -19,6 +19,8 @@ _PARTS = ("text", "muted", "dim", "accent", "success", "warning", "error", "titl
 
 
 class SideRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the side panel."""
+
     text: str
     mark: str = ""
     tone: SideTone = "text"
@@ -29,6 +31,8 @@ class SideRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SideSection(msgspec.Struct, frozen=True, kw_only=True):
+    """A titled section of the side panel."""
+
     title: str
     note: str = ""
     rows: tuple[SideRow, ...] = ()
@@ -37,6 +41,8 @@ class SideSection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SidePanel(Widget):
+    """The panel at the right of a wide page."""
+
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"side--{part}" for part in _PARTS}
     DEFAULT_CSS = "SidePanel { dock: right; height: 100%; }"
 

@@ -70,6 +70,8 @@ AmbiguousAltKey.handler_name = events.Key.handler_name
 
 
 class TerminalDriver(LinuxDriver):
+    """The driver for a real terminal, with an input thread that sleeps while idle."""
+
     def __init__(
         self,
         app: App[Any],

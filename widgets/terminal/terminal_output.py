@@ -54,6 +54,8 @@ class _Update(CompositorUpdate):
 
 
 class OutputDiff:
+    """Remembers the terminal's content and encodes only the differences."""
+
     def __init__(self, app: App[Any], over: ImageOverlay | None = None) -> None:
         """`over`: the images that the terminal draws over cells."""
         self._app = app
@@ -166,6 +168,8 @@ class OutputDiff:
 
 
 class Move(NamedTuple):
+    """Rows of the screen that moved up or down."""
+
     top: int
     bottom: int
     up: int

@@ -8,6 +8,8 @@ from tools.results import Card, ImageBlock, MapBlock
 
 
 class CardState(StrEnum):
+    """The state of a tool call's card."""
+
     PENDING = "pending"
     """The call's arguments are still being received, or it waits for its turn."""
     ASKED = "asked"
@@ -20,6 +22,8 @@ class CardState(StrEnum):
 
 
 class ReplyState(StrEnum):
+    """The state of a reply."""
+
     STREAMING = "streaming"
     DONE = "done"
     ABORTED = "aborted"
@@ -28,6 +32,8 @@ class ReplyState(StrEnum):
 
 
 class NoteKind(StrEnum):
+    """The kind of a message of bayou."""
+
     INFO = "info"
     SUCCESS = "success"
     WARNING = "warning"
@@ -35,6 +41,8 @@ class NoteKind(StrEnum):
 
 
 class CustomKind(StrEnum):
+    """The kind of a custom block."""
+
     FILE_MAP = "file map"
     READ_RECOVERY = "read recovery"
     JOB = "job"
@@ -60,6 +68,8 @@ class ShownFailure(_Value, frozen=True, kw_only=True):
 
 
 class Thought(_Value, frozen=True, kw_only=True):
+    """A thought of the model."""
+
     text: str
     seconds: float | None = None
 
@@ -71,12 +81,16 @@ class Prose(_Value, frozen=True, kw_only=True):
 
 
 class UserBlock(_Value, frozen=True, kw_only=True):
+    """A prompt of the user."""
+
     id: str
     text: str
     images: tuple[ImageBlock, ...] = ()
 
 
 class ReplyBlock(_Value, frozen=True, kw_only=True):
+    """A reply of the model."""
+
     id: str
     parts: tuple[Thought | Prose, ...] = ()
     state: ReplyState = ReplyState.DONE
@@ -110,6 +124,8 @@ class CustomBlock(_Value, frozen=True, kw_only=True):
 
 
 class NoteBlock(_Value, frozen=True, kw_only=True):
+    """A message of bayou."""
+
     id: str
     text: str
     kind: NoteKind = NoteKind.INFO

@@ -25,6 +25,8 @@ MAX_CACHED_BLOCKS = 60
 
 
 class RowInSight(NamedTuple):
+    """A visible row: its item, leaf and row within the leaf."""
+
     item: Item
     leaf: Leaf | None
     row: int
@@ -43,6 +45,8 @@ class Anchor(NamedTuple):
 
 
 class Column:
+    """The vertical stack of all blocks."""
+
     def __init__(self) -> None:
         self.items: list[Item] = []
         self.heights = Heights()

@@ -6,6 +6,8 @@ from itertools import accumulate
 
 
 class Heights:
+    """The heights of all blocks with their prefix sums."""
+
     def __init__(self) -> None:
         self._heights: list[int] = []
         self._tops: list[int] = [0]

@@ -21,6 +21,8 @@ from widgets.transcript.markdown.live_reply import LiveReply
 
 
 class Item:
+    """A block with its layout."""
+
     __slots__ = (
         "_bases",
         "_epoch",

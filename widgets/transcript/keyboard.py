@@ -23,6 +23,8 @@ SIDEWAYS_CELLS = 8
 
 
 class Keyboard:
+    """Handles the keys of the transcript."""
+
     def __init__(
         self, widget: Widget, column: Column, viewport: Viewport, overlay: Overlay, finder: Finder
     ) -> None:

@@ -53,6 +53,8 @@ class SymbolsRequested(Message, namespace="transcript"):
 
 
 class LinkChosen(Message, namespace="transcript"):
+    """A link was clicked."""
+
     def __init__(self, href: str) -> None:
         super().__init__()
         self.href = href

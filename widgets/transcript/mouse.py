@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 
 class Mouse:
+    """Handles mouse events of the transcript."""
+
     def __init__(
         self, widget: Widget, column: Column, viewport: Viewport, overlay: Overlay, keyboard: Keyboard
     ) -> None:

@@ -5,6 +5,8 @@ from widgets.transcript.searching.text_search import Search
 
 
 class Overlay:
+    """The current marks over the rows."""
+
     def __init__(self) -> None:
         self.search = Search()
         self.cursor = ""

@@ -26,6 +26,8 @@ fifth of a core."""
 
 
 class StreamedBlocks:
+    """Collects streamed content and applies it once per frame."""
+
     def __init__(
         self,
         widget: Widget,

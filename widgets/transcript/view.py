@@ -37,6 +37,8 @@ from widgets.transcript.viewport import Viewport
 
 
 class Transcript(ScrollView, can_focus=True):
+    """The widget that shows the conversation."""
+
     BINDINGS: ClassVar[list[BindingType]] = KEYS.bindings
     COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
     DEFAULT_CSS = "Transcript { overflow-x: hidden; overflow-y: scroll; }"

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 class Viewport:
+    """The scroll position and visible rows of a transcript."""
+
     def __init__(self, widget: ScrollView, column: Column, overlay: Overlay, thumb: Thumb) -> None:
         self._widget = widget
         self._column = column

@@ -30,6 +30,8 @@ class QueueMarker(Message):
 
 
 class TypeAhead:
+    """Waits for the effect of each key before the next one is delivered."""
+
     def __init__(self, app: App[Any], tasks: Tasks) -> None:
         self._app = app
         self._tasks = tasks

@@ -13,6 +13,8 @@ Note = Callable[[str, NoteKind], str]
 
 
 class FailedAnswer:
+    """Tracks the last failed answer and the display of its retries."""
+
     def __init__(self, transcript: Transcript, renderers: Renderers, note: Note) -> None:
         """`note` adds a message of bayou and returns its block id."""
         self._transcript, self._renderers, self._note = transcript, renderers, note

@@ -16,6 +16,8 @@ _STAGED = ", staged"
 
 
 class StagedCards:
+    """Updates the cards of staged changes."""
+
     def __init__(self, transcript: Transcript, key_label: KeyLabel) -> None:
         self._transcript = transcript
         self._key_told = key_label

@@ -13,6 +13,8 @@ MIN_SECONDS = 0.15
 
 
 class ArrivingCalls(msgspec.Struct, frozen=True):
+    """Draws tool calls whose arguments stream."""
+
     has_preview: Callable[[str], bool]
     preview: Callable[[str, Mapping[str, Any]], Awaitable[ToolResult | None]]
     draw: Callable[[ShownCall], None]

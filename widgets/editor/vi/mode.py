@@ -37,6 +37,8 @@ class _Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ViMode:
+    """The state of vi mode: current mode, pending keys and last change."""
+
     def __init__(self, model: EditorModel) -> None:
         self._model = model
         self._walker = Motions(model)

@@ -38,6 +38,8 @@ _WORDS = {
 
 
 class Motions:
+    """Runs motions on a model and remembers the column and the last search."""
+
     def __init__(self, model: EditorModel) -> None:
         self._model = model
         self._found: Find | None = None

@@ -15,6 +15,8 @@ SIDE_BY_SIDE_MIN_WIDTH = 116
 
 
 class DiffLeaf(Leaf):
+    """Shows a unified diff, in wide views side by side."""
+
     __slots__ = (
         "_drawn",
         "_is_split",

@@ -15,6 +15,8 @@ _RULE = -1
 
 
 class Cell(NamedTuple):
+    """A table cell: text and style runs."""
+
     plain: str
     runs: tuple[Run, ...] = ()
 

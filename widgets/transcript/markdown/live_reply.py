@@ -54,6 +54,8 @@ class _Part:
 
 
 class LiveReply:
+    """The parts of a reply that is being received."""
+
     def __init__(self, block_id: str) -> None:
         self.block_id = block_id
         self._parts: list[_Part] = []

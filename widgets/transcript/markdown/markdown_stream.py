@@ -48,6 +48,8 @@ def limit(source: str) -> int | None:
 
 
 class MarkdownStream:
+    """Converts streamed Markdown to leaves."""
+
     def __init__(self, base: str = "text", gutter: str = "") -> None:
         self.base = base
         self.gutter = gutter

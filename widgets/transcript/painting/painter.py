@@ -30,6 +30,8 @@ from widgets.transcript.viewport import Viewport
 
 
 class Painter:
+    """Paints the visible rows of a transcript."""
+
     def __init__(
         self, widget: Widget, column: Column, viewport: Viewport, overlay: Overlay, look: CurrentStyles
     ) -> None:

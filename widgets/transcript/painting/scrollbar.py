@@ -15,6 +15,8 @@ from widgets.transcript.searching.text_search import Search
 
 
 class MarkedScrollBar(ScrollBar):
+    """A scroll bar with marks."""
+
     def __init__(self, *, thickness: int) -> None:
         super().__init__(vertical=True, name="vertical", thickness=thickness)
         self._marks: dict[int, tuple[str, Style]] = {}

@@ -105,6 +105,8 @@ COMPONENTS = frozenset(
 
 
 class StyleLookup:
+    """Returns terminal styles by their keys, for one widget and theme."""
+
     def __init__(self, widget: "Widget", *, has_links: bool = True) -> None:
         self._widget = widget
         self._has_links = has_links

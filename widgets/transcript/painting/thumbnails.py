@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 
 class Thumbnails:
+    """Prepares the images of visible rows in the background."""
+
     def __init__(self, column: Column, viewport: Viewport, images: Callable[[], TerminalImages]) -> None:
         """`images`: returns the terminal's images; called when the first picture becomes visible."""
         self._column = column

@@ -28,6 +28,8 @@ REPORT_INTERVAL = 0.1
 
 
 class Finder:
+    """Runs searches in one transcript and shows the hits."""
+
     def __init__(
         self,
         column: Column,

@@ -21,6 +21,8 @@ MAX_HITS_PER_BLOCK = 1_000
 
 
 class Hit(NamedTuple):
+    """A search hit: the block's id and the hit's index."""
+
     block_id: str
     number: int
     """The index of the hit within its block."""

@@ -17,6 +17,8 @@ from widgets.transcript.view import Transcript
 
 
 class SymbolsScreen(PickerScreen):
+    """Lists the symbols of a file map; a key copies a symbol's place."""
+
     ACTIONS = (PickerAction(id="app.symbols.copy", keys="ctrl+y", label="copy its place", importance=7),)
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(ACTIONS)
     IS_ALIGNED = False

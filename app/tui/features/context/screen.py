@@ -26,6 +26,8 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContextView(msgspec.Struct, frozen=True, kw_only=True):
+    """The data of the context screen: the bar's shares, totals and table rows."""
+
     shares: tuple[Share, ...]
     window: int
     reserve: int

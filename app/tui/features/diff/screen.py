@@ -70,6 +70,8 @@ class DiffKeyboard(BlockKeyboard):
 
 
 class DiffScreen(SearchedScreen):
+    """The diff screen: a list of changed files, and the diff of the selected one."""
+
     AUTO_FOCUS: ClassVar[str | None] = "Transcript"
 
     class ActionRequested(ScreenRequest["DiffScreen"]):

@@ -18,6 +18,8 @@ from widgets.transcript.blocks import NoteKind
 
 
 class MapSender(msgspec.Struct, frozen=True):
+    """Sends maps of folders and outlines of files to the model and the user."""
+
     maps: RepositoryMaps
     ask: AskPerson
     say: ShowMessage

@@ -27,6 +27,8 @@ closed."""
 
 
 class FormPage(msgspec.Struct, frozen=True):
+    """Shows the form of an MCP server and sends the answers."""
+
     ask: AskPerson
     told: NotifyWaiting
     clock: Callable[[], float] = time.monotonic

@@ -83,6 +83,8 @@ _SHOWN_LINES = 20
 
 
 class McpPage(msgspec.Struct, frozen=True):
+    """Shows and manages the MCP servers of one session."""
+
     verbs: McpServers
     ask: AskPerson
     say: ShowMessage

@@ -12,6 +12,8 @@ from widgets.transcript.blocks import NoteKind
 
 
 class ScreenPage:
+    """Runs actions of the screen itself and commands without a page."""
+
     def __init__(self, screen: FullScreen, queued: QueuedMessages) -> None:
         self.screen = screen
         self.leaving = StopOrLeave(

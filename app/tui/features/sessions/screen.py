@@ -18,6 +18,8 @@ _LONGEST_AGE = 4
 
 
 class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A session as a row of the session list."""
+
     id: str
     """The path of the session's file."""
     title: str

@@ -24,6 +24,8 @@ _VALUE_CELLS = 13
 
 
 class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting as a row of the settings list."""
+
     id: str
     """The setting's key, such as `markdown.mermaid`."""
     group: str = ""
@@ -46,6 +48,8 @@ class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SettingsScreen(PickerScreen):
+    """The settings list, in which values are edited in place."""
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("right", "cycle(1)", "Next value", show=False, id="app.settings.next"),
         Binding("left", "cycle(-1)", "Previous value", show=False, id="app.settings.previous"),

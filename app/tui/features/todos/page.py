@@ -175,6 +175,8 @@ _LOOK_SECONDS = 0.2
 
 
 class PlanScreen(SheetScreen[PlanAnswer | None]):
+    """Shows a proposed plan, to accept it or to request changes."""
+
     AUTO_FOCUS: ClassVar[str | None] = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "answer('accept')", "Accept", show=False, id="app.plan.accept"),

@@ -29,6 +29,8 @@ TONES: dict[TodoState, Literal["text", "accent", "dim", "warning"]] = {
 
 
 class TodoRow(msgspec.Struct, frozen=True, kw_only=True):
+    """An item of the todo list above the editor."""
+
     text: str
     state: TodoState = "pending"
 
@@ -42,6 +44,8 @@ class TodoHead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TodoView(Widget):
+    """The widget that draws the todo list above the editor."""
+
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "todos--head",
         "todos--count",

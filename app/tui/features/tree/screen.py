@@ -63,6 +63,8 @@ def _empty(own: Mapping[str, str]) -> str:
 
 
 class TreeScreen(SheetScreen[None]):
+    """The session tree screen; it posts the requested actions."""
+
     AUTO_FOCUS: ClassVar[str | None] = ""  # single letters are keys until a search starts
     BINDINGS: ClassVar[list[BindingType]] = [
         _key("tui.select.confirm", "enter", "enter", "Go there"),

@@ -29,6 +29,8 @@ _SHARE = 3
 
 
 class ChangeRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A file as a row of the restore screen, with what happens to it."""
+
     path: str
     deed: str
     """What happens to the file: `comes back`, `is removed` or `changes`."""

@@ -24,6 +24,8 @@ _COLUMNS = ((7, "answers"), (8, "tokens"), (7, "cached"), (10, "cost"))
 
 
 class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A sum as a row of the usage table."""
+
     id: str
     title: str
     detail: str = ""
@@ -35,12 +37,16 @@ class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UsageDay(msgspec.Struct, frozen=True, kw_only=True):
+    """The usage of one day in the plot."""
+
     name: str
     amount: float
     figure: str
 
 
 class UsageView(msgspec.Struct, frozen=True, kw_only=True):
+    """The data of the usage screen."""
+
     title: str
     note: str = ""
     """The total."""

@@ -11,7 +11,7 @@ Actor = TypeVar("Actor")
 
 
 class Key(Generic[Actor]):
-    """One row of the table. `id` is the name used in `keybindings.json`."""
+    """A row of the table. `id` is the name used in `keybindings.json`."""
 
     __slots__ = ("do", "id", "is_remappable", "keys", "words")
 

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 P = TypeVar("P")
 
 Topic = type[Any] | Literal["approval", "plan", "form"]
-"""What a listener subscribes to: a type of event or widget message, or a subject of
-`QuestionAsked`."""
+"""A subscribable topic: a type of event or widget message, or a subject of `QuestionAsked`."""
 
 
 def topics_of(event: object) -> tuple[Topic, ...]:

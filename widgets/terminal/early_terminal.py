@@ -10,7 +10,8 @@ import threading
 import time
 
 TYPE_CHECKING = False
-"""As in `typing`, which is not imported because its import takes as long as all of this module."""
+"""Replaces `typing.TYPE_CHECKING`, because importing `typing` takes as long as all of this
+module."""
 if TYPE_CHECKING:
     from typing import Any
 

@@ -109,7 +109,7 @@ def blocks_of(
         if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
             for call in entry.message.tool_calls:
                 calls[call.id] = (card_id(entry.id, call.id), call)
-            while unlisted_providers:  # the question came after these answers, so they count as reported
+            while unlisted_providers:  # this answer came after the jobs' results, so the model had them
                 place = unlisted_providers.pop()
                 blocks[place] = told(blocks[place])
         if (line := changed.behind(entry)) is not None:

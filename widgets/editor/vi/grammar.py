@@ -21,7 +21,7 @@ SHORTHANDS = {"x": "dl", "X": "dh", "s": "cl", "D": "d$", "C": "c$", "S": "cc", 
 
 
 class ViCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """One parsed command."""
+    """A parsed vi command."""
 
     verb: str = ""
     """An operator or another command; empty for a motion alone."""

@@ -36,7 +36,7 @@ class DiffFile(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     deed: str
-    """What happened to the file: `new`, `removed` or `changed`."""
+    """The kind of change: `new`, `removed` or `changed`."""
     added: str = ""
     """The number of added lines, such as `+12`."""
     removed: str = ""
@@ -46,7 +46,7 @@ class DiffFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DiffView(msgspec.Struct, frozen=True, kw_only=True):
-    """What the screen shows: the files, and what they are compared with."""
+    """The content of the diff screen: the files, and what they are compared with."""
 
     title: str
     files: tuple[DiffFile, ...]

@@ -22,7 +22,7 @@ _AROUND = 7
 
 
 class TrustScreen(QuestionScreen):
-    """Asks for trust; the first answer, no, is the default. The trust key works only after the whole
+    """Asks for trust; the first answer is the default. The trust key works only after the whole
     text was visible and no key was pressed for a while."""
 
     IMMEDIATE_KEYS = frozenset(("escape", "pageup", "pagedown"))
@@ -40,7 +40,7 @@ class TrustScreen(QuestionScreen):
         grace: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`yes`: the id of the answer that trusts; None if the folder's content cannot be verified."""
+        """`yes`: the answer that trusts; None if the folder's content cannot be verified."""
         super().__init__(title, text, answers, grace=grace, clock=clock)
         self._yes = yes
         self.has_seen_end = False

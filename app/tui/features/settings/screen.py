@@ -36,7 +36,7 @@ class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
     """All possible values; empty for numbers and texts, which are typed."""
     help: str = ""
     source: str = ""
-    """Where the value comes from: `global`, `project`, `default`."""
+    """The origin of the value: `global`, `project`, `default`."""
     facts: tuple[str, ...] = ()
     """The effects of the value, one line each."""
     problems: tuple[str, ...] = ()

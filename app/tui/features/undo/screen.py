@@ -33,7 +33,7 @@ class ChangeRow(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     deed: str
-    """What happens to the file: `comes back`, `is removed` or `changes`."""
+    """The effect on the file: `comes back`, `is removed` or `changes`."""
     why: str = ""
     by: str = ""
     lines: str = ""

@@ -78,9 +78,9 @@ class Restores:
         target = undo_target(self._log.leaf_id, self._path_to, count)
         if target is None:
             raise NothingToRestore(
-                "No files to take back: on this branch no prompt changed any that is not taken back already."
+                "Nothing to undo on this branch."
                 if count == 1
-                else f"Fewer than {count} prompts on this branch changed files that are not taken back already."
+                else f"Fewer than {count} prompts on this branch have changes to undo."
             )
         return self.to(target)
 
@@ -90,8 +90,7 @@ class Restores:
         target = redo_target(path)
         if target is None or target.undoes is None:
             raise NothingToRestore(
-                "Nothing to redo: no restore stands at the end of this branch. /tree goes to any point, z there "
-                "puts its files back."
+                "Nothing to redo. To restore the files of another point, choose it in /tree and press z."
             )
         return self._planned(taking_back(path, target.undoes, self._recorder.contents.store.get), target)
 

@@ -215,7 +215,7 @@ PAGE = (
     Step("app.thinking.toggle", lambda app: app.transcript.column.expansion.thinking),
     Step("app.tools.expand", lambda app: bool(app.transcript.column.expansion.tools)),
     Step("app.tools.background", tells("No tool is running.")),
-    Step("app.files.undo", tells("No files to take back")),
+    Step("app.files.undo", tells("Nothing to undo on this branch")),
     Step("app.diff.show", opens("Changed by the last prompt")),
     Step("app.plan.toggle", tells("Plan mode: nothing changes until you accept a plan.")),
     Step("app.queue.focus", tells("No message is waiting.")),

@@ -51,7 +51,7 @@ class Screens(Host):
     def on_settings_screen_changed(self, event: SettingsScreen.Changed) -> None:
         self.noted.append((event.key, event.value))
 
-    def on_settings_screen_looked(self, event: SettingsScreen.DetailsRequested) -> None:
+    def on_settings_screen_details_requested(self, event: SettingsScreen.DetailsRequested) -> None:
         self.noted.append(f"look at {event.key}")
 
     async def shows(self, screen: Any) -> None:

@@ -89,4 +89,4 @@ def test_a_report_that_can_be_written_nowhere_is_no_second_fault(
     blocked.write_text("not a folder")
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(blocked))
     assert tell_of_crash(report_crash(blocked, ValueError("red \x1b[31m\nlines"))) == 70
-    assert "(ValueError: red [31m lines)" in capsys.readouterr().err
+    assert "(ValueError: red ␛[31m lines)" in capsys.readouterr().err

@@ -141,7 +141,7 @@ async def test_what_a_command_changes_is_behind_its_result_and_on_its_card(page:
 async def test_a_command_that_changes_nothing_leaves_no_entry(page: Page) -> None:
     await page.prompt("look", bash("ls"))
     assert page.custom(FILES_ENTRY_TYPE) == []
-    with pytest.raises(Unable, match="No files to take back"):
+    with pytest.raises(Unable, match="Nothing to undo on this branch"):
         await page.undo()
 
 

@@ -38,7 +38,7 @@ def test_undo_takes_the_last_prompt_back_and_the_next_one_the_prompt_before(stag
     assert stage.files() == {"a.txt": "one\n"}
     stage.restore(stage.undo())
     assert stage.files() == {}
-    with pytest.raises(NothingToRestore, match="No files to take back"):
+    with pytest.raises(NothingToRestore, match="Nothing to undo on this branch"):
         stage.undo()
 
 

@@ -147,7 +147,7 @@ async def test_a_number_of_prompts(project: Project) -> None:
             assert "before “make both”" in person.sees
             await person.press("enter")
         assert project.files() == {}
-        with pytest.raises(Unable, match="No files to take back"):
+        with pytest.raises(Unable, match="Nothing to undo on this branch"):
             await page_of(project, person).undo()
 
 

@@ -26,5 +26,5 @@ async def test_what_works_is_told_and_the_setting_is_changed() -> None:
             assert "/home/me/project" in person.sees and "/home/me/.ssh" in person.sees
             await person.press(*"required", "enter")
         await page.open("never")
-        assert "no sandbox.mode never" in person.warned[-1]
+        assert "Unknown sandbox.mode never" in person.warned[-1]
     assert kept == [("sandbox.mode", "required")]

@@ -22,7 +22,7 @@ async def test_one_key_says_that_it_is_no_secret(tmp_path: Path) -> None:
         async with person.asked(page.open()):
             assert "[secret:github-token:" in person.sees and "your prompt" in person.sees
             await person.press("enter")
-        assert "is no secret" in person.heard[-1]
+        assert "is not a secret" in person.heard[-1]
         await play.prompt(f"Use {TOKEN}")
         assert TOKEN in text_of(play.script.contexts[-1].messages[-1].content)  # type: ignore[union-attr]
 

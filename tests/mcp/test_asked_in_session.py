@@ -133,6 +133,6 @@ async def test_the_command_is_the_same_in_every_face(desk: Asked):
         assert "docs" in (await told).text
     with pytest.raises(Unable, match="Server name required"):
         await session.prompt("/mcp test")
-    with pytest.raises(Unable, match="In a terminal: bayou mcp login docs"):
+    with pytest.raises(Unable, match="Run: bayou mcp login docs"):
         await session.prompt("/mcp login docs")
     assert not [one for one in session.messages if isinstance(one, UserMessage)]

@@ -157,7 +157,7 @@ async def test_the_palette_does_what_is_chosen(home: Path) -> None:
         assert app.editor.text == "o"
         await pilot.press("ctrl+u", "ctrl+k")
         await pilot.pause()
-        await pilot.press(*"yank what", "enter")
+        await pilot.press(*"yank the last", "enter")
         await pilot.pause()
         assert "o" in app.editor.text
         titles = [row.title for row in app.action_table.palette_rows()]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.resources import launch_frame
+from app.version import VERSION
 from tests.support.terminals import Terminal, terminal
 from widgets.terminal.early_terminal import EchoLine, typed_in
 
@@ -258,7 +259,7 @@ def test_where_it_does_not_fit_there_is_none(
             (tmp_path / ".bayou").mkdir()
             (tmp_path / ".bayou" / "settings.json").write_text("{}")
         case "version":
-            file.write_bytes(file.read_bytes().replace(b"'0.", b"'9.", 1))
+            file.write_bytes(file.read_bytes().replace(VERSION.encode(), b"9.9.9", 1))
         case "cut":
             file.write_bytes(file.read_bytes()[:-9])
         case "others":

@@ -107,7 +107,7 @@ def refuse_near_command(words: list[str]) -> None:
         **{name: f"bayou {name}" for name in HELP},
     }
     close = get_close_matches(words[0], near, n=1, cutoff=0.85)
-    if close:
+    if close and words[0] not in near:  # `help` is no slip, and the guide knows it
         raise UsageError(
             f"There is no command {words[0]}. Did you mean {near[close[0]]}? To send the word as a prompt: "
             f"bayou -- {words[0]}"

@@ -130,7 +130,7 @@ def test_a_word_that_is_nearly_a_command_is_no_prompt(word: str, meant: str) -> 
 
 
 @pytest.mark.parametrize(
-    "words", [["hello"], ["--", "sesions"], ["sesions", "now"], ["why?"], ["tour"], ["-p"], []]
+    "words", [["hello"], ["--", "sesions"], ["sesions", "now"], ["why?"], ["tour"], ["help"], ["-p"], []]
 )
 def test_other_words_are_prompts(words: list[str]) -> None:
     refuse_near_command(words)

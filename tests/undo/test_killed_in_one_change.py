@@ -29,7 +29,7 @@ def before(intent):
     if len(seen) == 6:
         os.kill(os.getpid(), signal.SIGKILL)
 
-queue.tell_before(before)
+queue.subscribe_before(before)
 paths = [str(project / f"f{number}") for number in range(10)]
 new = [NewContent(data=b"new\\n" * 9000)] * 10
 asyncio.run(queue.change_all(paths, "call", lambda states: new))

@@ -161,7 +161,7 @@ def test_a_theme_of_pi_loads_and_gets_what_it_lacks() -> None:
         (b'{"name": "m", "colors": {"accent":"#ggg","success":1,"error":1,"warning":1}}', "accent"),
         (
             b'{"name":"m","vars":{"a":"b","b":"a"},"colors":{"accent":"a","success":1,"error":1,"warning":1}}',
-            "circle",
+            "refers to itself",
         ),
     ],
 )

@@ -3,8 +3,8 @@
 An anchor refers to the shown line: a file that changed since is aligned with the whole text that the model saw,
 and a line is the same if it and its neighbours are in one unchanged run. Pure."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from collections.abc import Sequence
+from typing import Final, Literal
 
 import msgspec
 
@@ -23,7 +23,6 @@ from tools.edits.dialects.replacing import PlacedEdits
 from tools.edits.texts import Editable
 from tools.files.snapshots import FileSnapshot
 from tools.limits import clip_line
-from tools.results import Json
 from tools.text import escape_controls, one_line
 
 AnchorPlace = Literal["replace", "before", "after"]
@@ -40,20 +39,6 @@ class AnchoredEdit(msgspec.Struct, frozen=True, kw_only=True):
     last: str | None = None
     place: AnchorPlace = "replace"
     lines: tuple[str, ...] = ()
-
-
-def anchored_edit(part: Mapping[str, Any]) -> AnchoredEdit | None:
-    """Parses an edit as it was sent; None if it is invalid."""
-    first, last, place = part.get("from"), part.get("to"), part.get("place")
-    lines: Json = part.get("lines")
-    if not isinstance(first, str) or not isinstance(lines, list):
-        return None
-    return AnchoredEdit(
-        first=first,
-        last=last if isinstance(last, str) else None,
-        place=place if place in ("before", "after") else "replace",
-        lines=tuple(map(str, lines)),
-    )
 
 
 class StaleAnchors(ToolError):

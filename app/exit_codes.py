@@ -9,6 +9,7 @@ MISFIT = 5
 PROVIDER = 6
 BLOCKED = 7
 CRASHED = 70
+INTERRUPTED = 130
 
 MEANINGS = {
     DONE: "done",
@@ -20,5 +21,5 @@ MEANINGS = {
     PROVIDER: "the request failed: the provider's error, or no key for it",
     BLOCKED: "the agent says that it is blocked: its answer ends with a line that begins with `BLOCKED:`",
     CRASHED: "an internal error",
-    130: "interrupted; 128 and the signal's number when another signal ended it",
+    INTERRUPTED: "interrupted; 128 and the signal's number when another signal ended it",
 }

@@ -4,7 +4,7 @@ import gc
 import os
 import sys
 
-from app.exit_codes import FAILED, USAGE
+from app.exit_codes import FAILED, INTERRUPTED, USAGE
 from app.printing import print_line, print_problem
 from app.version import VERSION
 
@@ -63,7 +63,7 @@ def _run(words: list[str]) -> int:
             if held is not None:
                 held.end()
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     except Exception as problem:  # noqa: BLE001  (the last boundary: no traceback reaches a person)
         from app.assembly.options import UsageError  # noqa: PLC0415  (a screen may have to be left first)
 

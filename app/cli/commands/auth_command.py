@@ -16,6 +16,7 @@ import msgspec
 from app.assembly.extensions.providers import bring_providers
 from app.assembly.options import Options, UsageError
 from app.cli.folder import current_folder
+from app.exit_codes import INTERRUPTED
 from app.printing import print_json, print_line, print_note
 from app.providers.contract import StreamOptions
 from app.providers.credentials import CredentialError, Credentials
@@ -181,7 +182,7 @@ def run_auth(
         print_note(str(problem))
         return 1
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
 
 
 async def _run(

@@ -12,6 +12,7 @@ from app.assembly.ending import close_quietly
 from app.assembly.options import Options, UsageError
 from app.cli.commands.auth_command import TerminalUi
 from app.engine.mcp.mcp_commands import run_mcp_command, test_server
+from app.exit_codes import INTERRUPTED
 from app.printing import print_line, print_note, print_problem
 from app.resources.paths import Paths
 from app.values.unable import Unable
@@ -28,7 +29,7 @@ def run(verb: str, words: list[str], paths: Paths) -> int:
         return asyncio.run(_with_session(verb, names, paths, opens_browser=not flags))
     except KeyboardInterrupt:
         print_problem("given up")
-        return 130
+        return INTERRUPTED
 
 
 async def _with_session(verb: str, names: list[str], paths: Paths, *, opens_browser: bool) -> int:

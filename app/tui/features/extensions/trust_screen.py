@@ -68,8 +68,8 @@ class TrustScreen(QuestionScreen):
 
     def _look(self) -> None:
         """Records whether the end of the text has been visible."""
-        if not self.is_attached:
-            return  # the question was answered meanwhile
+        if not self.is_current:
+            return  # the question was answered meanwhile, and its widgets may be gone
         text = self.query_one("#text", Preview)
         self.has_seen_end = self.has_seen_end or text.scroll_offset.y + text.size.height >= text.row_count
         self.query_one(RuleTitle).show(note="" if self.has_seen_end else self._by_key("there is more"))

@@ -14,7 +14,7 @@ from textual.screen import Screen
 
 from app.tui.features.settings.screen import SettingRow, SettingsScreen
 from app.tui.features.tree.screen import TreeScreen
-from app.tui.garbage import Garbage
+from app.tui.tasks import Garbage
 from bench.table import Row
 from widgets.completion.file_index import FileIndex
 from widgets.editor.paste import clean

@@ -13,7 +13,7 @@ from app.engine.jobs.job_notices import job_table
 from app.engine.mcp.servers import McpServers
 from app.engine.models.model_parts import ModelParts
 from app.engine.permissions.gate import PermissionGate
-from app.engine.planning.planning_parts import PlanningParts
+from app.engine.planning.plan_mode import PlanningParts
 from app.engine.preconditions import Preconditions
 from app.engine.prompts import Prompts
 from app.engine.repository.first_question import FirstQuestionHint

@@ -13,12 +13,13 @@ A rule is never a regular expression over the text of a command.
 
 import fnmatch
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, get_args
 
 import msgspec
 
 from app.permits.place import CommandPlace
+from app.permits.secrets import secrecy
 from app.permits.verdicts import CallPart
 from app.permits.words import names
 from tools.box.host_groups import HOST_GROUPS, group_contains, group_of_host, group_of_tool, hosts_of_group
@@ -313,3 +314,25 @@ def _suggested_path_rules(tool: str, path: str, place: CommandPlace) -> tuple[st
     folder = inside.rpartition("/")[0]
     wider = (f"{tool}: {folder}/**",) if folder else ()
     return (f"{tool}: {inside}", *wider, f"{tool}: **")
+
+
+def kept_back(rules: Iterable[PermitRule], place: CommandPlace) -> Callable[[str], bool]:
+    """Returns a test for absolute paths (links resolved): whether searches skip that file, because a rule denies it to
+    `read` or because it has secrets.
+
+    A call that names such a file is judged for that file; a search through its folder passes over it."""
+    homes = tuple(dict.fromkeys(filter(None, (place.home, place.real_home))))
+    forms = dict.fromkeys(
+        path_form(rule.pattern, place.workspace, home)
+        for rule in rules
+        if rule.kind == "read" and rule.deed != "allow"
+        for home in homes
+    )
+    whole = re.compile("|".join(f"(?:{form})" for form in forms), re.DOTALL) if forms else None
+
+    def is_kept_back(path: str) -> bool:
+        if whole is not None and whole.fullmatch(path) is not None:
+            return True
+        return any(secrecy(path, home, place.own) == "likely" for home in homes)
+
+    return is_kept_back

@@ -1,8 +1,9 @@
-"""Decisions about exceptions from the sandbox: one place or host, or running outside the sandbox. Pure.
+"""Decisions about exceptions from the sandbox: one place or host, or running outside the sandbox, and
+what network programs get: credentials, a way without the proxy. Pure.
 
-Both are asked about in every mode, even if a `bash:` rule allows the command."""
+Exceptions are asked about in every mode, even if a `bash:` rule allows the command."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import msgspec
@@ -12,6 +13,7 @@ from app.permits.place import CommandPlace
 from app.permits.verdicts import CallPart, verdict_of
 from tools.box.host_groups import HOST_GROUPS, group_of_host
 from tools.box.requests import BoxRequest
+from tools.protected.keys import KEY_NAMES, KEY_PLACES
 
 LEAVING_SANDBOX: Final = "the sandbox, which it wants to leave"
 SANDBOX_REQUEST: Final = "the sandbox, which refused it"
@@ -139,3 +141,32 @@ def without_leave_request(decision: CallDecision) -> CallDecision:
     """The decision without the request to leave the sandbox."""
     parts = verdict_of(decision.verdict.parts[1:])
     return CallDecision(outcome="run", verdict=parts, answers=decision.answers[1:])
+
+
+DAEMONS: Final = frozenset({"docker", "podman"})
+"""Programs whose work is done by a daemon outside the sandbox."""
+
+
+def credential_places_of(programs: Collection[str]) -> frozenset[str]:
+    """Credential files in the home folder that these programs need."""
+    wanted = frozenset(programs)
+    return frozenset(one.name for one in (*KEY_PLACES, *KEY_NAMES) if not wanted.isdisjoint(one.programs))
+
+
+_PROGRAMS: Final = frozenset(
+    (
+        "ssh", "scp", "sftp", "rsync", "mosh", "autossh", "ssh-copy-id", "ssh-keyscan", "ping", "dig", "nslookup",
+        "host", "traceroute", "whois", "telnet", "ftp", "nc", "ncat", "netcat", "socat",
+    )
+)  # fmt: skip
+_PORTS: Final = frozenset({"0", "21", "22", "23", "873", "9418"})
+"""Ports of ssh, rsync, the git protocol and similar; 0 means no port."""
+
+
+def bypasses_proxy(part: CallPart) -> bool:
+    """Whether the command of this part connects without the proxy."""
+    if not part.network:
+        return False
+    words = part.words or tuple(part.text.split())
+    program = words[0].rpartition("/")[2] if words else ""
+    return program in _PROGRAMS or any(host.rpartition(":")[2] in _PORTS for host in part.hosts)

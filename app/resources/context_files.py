@@ -1,5 +1,5 @@
 """Finds context files: instructions that people write for every session in a folder, from the root folder
-down to `cwd`."""
+down to `cwd`. Adds lines to them."""
 
 import os
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from app.resources.files import read_text, way_out
 from app.resources.paths import Paths
 from app.values.unable import FileFault
 from tools.files.presence import exists, is_dir, is_file
+from tools.files.replacing import replace_atomically
 
 NAMES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
 """Names in order of precedence; only the first that exists in a folder is read there."""
@@ -131,3 +132,50 @@ def _main_checkout(link: Path) -> Path | None:
     if folder.parent.name == "worktrees" and folder.parent.parent.name == ".git":
         return folder.parent.parent.parent
     return None
+
+
+NEW_FILE = "AGENTS.md"
+
+
+class MemoryFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A context file that lines can be added to."""
+
+    path: Path
+    whose: str
+    """A label: `yours, in every project`, `this project's`."""
+
+
+def memory_files(paths: Paths) -> tuple[MemoryFile, ...]:
+    """Returns the existing or future context files of the user and of the project's top folder."""
+    return (
+        MemoryFile(path=_memory_file_in(paths.top), whose="this project's"),
+        MemoryFile(path=_memory_file_in(paths.agent_dir), whose="yours, in every project"),
+    )
+
+
+def _memory_file_in(folder: Path) -> Path:
+    return next((folder / name for name in NAMES if is_file(folder / name)), folder / NEW_FILE)
+
+
+def added_by(text: str, line: str) -> str:
+    """Returns the text that appends `line` as a list item."""
+    item = f"- {' '.join(line.split())}\n"
+    if not text.strip():
+        return item
+    last = text.rstrip().rpartition("\n")[2].lstrip()
+    gap = "" if last.startswith(("- ", "* ")) else "\n"
+    return ("" if text.endswith("\n") else "\n") + gap + item
+
+
+def add_line(file: MemoryFile, line: str, paths: Paths) -> None:
+    """Appends a line to the file's current content, which stays byte for byte. Raises `FileFault`."""
+    path = file.path
+    if path.parent != paths.agent_dir and (problem := paths.way_out(path)):
+        raise FileFault(path, f"is not written: {problem}")
+    text = read_text(path) or ""
+    try:
+        before = path.read_bytes() if is_file(path) else b""
+        more = added_by(text, line).encode()
+        replace_atomically(path, before + (more.replace(b"\n", b"\r\n") if b"\r\n" in before else more))
+    except OSError as problem:
+        raise FileFault(path, f"could not be written: {problem.strerror or problem}") from None

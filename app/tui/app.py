@@ -26,7 +26,6 @@ from app.tui.current_theme import CurrentTheme
 from app.tui.display_settings import ShownSettings
 from app.tui.features.rules.feature import NOTES
 from app.tui.features.screen.feature import SCREEN
-from app.tui.garbage import Garbage
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.key_texts import PLACEHOLDER, KeyTexts, next_steps
 from app.tui.keys.page_keys import CLEAR
@@ -34,7 +33,7 @@ from app.tui.keys.type_ahead import QueueMarker, TypeAhead
 from app.tui.keys.user_keys import UserKeys
 from app.tui.links import open_link
 from app.tui.main_screen import MainScreen
-from app.tui.offering import full_screen, listen
+from app.tui.offering import CacheMisses, full_screen, listen
 from app.tui.prompt import paste_and_editor
 from app.tui.prompt.completions import arguments_of, popup_for
 from app.tui.prompt.project_history import ProjectHistory
@@ -43,9 +42,8 @@ from app.tui.prompt.unsent_draft import UnsentDraft
 from app.tui.register import BINDINGS, HINTS, PAGE_KEYS, Register, command_names, screen_keys
 from app.tui.screens import Screens
 from app.tui.startup import StartOptions
-from app.tui.status.cache_misses import CacheMisses
 from app.tui.status.status_lines import StatusLines
-from app.tui.tasks import Tasks, tell_fault_of_task, words_of
+from app.tui.tasks import Garbage, Tasks, tell_fault_of_task, words_of
 from app.tui.terminal.clipboard import Clipboard, say_briefly
 from app.tui.terminal.images import images_for
 from app.tui.terminal.notifications import Notifications

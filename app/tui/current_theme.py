@@ -1,7 +1,10 @@
-"""The current theme: found by name, with its style rules, reloaded when its file changes."""
+"""The current theme: found by name or by the terminal's background, with its style rules, reloaded when its
+file changes."""
 
 import os
+import time
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from rich.console import Console
 from textual.app import App
@@ -15,6 +18,9 @@ from app.resources.themes import ThemeFile, Themes
 from app.tui.style_cache import load_rules, save_rules
 from tools.files.regular import read_regular
 from tools.files.watched import Stamp
+from tools.patterns import late
+from widgets.colors import is_dark
+from widgets.terminal.early_terminal import EarlyTerminal
 from widgets.textual_internals import CachedStylesheet
 from widgets.themes import ThemeError, read_tcss_theme, read_theme, textual_theme
 
@@ -243,3 +249,30 @@ def _words(problem: Exception) -> str:
                 text = getattr(message, "summary", message)
                 return f"line {token.location[0] + 1}: {text}"
     return " ".join(str(problem).split())[:200] or type(problem).__name__
+
+
+Appearance = Literal["dark", "light"]
+_PART = rb"([0-9a-fA-F]{1,4})"
+_BACKGROUND = late(rb"\x1b\]11;rgba?:" + b"/".join((_PART,) * 3) + rb"[^\x07\x1b]*(\x07|\x1b\\)")
+_ATTRIBUTES = late(rb"\x1b\[\?[\d;]*c")
+"""Matches the reply to a query that every terminal answers; no other reply comes after it."""
+
+
+def appearance_of(held: EarlyTerminal, patience: float = 0.1) -> Appearance | None:
+    """Returns None if the terminal does not reply within `patience` seconds."""
+    deadline = held.asked_at + patience
+    while held.is_held and not _ATTRIBUTES.search(held.read):
+        left = deadline - time.monotonic()
+        if not held.wait_for(max(0.0, left)) and left <= 0:
+            break
+    color = background_from(held.read)
+    return None if color is None else "dark" if is_dark(color) else "light"
+
+
+def background_from(answer: bytes) -> str | None:
+    """Returns the colour in a terminal's reply to OSC 11."""
+    match = _BACKGROUND.search(answer)
+    if match is None:
+        return None
+    parts = (round(int(part, 16) / (16 ** len(part) - 1) * 255) for part in match.groups()[:3])
+    return "#" + "".join(f"{part:02x}" for part in parts)

@@ -2,17 +2,34 @@
 listeners."""
 
 import asyncio
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from textual.app import App
+from textual.dom import DOMNode
+from textual.widget import Widget
+
 from app.tui.feature import FullScreen
-from app.tui.keys.run_action import do_action
+from app.tui.page_protocols import ShowMessage
 from app.tui.prompt.attachments import joined
 from app.tui.register import Register
 from app.tui.startup import warm_up
 from app.tui.terminal.suspending import suspend
-from app.values.events import AgentSettled, ModelChanged, QueueUpdate, SessionReplaced
+from app.values.events import (
+    AgentSettled,
+    CompactionEnd,
+    Event,
+    MessageEnd,
+    ModelChanged,
+    QueueUpdate,
+    SessionReplaced,
+)
+from app.values.messages import AssistantMessage
+from tools.amounts import tokens
 from widgets.terminal.terminal_control import open_externally
+from widgets.textual_internals import bindings_of
+from widgets.transcript.blocks import NoteKind
 
 if TYPE_CHECKING:
     from app.tui.app import BayouApp
@@ -71,3 +88,54 @@ def _show_other_session(app: "BayouApp") -> None:
     app.key_texts.tell_of_session()
     if (left := app.unsent.session_replaced()) is not None:
         app.editor.restore(left if app.editor.model.is_blank else joined([app.editor.model.draft(), left]))
+
+
+async def do_action(app: App[Any], nodes: Iterable[DOMNode], action: str) -> None:
+    """Runs the action on the first node that has it, independent of the focus."""
+    if action.startswith("extension_key("):
+        await app.run_action(action)
+        return
+    for node in nodes:
+        bound = (one for bindings in bindings_of(node).values() for one in bindings)
+        found = next((one for one in bound if one.id == action), None)
+        if found is not None:
+            if isinstance(node, Widget):
+                node.focus()
+            await app.run_action(found.action, node)
+            return
+
+
+KEPT_SECONDS = 300
+"""The minimum time for which providers keep a prompt in the cache."""
+
+
+class CacheMisses:
+    """Watches the answers of one session for cache misses."""
+
+    EVENT_TYPES = (MessageEnd, SessionReplaced, ModelChanged, CompactionEnd)
+
+    def __init__(self, say: ShowMessage, *, is_told: Callable[[], bool]) -> None:
+        """`is_told`: returns whether the user wants these reports."""
+        self._say = say
+        self._is_told = is_told
+        self._last: AssistantMessage | None = None
+
+    def note(self, event: Event) -> None:
+        if isinstance(event, SessionReplaced | ModelChanged | CompactionEnd):
+            self._last = None
+        message = event.message if isinstance(event, MessageEnd) else None
+        if not isinstance(message, AssistantMessage) or message.stop_reason in ("error", "aborted"):
+            return
+        if self._is_told() and self._is_missed(message):
+            sent = tokens(message.usage.input + message.usage.cache_write)
+            self._say(f"The prompt cache was missed: {sent} tokens were read anew.", NoteKind.WARNING)
+        self._last = message
+
+    def _is_missed(self, message: AssistantMessage) -> bool:
+        before = self._last
+        return (
+            before is not None
+            and before.usage.cache_read + before.usage.cache_write > 0
+            and message.usage.cache_read == 0
+            and message.timestamp - before.timestamp < KEPT_SECONDS * 1000
+        )

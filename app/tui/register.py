@@ -1,4 +1,5 @@
-"""The list of features, and what is built from it: slash commands, page keys, pages, and event subscriptions.
+"""The list of features, and what is built from it: slash commands and page keys in their order, pages, and event
+subscriptions.
 
 A feature is a folder of `app.tui.features` with a module `feature`, and its name in this list."""
 
@@ -15,9 +16,6 @@ from app.tui.feature import Feature, FullScreen, Topic, topics_of
 from app.tui.keys.keymap import KeyPlace
 from app.tui.keys.page_keys import bindings
 from app.tui.page_protocols import KeyLabel
-from app.tui.row_order import COMMANDS as ORDER_OF_COMMANDS
-from app.tui.row_order import KEYS as ORDER_OF_KEYS
-from app.tui.row_order import ordered
 from app.tui.slash import name_and_argument
 
 NAMES = (
@@ -47,9 +45,35 @@ NAMES = (
 FEATURES: tuple[Feature[Any], ...] = tuple(
     feature for name in NAMES for feature in import_module(f"app.tui.features.{name}.feature").FEATURES
 )
-PAGE_KEYS = ordered((key for feature in FEATURES for key in feature.keys), lambda key: key.id, ORDER_OF_KEYS)
+Row = TypeVar("Row")
+
+COMMAND_ORDER = """
+model scoped-models thinking tree resume fork new clone name session context usage compact uncompact
+undo redo rules init review btw handoff plan todos pending diff map jobs mcp kernel kill pin copy
+export import extensions settings permissions secrets unmask sandbox theme trust login logout reload
+hotkeys keys help quit
+"""
+KEY_ORDER = """
+app.interrupt app.clear app.exit app.suspend app.palette app.model.select app.model.cycleForward
+app.model.cycleBackward app.session.tree app.session.resume app.session.fork app.session.new
+app.context.show app.compaction.preview app.compaction.undo app.files.undo app.files.redo
+app.diff.show app.thinking.cycle app.thinking.toggle app.tools.expand app.tools.background
+app.message.dequeue app.queue.focus app.plan.toggle app.todos.fold app.side.toggle app.message.copy
+app.transcript.focus tui.altScreen.search app.retry app.approval.once app.approval.deny
+app.approval.always app.approval.whole app.approval.enter app.permissions.cycle
+tui.altScreen.previousPrompt tui.altScreen.nextPrompt tui.altScreen.pageUp tui.altScreen.pageDown
+tui.altScreen.top tui.altScreen.bottom
+"""
+
+
+def ordered(rows: Iterable[Row], name: Callable[[Row], str], order: str) -> tuple[Row, ...]:
+    places = {word: place for place, word in enumerate(order.split())}
+    return tuple(sorted(rows, key=lambda row: places.get(name(row), len(places))))
+
+
+PAGE_KEYS = ordered((key for feature in FEATURES for key in feature.keys), lambda key: key.id, KEY_ORDER)
 COMMANDS = ordered(
-    (command for feature in FEATURES for command in feature.slash), lambda one: one.name, ORDER_OF_COMMANDS
+    (command for feature in FEATURES for command in feature.slash), lambda one: one.name, COMMAND_ORDER
 )
 BINDINGS = bindings(PAGE_KEYS)
 HINTS = {command.name: command.hint for command in COMMANDS}

@@ -32,9 +32,9 @@ from app.resources.paths import Paths, styles_dir
 from app.sessions.errors import SessionError
 from app.tui import current_theme
 from app.tui.app import BayouApp
+from app.tui.current_theme import appearance_of
 from app.tui.startup import StartOptions, extensions_for
 from tools.files.presence import exists
-from widgets.terminal.appearance import appearance_of
 from widgets.terminal.early_terminal import EarlyTerminal
 from widgets.terminal.terminal_control import restore_terminal
 from widgets.terminal.terminal_driver import TerminalDriver
@@ -221,7 +221,7 @@ def say_goodbye(assembled: Assembled) -> None:
         secrets = assembled.session.secrets
         sys.stdout.write(clean(secrets.text(export_markdown(log), "export")))
     elif wanted == "last-answer" and message is not None and message.text:
-        from widgets.transcript.markdown.printed_markdown import printed  # noqa: PLC0415  (only for this way out)
+        from widgets.transcript.markdown.markdown_stream import printed  # noqa: PLC0415  (only for this way out)
 
         width = min(_WIDEST, shutil.get_terminal_size().columns)
         sys.stdout.write(printed(_end_of(message.text), width).rstrip("\n") + "\n\n")

@@ -1,30 +1,40 @@
-"""The start of the page: as little as possible before the first paint, the rest after it."""
+"""The start of the page: as little as possible before the first paint, the rest after it. Saves the empty page as the
+next start's launch frame."""
 
 import asyncio
 import gc
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+from rich.segment import Segment
+from rich.style import Style
+from textual.app import App
 from textual.geometry import Size
+from textual.strip import Strip
+from textual.widget import Widget
 
 from app.assembly.assembled import Assembled
 from app.assembly.inputs import FirstInput
 from app.assembly.options import Options
 from app.engine.permissions.gate import PermissionGate
 from app.engine.session import Session
+from app.extensions.catalogue import Catalogue
 from app.resources import launch_frame
+from app.resources.launch_frame import Frame
 from app.resources.paths import Paths
-from app.tui.extensions.shortcuts import bind_shortcuts
 from app.tui.features.extensions.feature import TRUST
 from app.tui.features.permissions.feature import APPROVALS
 from app.tui.features.sessions.feature import RESUME, SESSIONS
-from app.tui.launch_frame import frame_to_keep
+from app.tui.keys.action_table import ActionTable
+from app.tui.keys.keymap import spelled
 from app.tui.page_protocols import KeyLabel
 from app.tui.status import header_and_footer as bars
 from app.values.content import Image
+from widgets.editor.prompt import PromptEditor
+from widgets.textual_internals import bindings_of, rows_of
 from widgets.transcript.blocks import NoteKind
 
 if TYPE_CHECKING:
@@ -236,3 +246,66 @@ def _load(session: Session) -> None:
     finally:
         gc.freeze()
         gc.enable()
+
+
+_ACTION = "extension_key("
+
+
+def bind_shortcuts(
+    app: App[Any], widgets: Sequence[Widget], catalogue: Catalogue, table: ActionTable
+) -> None:
+    """Binds the extensions' keys that bayou does not use, and removes those of extensions that are
+    gone.
+
+    `widgets`: widgets of the page, whose own keys are not replaced."""
+    bound = bindings_of(app)
+    for key, bindings in list(bound.items()):
+        if any(binding.action.startswith(_ACTION) for binding in bindings):
+            del bound[key]
+    taken = [key for own in (app, *widgets) for key in bindings_of(own)]
+    table.shortcuts = {}
+    for key, shortcut in catalogue.shortcuts(taken, spelled).items():
+        action, meaning = f"{_ACTION}{shortcut.key!r})", shortcut.description or shortcut.key
+        app.bind(key, action, description=meaning)
+        table.shortcuts[key] = (action, meaning)
+
+
+def frame_to_keep(
+    app: App[Any], editor: PromptEditor, theme: str, env: Mapping[str, str], cwd: str
+) -> Frame | None:
+    """Returns the frame of the page after its first paint; None if the saved frame is the same."""
+    if app.is_headless or not launch_frame.is_capable(env):
+        return None
+    frame = _frame_of(app, editor, theme)
+    if frame is None or frame.is_like(launch_frame.read((app.size.width, app.size.height), env, cwd)):
+        return None
+    return frame
+
+
+def _frame_of(app: App[Any], editor: PromptEditor, theme: str) -> Frame | None:
+    """Captures the page: the editor in full, and of all other rows only the background."""
+    caret, area = app.cursor_position, editor.content_region
+    if (
+        not (editor.model.is_blank and editor.has_focus and area.contains_point(caret))
+        or len(app.screen_stack) != 1
+    ):
+        return None
+    rows: list[bytes] = []
+    for number, strip in enumerate(rows_of(app.screen)):
+        if not editor.region.contains_point((editor.region.x, number)):
+            strip = _ground(strip)
+        rows.append(b"\x1b[%d;1H" % (number + 1) + strip.render(app.console).encode())
+    style = Strip([Segment("x", editor.rich_style)]).render(app.console).partition("x")[0]
+    return Frame(
+        row=caret.y + 1,
+        column=caret.x + 1,
+        room=area.right - caret.x,
+        style=style.encode(),
+        theme=theme,
+        content=b"".join(rows),
+    )
+
+
+def _ground(strip: Strip) -> Strip:
+    last = next((segment.style for segment in reversed(list(strip)) if segment.style is not None), None)
+    return Strip.blank(strip.cell_length, Style(bgcolor=last.bgcolor) if last is not None else None)

@@ -1,6 +1,7 @@
-"""Runs background tasks and handles their failures."""
+"""Runs background tasks and handles their failures; collects garbage while the user is not typing."""
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
@@ -95,3 +96,38 @@ def _drop(work: Awaitable[Any]) -> None:
         work.close()
     elif isinstance(work, asyncio.Future):
         work.cancel()
+
+
+TYPING_REST = 2.0
+"""Seconds without a key before a full collection."""
+_GC_THRESHOLDS = (5_000, 10, 10)
+
+
+class Garbage:
+    """Schedules garbage collections for pauses in typing."""
+
+    def __init__(self, *, rest: float = TYPING_REST) -> None:
+        self._rest = rest
+        self._last_key = 0.0
+        self._waits: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        """Excludes all objects that exist now from collections, and makes automatic ones rare."""
+        gc.freeze()
+        gc.set_threshold(*_GC_THRESHOLDS)
+        gc.enable()
+
+    def note_key(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._last_key = loop.time()
+        if self._waits is None:
+            self._waits = loop.call_later(self._rest, self._look)
+
+    def _look(self) -> None:
+        loop = asyncio.get_running_loop()
+        due = self._last_key + self._rest
+        if loop.time() < due:  # another key was pressed meanwhile
+            self._waits = loop.call_at(due, self._look)
+        else:
+            self._waits = None
+            gc.collect()

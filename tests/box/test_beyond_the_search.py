@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.tui.status.git_state import git_state
+from app.tui.status.status_lines import git_state
 from tests.box.test_set_aside import boxed_stage
 from tests.permits.test_gate import answered, results
 

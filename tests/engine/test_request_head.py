@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from app.engine.core.toolbox import Toolbox
-from app.engine.models.request_head import RequestHead, RequestHeads
+from app.engine.models.model_requests import RequestHead, RequestHeads
 from app.values.codec import decode_json, encode_json
 from tools.base import Tool, ToolContext
 from tools.registry import builtin_tools

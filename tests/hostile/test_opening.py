@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.tui.status.git_state import git_state
+from app.tui.status.status_lines import git_state
 from tests.hostile.conftest import Put, program
 from tests.hostile.repositories import git, make_stale, repository
 from tests.support.terminals import terminal

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.resources.memory import add_line, added_by, memory_files
+from app.resources.context_files import add_line, added_by, memory_files
 from app.resources.paths import Paths
 from app.values.unable import FileFault
 

@@ -4,7 +4,7 @@ import asyncio
 import gc
 import weakref
 
-from app.tui.garbage import Garbage
+from app.tui.tasks import Garbage
 
 
 class Knot:

@@ -11,9 +11,9 @@ from app.assembly.options import Options
 from app.providers.scripted import call, fail, say, think
 from app.resources.settings.settings_file import set_value
 from app.tui.main_screen import MainScreen
+from app.tui.offering import CacheMisses
 from app.tui.run import say_goodbye
-from app.tui.status.cache_misses import CacheMisses
-from app.tui.status.git_state import git_state, read_status
+from app.tui.status.status_lines import git_state, read_status
 from app.values.events import MessageEnd, ProviderRequestPrepared, ProviderWaiting
 from app.values.messages import AssistantMessage
 from app.values.usage import Usage

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from textual.app import App
 
+from app.tui.current_theme import background_from
 from widgets.terminal import clipboard
-from widgets.terminal.appearance import background_from
 from widgets.terminal.terminal_control import (
     BELL,
     RESTORE,
@@ -92,7 +92,7 @@ def test_the_answer_about_the_background() -> None:
 )
 def test_asking_a_real_terminal(answer: bytes, appearance: str) -> None:
     code = (
-        "from widgets.terminal.appearance import appearance_of\n"
+        "from app.tui.current_theme import appearance_of\n"
         "from widgets.terminal.early_terminal import EarlyTerminal\n"
         "held = EarlyTerminal()\n"
         "held.hold()\n"

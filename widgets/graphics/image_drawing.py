@@ -6,13 +6,14 @@ import base64
 import io
 from typing import TYPE_CHECKING, NamedTuple
 
-from widgets.graphics import iterm2
 from widgets.graphics.drawn_image import MAX_DATA_CHARS, TOO_LARGE, ImageProtocol, Pixels
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 MAX_PIXELS = 40_000_000
+MAX_ITERM2_BYTES = 700_000
+"""The maximum size of an image for iTerm2; some terminals reject sequences of over a million characters."""
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 UNREADABLE = "cannot be read"
 
@@ -75,13 +76,19 @@ def _drawn(image: "Picture", box: CellBox, protocol: ImageProtocol) -> Drawing:
     if (width, height) != image.size:
         image = image.resize((width, height))
     png = _png(image)
-    while protocol == "iterm2" and len(png) > iterm2.MAX_IMAGE_BYTES:
+    while protocol == "iterm2" and len(png) > MAX_ITERM2_BYTES:
         image = image.resize((max(1, image.width // 2), max(1, image.height // 2)))
         png = _png(image)
     text = base64.b64encode(png).decode("ascii")
     if protocol == "iterm2":
-        text = iterm2.drawn(text, len(png), box.columns, box.rows)
+        text = _in_iterm2(text, len(png), box.columns, box.rows)
     return Drawing(pixels, text, 4 * image.width * image.height)
+
+
+def _in_iterm2(png: str, byte_count: int, columns: int, rows: int) -> str:
+    """Returns iTerm2's inline image: a base64 file drawn over cells at the cursor."""
+    how = f"inline=1;size={byte_count};width={columns};height={rows};preserveAspectRatio=1;doNotMoveCursor=1"
+    return f"\x1b]1337;File={how}:{png}\x07"
 
 
 def _in_sixel(image: "Picture", box: CellBox, pixels: Pixels) -> Drawing:

@@ -18,15 +18,15 @@ from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.options import SessionOptions
 from app.engine.core.request_budget import Budget, LimitReached
-from app.engine.core.toolbox import Toolbox
+from app.engine.core.toolbox import Toolbox, declared
 from app.engine.models.prompt_cache import PromptCache
-from app.engine.models.request_head import RequestHead, RequestHeads
 from app.engine.secrets.session_mask import SessionMask
 from app.providers.contract import AssistantStream, Context, Credential, RequestHooks
 from app.providers.credentials import CredentialError
 from app.providers.registry import Registry
 from app.providers.request_cache import RequestCache
 from app.values.beginning import PrefixView
+from app.values.codec import encode_json
 from app.values.content import Image, Text
 from app.values.events import (
     MessageEnd,
@@ -47,11 +47,41 @@ from app.values.messages import (
     UserMessage,
 )
 from app.values.models import Model
-from app.values.wire import new_id, now_ms
+from app.values.wire import new_id, now_ms, to_wire
 from tools.base import Tool
 
 Sections = Callable[[Mapping[str, Tool]], Mapping[str, str]]
 """Builds the sections of the system prompt from files and settings, for these tools."""
+
+
+class RequestHead(msgspec.Struct, frozen=True, kw_only=True):
+    """Prompt and tools as raw JSON."""
+
+    prompt: msgspec.Raw
+    tools: msgspec.Raw
+
+
+class RequestHeads:
+    """Caches the last head until the sections or the tools change."""
+
+    def __init__(self) -> None:
+        self._sections: Mapping[str, str] = {}
+        self._tools: tuple[Tool, ...] = ()
+        self._last = _encode_head({}, ())
+
+    def of(self, sections: Mapping[str, str], tools: Sequence[Tool]) -> RequestHead:
+        asked = tuple(tools)
+        if asked != self._tools or sections != self._sections:
+            self._last = _encode_head(sections, asked)
+            self._sections, self._tools = dict(sections), asked
+        return self._last
+
+
+def _encode_head(sections: Mapping[str, str], tools: Sequence[Tool]) -> RequestHead:
+    told = declared({tool.name: tool for tool in tools})
+    return RequestHead(
+        prompt=msgspec.Raw(encode_json(prompt_text(sections))), tools=msgspec.Raw(encode_json(to_wire(told)))
+    )
 
 
 class ModelRequests:

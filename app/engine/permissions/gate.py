@@ -27,9 +27,8 @@ from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.network_hosts import NetworkHosts
 from app.engine.sandbox.sandboxes import Sandboxes
 from app.permits.decide import CallDecision, Mode
-from app.permits.kept_back import kept_back
 from app.permits.place import CommandPlace
-from app.permits.rules import PermitRules
+from app.permits.rules import PermitRules, kept_back
 from app.permits.sandbox_exceptions import asks_to_leave_sandbox, is_request, without_leave_request
 from app.values.content import ToolCall
 from tools.effects import Effects

@@ -1,4 +1,5 @@
-"""Plan mode: the agent reads and plans, nothing changes, and the user accepts the plan.
+"""Plan mode: the agent reads and plans, nothing changes, and the user accepts the plan. `PlanningParts`
+builds it with the todo list.
 
 The gate prevents changes with the mode `read-only`, for nested calls too; tools that could not run are not
 declared."""
@@ -9,8 +10,10 @@ from typing import Any
 import msgspec
 
 from app.engine.core.conversation import Conversation
+from app.engine.core.delivery import SendMessage
 from app.engine.core.event_bus import EventBus
 from app.engine.core.questions import ask_question
+from app.engine.core.session_core import SessionCore
 from app.engine.core.toolbox import Toolbox
 from app.engine.models.model_requests import ModelRequests
 from app.engine.permissions.gate import PermissionGate
@@ -18,6 +21,7 @@ from app.engine.permissions.permission_context import Approver
 from app.engine.permissions.session_rules import PLAN, is_planned
 from app.engine.planning.todo_changes import TodoRefused, steps_of
 from app.engine.planning.todo_list import TodoList
+from app.engine.secrets.session_mask import SessionMask
 from app.permits.decide import Mode
 from app.resources.settings.in_force import InForce
 from app.values.events import EntryAppended, PlanModeChanged, PlanProposed
@@ -182,3 +186,36 @@ def _parse_reply(said: Any) -> PlanReply:
     if said == ACCEPT:
         return PlanReply(accepts=True)
     return PlanReply(accepts=False, remark=said.strip() if isinstance(said, str) and said != STAY else "")
+
+
+class PlanningParts:
+    """The todo list and plan mode, in which no todo reminders are sent."""
+
+    def __init__(
+        self,
+        core: SessionCore,
+        permits: PermissionGate,
+        requests: ModelRequests,
+        masking: SessionMask,
+        *,
+        send: SendMessage,
+    ) -> None:
+        self.todos = TodoList(
+            core.conversation,
+            core.telling,
+            core.options,
+            masking,
+            core.next_run,
+            send=send,
+            may_remind=lambda: not self.plan.is_on,
+        )
+        self.plan = PlanMode(
+            core.conversation,
+            permits,
+            self.todos,
+            core.telling,
+            toolbox=core.toolbox,
+            requests=requests,
+            in_force=core.options.in_force,
+            asks=permits.standing.asks,
+        )

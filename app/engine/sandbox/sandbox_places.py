@@ -11,8 +11,7 @@ import msgspec
 
 from app.engine.core.options import SessionOptions
 from app.engine.sandbox.command_context import CommandContext, temporary_folders
-from app.permits.credentials import DAEMONS, credential_places_of
-from app.permits.sandbox_exceptions import CheckedRequest
+from app.permits.sandbox_exceptions import DAEMONS, CheckedRequest, credential_places_of
 from app.permits.secrets import delayed_run_reason
 from tools.box.git_places import git_places, parent_folders
 from tools.box.host_groups import group_of_tool

@@ -18,9 +18,8 @@ from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.network_hosts import NetworkHosts
 from app.engine.sandbox.sandbox_places import PlaceVerb, SandboxGrant, SandboxPaths
 from app.permits.decide import LOCAL_HOSTS, CallDecision, Mode
-from app.permits.proxyless import bypasses_proxy
 from app.permits.rules import reached_hosts
-from app.permits.sandbox_exceptions import LEAVING_SANDBOX, CheckedRequest
+from app.permits.sandbox_exceptions import LEAVING_SANDBOX, CheckedRequest, bypasses_proxy
 from app.permits.verdicts import CallPart
 from app.resources.settings.settings import Settings
 from tools.base import ToolError

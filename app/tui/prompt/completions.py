@@ -1,9 +1,11 @@
-"""The editor's completion sources: commands and arguments, files, symbols, suggestions of extensions."""
+"""The editor's completion sources: commands and arguments, files, symbols, Python names, suggestions of
+extensions."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +22,6 @@ from tools.searching.ripgrep import bundled_ripgrep
 from widgets.completion.commands import Arguments, CommandCompletions, CommandRow
 from widgets.completion.file_index import FileIndex
 from widgets.completion.files import FileCompletions, PathCompletions, SymbolRow
-from widgets.completion.kernel_names import NameCompletions
 from widgets.completion.popup import CompletionPopup
 from widgets.completion.source import CompletionRequest, Completions, Suggestion
 from widgets.editor.prompt import PromptEditor
@@ -173,3 +174,34 @@ class _ExtensionCompletions:
             ),
             query=word,
         )
+
+
+NameLookup = Callable[[str], Awaitable[Sequence[str]]]
+
+
+class NameCompletions:
+    """Completes names in Python cells, whose text begins with `$`."""
+
+    def __init__(self, names_like: NameLookup, is_cell: Callable[[], bool]) -> None:
+        """`is_cell`: returns whether the editor's text is a cell."""
+        self._names_like = names_like
+        self._is_cell = is_cell
+
+    def accepts(self, request: CompletionRequest) -> bool:
+        return self._is_cell() and bool(_python_word(request))
+
+    async def complete(self, request: CompletionRequest) -> AsyncIterator[Completions]:
+        word = _python_word(request)
+        found = await self._names_like(word)
+        yield Completions(
+            start=request.column - len(word),
+            end=request.column,
+            items=tuple(Suggestion(text=name, kind="symbol", tail="") for name in found if name != word),
+            query=word,
+        )
+
+
+def _python_word(request: CompletionRequest) -> str:
+    """Returns the dotted name before the cursor; empty for numbers and inside string literals."""
+    found = re.search(r"(?:[^\W\d]\w*\.)*(?:[^\W\d]\w*)?$", request.before)
+    return found[0] if found is not None else ""

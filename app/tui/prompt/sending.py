@@ -1,4 +1,4 @@
-"""Dispatches what the user sends: a shell command, a Python cell, a slash command, or a prompt."""
+"""Dispatches what the user sends: a shell command, a Python cell, a slash command, a note, or a prompt."""
 
 import asyncio
 import difflib
@@ -12,7 +12,6 @@ from app.engine.user_runs.user_cells import UserCells
 from app.resources.settings.settings import Settings
 from app.tui.page_protocols import KeyLabel
 from app.tui.prompt.attachments import images_of
-from app.tui.prompt.notes import is_note
 from app.tui.prompt.unsent_draft import UnsentDraft
 from app.tui.status.status_lines import StatusLines
 from app.tui.tasks import words_of
@@ -159,3 +158,14 @@ class Sending(msgspec.Struct, frozen=True):
         text in any case."""
         if self.editor.model.is_blank:
             self.editor.restore(draft)
+
+
+def is_note(text: str) -> bool:
+    """Returns whether the text is a note: one line after one `#`. A heading followed by more lines is
+    a prompt."""
+    return (
+        text.startswith("#")
+        and not text.startswith("##")
+        and "\n" not in text.strip()
+        and bool(text[1:].strip())
+    )

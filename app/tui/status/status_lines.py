@@ -1,4 +1,4 @@
-"""Updates header, footer and the text in the editor's border."""
+"""Updates header, footer and the text in the editor's border, and asks git for the branch."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,6 @@ from app.engine.session import Session
 from app.tui.page_protocols import KeyLabel
 from app.tui.status import header_and_footer as bars
 from app.tui.status.activity import Activity
-from app.tui.status.git_state import git_state
 from app.values.content import ToolCall
 from app.values.events import (
     AgentSettled,
@@ -48,6 +47,8 @@ from app.values.events import (
     TurnStart,
 )
 from tools.amounts import elapsed
+from tools.git.command import GitCommand, git_command
+from tools.git.repository import find_repository
 from widgets.editor.painting import RuleText
 from widgets.editor.prompt import PromptEditor
 from widgets.status.footer import StatusFooter
@@ -288,3 +289,52 @@ class StatusLines:
 
 def _brief_silence(event: ProviderWaiting) -> str:
     return f"silent, ends in {elapsed(event.seconds)}" if event.seconds else "silent"
+
+
+GIT_PATIENCE = 5.0
+_GIT_STATUS = ("status", "--porcelain=v2", "--branch", "--untracked-files=normal", "--ignore-submodules=all")
+
+
+async def git_state(cwd: Path, *, home: Path, is_vouched: Callable[[], bool]) -> str:
+    """Returns `main`, `main*` with changes, or a short commit without a branch; empty outside of a
+    repository.
+
+    If the repository's configuration could start programs and the user does not trust it
+    (`is_vouched`), git is not run and changes are not shown."""
+    head, command = await asyncio.to_thread(_git_query, cwd, home, is_vouched)
+    told = await _ask_git(command) if command is not None else None
+    return head if told is None else read_status(told)
+
+
+def _git_query(cwd: Path, home: Path, is_vouched: Callable[[], bool]) -> tuple[str, GitCommand | None]:
+    repository = find_repository(cwd)
+    if repository is None:
+        return "", None
+    head = repository.head()
+    if repository.is_bare or (repository.risky_settings(home) and not is_vouched()):
+        return head, None
+    configuration = repository.configuration(home)
+    return head, git_command(repository.top, *_GIT_STATUS, repository=configuration, home=home)
+
+
+async def _ask_git(command: GitCommand) -> str | None:
+    try:
+        code, told = await command.ask(GIT_PATIENCE)
+    except OSError:
+        return None  # too late, for example in a huge repository: the footer shows nothing
+    return told.decode("utf-8", "replace") if code == 0 else None
+
+
+def read_status(told: str) -> str:
+    branch = commit = ""
+    is_changed = False
+    for line in told.splitlines():
+        if line.startswith("# branch.head "):
+            branch = line.removeprefix("# branch.head ")
+        elif line.startswith("# branch.oid "):
+            commit = line.removeprefix("# branch.oid ")[:7]
+        elif line and not line.startswith("#"):
+            is_changed = True
+    if branch == "(detached)":
+        branch = commit
+    return f"{branch}*" if is_changed and branch else branch

@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from typing import assert_never
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, assert_never
 
 import msgspec
 
@@ -16,9 +16,7 @@ from app.tui.transcript.earlier_blocks import EarlierBlocks
 from app.tui.transcript.failed_answer import FailedAnswer
 from app.tui.transcript.renderers import Renderers
 from app.tui.transcript.running_commands import RunningCommands
-from app.tui.transcript.shown_call import ShownCall
-from app.tui.transcript.staged_cards import StagedCards
-from app.tui.transcript.streamed_calls import ArrivingCalls
+from app.tui.transcript.shown_call import ArrivingCalls, ShownCall
 from app.tui.transcript.summary_card import SummaryCard, branch_names
 from app.values.content import ToolCall
 from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
@@ -74,6 +72,7 @@ from app.values.messages import (
     Message,
     UserMessage,
 )
+from app.values.pending import PendingOutcome
 from app.values.servers import McpServersChange
 from app.values.stream import (
     BlockEvent,
@@ -88,6 +87,7 @@ from app.values.stream import (
     ToolCallStart,
 )
 from tools.amounts import elapsed
+from tools.arguments import text_detail
 from widgets.transcript.blocks import (
     CardBlock,
     CardState,
@@ -443,3 +443,49 @@ class Presenter:
             )
         elif event.error_message:
             self.note(event.error_message, NoteKind.INFO if event.aborted else NoteKind.ERROR)
+
+
+_STAGED = ", staged"
+
+
+class StagedCards:
+    """Updates the cards of staged changes."""
+
+    def __init__(self, transcript: Transcript, key_label: KeyLabel) -> None:
+        self._transcript = transcript
+        self._key_told = key_label
+        self._blocks: dict[str, str] = {}
+        """The blocks of unresolved staged changes, by the change's id."""
+
+    def made(self, block_id: str, details: Mapping[str, Any] | None) -> None:
+        """Remembers the block of a call that staged changes."""
+        if id := text_detail(details, "pending"):
+            self._blocks[id] = block_id
+
+    def note(self, event: Event) -> None:
+        if isinstance(event, PendingChanged) and event.resolved is not None:
+            self._tell(self._blocks.pop(event.resolved.id, ""), _became(event.resolved))
+        elif isinstance(event, AgentSettled | AgentStart):
+            keys = self._keys() if isinstance(event, AgentSettled) else ""
+            for block_id in self._blocks.values():
+                self._tell(block_id, f"{_STAGED}{keys}")
+
+    def _keys(self) -> str:
+        """Returns the current keys that apply or discard; the approval bar handles them."""
+        once = self._key_told("app.approval.once", "alt+a")
+        deny = self._key_told("app.approval.deny", "alt+x")
+        told = [f"{key} {does}" for key, does in ((once, "applies"), (deny, "discards")) if key]
+        return f": {', '.join(told)}" if told else ""
+
+    def _tell(self, block_id: str, words: str) -> None:
+        block = self._transcript.block(block_id) if block_id else None
+        if isinstance(block, CardBlock):
+            summary = block.card.summary.partition(_STAGED)[0] + words
+            card = msgspec.structs.replace(block.card, summary=summary)
+            self._transcript.add(msgspec.structs.replace(block, card=card))
+
+
+def _became(outcome: PendingOutcome) -> str:
+    if not outcome.is_done:
+        return ", not applied"
+    return ", applied" if outcome.action == "apply" else ", discarded"

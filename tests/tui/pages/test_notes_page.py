@@ -6,7 +6,7 @@ import pytest
 
 from app.resources.paths import Paths
 from app.tui.features.rules.notes import NotesPage
-from app.tui.prompt.notes import is_note
+from app.tui.prompt.sending import is_note
 from tests.tui.pages.person import Person, at_the_keyboard
 
 

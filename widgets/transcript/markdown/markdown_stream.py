@@ -1,13 +1,14 @@
 """Streams Markdown: finished blocks are frozen, and only the unfinished end is parsed again.
 
 Growing fences, tables and paragraphs are extended without parsing (`growing_blocks`). However the text is split, the
-leaves equal those of parsing the whole text."""
+leaves equal those of parsing the whole text. `printed` formats Markdown as plain lines."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from widgets.transcript.leaves.leaf import Leaf
+from widgets.transcript.leaves.safe_text import clean
 from widgets.transcript.markdown.growing_blocks import (
     GrowingFence,
     GrowingParagraph,
@@ -241,3 +242,14 @@ def _boundary(tokens: list[Token], lines: list[str]) -> tuple[int, int] | None:
         if index and span and span[0] and _is_decided(lines, span[0]):
             return index, span[0]
     return None
+
+
+def printed(text: str, width: int) -> str:
+    rows: list[str] = []
+    for leaf in parse_bounded(clean(text), gutter=""):
+        rows += [""] * (leaf.blank if rows else 0)
+        rows += [
+            "".join(piece.text for piece in leaf.pieces(row)).rstrip()
+            for row, _ in enumerate(leaf.layout(width))
+        ]
+    return "\n".join(rows)

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from app.resources.context_files import MemoryFile, add_line, added_by, memory_files
 from app.resources.files import read_text
-from app.resources.memory import MemoryFile, add_line, added_by, memory_files
 from app.resources.paths import Paths
 from app.tui.page_protocols import AskPerson, ShowMessage
 from app.tui.status.header_and_footer import short_path

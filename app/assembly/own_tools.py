@@ -10,6 +10,8 @@ from app.engine.planning.planning_tools import plan_tool, todo_tool
 from app.engine.session import Session
 from app.resources.settings.in_force import InForce
 from app.values.models import Model
+from app.web.fetch_tool import fetch_tool
+from app.web.fetching import WebAccess, WebFetcher
 from tools.base import Tool
 from tools.builtin.mermaid import mermaid_tool
 from tools.registry import builtin_tools
@@ -18,16 +20,27 @@ from tools.registry import builtin_tools
 def own_tools(session: Session, toolbox: Toolbox, in_force: InForce, choice: ModelChoice) -> tuple[Tool, ...]:
     todo = todo_tool(lambda: session.todos.phases, session.todos.change)
     mermaid = mermaid_tool()
+    fetch = fetch_tool(WebFetcher(lambda: _web_settings(in_force)))
 
     def unwanted(tools: Mapping[str, Tool]) -> list[str]:
         """Lists the tools to withhold. Compares by identity: a tool of an extension with the same
         name stays."""
         kept = [] if _wants_todos(in_force, choice.model) else [todo]
         kept += [] if in_force.settings.render_mermaid.enabled else [mermaid]
+        kept += [fetch] if in_force.settings.network.offline or not in_force.settings.web.fetch else []
         return [tool.name for tool in kept if tools.get(tool.name) is tool]
 
     toolbox.withhold(unwanted)
-    return (*builtin_tools(), jobs_tool(session.jobs), todo, plan_tool(session.plan.propose), mermaid)
+    return (*builtin_tools(), jobs_tool(session.jobs), todo, plan_tool(session.plan.propose), mermaid, fetch)
+
+
+def _web_settings(in_force: InForce) -> WebAccess:
+    settings = in_force.settings
+    return WebAccess(
+        private_hosts=settings.web.private_hosts,
+        allows_http=settings.web.allow_http,
+        proxy=settings.network.http_proxy,
+    )
 
 
 def _wants_todos(in_force: InForce, model: Model | None) -> bool:

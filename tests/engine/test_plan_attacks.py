@@ -82,6 +82,7 @@ TRIES: dict[str, list[dict[str, Any]]] = {
     "ls": [{"path": "$(touch new.txt)"}],
     "ast_grep": [{"pattern": "print($X)", "paths": ["b.py"]}],
     "render_mermaid": [{"mermaid": "graph TD; a-->b"}],
+    "web_fetch": [{"url": "https://127.0.0.1/new.txt"}],
     "todo": [{"op": "add", "task": "touch new.txt"}],
     "jobs": [{"action": "list"}],
     "propose_plan": [{"title": "Mine", "plan": "1. touch new.txt"}],

@@ -447,3 +447,22 @@ async def idle_kernel(scene: Scene) -> Any:
 @LIVE.add("renderMermaid.enabled", False, True)
 async def diagrams_of_the_agent(scene: Scene) -> Any:
     return "render_mermaid" in scene.session.tools.active()
+
+
+@LIVE.add("web.fetch", True, False)
+async def pages_of_the_web(scene: Scene) -> Any:
+    return "web_fetch" in scene.session.tools.active()
+
+
+@LIVE.add("web.allowHttp", True, False)
+async def unencrypted_pages(scene: Scene) -> Any:
+    return await _refusal(scene, "http://host.invalid/")
+
+
+@LIVE.add("web.privateHosts", ["127.0.0.1"], [])
+async def pages_of_own_servers(scene: Scene) -> Any:
+    return await _refusal(scene, "https://127.0.0.1:9/")
+
+
+async def _refusal(scene: Scene, url: str) -> str:
+    return text_of((await result_of(scene, "web_fetch", url=url)).content)

@@ -29,6 +29,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     diagnostics: single.DiagnosticSettings = single.DiagnosticSettings()
     mcp: single.McpSettings = single.McpSettings()
     render_mermaid: single.MermaidSettings = single.MermaidSettings()
+    web: single.WebSettings = single.WebSettings()
     background: agent.BackgroundSettings = agent.BackgroundSettings()
     file_maps: agent.FileMapSettings = agent.FileMapSettings()
     repository_maps: agent.RepositoryMapSettings = agent.RepositoryMapSettings()

@@ -105,6 +105,26 @@ class MermaidSettings(Group, frozen=True, kw_only=True):
     ] = False
 
 
+class WebSettings(Group, frozen=True, kw_only=True):
+    """The model's reading of pages of the web."""
+
+    fetch: Annotated[
+        bool, Meta(description="Give the model the tool `web_fetch`, which reads https pages.")
+    ] = True
+    allow_http: Annotated[
+        bool,
+        Meta(description="Let `web_fetch` read unencrypted http pages too.", extra={"global_only": True}),
+    ] = False
+    private_hosts: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Your own servers that `web_fetch` may read although their addresses are private: "
+            "`localhost:3000`, `*.internal`.",
+            extra={"global_only": True},
+        ),
+    ] = ()
+
+
 class DiagnosticSettings(Group, frozen=True, kw_only=True):
     """What linters and type checkers newly say of files that the agent changed."""
 

@@ -1,0 +1,276 @@
+"""Fetches a page of the web within limits of time and size, and connects only to addresses that were checked."""
+
+import asyncio
+import codecs
+import re
+import time
+import zlib
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Sequence
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+
+import httpx2
+import msgspec
+
+from app.providers.errors import ProviderError
+from app.providers.senders.certificates import bundle_of, trusted
+from app.providers.senders.client import Route, proxies
+from app.version import VERSION
+from app.web.addresses import (
+    HostNotFound,
+    Resolve,
+    WebTarget,
+    is_private_host,
+    parse_target,
+    public_addresses,
+    resolve_host,
+)
+from app.web.markdown import WebText, html_to_markdown
+from tools.base import ToolError
+from tools.limits import format_size
+
+MAX_BYTES = 5_000_000
+"""The most that is read of a page, after decompression."""
+FETCH_SECONDS = 20.0
+_CONVERT_SECONDS = 10.0
+_CACHE_SECONDS = 900.0
+_CACHED_PAGES = 20
+_MAX_REDIRECTS = 5
+_ERROR_CHARS = 500
+_REDIRECTS = frozenset((301, 302, 303, 307, 308))
+_HTML = frozenset(("text/html", "application/xhtml+xml"))
+_TEXT = re.compile(r"text/|application/(?:[\w.-]+\+)?(?:json|xml|yaml|toml|javascript|ecmascript|x-sh)$")
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
+_KNOWN_CHARSET = re.compile(r"utf|iso8859|cp\d|gb|big5|shift_jis|euc_|koi8|mac|ascii")
+_META_BYTES = 2_048
+
+
+class WebAccess(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user's settings let a fetch do."""
+
+    private_hosts: Sequence[str] = ()
+    allows_http: bool = False
+    proxy: str | None = None
+
+
+class WebPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page as it is shown to the model."""
+
+    url: str
+    title: str
+    text: str
+    media_type: str
+    size: int
+    """Bytes that were read."""
+    is_cut: bool = False
+    """Whether the page is larger than what was read."""
+    moved_to: str = ""
+    """The address of another host that the server named instead of a page."""
+
+
+class WebFetcher:
+    """Fetches pages, and keeps those of the last quarter of an hour for the session."""
+
+    def __init__(self, settings: Callable[[], WebAccess], resolve: Resolve = resolve_host) -> None:
+        self._settings = settings
+        self._resolve = resolve
+        self._kept: OrderedDict[tuple[str, bool], tuple[float, WebPage]] = OrderedDict()
+
+    async def fetch(self, url: str, *, raw: bool = False) -> WebPage:
+        """Raises `ToolError` with what happened and what to try."""
+        settings = self._settings()
+        target = self.checked(url)
+        key = target.url, raw
+        at, page = self._kept.get(key, (0.0, None))
+        if page is not None and time.monotonic() - at < _CACHE_SECONDS:
+            return page
+        try:
+            async with asyncio.timeout(FETCH_SECONDS):
+                page = await self._fetch(target, settings, raw)
+        except TimeoutError:
+            raise ToolError(
+                f"{target.host} did not send the page within {FETCH_SECONDS:.0f} seconds."
+            ) from None
+        except (httpx2.HTTPError, httpx2.InvalidURL, ProviderError, zlib.error) as problem:
+            reason = str(problem) or type(problem).__name__
+            raise ToolError(f"The page could not be read from {target.host}: {reason}.") from None
+        self._kept[key] = time.monotonic(), page
+        while len(self._kept) > _CACHED_PAGES:
+            self._kept.popitem(last=False)
+        return page
+
+    def checked(self, url: str) -> WebTarget:
+        """Returns the target of a URL. Raises `ToolError` if bayou does not fetch such addresses."""
+        target, settings = parse_target(url), self._settings()
+        is_own = is_private_host(target, settings.private_hosts)
+        if target.scheme == "http" and not (settings.allows_http or is_own):
+            raise ToolError(
+                f"web_fetch reads https addresses only. Try https://{target.url.removeprefix('http://')}; "
+                "the user can allow http with the setting web.allowHttp."
+            )
+        return target
+
+    async def _fetch(self, target: WebTarget, settings: WebAccess, raw: bool) -> WebPage:
+        async with self._client(settings) as client:
+            for _ in range(_MAX_REDIRECTS + 1):
+                async with client.stream("GET", target.url) as response:
+                    location = response.headers.get("location", "")
+                    if response.status_code not in _REDIRECTS or not location:
+                        return await _page_of(response, target, raw)
+                    following = self.checked(str(response.url.join(location)))
+                    if following.scheme == "http" and target.scheme == "https":
+                        raise ToolError(
+                            f"{target.host} sends to the unencrypted {following.url}: not followed."
+                        )
+                    if following.host != target.host or following.port != target.port:
+                        # Another host is another question to the user: the model asks for it by name.
+                        return WebPage(
+                            url=target.url, title="", text="", media_type="", size=0, moved_to=following.url
+                        )
+                    target = following
+        raise ToolError(f"{target.host} redirects more than {_MAX_REDIRECTS} times.")
+
+    def _client(self, settings: WebAccess) -> httpx2.AsyncClient:
+        """Returns a client for one fetch: a kept connection to an address would serve other names there."""
+        check = _AddressCheck(settings.private_hosts, self._resolve)
+        bundle = bundle_of(None)
+        return httpx2.AsyncClient(
+            transport=_CheckedTransport(check, bundle),
+            mounts={
+                pattern: _ProxiedTransport(check, Route(address, bundle)) if address else None
+                for pattern, address in proxies(settings.proxy).items()
+            },
+            headers={
+                "User-Agent": f"bayou/{VERSION}",
+                "Accept": "text/markdown, text/html, text/plain;q=0.9, */*;q=0.5",
+                "Accept-Encoding": "gzip",
+            },
+            timeout=httpx2.Timeout(None),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            trust_env=False,
+            follow_redirects=False,
+        )
+
+
+class _AddressCheck:
+    def __init__(self, private_hosts: Sequence[str], resolve: Resolve) -> None:
+        self._private_hosts = private_hosts
+        self._resolve = resolve
+
+    async def addresses(self, request: httpx2.Request) -> list[str]:
+        """Raises `ToolError` for a host that may not be connected to."""
+        target = parse_target(str(request.url))
+        is_own = is_private_host(target, self._private_hosts)
+        return await public_addresses(target, is_private=is_own, resolve=self._resolve)
+
+
+class _CheckedTransport(httpx2.AsyncBaseTransport):
+    """Connects to the address that was checked; certificates are verified against the host's name."""
+
+    def __init__(self, check: _AddressCheck, bundle: str) -> None:
+        self._check = check
+        self._bundle = bundle
+        self._opened: list[httpx2.AsyncHTTPTransport] = []
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        addresses = await self._check.addresses(request)
+        context = await asyncio.to_thread(trusted, self._bundle) if request.url.scheme == "https" else False
+        transport = httpx2.AsyncHTTPTransport(verify=context, trust_env=False)
+        self._opened.append(transport)
+        problem: httpx2.ConnectError | None = None
+        for address in addresses:
+            to_address = httpx2.Request(
+                request.method,
+                request.url.copy_with(host=address),
+                headers=request.headers,
+                extensions={**request.extensions, "sni_hostname": request.url.raw_host.decode("ascii")},
+            )
+            try:
+                return await transport.handle_async_request(to_address)
+            except httpx2.ConnectError as failed:
+                problem = failed
+        raise problem or httpx2.ConnectError("no address")
+
+    async def aclose(self) -> None:
+        for transport in self._opened:
+            await transport.aclose()
+
+
+class _ProxiedTransport(httpx2.AsyncBaseTransport):
+    """Sends through the user's proxy, which resolves the name; one that resolves here is checked here too."""
+
+    def __init__(self, check: _AddressCheck, route: Route) -> None:
+        self._check = check
+        self._route = route
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        try:
+            await self._check.addresses(request)
+        except HostNotFound:
+            pass
+        return await self._route.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._route.aclose()
+
+
+async def _page_of(response: httpx2.Response, target: WebTarget, raw: bool) -> WebPage:
+    media_type = response.headers.get("content-type", "text/html").partition(";")[0].strip().casefold()
+    is_text = _TEXT.match(media_type) is not None or media_type in _HTML
+    if response.is_success and not is_text:
+        size = response.headers.get("content-length", "")
+        known = f", {format_size(int(size))}" if size.isascii() and size.isdigit() else ""
+        raise ToolError(
+            f"{target.url} is no text ({media_type}{known}). To work with such a file, download it with bash."
+        )
+    body, is_cut = await _body(response)
+    text = body.decode(_charset(response.headers.get("content-type", ""), body), "replace")
+    if not response.is_success:
+        excerpt = " ".join(_converted(text, target.url).markdown.split())[:_ERROR_CHARS]
+        raise ToolError(
+            f"{target.url} answered {response.status_code} {response.reason_phrase}. {excerpt}".strip()
+        )
+    title = ""
+    if media_type in _HTML and not raw:
+        page = await asyncio.to_thread(_converted, text, target.url)
+        title, text = page.title, page.markdown
+    return WebPage(
+        url=target.url, title=title, text=text, media_type=media_type, size=len(body), is_cut=is_cut
+    )
+
+
+def _converted(text: str, url: str) -> WebText:
+    until = time.monotonic() + _CONVERT_SECONDS
+    return html_to_markdown(text, url, lambda: time.monotonic() > until)
+
+
+async def _body(response: httpx2.Response) -> tuple[bytes, bool]:
+    """Reads at most `MAX_BYTES` of the content. Each piece is unpacked only as far as there is room."""
+    encoding = response.headers.get("content-encoding", "identity").strip().casefold()
+    if encoding not in ("identity", "", "gzip", "x-gzip"):
+        raise ToolError(f"The server packs the page as {encoding}, which was not asked for.")
+    pieces = _unpacked(response) if "gzip" in encoding else response.aiter_raw()
+    body = bytearray()
+    async for piece in pieces:
+        body += piece[: MAX_BYTES - len(body)]
+        if len(body) >= MAX_BYTES:
+            return bytes(body), True
+    return bytes(body), False
+
+
+async def _unpacked(response: httpx2.Response) -> AsyncIterator[bytes]:
+    unpacking = zlib.decompressobj(31)
+    async for piece in response.aiter_raw():
+        while piece:
+            yield unpacking.decompress(piece, MAX_BYTES)
+            piece = unpacking.unconsumed_tail
+
+
+def _charset(content_type: str, body: bytes) -> str:
+    declared = _CHARSET.search(content_type) or _CHARSET.search(body[:_META_BYTES].decode("latin-1"))
+    try:
+        name = codecs.lookup(declared[1]).name if declared else "utf-8"
+    except (LookupError, ValueError):
+        return "utf-8"
+    # Others are no encodings of text, or take quadratic time.
+    return name if _KNOWN_CHARSET.match(name) else "utf-8"

@@ -1,0 +1,87 @@
+"""Splits HTML into text, beginnings and ends of elements, in one pass whose cost grows with the length only.
+
+The parser of the standard library takes quadratic time for pages that are made for it, and the one for maps of
+files holds the open elements on the machine's stack."""
+
+import html
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal
+
+import msgspec
+
+_NAME: Final = re.compile(r"/?[a-zA-Z][^\s/>]*")
+_ATTRIBUTE: Final = re.compile(r"""[\s/]*([^\s=>/][^\s=>/]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]*)))?""")
+_TAG_END: Final = re.compile(r"[^>]*>")
+_RAW: Final = {
+    name: re.compile(rf"</{name}(?=[\s/>])[^>]*>", re.IGNORECASE)
+    for name in ("script", "style", "title", "textarea", "noscript", "iframe", "xmp")
+}
+"""Elements whose content is text up to their end, whatever it contains."""
+_MAX_ATTRIBUTES = 200
+
+
+class HtmlToken(msgspec.Struct, frozen=True, kw_only=True):
+    kind: Literal["text", "begin", "end", "title"]
+    name: str = ""
+    """The element, in small letters."""
+    text: str = ""
+    attributes: Mapping[str, str] = {}
+
+    def attribute(self, name: str) -> str:
+        return self.attributes.get(name, "")
+
+
+def html_tokens(source: str) -> Iterator[HtmlToken]:
+    position = 0
+    while position < len(source):
+        opened = source.find("<", position)
+        if opened < 0:
+            opened = len(source)
+        if opened > position:
+            yield HtmlToken(kind="text", text=unescape(source[position:opened]))
+        if source.startswith("<!--", opened):
+            position = _behind(source, "-->", opened + 4)
+        elif source.startswith(("<!", "<?"), opened):
+            position = _behind(source, ">", opened)
+        elif name := _NAME.match(source, opened + 1):
+            attributes, position = _attributes(source, name.end())
+            tag = name[0].casefold()
+            if tag.startswith("/"):
+                yield HtmlToken(kind="end", name=tag[1:])
+            elif tag in _RAW:
+                end = _RAW[tag].search(source, position)
+                if tag == "title":
+                    yield HtmlToken(
+                        kind="title", text=unescape(source[position : end.start() if end else position])
+                    )
+                position = end.end() if end else len(source)
+            else:
+                yield HtmlToken(kind="begin", name=tag, attributes=attributes)
+        else:
+            if opened < len(source):
+                yield HtmlToken(kind="text", text="<")
+            position = opened + 1
+
+
+def unescape(text: str) -> str:
+    try:
+        return html.unescape(text) if "&" in text else text
+    except ValueError:  # the number of a character has thousands of digits
+        return text
+
+
+def _behind(source: str, end: str, position: int) -> int:
+    found = source.find(end, position)
+    return len(source) if found < 0 else found + len(end)
+
+
+def _attributes(source: str, position: int) -> tuple[dict[str, str], int]:
+    """The attributes of an element, and where its content begins."""
+    found: dict[str, str] = {}
+    while len(found) < _MAX_ATTRIBUTES and (one := _ATTRIBUTE.match(source, position)):
+        value = next((part for part in one.groups()[1:] if part is not None), "")
+        found.setdefault(one[1].casefold(), unescape(value))
+        position = one.end()
+    end = _TAG_END.match(source, position)
+    return found, end.end() if end else len(source)

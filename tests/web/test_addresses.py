@@ -1,0 +1,125 @@
+"""`web_fetch` connects to public https addresses only, and refuses the rest before a byte is sent."""
+
+import pytest
+
+from app.web.addresses import parse_target, refusal
+from app.web.fetching import WebAccess, WebFetcher
+from tests.providers.loopback import loopback
+from tools.base import ToolError
+
+PRIVATE = (
+    *(
+        "127.0.0.1",
+        "127.1.2.3",
+        "0.0.0.0",
+        "10.0.0.1",
+        "10.255.1.1",
+        "172.16.0.1",
+        "172.31.9.9",
+        "192.168.1.1",
+    ),
+    *(
+        "169.254.169.254",
+        "169.254.1.1",
+        "100.64.0.1",
+        "100.100.100.200",
+        "192.0.0.192",
+        "192.0.2.1",
+        "198.18.0.1",
+    ),
+    *("198.51.100.7", "203.0.113.9", "224.0.0.1", "239.1.1.1", "240.0.0.1", "255.255.255.255"),
+    *("::1", "::", "fe80::1", "fc00::1", "fd00:ec2::254", "fd12:3456::1", "ff02::1", "2001:db8::1", "100::1"),
+    *(
+        "::ffff:127.0.0.1",
+        "::ffff:10.0.0.1",
+        "::ffff:169.254.169.254",
+        "64:ff9b::7f00:1",
+        "64:ff9b::a9fe:a9fe",
+    ),
+    *(
+        "2002:7f00:1::",
+        "2002:c0a8:101::",
+        "2001:0:4136:e378:8000:63bf:3fff:fdd2",
+        "fe80::1%eth0",
+        "no address",
+    ),
+)
+SPELLINGS_OF_LOOPBACK = (
+    *("https://127.0.0.1/", "https://2130706433/", "https://0x7f000001/", "https://017700000001/"),
+    *(
+        "https://127.1/",
+        "https://0/",
+        "https://127.0.0.1.:443/",
+        "https://[::1]/",
+        "https://[::ffff:7f00:1]/",
+    ),
+    *(
+        "https://localhost/",
+        "https://LOCALHOST:8443/",
+        "https://localhost./",
+        "https://\uff11\uff12\uff17.0.0.1/",
+    ),
+    *("https://0x7f.1/", "https://[::]/", "https://127.0.0.1:80/"),
+)
+NO_PAGES = (
+    *(
+        "file:///etc/passwd",
+        "ftp://example.org/x",
+        "gopher://example.org/",
+        "https://",
+        "https:///etc/passwd",
+    ),
+    *("https://user:word@example.org/", "https://[::1", "https://exa mple.org/", "javascript:alert(1)"),
+    *("http://example.org/", "https://" + "a" * 9000, "data:text/html,hi"),
+)
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+def test_an_address_that_is_not_public_has_a_reason(address: str):
+    assert refusal(address)
+
+
+@pytest.mark.parametrize(
+    "address", ["93.184.215.14", "8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"]
+)
+def test_a_public_address_is_allowed(address: str):
+    assert refusal(address) == ""
+
+
+@pytest.mark.parametrize("url", SPELLINGS_OF_LOOPBACK)
+async def test_every_spelling_of_this_machine_is_refused(url: str):
+    async with loopback() as server:
+        port = server.url.rpartition(":")[2]
+        with pytest.raises(ToolError, match=r"web\.privateHosts|was not found|no URL"):
+            await WebFetcher(WebAccess).fetch(url if url.count(":") > 1 else url[:-1] + f":{port}/")
+        assert server.connections == 0
+
+
+@pytest.mark.parametrize("url", NO_PAGES)
+async def test_what_is_no_https_page_is_refused(url: str):
+    with pytest.raises(ToolError):
+        await WebFetcher(WebAccess, resolve=never).fetch(url)
+
+
+async def never(host: str, port: int) -> list[str]:
+    raise AssertionError("nothing may be looked up")
+
+
+async def test_one_private_address_among_public_ones_refuses_the_host():
+    async def resolve(host: str, port: int) -> list[str]:
+        return ["93.184.215.14", "10.0.0.1"]
+
+    with pytest.raises(ToolError, match=r"example\.org is 10\.0\.0\.1, which is a private address"):
+        await WebFetcher(WebAccess, resolve).fetch("https://example.org/")
+
+
+def test_a_page_about_a_file_on_github_becomes_the_file():
+    target = parse_target("https://github.com/o/r/blob/main/a%20b/c.py#L3")
+    assert target.url == "https://raw.githubusercontent.com/o/r/main/a%20b/c.py"
+    assert target.name == "raw.githubusercontent.com:443"
+
+
+def test_the_host_is_named_as_rules_write_it():
+    assert parse_target("example.org/x").name == "example.org:443"
+    assert parse_target("https://EXAMPLE.org.:8443/").name == "example.org:8443"
+    assert parse_target("https://[2606:4700::1111]/").name == "[2606:4700::1111]:443"

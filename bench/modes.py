@@ -114,7 +114,7 @@ def _print_overhead(cwd: Path, env: dict[str, str]) -> Iterator[Row]:
 
 
 async def _round_trips(cwd: Path, env: dict[str, str]) -> list[Row]:
-    from app.modes.client import RpcClient
+    from bayou.client import RpcClient
 
     paced = {**env, "PYTHONPATH": str(ROOT), "STAGE_TOKENS_PER_SECOND": "2000"}
     async with RpcClient(cwd=cwd, env=paced, arguments=["-e", STAGE_EXTENSION]) as client:

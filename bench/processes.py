@@ -21,7 +21,8 @@ import msgspec
 
 ROOT = Path(__file__).resolve().parent.parent
 _START_PROGRAM = (
-    f"import sys; sys.path.insert(0, {str(ROOT)!r}); from app.launcher import main; sys.exit(main())"
+    f"import sys; sys.path.insert(0, {str(ROOT / 'app' / 'package')!r}); "
+    "from bayou.__main__ import main; sys.exit(main())"
 )
 
 

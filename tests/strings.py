@@ -70,7 +70,7 @@ NOT_READ = (
     "app/permits/programs",
     "app/permits/rules",
     "app/modes/rpc/reference",
-    "app/modes/client",
+    "app/package",
     "app/resources/prompts",
     "app/resources/settings/settings_docs",
     "app/sessions/export",

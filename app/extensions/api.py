@@ -41,7 +41,7 @@ class ExtensionApi:
     """Everything an extension may do. Registering belongs into `extension(api)` itself; acting is for
     handlers that run later."""
 
-    version = API_VERSION
+    version: str = API_VERSION
 
     def __init__(self, hooked: Hooked, extension: Extension) -> None:
         self._all = hooked

@@ -120,6 +120,8 @@ class Extension:
         self.is_open = True
         self.may_read: Callable[[], bool] = lambda: True
         """Whether its files are unchanged since the user approved them."""
+        self.uses_former_name = False
+        """Whether its file imports the names for extensions from where they were before the package `bayou`."""
         self.tools: dict[str, Tool] = {}
         self.commands: dict[str, Command] = {}
         self.shortcuts: dict[str, Shortcut] = {}

@@ -31,6 +31,7 @@ class Extensions:
         self.hooked = Hooked(**shared)
         self._epoch = 0
         self._memory = Memory()
+        self._has_told_of_former_names = False
         self.may_read: Callable[[Source], bool] = lambda source: True
         """Whether an extension's file may be read; checked before every file."""
 
@@ -65,7 +66,19 @@ class Extensions:
                 continue
             known.add(source.name)
             await self._load_one(source)
+        self._tell_of_former_names()
         return tuple(self.hooked.problems[before:])
+
+    def _tell_of_former_names(self) -> None:
+        """Shows one notice for all extensions with the former import."""
+        former = [one.source.path for one in self.hooked.loaded if one.uses_former_name]
+        if not former or self._has_told_of_former_names or self.hooked.bound is None:
+            return
+        self._has_told_of_former_names = True
+        more = f" and {len(former) - 1} more" if len(former) > 1 else ""
+        self.hooked.bound.session.events.notify(
+            f"{former[0]}{more}: app.extensions.public still works, but is now `from bayou import …`"
+        )
 
     async def _load_one(self, source: Source) -> None:
         self._epoch += 1

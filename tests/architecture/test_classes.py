@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tests.architecture.sources import SHIPPED, classes, files, name, tree
 
-MADE_BY_A_PROGRAM = {"app.modes.client_commands.ClientCommands"}
+MADE_BY_A_PROGRAM = {"app.package.bayou.client_commands.ClientCommands"}
 """It stands apart from the class that inherits it because nobody edits it."""
 
 

@@ -12,7 +12,7 @@ OF_A_MODULE_FOR_ITSELF = {
     "app/extensions/registrations.py:StaleExtension": "a fault of an extension, told to whoever wrote it",
     "app/extensions/registrations.py:NotReady": "as above",
     "app/extensions/hooks/hook_table.py:UnreadAnswer": "as above; its hook says what counts instead",
-    "app/modes/connection.py:RpcError": "of the client in another program: what the server answered",
+    "app/package/bayou/connection.py:RpcError": "of the client in another program: what the server answered",
     "app/modes/rpc/lines.py:TooLong": "a line that cannot be read; its answer has the words",
     "app/providers/errors.py:ProviderError": "becomes the answer's terminal event",
     "app/providers/stream/pieces.py:StreamBroken": "how a script breaks off",

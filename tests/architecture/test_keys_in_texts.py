@@ -22,7 +22,7 @@ TELL = {"key_label", "KeyHint", "told"}
 KEYS = {"Binding", "Key", "TextKey", "PageKey", "PickerAction", "_key"}
 """Tables of keys."""
 NOT_BOUND = {
-    "app/launcher.py": "a program that nothing is bound in",
+    "app/package/bayou/__main__.py": "a program that nothing is bound in",
     "app/cli": "the command line, before there are keys",
     "app/modes": "faces without keys",
     "app/providers/offline": "what a model says, which does not know who shows it",

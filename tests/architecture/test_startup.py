@@ -31,7 +31,9 @@ PARSERS = ("tree_sitter", "tree_sitter_language_pack")
 
 ENTRIES: dict[str, tuple[str, ...]] = {
     "app.version": (*HEAVY, "msgspec", "asyncio", "json"),
-    "app.launcher": (*HEAVY, "msgspec", "asyncio", "json"),
+    "bayou": (*HEAVY, "msgspec", "asyncio", "json", "app", "importlib.util"),
+    "bayou.client": ("app", "tools", "widgets", *HEAVY),
+    "bayou.__main__": (*HEAVY, "msgspec", "asyncio", "json"),
     "app.cli.main": (*HEAVY, "msgspec", "asyncio", "json"),
     "app.cli.flags": (*HEAVY, "asyncio"),
     "app.assembly.options": (*HEAVY, "asyncio"),

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.modes.client import RpcClient
+from bayou.client import RpcClient
 
 AT_ONCE = ("-m", "app")
 SLOWLY = ("-c", "import sys; from app.cli.main import main; sys.exit(main(sys.argv[1:]))")

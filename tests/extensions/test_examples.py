@@ -18,7 +18,6 @@ from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.extensions.loading.loader import ExtensionChoice, find_extensions
 from app.extensions.runner import Extensions
 from app.extensions.ui import SilentUi
-from app.modes.client import RpcClient, RpcError
 from app.providers.contract import Context, StreamOptions
 from app.providers.registry import Registry
 from app.resources.paths import Paths
@@ -26,6 +25,7 @@ from app.values.content import ToolCall
 from app.values.events import AgentSettled, AgentStart, TurnStart
 from app.values.messages import AssistantMessage, user_message
 from app.values.stream import TextDelta
+from bayou.client import RpcClient, RpcError
 from tests.extensions.scene import PersonUi, Scene
 from tools.base import ToolContext
 from tools.results import text_result

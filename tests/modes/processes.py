@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from app.modes.client import RpcClient
+from bayou.client import RpcClient
 
 STAGE = str(Path(__file__).parent / "extensions" / "stage.py")
 RPC = (sys.executable, "-P", "-m", "app", "--mode", "rpc")

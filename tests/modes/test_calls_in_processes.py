@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from app.modes.client import RpcClient
-from app.values.content import text_of
+from bayou.client import RpcClient
+from bayou.values import text_of
 from tests.hostile.staging import BAYOU, MODEL, ending, model_at, run, settings, spoken
 from tests.kernel.test_ends import WRITES_TO_SOCKETS
 from tests.modes.processes import CALLS, results_of

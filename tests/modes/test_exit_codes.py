@@ -10,7 +10,7 @@ from app.assembly.options import UsageError
 from app.cli.options import options_from, refuse_near_command
 from app.exit_codes import BLOCKED, DONE, LIMIT, MISFIT, REFUSED, USAGE
 from app.modes.answer_schema import answer_json, read_schema
-from app.modes.client import RpcClient
+from bayou.client import RpcClient
 from tests.modes.processes import STAGE
 from tests.modes.test_print_and_json import bayou
 

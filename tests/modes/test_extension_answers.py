@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from app.modes.client import RpcClient, RpcError
-from app.values.content import text_of
-from app.values.messages import CustomMessage
+from bayou.client import RpcClient, RpcError
+from bayou.values import CustomMessage, text_of
 from tests.hostile.staging import MODEL, model_at, settings, spoken
 from tests.modes.processes import CALLS, RPC, results_of, start
 from tests.providers.loopback import Reply, loopback

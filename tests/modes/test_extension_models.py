@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.engine.commands.results import State
-from app.modes.client import RpcClient, RpcError
-from app.values.models import Model
+from bayou.client import RpcClient, RpcError
+from bayou.values import Model
 from tests.modes.processes import write_settings
 from tests.modes.test_print_and_json import Done, bayou
 

@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from app.modes.client import RpcClient
-from app.values.content import text_of
-from app.values.events import Event, ToolExecutionEnd, ToolExecutionUpdate
-from app.values.messages import SystemMessage
+from bayou.client import RpcClient
+from bayou.values import Event, SystemMessage, ToolExecutionEnd, ToolExecutionUpdate, text_of
 from tests.modes.processes import STAGE, lines_until, put, staged, start
 
 WEATHER = {

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from app.modes.client import RpcClient
-from app.values.content import text_of
+from bayou.client import RpcClient
+from bayou.values import text_of
 from tests.modes.processes import CALLS, results_of, write_settings
 
 HERE = Path(__file__).parent / "extensions"

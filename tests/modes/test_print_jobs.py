@@ -47,7 +47,7 @@ async def test_what_never_ends_by_itself_can_be_ended_with_what_the_model_is_tol
 
 
 async def test_where_a_session_goes_on_nothing_is_said_of_its_end(tmp_path: Path) -> None:
-    from app.modes.client import RpcClient
+    from bayou.client import RpcClient
 
     async with RpcClient(cwd=tmp_path, arguments=["-e", JOBS]) as client:
         await client.prompt_and_wait("sleep 1000")

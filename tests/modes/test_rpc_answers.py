@@ -9,10 +9,15 @@ from typing import Any
 
 import pytest
 
-from app.modes.client import RpcClient
-from app.values.entries import ContextEditEntry
-from app.values.events import AgentEnd, AgentSettled, AnswerInterrupted, MessageEnd
-from app.values.messages import AssistantMessage
+from bayou.client import RpcClient
+from bayou.values import (
+    AgentEnd,
+    AgentSettled,
+    AnswerInterrupted,
+    AssistantMessage,
+    ContextEditEntry,
+    MessageEnd,
+)
 from tests.modes.processes import RPC, STAGE, lines_until, put, staged, start
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from app.modes.client import RpcClient
+from bayou.client import RpcClient
 from tests.box.conftest import skip_below
 from tests.modes.processes import lines_until, put, staged, start, write_settings
 from tools.box.abilities import system_abilities

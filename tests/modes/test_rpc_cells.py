@@ -5,7 +5,7 @@ import os
 import signal
 from pathlib import Path
 
-from app.modes.client import RpcClient
+from bayou.client import RpcClient
 from tests.modes.processes import staged
 
 COMPUTING = """

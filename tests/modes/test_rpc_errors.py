@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.modes.client import RpcClient, RpcError
-from app.values.events import MessageStart
-from app.values.messages import UserMessage
+from bayou.client import RpcClient, RpcError
+from bayou.values import MessageStart, UserMessage
 from tests.modes.processes import staged, write_settings
 
 

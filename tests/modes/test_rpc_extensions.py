@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from app.modes.client import RpcClient, RpcError
+from bayou.client import RpcClient, RpcError
 from tests.modes.processes import staged, write_settings
 
 REPORT = """
-from app.extensions.public import TableBlock, View
+from bayou import TableBlock, View
 
 def extension(api):
     api.message_renderer("report", lambda message, expanded: View(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.modes.client import RpcClient, RpcError
+from bayou.client import RpcClient, RpcError
 from tests.modes.test_rpc_process import FAST
 
 STAGES = """

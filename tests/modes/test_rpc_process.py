@@ -11,16 +11,19 @@ from typing import Any, cast
 
 import pytest
 
-from app.modes.client import RpcClient, RpcError
 from app.resources.settings.settings_file import set_value
-from app.values.content import text_of
-from app.values.events import AgentSettled, MessageEnd, MessageUpdate, ToolExecutionEnd
-from app.values.messages import (
+from bayou.client import RpcClient, RpcError
+from bayou.values import (
+    AgentSettled,
     AssistantMessage,
     CompactionSummaryMessage,
     CustomMessage,
+    MessageEnd,
+    MessageUpdate,
+    ToolExecutionEnd,
     ToolResultMessage,
     UserMessage,
+    text_of,
 )
 
 FAST = {"BAYOU_OFFLINE_PACE": "0"}

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from app.engine.commands.table import COMMANDS
-from app.modes.client import RpcClient
 from app.modes.rpc import client_methods, reference
 from app.values.events import Event
+from bayou.client import RpcClient
 
 ROOT = Path(__file__).resolve().parents[2]
 REMEDY = "run: python -m app.modes.rpc.reference"

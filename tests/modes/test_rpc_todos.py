@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.modes.client import RpcClient, RpcError
-from app.values.todos import TodoItem, TodoPhase
+from bayou.client import RpcClient, RpcError
+from bayou.values import TodoItem, TodoPhase
 from tests.modes.test_rpc_process import FAST
 
 WORK = TodoPhase(

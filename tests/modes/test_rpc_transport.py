@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from app.modes.client import RpcClient
 from app.modes.output import LineWriter
 from app.modes.wire_events import EventLines
 from app.sessions.log import SessionLog
@@ -20,6 +19,7 @@ from app.values.events import MessageUpdate
 from app.values.messages import user_message
 from app.values.stream import TextDelta
 from app.values.usage import Usage
+from bayou.client import RpcClient
 from tests.modes.processes import STAGE, lines_until, put, start
 
 

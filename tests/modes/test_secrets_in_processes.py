@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.modes.client import RpcClient, RpcError
+from bayou.client import RpcClient, RpcError
 from tests.masking.examples import PRIVATE_KEY, SHAPED, random_text
 from tests.modes.processes import lines_until, put, start
 

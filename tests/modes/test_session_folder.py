@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from app.modes.client import RpcClient, RpcError
 from app.resources.paths import Paths
 from app.resources.trust.project_trust import question_for, remember
 from app.sessions.library import list_sessions
-from app.values.content import text_of
-from app.values.messages import ToolResultMessage
+from bayou.client import RpcClient, RpcError
+from bayou.values import ToolResultMessage, text_of
 from tests.modes.test_print_and_json import bayou
 
 FAST = {"BAYOU_OFFLINE_PACE": "0"}

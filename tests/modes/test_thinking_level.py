@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from app.modes.client import RpcClient
-from app.values.entries import MessageEntry, ThinkingLevelChangeEntry
+from bayou.client import RpcClient
+from bayou.values import MessageEntry, ThinkingLevelChangeEntry
 from tests.modes.processes import STAGE, write_settings
 from tests.modes.test_print_and_json import bayou
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from app.assembly.options import Options
-from app.modes.client import RpcClient
 from app.resources.paths import docs_dir
+from bayou.client import RpcClient
 from tests.modes.test_print_and_json import bayou
 from tests.providers.loopback import Reply, loopback, sse
 from tests.tui.stage import make_app

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from app.modes.client import RpcClient
-from app.modes.connection import RpcError
 from app.providers.scripted import ScriptedAnswer, say
 from app.sessions.log import SessionLog
 from app.undo.images import restored_of
 from app.values.content import ToolCall
+from bayou.client import RpcClient, RpcError
 from tests.compaction.stage import Scene
 
 ROOT = Path(__file__).resolve().parents[2]

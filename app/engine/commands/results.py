@@ -163,7 +163,7 @@ class Tokens(TypedDict):
     total: int
 
 
-class Usage(TypedDict):
+class ContextUsage(TypedDict):
     tokens: int | None
     contextWindow: int
     percent: float | None
@@ -179,7 +179,7 @@ class SessionStats(TypedDict):
     totalMessages: int
     tokens: Tokens
     cost: float
-    contextUsage: NotRequired[Usage]
+    contextUsage: NotRequired[ContextUsage]
 
 
 class CommandSource(TypedDict):

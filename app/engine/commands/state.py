@@ -114,11 +114,11 @@ async def set_todos(session: Session, phases: Sequence[TodoPhase]) -> Sequence[T
 
 
 @command("How full the window is")
-async def get_context_usage(session: Session) -> results.Usage | None:
+async def get_context_usage(session: Session) -> results.ContextUsage | None:
     return _usage(session)
 
 
-def _usage(session: Session) -> results.Usage | None:
+def _usage(session: Session) -> results.ContextUsage | None:
     usage = session.context_usage()
     if usage is None:
         return None

@@ -20,6 +20,8 @@ from app.values.unable import Unable
 from tools.patterns import late
 
 _PREFIX = "bayou_extension_"
+FORMER_NAME = "app.extensions.public"
+"""What extensions imported before there was a package `bayou`; it goes on working."""
 _DECLARED = late(r"^BAYOU_API\s*(?::\s*str\s*)?=\s*['\"](.*)['\"]\s*(?:#.*)?$", re.MULTILINE)
 
 
@@ -67,6 +69,7 @@ def load_function(file: Path, extension: Extension) -> Any:
     """Imports the file and returns its `extension` function. Raises `CannotLoad`, or any exception of the
     code."""
     require_version(declared_range(file))
+    extension.uses_former_name = _uses_former_name(file)
     module = _import(file, extension)
     function = getattr(module, "extension", None)
     if not callable(function):
@@ -81,6 +84,13 @@ def declared_range(file: Path) -> str:
     except OSError as problem:
         raise CannotLoad(f"it cannot be read: {problem.strerror}") from None
     return match[1] if match else ""
+
+
+def _uses_former_name(file: Path) -> bool:
+    try:
+        return FORMER_NAME in file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
 
 
 def _import(file: Path, extension: Extension) -> ModuleType:

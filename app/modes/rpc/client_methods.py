@@ -1,16 +1,25 @@
-"""Generates `app/modes/client_commands.py`: a method of the Python client for each command of the table.
+"""Generates two modules of the Python client: `client_commands`, a method for each command of the table, and
+`values`, the definitions that these and the events need, so that the client needs nothing else of bayou.
 
-`reference` writes it, formatted as the formatter would.
+`reference` writes them, formatted as the formatter would.
 """
 
 import ast
 import inspect
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
-from app.engine.commands.base import Command
+from msgspec import structs
 
-FILE = "app/modes/client_commands.py"
+from app.engine.commands import results
+from app.engine.commands.base import Command
+from app.package.closure import Closure, Module
+
+ROOT = Path(__file__).resolve().parents[3]
+FILE = "app/package/bayou/client_commands.py"
+VALUES = "app/package/bayou/values.py"
 _HEAD = '''"""A method for every command of a session, made from their table and not written.
 
 python -m app.modes.rpc.reference          makes it anew
@@ -22,77 +31,178 @@ class ClientCommands:
     """What a bayou at the other end can be told."""
 
     def __init__(self, ask: Callable[..., Awaitable[Any]]) -> None:
-        """`ask` gets a command's name and what it is given, by its parameters' names; returns its answer."""
+        """`ask` gets a command's name, the type and the field of its answer, and the command's fields."""
         self._ask = ask
 '''
+_VALUES_HEAD = '''"""Events, messages and all other values of the client, made from bayou's own and not written.
+
+python -m app.modes.rpc.reference          makes it anew
+"""
+'''
+_ALWAYS = (
+    ("app.values.events", "Event"),
+    ("app.values.content", "text_of"),
+    ("app.values.wire", "from_wire"),
+    ("app.values.wire", "to_wire"),
+    ("app.values.codec", "encode_json"),
+    ("app.values.codec", "decode_json"),
+)
+"""What the client itself uses, and its users need for content."""
 _NEEDED = {"Awaitable": "collections.abc", "Callable": "collections.abc", "Any": "typing"}
 _STANDARD = ("collections.abc", "typing")
 _WIDTH = 110
 
 
 def source(commands: Iterable[Command[Any, Any]]) -> str:
-    """Returns the file's complete text."""
+    """Returns the complete text of `client_commands`."""
     methods: list[str] = []
     imports = dict(_NEEDED)
     for command in commands:
-        [function] = ast.parse(inspect.getsource(command.function)).body
-        assert isinstance(function, ast.AsyncFunctionDef) and function.returns is not None
-        taken = [
-            one for one in function.args.args[1:] if one.arg != "id"
-        ]  # the request's own id is not a parameter
-        methods.append(_method(command, function, taken))
+        function, taken, returned = _read(command)
+        methods.append(_method(command, function, taken, returned))
         known = _imported(command)
-        for node in (*taken, function.returns):
-            imports |= {name: known[name] for name in _names(node) if name in known}
+        for node in (*taken, returned):
+            for name in _names(node):
+                if name in known:
+                    imports[name] = known[name] if known[name] in _STANDARD else "bayou.values"
     return _HEAD + _imports(imports) + _CLASS + "".join(f"\n{method}" for method in methods)
 
 
-def _method(command: Command[Any, Any], function: ast.AsyncFunctionDef, taken: Sequence[ast.arg]) -> str:
+def values(commands: Iterable[Command[Any, Any]]) -> str:
+    """Returns the complete text of `values`."""
+    closure = Closure(ROOT)
+    for module, name in _ALWAYS:
+        closure.add(module, [name])
+    for command in commands:
+        _, taken, returned = _read(command)
+        home = inspect.getmodule(command.function)
+        assert home is not None
+        for node in (*taken, returned):
+            closure.add(home.__name__, (one.id for one in ast.walk(node) if isinstance(one, ast.Name)))
+            for one in ast.walk(node):
+                if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name):
+                    closure.add(f"app.engine.commands.{one.value.id}", [one.attr])
+    modules = [closure.module(name) for name in closure.ordered()]
+    defined = [name for module in modules for name in closure.needed[module.name]]
+    twice = {name for name in defined if defined.count(name) > 1}
+    if twice:
+        raise ValueError(f"two modules define {', '.join(sorted(twice))}: give one of them another name")
+    texts = [text for module in modules for text in _definitions(module, closure.needed[module.name])]
+    definitions = re.sub(r"\n{4,}", "\n\n\n", "".join(texts)).strip()
+    return f"{_VALUES_HEAD}{_foreign_imports(modules, closure)}\n{definitions}\n"
+
+
+def _definitions(module: Module, wanted: set[str]) -> Iterator[str]:
+    """Returns the source of the wanted definitions, in their order."""
+    chosen = {id(node): node for name in wanted for node in module.definitions[name]}
+    for node in sorted(chosen.values(), key=lambda one: one.lineno):
+        decorators = getattr(node, "decorator_list", [])
+        first = decorators[0].lineno if decorators else node.lineno
+        text = "".join(module.lines[first - 1 : node.end_lineno])
+        is_large = isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        is_described = isinstance(node, ast.Expr)
+        yield f"\n\n{text}\n\n" if is_large else text if is_described else f"\n{text}"
+
+
+def _foreign_imports(modules: Sequence[Module], closure: Closure) -> str:
+    """Returns the imports that the definitions need from other packages."""
+    plain: set[str] = set()
+    names: dict[str, set[str]] = {}
+    for module in modules:
+        used = {
+            one.id
+            for name in closure.needed[module.name]
+            for node in module.definitions[name]
+            for one in ast.walk(node)
+            if isinstance(one, ast.Name)
+        }
+        for name in used & set(module.imports):
+            origin, original = module.imports[name]
+            if closure.place(module, name) is not None:
+                continue
+            if original:
+                names.setdefault(origin, set()).add(original)
+            else:
+                plain.add(origin)
+    standard = [f"import {name}\n" for name in sorted(plain - {"msgspec"})]
+    standard += [_import_line(origin, names[origin]) for origin in sorted(names)]
+    return "\n" + "".join(standard) + "\nimport msgspec\n"
+
+
+def _read(command: Command[Any, Any]) -> tuple[ast.AsyncFunctionDef, list[ast.arg], ast.expr]:
+    """Returns a command's function, its parameters without the session and the request's own id, and its type."""
+    [function] = ast.parse(inspect.getsource(command.function)).body
+    assert isinstance(function, ast.AsyncFunctionDef) and function.returns is not None
+    return function, [one for one in function.args.args[1:] if one.arg != "id"], function.returns
+
+
+def _method(
+    command: Command[Any, Any], function: ast.AsyncFunctionDef, taken: Sequence[ast.arg], returned: ast.expr
+) -> str:
     """Returns a method that sends its parameters under the command's field names."""
     given = function.args
     defaults = dict(zip((one.arg for one in reversed(given.args)), reversed(given.defaults), strict=False))
     written = [
         f"{_text(one)} = {_text(defaults[one.arg])}" if one.arg in defaults else _text(one) for one in taken
     ]
-    assert function.returns is not None
-    head = _laid_out(4, f"async def {command.name}(", ["self", *written], f") -> {_text(function.returns)}:")
-    passed = [f'"{command.name}"', *(f"{one.arg}={one.arg}" for one in taken)]
+    head = _laid_out(4, f"async def {command.name}(", ["self", *written], f") -> {_text(returned)}:")
+    fields = {field.name: field.encode_name for field in structs.fields(command.fields)}
+    passed = [
+        f'"{command.name}"',
+        _text(returned),
+        f'"{command.answer}"',
+        *(f"{fields[one.arg]}={one.arg}" for one in taken),
+    ]
     return (
         f'{head}        """{command.description}"""\n{_laid_out(8, "return await self._ask(", passed, ")")}'
     )
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    return (one.id for one in ast.walk(node) if isinstance(one, ast.Name))
+    return (one.id for one in ast.walk(_OneModule().visit(node)) if isinstance(one, ast.Name))
 
 
 def _imported(command: Command[Any, Any]) -> dict[str, str]:
     """Returns the names to import, by the module from which the command's module has them."""
     module = inspect.getmodule(command.function)
     assert module is not None
-    return {
+    found = {
         alias.name: node.module
         for node in ast.parse(inspect.getsource(module)).body
         if isinstance(node, ast.ImportFrom) and node.module
         for alias in node.names
     }
+    return {name: results.__name__ for name in vars(results) if not name.startswith("_")} | found
 
 
 def _imports(found: dict[str, str]) -> str:
     by_module: dict[str, list[str]] = {}
     for name, module in found.items():
         by_module.setdefault(module, []).append(name)
-    lines = {
-        module: f"from {module} import {', '.join(sorted(by_module[module]))}\n"
-        for module in sorted(by_module)
-    }
+    lines = {module: _import_line(module, names) for module, names in sorted(by_module.items())}
     standard = "".join(line for module, line in lines.items() if module in _STANDARD)
     own = "".join(line for module, line in lines.items() if module not in _STANDARD)
     return f"\n{standard}\n{own}"
 
 
+def _import_line(module: str, names: Iterable[str]) -> str:
+    """Returns an import as the formatter sorts it: constants, classes, then the others."""
+    ordered = sorted(names, key=lambda name: (not name.isupper(), name[0].islower(), name.lower()))
+    if len(line := f"from {module} import {', '.join(ordered)}\n") <= _WIDTH + 1:
+        return line
+    return f"from {module} import (\n" + "".join(f"    {name},\n" for name in ordered) + ")\n"
+
+
 def _text(node: ast.AST) -> str:
-    return ast.unparse(node).replace("'", '"')
+    """Returns a node's source; names of a module of results stand alone, since `values` has them all."""
+    return ast.unparse(_OneModule().visit(node)).replace("'", '"')
+
+
+class _OneModule(ast.NodeTransformer):
+    """Replaces `results.Name` by `Name`."""
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        return ast.Name(node.attr) if isinstance(node.value, ast.Name) else self.generic_visit(node)
 
 
 def _laid_out(indent: int, begin: str, items: list[str], end: str) -> str:

@@ -266,6 +266,7 @@ def main() -> None:
     home = Path(__file__).resolve().parents[3]
     write_text(home / SCHEMA, schema())
     write_text(home / client_methods.FILE, client_methods.source(COMMANDS.values()))
+    write_text(home / client_methods.VALUES, client_methods.values(COMMANDS.values()))
     write_text(home / PAGE, page((home / PAGE).read_text(encoding="utf-8")))
 
 

@@ -19,7 +19,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from app.modes.client import RpcClient, RpcError
+from bayou.client import RpcClient, RpcError
 from tests.permits.by_doing.machine import HOME, OUTPUT, PROJECT, SECRET, Listeners, Template, make, person
 
 ROWS_A_PROCESS = 150

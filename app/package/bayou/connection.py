@@ -2,16 +2,15 @@
 requests."""
 
 import asyncio
+from asyncio.subprocess import PIPE, Process, create_subprocess_exec
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from app.modes.deep_json import decode_deep
-from app.values.codec import decode_json, encode_json
-from app.values.wire import to_wire
-from tools.running.programs import RunningProgram
+from bayou.deep_json import decode_deep
+from bayou.values import decode_json, encode_json, to_wire
 
 LINE_LIMIT = 256 * 1024 * 1024
 
@@ -45,7 +44,7 @@ class Connection:
         self._env = dict(env) if env is not None else None
         self._answer_question = answer_question
         self._timeout = timeout
-        self._process: RunningProgram | None = None
+        self._process: Process | None = None
         self._count = 0
         self._pending: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._listeners: list[Callable[[Mapping[str, Any]], None]] = []
@@ -64,14 +63,14 @@ class Connection:
         return self._process.pid
 
     async def start(self) -> None:
-        self._process = await RunningProgram.start(
-            self._command,
+        self._process = await create_subprocess_exec(
+            *self._command,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
             cwd=self._cwd,
             env=self._env,
-            is_fed=True,
-            keeps_errors=True,
-            is_apart=False,
-            line_limit=LINE_LIMIT,
+            limit=LINE_LIMIT,
         )
         self._spawn(self._read_events())
         self._spawn(self._read_stderr())
@@ -81,6 +80,7 @@ class Connection:
         process = self._process
         if process is None:
             return None
+        assert process.stdin is not None
         process.stdin.close()
         try:
             return await asyncio.wait_for(process.wait(), 5)
@@ -121,10 +121,11 @@ class Connection:
     async def send(self, data: Mapping[str, Any]) -> None:
         """Writes one line."""
         process = self._process
-        if process is None or process.exit_code is not None:
+        if process is None or process.returncode is not None:
             raise RpcError(
                 "bayou is not running." + (f" It said: {self.stderr.strip()}" if self.stderr else "")
             )
+        assert process.stdin is not None
         try:
             process.stdin.write(encode_json(dict(data)) + b"\n")
             await process.stdin.drain()
@@ -132,7 +133,7 @@ class Connection:
             raise self.gone() from None
 
     async def _read_events(self) -> None:
-        assert self._process is not None
+        assert self._process is not None and self._process.stdout is not None
         while line := await self._process.stdout.readline():
             try:
                 data = _decoded(line)
@@ -189,7 +190,7 @@ class Connection:
         await self.send({"type": "host_tool_result", "id": data["id"], "result": result})
 
     async def _read_stderr(self) -> None:
-        assert self._process is not None
+        assert self._process is not None and self._process.stderr is not None
         while chunk := await self._process.stderr.read(4096):
             self.stderr = (self.stderr + chunk.decode("utf-8", "replace"))[-20_000:]
 

@@ -1,0 +1,19 @@
+"""Finds the program that belongs to this package, and the command that starts it."""
+
+import os
+import sys
+
+
+def program_folder() -> str:
+    """Returns the folder with the program's own packages: `_program` here, or the top of a checkout."""
+    package = os.path.dirname(os.path.abspath(__file__))
+    installed = os.path.join(package, "_program")
+    return (
+        installed if os.path.isdir(installed) else os.path.dirname(os.path.dirname(os.path.dirname(package)))
+    )
+
+
+def command() -> tuple[str, ...]:
+    """Returns the command that starts this installation, whatever folder it is started in."""
+    start = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
+    return sys.executable, "-P", start

@@ -1,0 +1,1788 @@
+"""Events, messages and all other values of the client, made from bayou's own and not written.
+
+python -m app.modes.rpc.reference          makes it anew
+"""
+
+import json
+import os
+import random
+import time
+import types
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import chain, islice, repeat
+from operator import methodcaller
+from typing import (
+    Any,
+    Literal,
+    NotRequired,
+    TypedDict,
+    TypeGuard,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    overload,
+)
+
+import msgspec
+
+Item = TypeVar("Item")
+
+
+class PrefixView(Sequence[Item]):
+    """The items that a list had when the view was made. The list may only be appended to."""
+
+    __slots__ = ("_items", "_length")
+
+    def __init__(self, items: list[Item]) -> None:
+        self._items = items
+        self._length = len(items)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Item]:
+        return islice(self._items, self._length)
+
+    @overload
+    def __getitem__(self, at: int) -> Item: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Item, ...]: ...
+    def __getitem__(self, at: int | slice) -> Item | tuple[Item, ...]:
+        if isinstance(at, slice):
+            begin, end, step = at.indices(self._length)
+            if step == 1:
+                return tuple(self._items[begin:end])
+            return tuple(self._items[index] for index in range(begin, end, step))
+        return self._items[range(self._length)[at]]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return False
+        items = cast("Sequence[object]", other)
+        return len(items) == self._length and tuple(self) == tuple(items)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"Beginning({list(self)!r})"
+
+
+Json = dict[str, Any] | list[Any] | str | int | float | None
+"""A decoded JSON value, for stored details, arguments and files."""
+
+PRIVATE = f"*{os.urandom(8).hex()}."
+"""Prefix of encoded names of fields that are never written; random, so that no input can name such a
+field."""
+
+_RAW = "raw"
+"""The field in which an `Unknown…` member keeps its original data."""
+
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+
+_random_bits = map(random.Random(os.urandom(16)).getrandbits, repeat(8 * 1_024))
+
+_random_hex = map(methodcaller("hex", " ", 4), map(methodcaller("to_bytes", 1_024, "little"), _random_bits))
+
+_ids = chain.from_iterable(map(str.split, _random_hex))
+"""An endless, thread-safe iterator of ids, which need not be secret. It makes many at a time without
+Python code for each, since reading a session makes thousands."""
+
+
+class _EmptyFields(dict[str, Any]):
+    """An immutable empty dict that all values share, since a large session has a million values."""
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        raise TypeError("all values without further fields share this; make one with `extra`")
+
+    setdefault = update = __ior__ = __setitem__  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[()]]:
+        return dict, ()
+
+
+class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, gc=False):
+    """An immutable value with a JSON form in pi's spelling.
+
+    Values form no reference cycles, so the garbage collector skips them: a large session has a million."""
+
+    extra: dict[str, Any] = msgspec.field(name=PRIVATE + "extra", default=_EmptyFields())
+    """Fields that a newer version or another program added; preserved when written."""
+
+
+W = TypeVar("W", bound=msgspec.Struct)
+
+Plain = Json | msgspec.Struct | tuple[Any, ...] | PrefixView[Any]
+
+new_id: Callable[[], str] = _ids.__next__
+"""Returns an id of eight hexadecimal digits for an entry or message. The caller that stores it checks
+for collisions."""
+
+
+def now_ms() -> int:
+    """Returns the Unix time in milliseconds, as message timestamps have it."""
+    return time.time_ns() // 1_000_000
+
+
+def now_iso() -> str:
+    """Returns the UTC time with milliseconds and a `Z`, as timestamps in session files have it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def to_wire(value: Plain) -> Any:
+    """Converts a value to plain JSON data (dicts, lists, scalars)."""
+    if type(value) in _SCALARS:
+        return value
+    if isinstance(value, dict):
+        return {key: item if type(item) in _SCALARS else to_wire(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [item if type(item) in _SCALARS else to_wire(item) for item in value]
+    if isinstance(value, msgspec.Struct):
+        return _struct_to_wire(value)
+    if isinstance(value, PrefixView):
+        return [to_wire(item) for item in value]
+    return value
+
+
+def from_wire(data: Json, kind: Any) -> Any:
+    """Converts plain JSON data to a value of `kind`, keeping unknown fields and unknown members of open
+    unions.
+
+    Raises `msgspec.ValidationError` when the data does not fit."""
+    try:
+        return msgspec.convert(data, kind)
+    except (msgspec.ValidationError, UnicodeEncodeError):  # the latter: a key with a lone surrogate
+        return _decode(data, kind)
+
+
+class _Field(msgspec.Struct, frozen=True):
+    attribute: str
+    key: str
+    omit_none: bool
+    kind: Any
+    has_default: bool
+
+
+class _StructPlan(msgspec.Struct, frozen=True):
+    tag_field: str | None
+    tag: Any
+    fields: tuple[_Field, ...]
+    keys: frozenset[str]
+    is_unknown: bool
+
+
+_struct_plans: dict[type, _StructPlan] = {}
+
+
+def _plan(cls: type[msgspec.Struct]) -> _StructPlan:
+    plan = _struct_plans.get(cls)
+    if plan is None:
+        plan = _struct_plans[cls] = _make_plan(cls)
+    return plan
+
+
+def _make_plan(cls: type[msgspec.Struct]) -> _StructPlan:
+    infos = msgspec.structs.fields(cls)
+    fields = tuple(
+        _Field(
+            attribute=info.name,
+            key=info.encode_name,
+            omit_none=info.default is None,
+            kind=info.type,
+            has_default=info.default is not msgspec.NODEFAULT
+            or info.default_factory is not msgspec.NODEFAULT,
+        )
+        for info in infos
+        if not info.encode_name.startswith(PRIVATE)
+    )
+    config = cls.__struct_config__
+    keys = {field.key for field in fields}
+    if config.tag_field:
+        keys.add(config.tag_field)
+    return _StructPlan(
+        tag_field=config.tag_field,
+        tag=config.tag,
+        fields=fields,
+        keys=frozenset(keys),
+        is_unknown=any(info.name == _RAW and info.encode_name.startswith(PRIVATE) for info in infos),
+    )
+
+
+def _struct_to_wire(value: msgspec.Struct) -> dict[str, Any]:
+    plan = _plan(type(value))
+    if plan.is_unknown:
+        return dict(getattr(value, _RAW))
+    out: dict[str, Any] = {}
+    if plan.tag_field:
+        out[plan.tag_field] = plan.tag
+    for field in plan.fields:
+        item = getattr(value, field.attribute)
+        if item is None and field.omit_none:
+            continue
+        out[field.key] = item if type(item) in _SCALARS else to_wire(item)
+    extra = getattr(value, "extra", None)
+    if extra:
+        out.update(extra)
+    return out
+
+
+def _decode(data: Json, kind: Any) -> Any:
+    if _is_struct(kind):
+        return _decode_struct(data, kind)
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        return _decode_union(data, get_args(kind))
+    if origin in (tuple, list) and isinstance(data, list):
+        items = [_decode(item, get_args(kind)[0]) for item in data]
+        return tuple(items) if origin is tuple else items
+    return msgspec.convert(data, kind)
+
+
+def _decode_union(data: Json, members: tuple[Any, ...]) -> Any:
+    if not isinstance(data, dict):
+        return _first_match(data, [m for m in members if not _is_struct(m)])
+    structs = [member for member in members if _is_struct(member)]
+    for member in structs:
+        plan = _plan(member)
+        if plan.tag_field and not plan.is_unknown and data.get(plan.tag_field) == plan.tag:
+            return _decode_or_keep(data, member, structs)
+    for member in structs:
+        plan = _plan(member)
+        if plan.is_unknown:
+            return member(raw=data)
+    if len(structs) == 1:
+        return _decode_struct(data, structs[0])
+    return _first_match(data, list(members))
+
+
+def _decode_or_keep(data: dict[str, Any], member: Any, structs: list[Any]) -> Any:
+    """Decodes a known type; invalid data is kept as the union's unknown member, if it has one."""
+    try:
+        return _decode_struct(data, member)
+    except msgspec.ValidationError:
+        for other in structs:
+            if _plan(other).is_unknown:
+                return other(raw=data)
+        raise
+
+
+def _first_match(data: Json, members: list[Any]) -> Any:
+    error = msgspec.ValidationError(f"Unexpected {type(data).__name__}")
+    for member in members:
+        try:
+            return _decode(data, member)
+        except msgspec.ValidationError as problem:
+            error = problem
+    raise error
+
+
+def _decode_struct(data: Json, cls: type[W]) -> W:
+    if not isinstance(data, dict):
+        raise msgspec.ValidationError(f"Expected an object for {cls.__name__}, got {type(data).__name__}")
+    plan = _plan(cls)
+    if plan.is_unknown:
+        return cls(raw=data)
+    values: dict[str, Any] = {}
+    for field in plan.fields:
+        if field.key in data:
+            value = data[field.key]
+            if value is None and field.has_default and not field.omit_none:
+                continue
+            values[field.attribute] = _decode(_empty_for(field.kind) if value is None else value, field.kind)
+        elif not field.has_default:
+            values[field.attribute] = _decode(_empty_for(field.kind), field.kind)
+    unknown = {key: item for key, item in data.items() if key not in plan.keys}
+    if unknown:
+        if not issubclass(cls, Wire):
+            raise msgspec.ValidationError(f"{cls.__name__} has no field {next(iter(unknown))!r}")
+        values["extra"] = unknown
+    return cls(**values)
+
+
+def _empty_for(kind: Any) -> Json:
+    """Returns the empty value for a missing or null `content`. Other missing fields remain errors."""
+    accepts = {get_origin(member) or member for member in (get_args(kind) or (kind,))} | {get_origin(kind)}
+    if type(None) in accepts:
+        return None
+    if tuple in accepts or list in accepts:
+        return []
+    return "" if str in accepts else {} if dict in accepts else None
+
+
+def _is_struct(kind: object) -> TypeGuard[type[msgspec.Struct]]:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+
+
+class Text(Wire, frozen=True, kw_only=True, tag_field="type", tag="text"):
+    """A block of text."""
+
+    text: str
+    text_signature: str | None = None
+
+
+class Image(Wire, frozen=True, kw_only=True, tag_field="type", tag="image"):
+    """An image, encoded in Base64."""
+
+    data: str
+    """Base64."""
+    mime_type: str
+
+
+class Thinking(Wire, frozen=True, kw_only=True, tag_field="type", tag="thinking"):
+    """The model's reasoning."""
+
+    thinking: str
+    thinking_signature: str | None = None
+    """Replayed to the same provider and model only."""
+    redacted: bool | None = None
+
+
+class ToolCall(Wire, frozen=True, kw_only=True, tag_field="type", tag="toolCall"):
+    """A call of a tool by the model."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+    thought_signature: str | None = None
+    namespace: str | None = None
+    arguments_error: str | None = None
+    """Why the model's arguments could not be parsed; `arguments` is empty then."""
+
+
+class UnknownContent(Wire, frozen=True, kw_only=True, tag_field="type", tag="*unknown"):
+    """A block of a type that this version does not know; preserved when written."""
+
+    raw: dict[str, Any] = msgspec.field(name=PRIVATE + "raw")
+
+
+Content = Text | Image | Thinking | ToolCall | UnknownContent
+
+AssistantContent = Text | Thinking | ToolCall | UnknownContent
+
+UserContent = Text | Image | UnknownContent
+
+
+def text_of(
+    content: "str | tuple[Content, ...] | tuple[UserContent, ...] | tuple[AssistantContent, ...]",
+) -> str:
+    """Returns the text blocks of a message's content, joined by line feeds."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(block.text for block in content if isinstance(block, Text))
+
+
+class Cost(Wire, frozen=True, kw_only=True):
+    """The cost of a request in US dollars."""
+
+    input: float = 0.0
+    output: float = 0.0
+    cache_read: float = 0.0
+    cache_write: float = 0.0
+    total: float = 0.0
+    total_from_provider: bool | float | None = None
+    """Whether the provider reported the cost (some programs store the amount here)."""
+
+
+class Usage(Wire, frozen=True, kw_only=True):
+    """Token counts. `input` excludes cached tokens; `reasoning` is part of `output`, `cache_write1h` of
+    `cache_write`."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cache_write1h: int | None = None
+    reasoning: int | None = None
+    total_tokens: int = 0
+    cost: Cost = Cost()
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return total((self, other))
+
+
+def total(usages: Sequence[Usage]) -> Usage:
+    """Returns the sum of all usages."""
+    costs = [usage.cost for usage in usages]
+    return Usage(
+        input=sum([usage.input for usage in usages]),
+        output=sum([usage.output for usage in usages]),
+        cache_read=sum([usage.cache_read for usage in usages]),
+        cache_write=sum([usage.cache_write for usage in usages]),
+        total_tokens=sum([usage.total_tokens for usage in usages]),
+        cost=Cost(
+            input=sum([cost.input for cost in costs]),
+            output=sum([cost.output for cost in costs]),
+            cache_read=sum([cost.cache_read for cost in costs]),
+            cache_write=sum([cost.cache_write for cost in costs]),
+            total=sum([cost.total for cost in costs]),
+        ),
+    )
+
+
+StopReason = Literal["pending", "stop", "length", "toolUse", "error", "aborted", "deferred"]
+
+
+class _Message(Wire, frozen=True, kw_only=True, tag_field="role", tag="*message"):
+    id: str = msgspec.field(name=PRIVATE + "id", default_factory=new_id)
+    timestamp: int | float = msgspec.field(default_factory=now_ms)
+    """Unix time in milliseconds."""
+
+
+class ToolDeclaration(Wire, frozen=True, kw_only=True):
+    """A tool as declared to the model."""
+
+    name: str
+    description: str = ""
+    parameters: dict[str, Any] = msgspec.field(default={})
+    constrained_sampling: Any = None
+
+
+class ToolName(Wire, frozen=True, kw_only=True):
+    """The name of a tool that is no longer declared."""
+
+    name: str
+
+
+class SystemMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="system"):
+    """The prompt's sections and the declared tools, or their changes since the last system message."""
+
+    content: str | tuple[UserContent, ...] = ""
+    sections: dict[str, str | None] | None = None
+    tools_added: tuple[ToolDeclaration, ...] | None = None
+    tools_removed: tuple[ToolName, ...] | None = None
+
+
+class UserMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="user"):
+    """A prompt of the user."""
+
+    content: str | tuple[UserContent, ...]
+
+
+class AssistantMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="assistant"):
+    """An answer of the model."""
+
+    content: tuple[AssistantContent, ...] = ()
+    api: str = ""
+    provider: str = ""
+    model: str = ""
+    response_model: str | None = None
+    response_id: str | None = None
+    provider_thinking_level: Any = None
+    thinking_level: str | None = None
+    diagnostics: Any = None
+    usage: Usage = Usage()
+    stop_reason: StopReason = "stop"
+    deferred: dict[str, Any] | None = None
+    error_message: str | None = None
+    raw_stop_reason: str | None = None
+    end_turn: bool | None = None
+    duration_ms: int | float | None = None
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        return tuple(block for block in self.content if isinstance(block, ToolCall))
+
+    @property
+    def text(self) -> str:
+        return "".join(block.text for block in self.content if isinstance(block, Text))
+
+    @property
+    def asks_something(self) -> bool:
+        """Whether the last paragraph asks the user a question."""
+        paragraph = self.text.rstrip().rpartition("\n\n")[2]
+        return any(line.rstrip(' *_`)"”»').endswith(("?", "？", "؟")) for line in paragraph.splitlines())
+
+    @property
+    def thinking(self) -> str:
+        return "".join(block.thinking for block in self.content if isinstance(block, Thinking))
+
+
+class ToolResultMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="toolResult"):
+    """The result of a tool call."""
+
+    tool_call_id: str
+    tool_name: str
+    content: tuple[UserContent, ...] = ()
+    details: Any = None
+    usage: Usage | None = None
+    nested_calls: dict[str, Any] | None = None
+    is_error: bool = False
+    duration_ms: int | float | None = None
+
+
+class BashExecutionMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="bashExecution"):
+    """A command that the user ran with `!`."""
+
+    command: str
+    output: str
+    exit_code: int | None = None
+    cancelled: bool = False
+    truncated: bool = False
+    full_output_path: str | None = None
+    exclude_from_context: bool | None = None
+
+
+class CustomMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="custom"):
+    """A message of an extension or of bayou (file map, background result); the model reads it as a user
+    message."""
+
+    custom_type: str
+    content: str | tuple[UserContent, ...]
+    display: bool = True
+    details: Any = None
+
+
+class BranchSummaryMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="branchSummary"):
+    """The summary of a branch that the user left."""
+
+    summary: str
+    from_id: str
+
+
+class CompactionSummaryMessage(
+    _Message, frozen=True, kw_only=True, tag_field="role", tag="compactionSummary"
+):
+    """The summary that replaces compacted messages."""
+
+    summary: str
+    tokens_before: int
+
+
+class UnknownMessage(_Message, frozen=True, kw_only=True, tag_field="role", tag="*unknown"):
+    """A message with an unknown role; preserved in the file, never sent."""
+
+    raw: dict[str, Any] = msgspec.field(name=PRIVATE + "raw")
+
+
+Message = (
+    SystemMessage
+    | UserMessage
+    | AssistantMessage
+    | ToolResultMessage
+    | BashExecutionMessage
+    | CustomMessage
+    | BranchSummaryMessage
+    | CompactionSummaryMessage
+    | UnknownMessage
+)
+
+QueueMode = Literal["one-at-a-time", "all"]
+
+InterruptMode = Literal["wait", "immediate"]
+
+
+class JudgedPart(Wire, frozen=True, kw_only=True, gc=True):
+    """One part of a call with its verdict in `letter`: `safe` only reads, `contained` runs in the sandbox
+    or needs approval, `forbidden` needs a typed word."""
+
+    text: str
+    letter: str
+    why: str
+
+
+class OfferedRule(Wire, frozen=True, kw_only=True, gc=True):
+    """A rule that would answer this question from now on."""
+
+    text: str
+    answers: int
+    """The number of this session's questions that the rule would have answered."""
+
+
+class Approval(Wire, frozen=True, kw_only=True, gc=True):
+    """The call that an approval question concerns, with the verdict on it."""
+
+    tool_call_id: str
+    tool_name: str
+    arguments: dict[str, Any]
+    parts: tuple[JudgedPart, ...]
+    letter: str
+    why: str
+    decided_by: str
+    mode: str
+    confirmation_word: str | None = msgspec.field(default=None, name="floorWord")
+    """The word that has to be typed; None: a plain answer is enough."""
+    rules: tuple[OfferedRule, ...] = ()
+    asked: int = 0
+    """The number of approval questions in this session so far."""
+    number: int = 1
+    of: int = 1
+    """The number of calls in the answer."""
+
+
+class Diagnostic(Wire, frozen=True, kw_only=True):
+    """One problem at one position in a file."""
+
+    path: str
+    """The path relative to the session's folder."""
+    line: int
+    column: int = 0
+    text: str
+    code: str = ""
+    source: str = ""
+    """The program or extension that reported the problem."""
+    severity: Literal["error", "warning", "note"] = "error"
+
+
+class DiagnosticsStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="diagnostics_start"):
+    """Programs begin to check files that the agent changed. Then: `diagnostics_end`."""
+
+    programs: tuple[str, ...]
+    files: int
+
+
+class DiagnosticsEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="diagnostics_end"):
+    """The checks have ended or were stopped. New problems reach the model in a message of the type
+    `diagnostics`."""
+
+    problems: tuple[Diagnostic, ...] = ()
+    """New problems, worst first, as many as the model receives."""
+    total: int = 0
+    failures: tuple[str, ...] = ()
+    """Why programs could not report."""
+    aborted: bool = False
+
+
+class _Entry(Wire, frozen=True, kw_only=True, tag_field="type", tag="*entry"):
+    id: str = msgspec.field(default_factory=new_id)
+    parent_id: str | None
+    timestamp: str = msgspec.field(default_factory=now_iso)
+
+
+class MessageEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="message"):
+    """A message of the conversation."""
+
+    message: Message
+
+
+class ModelChangeEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="model_change"):
+    """The model was changed."""
+
+    provider: str
+    model_id: str
+
+
+class ThinkingLevelChangeEntry(
+    _Entry, frozen=True, kw_only=True, tag_field="type", tag="thinking_level_change"
+):
+    """The thinking level was changed."""
+
+    thinking_level: str
+
+
+class UsageEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="usage"):
+    """Usage of a request that has no message in the session."""
+
+    kind: str
+    provider: str
+    model: str
+    usage: Usage
+    note: str | None = None
+
+
+class CompactionEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="compaction"):
+    """A compaction: its summary replaces the entries before the first kept one."""
+
+    summary: str
+    first_kept_entry_id: str
+    """The entry's own id when no earlier entry is kept."""
+    tokens_before: int = 0
+    details: Any = None
+    usage: Usage | None = None
+    from_hook: bool | None = None
+    system_message: SystemMessage | None = None
+
+
+class BranchSummaryEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="branch_summary"):
+    """A summary of a branch that the user left."""
+
+    from_id: str
+    """The leaf of that branch, or `root`."""
+    summary: str
+    details: Any = None
+    usage: Usage | None = None
+    from_hook: bool | None = None
+
+
+class CustomEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="custom"):
+    """State of bayou (`bayou.*`) or of an extension; never part of the model's context."""
+
+    custom_type: str
+    data: Any = None
+
+
+class CustomMessageEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="custom_message"):
+    """A message of bayou or an extension that the model reads."""
+
+    custom_type: str
+    content: str | tuple[UserContent, ...]
+    display: bool = True
+    details: Any = None
+
+
+class ContextEditEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="context_edit"):
+    """Leaves an earlier entry out of the context (`replacement` null) or replaces its content."""
+
+    target_id: str
+    replacement: dict[str, Any] | None
+
+
+class LabelEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="label"):
+    """The label of another entry was set or removed."""
+
+    target_id: str
+    label: str | None = None
+    """Absent or empty: the label is removed."""
+
+
+class SessionInfoEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="session_info"):
+    """The session's name was set or removed."""
+
+    name: str | None = None
+
+
+class UnknownEntry(_Entry, frozen=True, kw_only=True, tag_field="type", tag="*unknown"):
+    """An entry of an unknown type, or a known one that cannot be decoded; preserved as it is."""
+
+    id: str = msgspec.field(name=PRIVATE + "id", default="")
+    parent_id: str | None = msgspec.field(name=PRIVATE + "parentId", default=None)
+    timestamp: str = msgspec.field(name=PRIVATE + "timestamp", default="")
+    raw: dict[str, Any] = msgspec.field(name=PRIVATE + "raw")
+
+    def __post_init__(self) -> None:
+        for attribute, key in (("id", "id"), ("parent_id", "parentId"), ("timestamp", "timestamp")):
+            value = self.raw.get(key)
+            if isinstance(value, str):
+                msgspec.structs.force_setattr(self, attribute, value)
+
+
+Entry = (
+    MessageEntry
+    | ModelChangeEntry
+    | ThinkingLevelChangeEntry
+    | UsageEntry
+    | CompactionEntry
+    | BranchSummaryEntry
+    | CustomEntry
+    | CustomMessageEntry
+    | ContextEditEntry
+    | LabelEntry
+    | SessionInfoEntry
+    | UnknownEntry
+)
+
+ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
+
+
+class PriceTier(Wire, frozen=True, kw_only=True):
+    """Prices of requests with more input tokens than `input_tokens_above`."""
+
+    input_tokens_above: int
+    input: float = 0.0
+    output: float = 0.0
+    cache_read: float = 0.0
+    cache_write: float = 0.0
+
+
+class Prices(Wire, frozen=True, kw_only=True):
+    """US dollars per million tokens."""
+
+    input: float = 0.0
+    output: float = 0.0
+    cache_read: float = 0.0
+    cache_write: float = 0.0
+    tiers: tuple[PriceTier, ...] | None = None
+
+
+class Model(Wire, frozen=True, kw_only=True):
+    """A model of a provider."""
+
+    id: str
+    name: str
+    api: str
+    """The adapter for its API."""
+    provider: str
+    """The provider whose credentials it needs."""
+    base_url: str = ""
+    reasoning: bool = False
+    thinking_level_map: dict[str, str | None] | None = None
+    """Level → the provider's own word, None = not supported. `xhigh` and `max` exist only when listed."""
+    input: tuple[str, ...] = ("text",)
+    input_limits: dict[str, Any] | None = None
+    cost: Prices = Prices()
+    context_window: int = 128_000
+    max_tokens: int = 16_384
+    prompt_cache: dict[str, Any] | None = None
+    sampling_params: dict[str, Any] | None = None
+    sampling_params_by_thinking_level: dict[str, Any] | None = None
+    headers: dict[str, str] | None = None
+    compat: dict[str, Any] | None = None
+    type: str | None = None
+    transport: Literal["http", "sdk"] | None = None
+    """`sdk`: requests are sent by the vendor's client library; otherwise by bayou's HTTP client."""
+
+    @property
+    def key(self) -> str:
+        """`provider/id`, the full name of the model."""
+        return f"{self.provider}/{self.id}"
+
+    @property
+    def reads_images(self) -> bool:
+        return "image" in self.input
+
+
+class PendingFile(Wire, frozen=True, kw_only=True):
+    """One file of staged changes with its line counts."""
+
+    path: str
+    added: int = 0
+    removed: int = 0
+
+
+class PendingAction(Wire, frozen=True, kw_only=True):
+    """Changes that are staged but not written."""
+
+    id: str
+    label: str
+    source_tool: str
+    files: tuple[PendingFile, ...] = ()
+
+
+class PendingOutcome(Wire, frozen=True, kw_only=True):
+    """The result of applying or discarding staged changes."""
+
+    id: str
+    action: Literal["apply", "discard"]
+    is_done: bool
+    """False: the changes could not be applied, and no file was written."""
+    text: str
+    by: Literal["model", "person", "program", "extension"]
+
+
+class PendingChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="pending_changed"):
+    """The list of staged changes is different; carries the outcome of the one that was resolved."""
+
+    waiting: tuple[PendingAction, ...]
+    resolved: PendingOutcome | None = None
+
+
+ServerState = Literal["off", "untrusted", "error", "new", "known", "starting", "ready", "sign-in", "failed"]
+
+ToolReach = Literal["direct", "search", "hidden"]
+
+ToolExposure = Literal["auto", "direct", "search", "hidden"]
+
+
+class ToolView(Wire, frozen=True, kw_only=True):
+    """A tool of an MCP server."""
+
+    name: str
+    full_name: str
+    """The name that the model, rules and records use."""
+    reach: ToolReach
+    title: str = ""
+    description: str = ""
+    tokens: int = 0
+    """Estimated tokens of its declaration, if it is declared."""
+    says_read_only: bool = False
+    says_destructive: bool = False
+
+
+class ServerView(Wire, frozen=True, kw_only=True):
+    """An MCP server with its state, tools and counts."""
+
+    name: str
+    state: ServerState
+    reason: str = ""
+    """Why the server is not ready."""
+    exposure: ToolExposure
+    reach: ToolReach
+    """What `exposure` amounts to in this session."""
+    origin: str = ""
+    """The file or extension that defines the server."""
+    address: str = ""
+    """Its command or URL without secrets."""
+    description: str = ""
+    era: str = ""
+    version: str = ""
+    tools: tuple[ToolView, ...] = ()
+    prompt_count: int = 0
+    resource_count: int = 0
+    tokens: int = 0
+    """Estimated tokens that its tools add to every request."""
+    stderr: tuple[str, ...] = ()
+    log: str = ""
+    """The file with the server's whole error output."""
+    process: int | None = None
+
+
+class McpServerState(Wire, frozen=True, kw_only=True):
+    """The state of an MCP server."""
+
+    name: str
+    state: str
+    reason: str = ""
+    tool_count: int = 0
+
+
+class McpServersChange(Wire, frozen=True, kw_only=True, tag_field="type", tag="mcp_servers_change"):
+    """An MCP server changed its state or its tools, prompts or resources."""
+
+    servers: tuple[McpServerState, ...]
+
+
+class _BlockEvent(Wire, frozen=True, kw_only=True, tag_field="type", tag="*block"):
+    content_index: int
+
+
+class TextStart(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="text_start"):
+    pass
+
+
+class TextDelta(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="text_delta"):
+    """More text of a text block."""
+
+    delta: str
+
+
+class TextEnd(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="text_end"):
+    """A text block is complete."""
+
+    content: str
+
+
+class ThinkingStart(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="thinking_start"):
+    pass
+
+
+class ThinkingDelta(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="thinking_delta"):
+    """More text of a thinking block."""
+
+    delta: str
+
+
+class ThinkingEnd(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="thinking_end"):
+    """A thinking block is complete."""
+
+    content: str
+
+
+class ToolCallStart(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="toolcall_start"):
+    """A tool call begins in the response."""
+
+    id: str
+    tool_name: str
+
+
+class ToolCallDelta(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="toolcall_delta"):
+    """More text of a call's arguments."""
+
+    delta: str
+    """Raw JSON text of the arguments."""
+
+
+class ToolCallEnd(_BlockEvent, frozen=True, kw_only=True, tag_field="type", tag="toolcall_end"):
+    """A tool call of the response is complete."""
+
+    tool_call: ToolCall
+
+
+BlockEvent = (
+    TextStart
+    | TextDelta
+    | TextEnd
+    | ThinkingStart
+    | ThinkingDelta
+    | ThinkingEnd
+    | ToolCallStart
+    | ToolCallDelta
+    | ToolCallEnd
+)
+
+TodoStatus = Literal["pending", "in_progress", "completed", "abandoned"]
+
+OPEN: tuple[TodoStatus, ...] = ("pending", "in_progress")
+
+
+class TodoItem(Wire, frozen=True, kw_only=True):
+    """One item of the todo list."""
+
+    content: str
+    """The item's text, by which it is also addressed."""
+    status: TodoStatus = "pending"
+    id: str = ""
+    blocked: str | None = None
+    """What the item is waiting for."""
+
+    @property
+    def is_open(self) -> bool:
+        return self.status in OPEN
+
+
+class TodoPhase(Wire, frozen=True, kw_only=True):
+    """A named group of items."""
+
+    name: str
+    tasks: tuple[TodoItem, ...] = ()
+    id: str = ""
+
+
+class ToolOutcome(Wire, frozen=True, kw_only=True):
+    """A tool's result on the wire."""
+
+    content: tuple[UserContent, ...] = ()
+    details: Any = None
+    structured_content: Any = None
+    usage: Usage | None = None
+    terminate: bool | None = None
+
+
+class AgentStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="agent_start"):
+    """A run begins. Then: `turn_start`."""
+
+
+class AgentEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="agent_end"):
+    """A run has ended, after its last `turn_end`. Then: a retry, an interruption, a compaction, another
+    run, or `agent_settled`."""
+
+    messages: tuple[Message, ...]
+    will_retry: bool
+
+
+class AgentSettled(Wire, frozen=True, kw_only=True, tag_field="type", tag="agent_settled"):
+    """The agent is idle and continues only with new input. Once per run that a user or program started."""
+
+    aborted: bool
+
+
+class TurnStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="turn_start"):
+    """A turn begins: one request to the model, and its tool calls."""
+
+
+class TurnEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="turn_end"):
+    """A turn has ended; its assistant message and all results are recorded."""
+
+    message: AssistantMessage
+    tool_results: tuple[ToolResultMessage, ...]
+
+
+class MessageStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="message_start"):
+    """A message enters the conversation; an assistant's message is `pending` and empty. Then: its
+    `message_end`."""
+
+    message: Message
+
+
+class MessageUpdate(Wire, frozen=True, kw_only=True, tag_field="type", tag="message_update"):
+    """The assistant message that started last has received more content."""
+
+    usage: Usage
+    assistant_message_event: BlockEvent
+
+
+class MessageEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="message_end"):
+    """A message is complete and in the session file."""
+
+    message: Message
+
+
+class ToolExecutionStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="tool_execution_start"):
+    """A tool call begins; in call order, after the assistant message's end."""
+
+    tool_call_id: str
+    tool_name: str
+    args: Any
+    parent_tool_call_id: str | None = None
+
+
+class ToolExecutionUpdate(Wire, frozen=True, kw_only=True, tag_field="type", tag="tool_execution_update"):
+    """A tool call has a partial result, which replaces the previous one."""
+
+    tool_call_id: str
+    tool_name: str
+    args: Any
+    partial_result: ToolOutcome
+    parent_tool_call_id: str | None = None
+
+
+class ToolExecutionEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="tool_execution_end"):
+    """A tool call has ended; in completion order, exactly once per started call. Result messages follow in
+    call order."""
+
+    tool_call_id: str
+    tool_name: str
+    result: ToolOutcome
+    is_error: bool
+    duration_ms: int | None = None
+    """Absent when the tool never ran."""
+    parent_tool_call_id: str | None = None
+    message: ToolResultMessage | None = msgspec.field(name=PRIVATE + "message", default=None)
+    """The result message for the model, recorded with this event."""
+
+
+class QueueUpdate(Wire, frozen=True, kw_only=True, tag_field="type", tag="queue_update"):
+    """The queues have changed; carries all queued messages."""
+
+    steering: tuple[str, ...]
+    follow_up: tuple[str, ...]
+
+
+class EntryAppended(Wire, frozen=True, kw_only=True, tag_field="type", tag="entry_appended"):
+    """An entry was recorded that no other event reports."""
+
+    entry: Entry
+
+
+class SessionInfoChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="session_info_changed"):
+    """The session has another name."""
+
+    name: str | None = None
+
+
+class SessionReplaced(Wire, frozen=True, kw_only=True, tag_field="type", tag="session_replaced"):
+    """The conversation was replaced: a session was opened, created or forked, or the user moved to another
+    point of the tree."""
+
+    reason: Literal["new", "resume", "fork", "tree", "reload"]
+
+
+class ModelChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="model_changed"):
+    """The session has another model."""
+
+    model: Model
+    source: Literal["set", "cycle", "restore"]
+
+
+class ThinkingLevelChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="thinking_level_changed"):
+    """The session has another thinking level."""
+
+    level: str
+
+
+class AnswerInterrupted(Wire, frozen=True, kw_only=True, tag_field="type", tag="answer_interrupted"):
+    """An answer was stopped because of its content, for example by a rule, and leaves the context. After
+    an `agent_end` with `will_retry`. Then: `agent_start`, whose turn delivers the message that says
+    why."""
+
+    message_id: str
+    """The id of the answer."""
+    custom_type: str
+    """The type of the message that says why: `rule-violation`."""
+    details: Any = None
+    """The details of that message."""
+
+
+class CompactionStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="compaction_start"):
+    """A compaction begins. Then: `compaction_end`."""
+
+    reason: Literal["manual", "threshold", "overflow"]
+
+
+class CompactionProgress(Wire, frozen=True, kw_only=True, tag_field="type", tag="compaction_progress"):
+    """More text of the summary that is being written."""
+
+    delta: str
+    source: Literal["compaction", "preview", "branchSummary"] = "compaction"
+    """`preview`: a compaction that takes effect only if the user accepts it."""
+
+
+class CompactionResult(Wire, frozen=True, kw_only=True):
+    """The summary of a compaction, and the tokens before and after it."""
+
+    summary: str
+    first_kept_entry_id: str
+    tokens_before: int
+    estimated_tokens_after: int | None = None
+    usage: Usage | None = None
+    details: Any = None
+
+
+class CompactionEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="compaction_end"):
+    """A compaction has ended, was stopped, or failed."""
+
+    reason: Literal["manual", "threshold", "overflow"]
+    result: CompactionResult | None = None
+    aborted: bool = False
+    will_retry: bool = False
+    error_message: str | None = None
+
+
+class AutoRetryStart(Wire, frozen=True, kw_only=True, tag_field="type", tag="auto_retry_start"):
+    """After an `agent_end` with `will_retry`. Then, after the delay: `agent_start`, or `auto_retry_end`."""
+
+    attempt: int
+    max_attempts: int
+    delay_ms: int
+    error_message: str
+
+
+class AutoRetryEnd(Wire, frozen=True, kw_only=True, tag_field="type", tag="auto_retry_end"):
+    """A retried request succeeded, or no further one will be tried."""
+
+    success: bool
+    attempt: int
+    final_error: str | None = None
+
+
+class SummarizationRetryScheduled(
+    Wire, frozen=True, kw_only=True, tag_field="type", tag="summarization_retry_scheduled"
+):
+    """A request for a summary failed and will be repeated after the delay."""
+
+    attempt: int
+    max_attempts: int
+    delay_ms: int
+    error_message: str
+
+
+class SummarizationRetryAttemptStart(
+    Wire, frozen=True, kw_only=True, tag_field="type", tag="summarization_retry_attempt_start"
+):
+    """A request for a summary is repeated."""
+
+    source: Literal["compaction", "branchSummary"]
+    reason: str | None = None
+
+
+class SummarizationRetryFinished(
+    Wire, frozen=True, kw_only=True, tag_field="type", tag="summarization_retry_finished"
+):
+    pass
+
+
+class BashExecutionUpdate(Wire, frozen=True, kw_only=True, tag_field="type", tag="bash_execution_update"):
+    """A command that the user runs has more output."""
+
+    id: str | None = None
+    delta: str
+
+
+class ProviderRequestPrepared(
+    Wire, frozen=True, kw_only=True, tag_field="type", tag="provider_request_prepared"
+):
+    """A request will be sent; lists its messages that no earlier request has delivered. Then: `delivered`
+    or `failed`."""
+
+    request_id: str
+    session_id: str
+    message_ids: Sequence[str]
+
+
+class ProviderRequestDelivered(
+    Wire, frozen=True, kw_only=True, tag_field="type", tag="provider_request_delivered"
+):
+    """Response headers arrived, so the provider has received the request."""
+
+    request_id: str
+    status: int
+    headers: dict[str, str]
+
+
+class ProviderRequestFailed(Wire, frozen=True, kw_only=True, tag_field="type", tag="provider_request_failed"):
+    """A request failed before response headers arrived."""
+
+    request_id: str
+    error_message: str
+
+
+class ProviderWaiting(Wire, frozen=True, kw_only=True, tag_field="type", tag="provider_waiting"):
+    """No data has arrived for a while: not yet (`waiting`) or no more (`stalled`), with the seconds until
+    the request times out (0: never). `flowing` when data arrives again."""
+
+    state: str
+    seconds: float
+
+
+class JobChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="job_changed"):
+    """A background job began, ended, or was reported to the model."""
+
+    job_id: str
+    title: str
+    state: Literal["running", "done", "failed", "killed", "delivered"]
+    tool_call_id: str | None = None
+
+
+class TodosChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="todos_changed"):
+    """The agent, a user or a program changed the todo list."""
+
+    phases: tuple[TodoPhase, ...]
+
+
+class TodoReminder(Wire, frozen=True, kw_only=True, tag_field="type", tag="todo_reminder"):
+    """The agent stopped with open items and is reminded of them; the reminder's message follows."""
+
+    todos: tuple[TodoItem, ...]
+    attempt: int
+    max_attempts: int
+
+
+class TodoAutoClear(Wire, frozen=True, kw_only=True, tag_field="type", tag="todo_auto_clear"):
+    """A todo list with all items closed was cleared; follows `todos_changed`."""
+
+
+class FileChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="file_changed"):
+    """A tool changed a file. The hashes are of its content before and after (null: the file did not
+    exist)."""
+
+    path: str
+    tool_call_id: str
+    before_hash: str | None
+    after_hash: str | None
+    mode_before: int | None = None
+    mode_after: int | None = None
+    added: int = 0
+    removed: int = 0
+
+
+class Notice(Wire, frozen=True, kw_only=True, tag_field="type", tag="notice"):
+    """A message for the user."""
+
+    level: Literal["info", "warning", "error"]
+    text: str
+    about: Literal["contextFull"] | None = None
+    """The subject, if a user interface offers an action for it."""
+
+
+class ExtensionError(Wire, frozen=True, kw_only=True, tag_field="type", tag="extension_error"):
+    """An extension raised an error in a handler."""
+
+    extension_path: str
+    event: str
+    error: str
+
+
+class PlanModeChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="plan_mode_changed"):
+    """Plan mode was turned on, in which the agent only reads and plans, or off."""
+
+    is_on: bool
+
+
+class PlanProposed(Wire, frozen=True, kw_only=True, gc=True):
+    """The plan that a question asks to accept."""
+
+    title: str
+    plan: str
+    """Markdown."""
+
+
+class QuestionAsked(Wire, frozen=True, kw_only=True, gc=True, tag_field="type", tag="extension_ui_request"):
+    """A question to the user. The user interface that shows it sets `answer`; cancelling the run cancels
+    it."""
+
+    id: str
+    method: str
+    title: str | None = None
+    message: str | None = None
+    options: tuple[str, ...] | None = None
+    placeholder: str | None = None
+    prefill: str | None = None
+    timeout: int | None = None
+    approval: Approval | None = None
+    """Set when the question is whether a call may run."""
+    plan: PlanProposed | None = None
+    """Set when the question is whether a plan is accepted."""
+    form: Any = msgspec.field(name=PRIVATE + "form", default=None)
+    """An `AskedForm`, for user interfaces that show all its fields at once; others ask field by field."""
+    answer: Any = msgspec.field(name=PRIVATE + "answer", default=None)
+    """An `asyncio.Future`, or None when no answer is awaited."""
+
+
+RunEvent = (
+    AgentStart
+    | AgentEnd
+    | TurnStart
+    | TurnEnd
+    | MessageStart
+    | MessageUpdate
+    | MessageEnd
+    | ToolExecutionStart
+    | ToolExecutionUpdate
+    | ToolExecutionEnd
+)
+"""The events that the agent loop yields."""
+
+Event = (
+    AgentStart
+    | AgentEnd
+    | AgentSettled  # behind them in the reference, too
+    | RunEvent
+    | QueueUpdate
+    | EntryAppended
+    | SessionInfoChanged
+    | SessionReplaced
+    | ModelChanged
+    | ThinkingLevelChanged
+    | CompactionStart
+    | CompactionProgress
+    | CompactionEnd
+    | AutoRetryStart
+    | AutoRetryEnd
+    | AnswerInterrupted
+    | SummarizationRetryScheduled
+    | SummarizationRetryAttemptStart
+    | SummarizationRetryFinished
+    | BashExecutionUpdate
+    | ProviderRequestPrepared
+    | ProviderRequestDelivered
+    | ProviderRequestFailed
+    | ProviderWaiting
+    | JobChanged
+    | TodosChanged
+    | TodoReminder
+    | TodoAutoClear
+    | PendingChanged
+    | DiagnosticsStart
+    | DiagnosticsEnd
+    | PlanModeChanged
+    | McpServersChange
+    | FileChanged
+    | Notice
+    | ExtensionError
+    | QuestionAsked
+)
+
+JobState = Literal["running", "done", "failed", "killed", "delivered"]
+
+Choice = Literal["restore", "merge", "keep"]
+"""What a restore does with one file."""
+
+
+class Removed(TypedDict):
+    """The texts that were taken out of the queues."""
+
+    steering: list[str]
+    followUp: list[str]
+
+
+class BashResult(TypedDict):
+    output: str
+    exitCode: NotRequired[int]
+    cancelled: bool
+    truncated: bool
+    fullOutputPath: NotRequired[str]
+
+
+class CellResult(TypedDict):
+    id: str
+    """The id that the cell's `tool_execution` events carry."""
+    output: str
+    """The output as the model reads it; pictures are in the message or entry that records the cell."""
+    pictures: int
+    isError: bool
+    details: Any
+
+
+class KernelName(TypedDict):
+    name: str
+    type: str
+    value: str
+    """The value, or its size where that says more; empty where it cannot be told without running code."""
+
+
+class Kernel(TypedDict):
+    state: Literal["none", "idle", "busy"]
+    interpreter: NotRequired[str]
+    found: NotRequired[str]
+    """How the interpreter was found: `.venv`, `eval.python`, `python3`."""
+    version: NotRequired[str]
+    pid: NotRequired[int]
+    memory: NotRequired[int]
+    """Memory in bytes."""
+    cells: int
+    """Number of cells that the kernel has run."""
+    names: list[KernelName]
+    """The defined names; empty while a cell runs."""
+
+
+class State(TypedDict):
+    model: NotRequired[Model]
+    thinkingLevel: ThinkingLevel
+    isStreaming: bool
+    isCompacting: bool
+    steeringMode: QueueMode
+    followUpMode: QueueMode
+    interruptMode: InterruptMode
+    sessionFile: NotRequired[str]
+    sessionId: str
+    sessionName: NotRequired[str]
+    autoCompactionEnabled: bool
+    autoRetryEnabled: bool
+    messageCount: int
+    pendingMessageCount: int
+    planMode: bool
+    """Nothing changes until a plan is accepted."""
+    todoPhases: list[TodoPhase]
+    """The todo list at the session's current entry."""
+    systemPrompt: str
+    """The system prompt of the next request."""
+    tools: list[ToolDeclaration]
+    """The tools that the model has, with the schemas of their arguments."""
+
+
+class PendingResolved(TypedDict):
+    id: str
+    done: bool
+    """False: the changes were to be applied, but a file had changed, and nothing was written."""
+    text: str
+
+
+class PermissionRule(TypedDict):
+    deed: Literal["allow", "ask", "deny"]
+    text: str
+    origin: Literal["user", "folder", "project", "session"]
+
+
+class PermissionVerdict(TypedDict):
+    toolCallId: str
+    toolName: str
+    letter: str
+    """`safe`, `contained` or `forbidden`."""
+    why: str
+    decision: str
+    by: str
+
+
+class Permissions(TypedDict):
+    mode: Literal["read-only", "ask", "auto-edit", "full"]
+    hasBox: bool
+    """Commands run in a sandbox that reaches only the workspace."""
+    rules: list[PermissionRule]
+    problems: list[str]
+    """Errors in rules that cannot be read."""
+    verdicts: list[PermissionVerdict]
+    """The last twenty decisions."""
+
+
+class Sandbox(TypedDict):
+    setting: Literal["auto", "off", "required"]
+    step: Literal["namespaces", "namespaces without landlock", "landlock", "seatbelt", "none"]
+    """The strongest sandbox that this system supports."""
+    why: str
+    """Why the system supports no stronger sandbox."""
+    isInForce: bool
+    """Whether the agent's next command runs in the sandbox."""
+    network: str
+    writable: list[str]
+    guarded: list[str]
+    """Read-only paths within writable places."""
+    hidden: list[str]
+
+
+class SecretMasked(TypedDict):
+    mark: str
+    """The placeholder that replaces the secret."""
+    kind: str
+    digest: str
+    """The last part of the placeholder."""
+    where: str
+    """The most recent source: a tool with its path, or the prompt."""
+    count: int
+
+
+class CycledModel(TypedDict):
+    model: Model
+    thinkingLevel: ThinkingLevel
+    isScoped: bool
+
+
+class CycledLevel(TypedDict):
+    level: ThinkingLevel
+
+
+class Tokens(TypedDict):
+    input: int
+    output: int
+    cacheRead: int
+    cacheWrite: int
+    total: int
+
+
+class ContextUsage(TypedDict):
+    tokens: int | None
+    contextWindow: int
+    percent: float | None
+
+
+class SessionStats(TypedDict):
+    sessionFile: NotRequired[str]
+    sessionId: str
+    userMessages: int
+    assistantMessages: int
+    toolCalls: int
+    toolResults: int
+    totalMessages: int
+    tokens: Tokens
+    cost: float
+    contextUsage: NotRequired[ContextUsage]
+
+
+class CommandSource(TypedDict):
+    path: str
+    source: str
+    scope: Literal["user", "project", "temporary"]
+    origin: Literal["package", "top-level"]
+
+
+class CommandInfo(TypedDict):
+    name: str
+    description: NotRequired[str]
+    source: Literal["extension", "prompt", "skill"]
+    sourceInfo: CommandSource
+
+
+class Moved(TypedDict):
+    cancelled: bool
+
+
+class Forked(TypedDict):
+    text: NotRequired[str]
+    cancelled: bool
+
+
+class Navigated(TypedDict):
+    cancelled: bool
+    editorText: NotRequired[str]
+    summaryEntry: NotRequired[BranchSummaryEntry]
+
+
+class ForkMessage(TypedDict):
+    entryId: str
+    text: str
+
+
+class Entries(TypedDict):
+    entries: list[Entry]
+    leafId: str | None
+
+
+class JobInfo(TypedDict):
+    id: str
+    title: str
+    state: JobState
+    seconds: float
+    toolCallId: str
+    isPinned: bool
+    output: NotRequired[str]
+    """The end of the output; only in the answer about a single job."""
+
+
+class RestoreRow(TypedDict):
+    """One file of a restore, and what happens to it."""
+
+    path: str
+    state: Literal["ready", "conflict", "same", "unheld", "refused"]
+    """`conflict`: the file is not as the session left it, and stays unless chosen. `unheld`, `refused`: it
+    always stays."""
+    deed: str
+    why: NotRequired[str]
+    by: NotRequired[str]
+    """What had changed the file: tools and commands."""
+    added: int
+    removed: int
+    canMerge: bool
+    choice: Choice
+    """What happens to the file by default."""
+    diff: NotRequired[str]
+
+
+class RestorePreview(TypedDict):
+    title: str
+    """The prompt before which the files are restored, or the last prompt before the entry."""
+    entryId: NotRequired[str]
+    digest: str
+    added: int
+    removed: int
+    files: list[RestoreRow]
+    heads: list[str]
+    """Moves of git's HEAD since then, which the restore does not revert."""
+
+
+class KeptFile(TypedDict):
+    path: str
+    why: str
+
+
+class RestoredFiles(TypedDict):
+    restored: int
+    kept: list[KeptFile]
+    entryId: NotRequired[str]
+    """The entry that records the restore; absent when nothing was changed."""
+
+
+class ChangedFile(TypedDict):
+    path: str
+    deed: str
+    """`new`, `removed`, `changed`, `mode 644 → 755`, `not held`."""
+    added: int
+    removed: int
+    by: NotRequired[str]
+    """The calls that changed the file."""
+    why: NotRequired[str]
+    """A caveat: another program changed the file in between, or its content is not held."""
+
+
+class FileDifferences(TypedDict):
+    title: str
+    note: NotRequired[str]
+    """The position among the prompts that changed files."""
+    added: int
+    removed: int
+    files: list[ChangedFile]
+    older: NotRequired[str]
+    """The previous prompt that changed files."""
+    newer: NotRequired[str]
+    """The next prompt that changed files."""
+    patch: NotRequired[str]
+    """A patch of all files that git can apply."""
+    lacking: NotRequired[list[str]]
+    """The files that are not completely in the patch, with the reason."""
+
+
+Disposition = Literal["started", "queued", "handled"]
+
+Mode = Literal["read-only", "ask", "auto-edit", "full"]
+
+_decoder = msgspec.json.Decoder()
+
+
+def encode_json(data: Any) -> bytes:
+    """Encodes plain JSON data as UTF-8 without white space. Lone surrogates are written as escapes."""
+    try:
+        return msgspec.json.encode(data)
+    except (UnicodeEncodeError, OverflowError):
+        return json.dumps(data, ensure_ascii=True, separators=(",", ":"), default=_encode_pieces).encode(
+            "ascii"
+        )
+
+
+def _encode_pieces(data: Any) -> Any:
+    """Passes through data that is encoded already."""
+    if isinstance(data, msgspec.Raw):
+        return decode_json(bytes(data))
+    raise TypeError(f"{type(data).__name__} has no JSON form")
+
+
+def decode_json(line: bytes | str) -> Any:
+    """Decodes one document to plain JSON data. Raises `msgspec.DecodeError` with the position of the
+    fault."""
+    try:
+        return _decoder.decode(line)
+    except msgspec.DecodeError as problem:
+        return _decode_leniently(line, problem)
+    except (UnicodeDecodeError, RecursionError) as problem:
+        raise msgspec.DecodeError(str(problem)) from problem
+
+
+def _decode_leniently(line: bytes | str, problem: msgspec.DecodeError) -> Any:
+    # The fast decoder refuses lone surrogates; other writers do put them into files.
+    try:
+        text = line if isinstance(line, str) else line.decode("utf-8")
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise problem from None
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(name)

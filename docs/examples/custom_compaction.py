@@ -3,7 +3,7 @@
 Cheap and instant, and it never invents anything. `/compact full` still has bayou's own summary written.
 """
 
-from app.extensions.public import (
+from bayou import (
     AssistantMessage,
     CompactAnswer,
     CompactionText,

@@ -4,7 +4,7 @@ For a server that speaks a known format, an adapter is not needed: name one of b
 (`openai-completions`, `anthropic-messages`, …) and its address in `base_url`.
 """
 
-from app.extensions.public import (
+from bayou import (
     ExtensionApi,
     Model,
     ProviderSpec,

@@ -4,7 +4,7 @@ Textual is imported when the screen is made, so that the extension costs nothing
 choice takes the screen's place.
 """
 
-from app.extensions.public import CommandContext, ExtensionApi, UserMessage, text_of
+from bayou import CommandContext, ExtensionApi, UserMessage, text_of
 
 
 def extension(api: ExtensionApi) -> None:

@@ -3,7 +3,7 @@
 `git stash create` makes a commit of what is changed without touching branch, index or files.
 """
 
-from app.extensions.public import BeforeAgentStart, CommandContext, Context, ExtensionApi
+from bayou import BeforeAgentStart, CommandContext, Context, ExtensionApi
 
 ENTRY = "git-checkpoint"
 

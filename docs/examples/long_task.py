@@ -7,7 +7,7 @@ with the result got response headers, which `wait_for_delivery` tells, and nothi
 import asyncio
 import shlex
 
-from app.extensions.public import CommandContext, ExtensionApi
+from bayou import CommandContext, ExtensionApi
 
 MESSAGE = "watched-command"
 

@@ -5,7 +5,7 @@
 
 import time
 
-from app.extensions.public import Context, ExtensionApi
+from bayou import Context, ExtensionApi
 
 
 def extension(api: ExtensionApi) -> None:

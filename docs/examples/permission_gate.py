@@ -5,7 +5,7 @@ Where nobody can be asked (print, JSON), such a command is blocked.
 
 import re
 
-from app.extensions.public import Context, ExtensionApi, ToolCallAnswer, ToolCallPayload
+from bayou import Context, ExtensionApi, ToolCallAnswer, ToolCallPayload
 
 RISKY = re.compile(
     r"\brm\s+(-\w*\s+)*-\w*[rf]|\bsudo\b|\bgit\s+(push\b.*--force|reset\s+--hard|clean\s+-\w*f)|\bmkfs|\bdd\s+.*\bof=|>\s*/dev/sd"

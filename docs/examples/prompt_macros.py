@@ -3,7 +3,7 @@
 Also completes them in the editor.
 """
 
-from app.extensions.public import Completion, Context, ExtensionApi, Input, InputAnswer
+from bayou import Completion, Context, ExtensionApi, Input, InputAnswer
 
 MACROS = {
     "?why": "Explain, without changing anything:",

@@ -6,7 +6,7 @@ More patterns come from the settings: `"protectedPaths": ["*.lock"]`.
 from fnmatch import fnmatch
 from pathlib import Path
 
-from app.extensions.public import Context, ExtensionApi, ToolCallAnswer, ToolCallPayload
+from bayou import Context, ExtensionApi, ToolCallAnswer, ToolCallPayload
 
 PROTECTED = (".env", ".env.*", "*.pem", "id_*", ".git/*", "node_modules/*")
 

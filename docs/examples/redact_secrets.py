@@ -2,7 +2,7 @@
 
 import re
 
-from app.extensions.public import Context, ExtensionApi, Text, ToolResultAnswer, ToolResultPayload
+from bayou import Context, ExtensionApi, Text, ToolResultAnswer, ToolResultPayload
 
 SECRET = re.compile(
     r"(?P<name>\b\w*(?:api[_-]?key|secret|token|password)\w*\s*[=:]\s*)(?P<quote>['\"]?)(?P<value>[^\s'\"]{8,})(?P=quote)"

@@ -10,7 +10,7 @@ import os
 import shlex
 import subprocess
 
-from app.extensions.public import (
+from bayou import (
     CommandLine,
     Context,
     DirectoryEntry,

@@ -1,6 +1,6 @@
 """A status in the footer: turns and tool calls of this run, and how full the window is."""
 
-from app.extensions.public import Context, ExtensionApi
+from bayou import Context, ExtensionApi
 
 KEY = "status-line"
 

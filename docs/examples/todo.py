@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from app.extensions.public import (
+from bayou import (
     Card,
     CommandContext,
     CompactionEntry,

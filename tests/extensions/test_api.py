@@ -3,13 +3,13 @@
 import pytest
 
 from app.extensions.catalogue import Catalogue
-from app.extensions.public import ExtensionApi, ProviderSpec
 from app.extensions.ui import EventUi, SilentUi
 from app.providers.offline.model import offline_model
 from app.values.content import text_of
 from app.values.entries import ContextEditEntry, MessageEntry
 from app.values.events import SessionReplaced
 from app.values.messages import UserMessage, user_message
+from bayou import ExtensionApi, ProviderSpec
 from tests.extensions.scene import PersonUi, Scene
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from app.engine.files.file_diagnostics import MESSAGE_TYPE
-from app.extensions.public import Diagnose, DiagnoseAnswer, ExtensionApi, FoundProblem
 from app.providers.scripted import call, say
 from app.values.content import text_of
 from app.values.events import ExtensionError
 from app.values.messages import CustomMessage
+from bayou import Diagnose, DiagnoseAnswer, ExtensionApi, FoundProblem
 from tests.architecture.sources import ROOT
 from tests.extensions.theatre import Theatre
 

@@ -16,7 +16,6 @@ from app.assembly.options import Options
 from app.engine.tree.tree_commands import fork, new_session
 from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS
 from app.extensions.loading.choosing import Chosen, choose
-from app.extensions.public import ExtensionApi
 from app.extensions.ui import EventUi, SilentUi
 from app.providers.scripted import Scripted, call, say
 from app.resources.paths import Paths
@@ -24,6 +23,7 @@ from app.values.entries import Entry, MessageEntry
 from app.values.events import QuestionAsked
 from app.values.messages import UserMessage
 from app.values.todos import TodoItem, TodoPhase
+from bayou import ExtensionApi
 from tests.extensions.conftest import source
 from tests.extensions.scene import PersonUi
 

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from app.extensions.catalogue import Catalogue
-from app.extensions.public import Completion, ExtensionApi, View, as_view, view_data, view_text
 from app.extensions.ui import EventUi, SilentUi
 from app.values.events import Event, Notice, QuestionAsked
 from app.values.messages import CustomMessage
+from bayou import Completion, ExtensionApi, View, as_view, view_data, view_text
 from tests.extensions.scene import Scene
 from tools.results import (
     Card,

@@ -8,10 +8,10 @@ import pytest
 
 from app.extensions.builtin import file_maps
 from app.extensions.builtin.file_maps import BATCH_BYTES, draw
-from app.extensions.public import MapBlock
 from app.providers.scripted import call, say
 from app.values.content import text_of
 from app.values.messages import CustomMessage, ToolResultMessage
+from bayou import MapBlock
 from tests.extensions.theatre import Theatre
 
 INSERTED = "def first():\n    y()\n\n\ndef tenth():\n"

@@ -19,7 +19,6 @@ from app.extensions.hooks.payloads import (
     TrustAnswer,
 )
 from app.extensions.hooks.session_hooks import ExtensionHooks
-from app.extensions.public import ExtensionApi
 from app.providers.contract import Context
 from app.providers.offline.model import offline_model
 from app.values.content import Text, ToolCall
@@ -32,6 +31,7 @@ from app.values.messages import (
     ToolName,
     user_message,
 )
+from bayou import ExtensionApi
 from tests.extensions.scene import Scene
 from tools.results import text_result
 

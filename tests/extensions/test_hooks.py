@@ -16,12 +16,12 @@ from app.extensions.hooks.payloads import (
     SessionStart,
 )
 from app.extensions.hooks.session_hooks import ExtensionHooks
-from app.extensions.public import ExtensionApi
 from app.providers.contract import Context
 from app.providers.offline.model import offline_model
 from app.values.content import Text, ToolCall
 from app.values.events import AgentStart, TurnStart
 from app.values.messages import AssistantMessage, user_message
+from bayou import ExtensionApi
 from tests.extensions.scene import Scene, settled
 from tools.results import text_result
 

@@ -11,10 +11,10 @@ import pytest
 from app.extensions.catalogue import Catalogue
 from app.extensions.loading.loader import BUILTIN, ExtensionChoice, find_extensions
 from app.extensions.loading.versions import WrongVersion, require_version
-from app.extensions.public import API_VERSION, ExtensionApi, StaleExtension, ToolError, run_program
 from app.extensions.registrations import NotReady
 from app.extensions.runner import Extensions
 from app.resources.paths import Paths
+from bayou import API_VERSION, ExtensionApi, StaleExtension, ToolError, run_program
 from tests.extensions.conftest import QUICK, source
 from tests.extensions.scene import Scene, settled
 from tools.base import Tool, ToolContext

@@ -15,14 +15,14 @@ from tests.providers.loopback import Reply, loopback, sse
 
 SAYS = {"id": "c", "choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]}
 GATEWAY = """
-from app.extensions.public import ProviderSpec
+from bayou import ProviderSpec
 
 def extension(api):
     api.register_provider(ProviderSpec(name="groq", base_url={url!r}, api_key="literal"))
 """
 ACCOUNT = """
 import msgspec
-from app.extensions.public import Credential, CredentialError, ProviderSpec
+from bayou import Credential, CredentialError, ProviderSpec
 
 class Guild(msgspec.Struct, frozen=True, kw_only=True):
     id: str = "groq"

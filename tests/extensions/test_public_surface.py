@@ -6,8 +6,8 @@ from typing import Any
 
 from app.engine.tree.tree_commands import clone, fork, new_session
 from app.extensions.hooks.hook_table import HOOKS
-from app.extensions.public import ExtensionApi
 from app.providers.scripted import call, say
+from bayou import ExtensionApi
 from tests.extensions.public_surface import FILE, described, handed_out, lost
 from tests.extensions.test_every_hook import LONG, is_prompt
 from tests.extensions.theatre import Theatre

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from app.extensions.builtin import rules as rules_extension
-from app.extensions.public import ExtensionApi
 from app.providers.scripted import call, say
 from app.values.content import text_of
 from app.values.events import AgentEnd, AgentSettled, AnswerInterrupted
 from app.values.messages import AssistantMessage, ToolResultMessage
+from bayou import ExtensionApi
 from tests.compaction.stage import Scene
 from tests.engine.stage import Play
 from tests.extensions.conftest import source

@@ -9,9 +9,9 @@ from app.engine.core.prompt_intake import SwitchCancelled
 from app.engine.tree.tree_commands import clone, fork, new_session
 from app.engine.user_runs.user_shell import CommandBlocked
 from app.extensions.hooks.payloads import SessionBeforeFork, SessionBeforeSwitch, SessionShutdown
-from app.extensions.public import ExtensionApi
 from app.providers.scripted import say
 from app.values.messages import UserMessage
+from bayou import ExtensionApi
 from tests.extensions.test_every_hook import is_prompt
 from tests.extensions.theatre import Theatre
 

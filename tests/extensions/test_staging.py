@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from app.extensions.public import ExtensionApi
 from app.providers.scripted import say
+from bayou import ExtensionApi
 from tests.extensions.theatre import Theatre
 
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from app.extensions.public import CompactionText, ExtensionApi
 from app.providers.scripted import call, say
 from app.values.entries import CompactionEntry
 from app.values.events import CompactionEnd, ProviderRequestDelivered
+from bayou import CompactionText, ExtensionApi
 from tests.engine.stage import Play
 from tests.extensions.theatre import Theatre
 

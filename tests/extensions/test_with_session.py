@@ -10,11 +10,11 @@ import pytest
 from app.extensions.builtin import file_maps, read_recovery
 from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS
 from app.extensions.hooks.payloads import ModelSelect, SessionStart, ThinkingLevelSelect
-from app.extensions.public import ExtensionApi
 from app.providers.scripted import call, say
 from app.values.content import text_of
 from app.values.events import ExtensionError, Notice
 from app.values.messages import AssistantMessage, CustomMessage, SystemMessage, ToolResultMessage
+from bayou import ExtensionApi
 from tests.extensions.conftest import source
 from tests.extensions.theatre import Theatre
 

@@ -2,9 +2,9 @@
 
 import json
 
-from app.extensions.public import ExtensionApi, ProviderSpec, text_of
 from app.providers.scripted import Scripted, call, say
 from app.values.messages import UserMessage
+from bayou import ExtensionApi, ProviderSpec, text_of
 
 
 def answer(context, count):

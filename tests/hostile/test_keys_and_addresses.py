@@ -18,7 +18,7 @@ from tests.hostile.staging import BAYOU, run, settings, spoken
 VENDOR = {"OPENAI_API_KEY": "key-of-the-environment"}
 STORED = {"openai": {"type": "api_key", "key": "key-that-is-stored"}}
 EXTENSION = """
-from app.extensions.public import Model, ProviderSpec
+from bayou import Model, ProviderSpec
 
 def extension(api):
     api.register_provider(ProviderSpec(**{spec}))

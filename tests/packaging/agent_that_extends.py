@@ -2,9 +2,9 @@
 
 import re
 
-from app.extensions.public import ExtensionApi, ProviderSpec, ToolResultMessage, text_of
 from app.providers.scripted import Scripted, call, say
 from app.values.messages import UserMessage
+from bayou import ExtensionApi, ProviderSpec, ToolResultMessage, text_of
 
 CODE = re.compile(r"```(?:python|json)\n(?:#|//) (\S+)\n(.*?)```", re.DOTALL)
 

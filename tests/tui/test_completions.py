@@ -13,7 +13,7 @@ from widgets.completion.source import CompletionRequest
 
 BOAT = "class Boat:\n    def launch(self):\n        pass\n\n\ndef moor():\n    pass\n"
 TAGS = """
-    from app.extensions.public import Completion
+    from bayou import Completion
 
     def extension(api):
         @api.autocomplete

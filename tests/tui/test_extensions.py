@@ -49,7 +49,7 @@ async def ready(app: StageApp, pilot: Pilot[int]) -> None:
 
 
 REPORT = """
-    from app.extensions.public import MarkdownBlock, TableBlock, TextBlock, View
+    from bayou import MarkdownBlock, TableBlock, TextBlock, View
 
     def extension(api):
         api.message_renderer("report", lambda message, expanded: View(

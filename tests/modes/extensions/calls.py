@@ -5,10 +5,10 @@ The prompt is JSON: a list of `[tool, arguments]`. Behind their results the mode
 
 import json
 
-from app.extensions.public import ExtensionApi, ProviderSpec
 from app.providers.scripted import Scripted, ScriptedAnswer, call, say
 from app.values.content import text_of
 from app.values.messages import UserMessage
+from bayou import ExtensionApi, ProviderSpec
 
 
 def answer(context, count):

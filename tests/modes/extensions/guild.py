@@ -1,9 +1,9 @@
 """A provider with two models, each of which says who answered what; and a flag with a value."""
 
-from app.extensions.public import ExtensionApi, ProviderSpec, text_of
 from app.providers.scripted import Scripted, say
 from app.values.messages import UserMessage
 from app.values.models import Model
+from bayou import ExtensionApi, ProviderSpec, text_of
 
 
 def extension(api: ExtensionApi) -> None:

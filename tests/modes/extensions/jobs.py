@@ -2,9 +2,9 @@
 
 import re
 
-from app.extensions.public import CustomMessage, ExtensionApi, ProviderSpec, ToolResultMessage, text_of
 from app.providers.scripted import Scripted, call, say
 from app.values.messages import UserMessage
+from bayou import CustomMessage, ExtensionApi, ProviderSpec, ToolResultMessage, text_of
 
 
 def answer(context, count):

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 
-from app.extensions.public import ExtensionApi
+from bayou import ExtensionApi
 
 
 def extension(api: ExtensionApi) -> None:

@@ -6,11 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from app.extensions.public import BashResult, ExtensionApi, ProviderSpec, UserBashAnswer
 from app.providers.scripted import Scripted, call, fail, say
 from app.values.content import text_of
 from app.values.messages import UserMessage
 from app.values.stream import TextDelta
+from bayou import BashResult, ExtensionApi, ProviderSpec, UserBashAnswer
 
 PIECE = 9
 """Characters that come at once, so that it can be said how many deltas an answer has."""

@@ -2,10 +2,10 @@
 
 import base64
 
-from app.extensions.public import ExtensionApi, ProviderSpec
 from app.providers.scripted import Scripted, call, say
 from app.values.content import text_of
 from app.values.messages import UserMessage
+from bayou import ExtensionApi, ProviderSpec
 
 ROWS = 5_000
 SECONDS = 60

@@ -32,7 +32,7 @@ OWN_MODULES = OWN_FINDERS
 
 def is_library(module: str) -> bool:
     top = module.partition(".")[0]
-    return bool(top) and top not in SHIPPED and top not in sys.stdlib_module_names
+    return bool(top) and top not in (*SHIPPED, "bayou") and top not in sys.stdlib_module_names
 
 
 def is_private(name: str) -> bool:

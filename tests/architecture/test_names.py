@@ -42,9 +42,9 @@ def test_no_module_has_a_name_that_says_nothing():
 
 def test_packages_are_only_folders():
     """An `__init__.py` with code would be run by every import below it. One has names for other programs."""
-    assert [
-        name(path) for path in files(*SHIPPED) if path.name == "__init__.py" and path.stat().st_size
-    ] == ["app/package/bayou/__init__.py"]
+    assert [name(path) for path in files(*SHIPPED) if path.name == "__init__.py" and path.stat().st_size] == [
+        "app/package/bayou/__init__.py"
+    ]
 
 
 def test_every_folder_with_modules_is_a_package():

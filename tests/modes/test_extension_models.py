@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.engine.commands.results import State
 from bayou.client import RpcClient, RpcError
-from bayou.values import Model
+from bayou.values import Model, State
 from tests.modes.processes import write_settings
 from tests.modes.test_print_and_json import Done, bayou
 

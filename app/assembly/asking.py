@@ -13,7 +13,7 @@ from tools.text import reveal_hidden_characters
 LATER = "Decide later: ignored until you decide"
 YES = "Trust this folder"
 NO = "Do not trust it, and do not ask again"
-_TOO_MUCH = "Some of it is too large to check, so it cannot be trusted here."
+_TOO_MUCH = "Some of it is too large to check for changes, so it cannot be trusted here."
 
 
 class TrustAsked:
@@ -60,7 +60,10 @@ class TrustAsked:
             return
         await session.wait_until_idle()
         if (await asyncio.to_thread(question_for, self._paths)).fingerprint != question.fingerprint:
-            session.events.notify("The folder has changed since the question, so the answer was ignored.")
+            session.events.notify(
+                "The folder changed while the question was open, so the answer was ignored. /trust asks "
+                "again."
+            )
             self._asking = None
             self.begin()
             return

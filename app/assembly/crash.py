@@ -49,6 +49,6 @@ def _system() -> str:
 def tell_of_crash(crash: Crash) -> int:
     """Prints the error and the report's path; returns the exit code."""
     what = " ".join(f"{type(crash.error).__name__}: {crash.error}".split())[:200]
-    where = f"Report: {crash.report}" if crash.report else "No report could be written."
-    print_problem(f"an internal error ended the program ({what}); the session is safe. {where}")
+    where = f"Crash report: {crash.report}" if crash.report else "The crash report could not be written."
+    print_problem(f"an internal error ended the program ({what}); the session is saved. {where}")
     return CRASHED

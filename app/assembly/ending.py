@@ -53,7 +53,7 @@ async def close_quietly(session: Session, tell: Callable[[str], object] = print_
     try:
         await asyncio.wait_for(_end(session, tell), timeout=1.5)
     except TimeoutError:
-        tell("some work did not end in time and was abandoned")
+        tell("some running work did not stop in time and was abandoned")
 
 
 async def _end(session: Session, tell: Callable[[str], object]) -> None:
@@ -61,7 +61,7 @@ async def _end(session: Session, tell: Callable[[str], object]) -> None:
     try:
         await asyncio.wait_for(session.announce_end(), timeout=0.7)
     except TimeoutError:
-        tell("an extension did not end in time")
+        tell("an extension did not shut down in time")
     try:
         await session.close()
     except SessionError as problem:

@@ -112,7 +112,7 @@ class ModelWishes:
             elif names:
                 raise self._refused(problem) from None
             else:
-                told.append(f"The setting enabledModels: {problem} All models are offered.")
+                told.append(f"Setting enabledModels: {problem} All models are offered instead.")
         return ()
 
     def _selection(self, told: list[str], *, is_last: bool) -> Selection | None:
@@ -130,7 +130,7 @@ class ModelWishes:
             elif options.model is not None:
                 raise self._refused(problem) from None
             else:
-                told.append(f"The setting defaultModel: {problem}")
+                told.append(f"Setting defaultModel: {problem}")
         return None
 
     def _refused(self, problem: ModelNotFound) -> UsageError:

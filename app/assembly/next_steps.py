@@ -56,17 +56,22 @@ class NextSteps(msgspec.Struct, frozen=True):
             case "auth":
                 return self._about_key(provider)
             case "overflow":
-                return _sentences(self.ways.look_at_window, self._model("a model with a larger window"))
+                return _sentences(
+                    self.ways.look_at_window, self._model("a model with a larger context window")
+                )
             case "rate_limit" | "quota":
                 return self._about_limit(failure, message)
             case "network":
                 return _about_network(text, self._model("another model"))
             case "model":
                 return _sentences(
-                    f"{provider} no longer has {message.model}, or not for this key", self._model("another")
+                    f"{provider} no longer offers {message.model}, or your key has no access to it",
+                    self._model("another"),
                 )
             case "server":
-                return _sentences(f"The problem is at {provider}", self._model("a model of another provider"))
+                return _sentences(
+                    f"The problem is on {provider}'s side", self._model("a model of another provider")
+                )
             case "other":
                 return _sentences(self._model("another model")) if not _has_advice(text) else ""
             case _:
@@ -80,47 +85,48 @@ class NextSteps(msgspec.Struct, frozen=True):
         source = credentials.source(provider)
         way = f"{self.ways.log_in} {provider}"
         if source is None:
-            return _sentences(f"There is no key for {provider} now", f"{way} gives one")
+            return _sentences(f"No API key is configured for {provider}", f"{way} adds one")
         origin = key_origin(source, key_variable(provider, self.env))
         if source == "run":
             return _sentences(
-                f"The key is {origin}: start with another", self._model("a model of another provider")
+                f"The rejected key comes from {origin}: start with another one",
+                self._model("a model of another provider"),
             )
-        does = "signs in again" if source == "sign-in" else "gives another, which goes before it"
-        return _sentences(f"The key is {origin}", f"{way} {does}")
+        does = "signs in again" if source == "sign-in" else "stores another key, which takes precedence"
+        return _sentences(f"The rejected key comes from {origin}", f"{way} {does}")
 
     def _about_limit(self, failure: Failure, message: AssistantMessage) -> str:
         other = self._model("a model of another provider")
         free = message.timestamp + (failure.retry_after_ms or 0)
         if (failure.retry_after_ms or 0) >= _LONG_MS:
-            return _sentences(f"{message.provider} is free again {when(free)}", other)
+            return _sentences(f"{message.provider} accepts requests again {when(free)}", other)
         if failure.kind == "quota":
             way = f"{self.ways.log_in} {message.provider}"
             return _sentences(
-                f"Waiting does not help: {message.provider} wants to be paid",
+                f"Waiting does not help: your {message.provider} account needs credit",
                 other,
-                f"{way} takes another account",
+                f"{way} signs in with another account",
             )
-        return _sentences(f"In a moment {message.provider} is free again", other)
+        return _sentences(f"{message.provider} accepts requests again in a moment", other)
 
 
 def key_origin(source: Source, variable: str) -> str:
     """Describes where a key came from, so that the user can find it."""
     match source:
         case "run":
-            return "the one of --api-key"
+            return "--api-key"
         case "stored":
-            return "the one stored in auth.json"
+            return "auth.json"
         case "sign-in":
-            return "that of your account"
+            return "your account's sign-in"
         case "extension":
-            return "an extension's"
+            return "an extension"
         case "models.json":
-            return "the one in models.json"
+            return "models.json"
         case "environment":
-            return f"{variable} of the environment"
+            return f"the environment variable {variable}"
         case "surroundings":
-            return "the cloud credentials of this machine"
+            return "this machine's cloud credentials"
         case _:
             assert_never(source)
 
@@ -143,9 +149,10 @@ def _about_network(text: str, other: str) -> str:
         return _sentences(f"Is the server at {own[0]} running?", other)
     if _NOT_REACHED.search(text.lower()):
         return _sentences(
-            "Is this machine on the network, and does it need a proxy (the setting httpProxy)?", other
+            "Check this machine's network connection, and the proxy if it needs one (setting httpProxy)",
+            other,
         )
-    return _sentences("The connection was lost; the conversation is complete", other)
+    return _sentences("The connection was lost; the conversation so far is complete", other)
 
 
 def _has_advice(text: str) -> bool:

@@ -57,8 +57,8 @@ def _leave(options: Options, paths: Paths, log: SessionLog, can_ask: bool) -> Pa
         log.close()
         raise SessionError(
             log.path,
-            f"the session is about {log.cwd}, and --cwd is {stood_in}",
-            f"Leave out --cwd to go on there, or go on with a copy here: --fork {log.session_id}.",
+            f"the session belongs to the folder {log.cwd}, but --cwd says {stood_in}",
+            f"Leave out --cwd to continue there, or continue with a copy here: --fork {log.session_id}.",
         )
     os.chdir(log.cwd)
     paths.enter(log.cwd)

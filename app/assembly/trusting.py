@@ -54,17 +54,18 @@ def unasked(decision: Decision) -> str | None:
     if decision.is_trusted or decision.reason != "not-asked":
         return None
     return (
-        f"This folder is not trusted, so nothing of its own is used ({_named(decision.question.items)}). The full "
-        "screen and RPC ask about it; --approve trusts it for one run, --no-approve hides this line."
+        "This folder is not trusted, so its own settings and extensions are ignored "
+        f"({_named(decision.question.items)}). The full screen and RPC ask about it; --approve trusts it "
+        "for one run, --no-approve hides this line."
     )
 
 
 def _change(now: Decision, before: Decision) -> str:
     items = new_in(now.question, before.question)
-    what = _named(items) if items else "something was removed"
+    what = _named(items) if items else "a file was removed"
     return (
-        f"What this folder brings along has changed ({what}). They are "
-        "ignored until you trust them: /trust, or --approve for one run."
+        f"Files of this folder that bayou runs or applies have changed ({what}). They are ignored "
+        "until you trust them: /trust, or --approve for one run."
     )
 
 

@@ -42,15 +42,15 @@ GROUPS: tuple[FlagGroup, ...] = (
             Flag(
                 name="model",
                 value="PATTERN",
-                help="model id, provider/id or part of a name; :LEVEL sets thinking",
+                help="model id, provider/id or part of a name; add :LEVEL to set thinking",
             ),
-            Flag(name="provider", value="NAME", help="look for --model among this provider's models only"),
+            Flag(name="provider", value="NAME", help="search --model only among this provider's models"),
             Flag(
                 name="api-key",
                 value="KEY",
                 help="key for this run; not stored (prefer the environment or /login)",
             ),
-            Flag(name="thinking", value="LEVEL", help="how hard the model thinks", choices=LEVELS),
+            Flag(name="thinking", value="LEVEL", help="how much the model thinks", choices=LEVELS),
             Flag(name="models", value="PATTERNS", help="comma-separated models to cycle through"),
             Flag(name="list-models", help="list the models (a search word may follow) and exit"),
         ),
@@ -80,30 +80,37 @@ GROUPS: tuple[FlagGroup, ...] = (
             Flag(
                 name="mode",
                 value="MODE",
-                help="text, json (events, one a line) or rpc",
+                help="output format: text, json (one event a line) or rpc",
                 choices=("text", "json", "rpc"),
             ),
             Flag(
                 name="output-schema",
                 value="FILE",
-                help="the answer is JSON that fits the JSON Schema in this file (print and json)",
+                help="require an answer that matches the JSON Schema in this file (text and json output)",
             ),
-            Flag(name="no-merge-deltas", help="json and rpc: do not join deltas of the provider"),
+            Flag(
+                name="no-merge-deltas",
+                help="json and rpc: print each text delta as the provider sent it, without joining",
+            ),
             Flag(name="rpc-ready", help="rpc: print a line when ready for commands"),
-            Flag(name="verbose", help="show model, tools, skills and extensions at the start"),
+            Flag(name="verbose", help="show model, tools, skills and extensions at startup"),
         ),
     ),
     FlagGroup(
         title="Limits",
         flags=(
-            Flag(name="max-turns", value="N", help="send at most N requests of the agent"),
-            Flag(name="max-cost", value="USD", help="send no further request once so much is spent"),
+            Flag(name="max-turns", value="N", help="make at most N requests to the model"),
+            Flag(name="max-cost", value="USD", help="stop before the next request once this much is spent"),
             Flag(
                 name="max-tokens",
                 value="N",
-                help="send no further request once so many tokens are sent and received",
+                help="stop before the next request once this many tokens were sent and received",
             ),
-            Flag(name="time-limit", value="SECONDS", help="send no further request after so many seconds"),
+            Flag(
+                name="time-limit",
+                value="SECONDS",
+                help="stop before the next request after this many seconds",
+            ),
         ),
     ),
     FlagGroup(
@@ -133,10 +140,10 @@ GROUPS: tuple[FlagGroup, ...] = (
             Flag(
                 name="permissions",
                 value="MODE",
-                help="permission mode: what runs without asking",
+                help="permission mode: what runs without approval",
                 choices=("read-only", "ask", "auto-edit", "full"),
             ),
-            Flag(name="plan", help="start in plan mode: nothing changes until you accept a plan"),
+            Flag(name="plan", help="start in plan mode: no changes until you accept a plan"),
             Flag(name="no-context-files", short="nc", help="do not read AGENTS.md and CLAUDE.md"),
         ),
     ),
@@ -148,7 +155,7 @@ GROUPS: tuple[FlagGroup, ...] = (
                 short="e",
                 value="PATH",
                 is_repeatable=True,
-                help="load an extension (builtin:NAME for bayou's own)",
+                help="load an extension (builtin:NAME for a built-in one)",
             ),
             Flag(name="no-extensions", short="ne", help="load only extensions given with -e"),
             Flag(name="safe", help="start without extensions"),
@@ -253,7 +260,7 @@ def help_text() -> str:
         "Usage: bayou [options] [@file…] [message…]",
         "       bayou COMMAND …",
         "",
-        "Without a message bayou opens full screen. Each @file's text goes before the first message.",
+        "Without a message bayou opens full screen. The text of each @file is put before the first message.",
     ]
     lines += ["", "Commands:", *(f"  {name:<34}{text}" for name, text in HELP.items())]
     for group in GROUPS:

@@ -36,13 +36,15 @@ folder, and `--fork` continues in a copy.
 Generated from `app/cli/flags.py` by `python -m app.cli.flags_docs`; a test compares the two.
 """
 
-_LIMITS = """The limits are checked before each request: the running request ends, and no further one is sent. Turns are
-requests of the agent, retries included; summaries count towards cost and tokens only. The cost of a model without
-prices is zero, so limit its tokens or turns. With `--output-schema` standard output is JSON that fits the schema; bayou
-asks up to two more times if an answer does not fit. It does not fetch a `$ref` to an address.
-
-    bayou -p --max-turns 20 --max-cost 0.50 --output-schema review.json "review the last commit"
-"""
+_LIMITS = (
+    "The limits are checked before each request: the running request finishes, and no "
+    "further one is sent. Turns are\nrequests of the agent, retries included; summaries "
+    "count towards cost and tokens only. The cost of a model without\nprices is zero, so "
+    "limit its tokens or turns. With `--output-schema` standard output is JSON that fits the "
+    "schema; bayou\nasks up to two more times if an answer does not fit. It does not fetch a "
+    "`$ref` to an address.\n\n    bayou -p --max-turns 20 --max-cost 0.50 --output-schema "
+    'review.json "review the last commit"\n'
+)
 
 
 def page() -> str:
@@ -61,7 +63,7 @@ def _row(flag: Flag) -> str:
     names = [f"`-{flag.short}`"] if flag.short else []
     names.append(f"`--{flag.name}{' ' + _cell(flag.value) if flag.value else ''}`")
     choices = f" One of {', '.join(f'`{choice}`' for choice in flag.choices)}." if flag.choices else ""
-    again = " May be given several times." if flag.is_repeatable else ""
+    again = " Repeatable." if flag.is_repeatable else ""
     return f"| {', '.join(names)} | {_cell(flag.help)}.{choices}{again} |"
 
 

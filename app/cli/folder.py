@@ -20,9 +20,9 @@ def current_folder() -> Path:
         return Path.cwd()
     except FileNotFoundError:
         raise UsageError(
-            "The current folder does not exist any more. Change to one that does, or use --cwd DIR."
+            "The current folder does not exist any more. Change to an existing one, or use --cwd DIR."
         ) from None
     except OSError as problem:
         raise UsageError(
-            f"The current folder cannot be found: {problem.strerror}. Change to another one, or use --cwd DIR."
+            f"The current folder cannot be read: {problem.strerror}. Change to another one, or use --cwd DIR."
         ) from None

@@ -32,8 +32,9 @@ from app.values.messages import AssistantMessage
 _LONG_SECONDS = 5.0
 
 NO_MODEL = (
-    "No model is connected: the offline guide answers, which is no language model. "
-    "To connect one: bayou auth login PROVIDER, or a key such as ANTHROPIC_API_KEY in the environment."
+    "No model is connected: answers come from the offline guide, which is not a language "
+    "model. To connect a model: bayou auth login PROVIDER, or set a key such as "
+    "ANTHROPIC_API_KEY in the environment."
 )
 
 
@@ -47,7 +48,7 @@ async def run_headless(options: Options, paths: Paths, face: Mode) -> int:
     for problem in assembled.problems:
         print_problem(problem)
     if assembled.left is not None:
-        print_problem(f"This session is about {paths.cwd}: bayou works there, and not in {assembled.left}.")
+        print_problem(f"This session belongs to {paths.cwd}: bayou works there, not in {assembled.left}.")
     _warm_up(assembled)
     if face != "rpc":
         _collect_later(assembled.session)
@@ -171,7 +172,7 @@ def _next_step(assembled: Assembled, message: AssistantMessage) -> str:
     ways = Ways(
         log_in="bayou auth login",
         choose_model="--model chooses",
-        look_at_window="Ask with less before it: a shorter prompt, fewer files, or a session of its own",
+        look_at_window="Send less: a shorter prompt, fewer files, or start a new session",
     )
     return NextSteps(assembled.choice, ways, os.environ).of(message)
 

@@ -67,7 +67,7 @@ async def _ask(
     await Registry().close()
 
 
-_HEADER = ("provider", "model", "context", "max out", "thinking", "images", "$/M in", "$/M out")
+_HEADER = ("provider", "model", "context", "max output", "thinking", "images", "$/M in", "$/M out")
 
 
 def matching(models: tuple[Model, ...], search: str) -> tuple[Model, ...]:
@@ -84,7 +84,11 @@ def models_table(catalogue: ModelCatalogue, credentials: Credentials, search: st
     paid = tuple(model for model in models if model.api == "offline" or credentials.has(model.provider))
     shown = models if search else paid
     if not shown:
-        return [f"No model matches '{search}'." if search else "There is a key for no provider. See /login."]
+        return [
+            f"No model matches '{search}'."
+            if search
+            else "No provider is connected, because no API key is configured. See /login."
+        ]
     rows = [_HEADER, *(_row(model) for model in shown)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER))]
     return [

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 def main(arguments: list[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     if not _has_streams():
-        print_problem("standard output is closed: there is nowhere to write an answer to.")
+        print_problem(
+            "standard output is closed, so no answer can be written. Open it or redirect it to a file."
+        )
         return FAILED
     if words in (["--version"], ["-v"]):
         print_line(f"bayou {VERSION}")

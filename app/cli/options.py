@@ -72,7 +72,7 @@ def _refuse_contradictions(options: Options) -> None:
             )
     chosen = [name for name, value in places.items() if value]
     if len(chosen) > 1:
-        raise UsageError(f"{chosen[0]} and {chosen[1]} exclude each other.")
+        raise UsageError(f"{chosen[0]} and {chosen[1]} cannot be used together.")
     if options.provider and not options.model:
         raise UsageError("--provider needs --model: it says where to look for the model.")
     if options.api_key and not (options.model or options.models):
@@ -92,7 +92,7 @@ def _refuse_contradictions(options: Options) -> None:
 def _refuse(flag: str, places: dict[str, object]) -> None:
     for other, value in places.items():
         if value:
-            raise UsageError(f"{flag} and {other} exclude each other.")
+            raise UsageError(f"{flag} and {other} cannot be used together.")
 
 
 def refuse_near_command(words: list[str]) -> None:
@@ -109,6 +109,6 @@ def refuse_near_command(words: list[str]) -> None:
     close = get_close_matches(words[0], near, n=1, cutoff=0.85)
     if close and words[0] not in near:  # `help` is no slip, and the guide knows it
         raise UsageError(
-            f"There is no command {words[0]}. Did you mean {near[close[0]]}? To send the word as a prompt: "
-            f"bayou -- {words[0]}"
+            f"Unknown command: {words[0]}. Did you mean {near[close[0]]}? To send the word as a "
+            f"prompt: bayou -- {words[0]}"
         )

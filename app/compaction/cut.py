@@ -193,14 +193,16 @@ def _requested_position(path: Sequence[Entry], start: int, entry_id: str) -> int
     """Returns the position that an extension requested; entries that are already summarised stay so."""
     at = next((index for index, entry in enumerate(path) if entry.id == entry_id), None)
     if at is None:
-        raise CannotCompact(f"The summary was to stand before entry {entry_id}, which is not on this branch.")
+        raise CannotCompact(
+            f"A summary cannot start before entry {entry_id}, because it is not on this branch."
+        )
     if at < start:
         raise CannotCompact(
-            f"Entry {entry_id} is in an earlier summary already: nothing can be kept from it on."
+            f"Entry {entry_id} is already part of an earlier summary, so history cannot be kept from there."
         )
     if at in _positions_splitting_calls(path):
         raise CannotCompact(
-            f"Entry {entry_id} comes between a tool's call and its result, which stay together."
+            f"Entry {entry_id} is between a tool call and its result, which must stay together."
         )
     return at
 

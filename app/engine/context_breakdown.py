@@ -124,19 +124,19 @@ def _prompt_parts(session: Session) -> Iterator[tuple[Group, str, str]]:
 def _tool_group_title(name: str) -> str:
     """Returns the title of the tool's line; the tools of an MCP server share one line."""
     server = name.removeprefix("mcp__").partition("__")[0] if name.startswith("mcp__") else ""
-    return f"tools of the MCP server {server}" if server else "descriptions of tools"
+    return f"tools of MCP server {server}" if server else "tool descriptions"
 
 
 _SECTIONS = {
-    "preamble": "who it is",
-    "tools": "list of tools",
+    "preamble": "agent role",
+    "tools": "tool list",
     "rules": "rules",
-    "docs": "where bayou's pages are",
+    "docs": "location of bayou's documentation",
     "addendum": "appended prompt",
     "project_context": "context files",
-    "skills": "list of skills",
-    "active_skills": "skills in use",
-    "mcp_servers": "list of MCP servers",
+    "skills": "skill list",
+    "active_skills": "active skills",
+    "mcp_servers": "MCP server list",
     "cwd": "folder",
 }
 
@@ -153,7 +153,7 @@ def _sizes(messages: Iterable[Message]) -> Sizes:
 
 def _group_and_title(message: Message) -> tuple[Group, str]:
     if isinstance(message, ToolResultMessage):
-        return "results", "maps" if _is_map(message) else f"results of {message.tool_name}"
+        return "results", "maps" if _is_map(message) else f"{message.tool_name} results"
     return "messages", _message_kind(message)
 
 
@@ -201,7 +201,7 @@ def text_of_part(session: Session, part: ContextPart) -> str:
     return _SEPARATOR.join(text.strip() for text in texts)
 
 
-_CUSTOM = {"file-map": "file maps", FOLDER_MAP: "maps of the repository", "background-result": "job results"}
+_CUSTOM = {"file-map": "file maps", FOLDER_MAP: "repository maps", "background-result": "job results"}
 
 
 def _message_kind(message: Message) -> str:
@@ -213,7 +213,7 @@ def _message_kind(message: Message) -> str:
         case CompactionSummaryMessage():
             return "compaction summary"
         case BranchSummaryMessage():
-            return "summaries of branches"
+            return "branch summaries"
         case CustomMessage():
             return _CUSTOM.get(message.custom_type, message.custom_type)
         case SystemMessage() | AssistantMessage() | ToolResultMessage() | UnknownMessage():
@@ -283,7 +283,7 @@ async def drop_or_restore(session: Session, entry_id: str) -> bool:
     A short text stays in its place, so that the model knows of the result and can call the tool again."""
     log = session.log
     message = droppable(log.entry(entry_id))
-    assert message is not None, "only what is listed is dropped"
+    assert message is not None, "only large results in the list can be dropped"
     is_out = entry_id in _dropped_ids(log.path_to())
     word = f"{_DROPPED_TEXT}: about {estimate_tokens(message):,} tokens. Run the tool again if it is needed.]"
     content = to_wire(message.content) if is_out else word

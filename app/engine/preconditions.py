@@ -23,7 +23,7 @@ class Preconditions(msgspec.Struct, frozen=True):
     def require_model(self) -> None:
         log = self.conversation.log
         if log.is_read_only:
-            raise Refused("This session is open read-only. Fork or clone it (/clone) to go on in a copy.")
+            raise Refused("This session is open read-only. Continue in a copy with /clone.")
         self._require_room()
         model = self.choice.model
         if model is None:
@@ -36,11 +36,11 @@ class Preconditions(msgspec.Struct, frozen=True):
             self.conversation.log.write_kept()
         except SessionWriteError as problem:
             raise Refused(
-                f"{problem} Until then nothing new is asked; what was said is kept in memory."
+                f"{problem} No requests are sent until then; your messages are kept in memory."
             ) from None
 
     def require_idle(self, what: str) -> None:
         if self.context.is_summarising:
-            raise Busy(f"{what} has to wait until the summary is written.")
+            raise Busy(f"{what} is not possible until the summary is written.")
         if self.is_running:
-            raise Busy(f"{what} has to wait until the agent is idle.")
+            raise Busy(f"{what} is not possible until the agent is idle.")

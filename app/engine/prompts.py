@@ -144,7 +144,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
     async def unmask(self) -> Disposition:
         """Sends the last masked prompt again, unmasked."""
         if self._last_masked is None:
-            raise Refused("Nothing was masked in a prompt of this session.")
+            raise Refused("No prompt of this session was masked, so there is nothing to unmask.")
         words = msgspec.structs.replace(
             self._last_masked, sends_secrets=True, while_running=self._last_masked.while_running or "steer"
         )
@@ -206,7 +206,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
 
     def _start(self, messages: Sequence[Message]) -> None:
         if self._is_closed:
-            raise Refused("The session is being closed: nothing new is asked.")
+            raise Refused("The session is closing; no further prompts are accepted.")
         self.context.compactor.on_prompt()
         try:
             self.models.record_choice()
@@ -217,4 +217,4 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
 
 def _require_content(words: PromptInput) -> None:
     if not words.text.strip() and not words.images:
-        raise Refused("There is nothing to send: the message is empty.")
+        raise Refused("The message is empty, so nothing was sent.")

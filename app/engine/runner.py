@@ -136,7 +136,10 @@ class Runner:
         except loop.CannotContinue as problem:
             await self._telling.publish(Notice(level="error", text=str(problem)))
         except Exception as problem:  # noqa: BLE001  (after any error the session accepts prompts again)
-            text = f"The run ended early: {describe_error(problem)}. What it did is kept; send a prompt to go on."
+            text = (
+                f"The run ended early: {describe_error(problem)}. Finished work is kept; send a prompt to "
+                "continue."
+            )
             await self._telling.publish(Notice(level="error", text=text))
             await self._close_open_events(text)
         finally:
@@ -303,7 +306,7 @@ class Runner:
         failure = self._core.failure_of(message)
         self._attempt += 1
         delay = policy.delay_ms(self._attempt, failure.retry_after_ms)
-        assert delay is not None, "will_retry looked at it"
+        assert delay is not None, "checked by will_retry"
         error = message.error_message or "unknown error"
         with self.countdown.announced():
             await self._telling.publish(

@@ -19,7 +19,7 @@ class SettingsWatch:
         try:
             self._in_force.keep(name, value)
         except SettingRefused as problem:
-            self._telling.notify(f"{name} holds for this session only: {problem}", "warning")
+            self._telling.notify(f"{name} applies to this session only: {problem}", "warning")
 
     def look(self) -> None:
         self._telling.warn_of(self._in_force.follow())

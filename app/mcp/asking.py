@@ -17,7 +17,7 @@ from tools.text import escape_controls
 
 _MOST_FIELDS, _MOST_CHOICES = 50, 500
 _LONGEST_ANSWER = 10_000
-WARNING = "Never give a password or a key here: they see what you type."
+WARNING = "Never enter a password or key here: the server sees what you type."
 _YES, _NO = ("y", "yes", "true", "1", "on"), ("n", "no", "false", "0", "off")
 
 
@@ -41,18 +41,18 @@ def checked_field(field: FormField, text: str) -> tuple[Any, str]:
     none."""
     text = text.strip()
     if not text:
-        return None, f"{field.title} is needed" if field.is_required else ""
+        return None, f"{field.title} is required" if field.is_required else ""
     if len(text) > _LONGEST_ANSWER:
-        return None, f"that is longer than {_LONGEST_ANSWER:,} characters"
+        return None, f"longer than {_LONGEST_ANSWER:,} characters"
     match field.kind:
         case "yes-no":
             answer = text.lower()
-            return (answer in _YES, "") if answer in (*_YES, *_NO) else (None, "yes or no")
+            return (answer in _YES, "") if answer in (*_YES, *_NO) else (None, "type yes or no")
         case "number" | "integer":
             return _number(field, text)
         case "choice":
             found = _choice(field, text)
-            return (found, "") if found is not None else (None, f"one of: {_told(field)}")
+            return (found, "") if found is not None else (None, f"choose one of: {_told(field)}")
         case "several":
             return _several(field, text)
         case "text":
@@ -141,13 +141,13 @@ def _number(field: FormField, text: str) -> tuple[Any, str]:
     try:
         number = int(text) if is_whole else float(text)
     except ValueError:
-        return None, "a whole number" if is_whole else "a number"
+        return None, "type a whole number" if is_whole else "type a number"
     if number != number or number in (float("inf"), float("-inf")):
-        return None, "a number"
+        return None, "type a number"
     if field.least is not None and number < field.least:
-        return None, f"at least {field.least:g}"
+        return None, f"must be at least {field.least:g}"
     if field.most is not None and number > field.most:
-        return None, f"at most {field.most:g}"
+        return None, f"must be at most {field.most:g}"
     return number, ""
 
 
@@ -163,29 +163,29 @@ def _several(field: FormField, text: str) -> tuple[Any, str]:
     found = [_choice(field, word) if field.choices else word for word in words]
     for word, value in zip(words, found, strict=True):
         if value is None:
-            return None, f'"{word}" is none of: {_told(field)}'
+            return None, f'"{word}" is not one of: {_told(field)}'
     values = list(dict.fromkeys(found))
     if field.least is not None and len(values) < field.least:
-        return None, f"at least {field.least:g} of them"
+        return None, f"choose at least {field.least:g}"
     if field.most is not None and len(values) > field.most:
-        return None, f"at most {field.most:g} of them"
+        return None, f"choose at most {field.most:g}"
     return values, ""
 
 
 def _wrong_text(field: FormField, text: str) -> str:
     if field.least is not None and len(text) < field.least:
-        return f"at least {field.least:g} characters"
+        return f"type at least {field.least:g} characters"
     if field.most is not None and len(text) > field.most:
-        return f"at most {field.most:g} characters"
+        return f"type at most {field.most:g} characters"
     match field.format:
         case "email" if not re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", text):
-            return "an address like name@example.org"
+            return "type an e-mail address like name@example.org"
         case "uri" if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:\S+$", text):
-            return "an address like https://example.org"
+            return "type an address like https://example.org"
         case "date" if not _is_date(text, date.fromisoformat):
-            return "a date like 2026-12-31"
+            return "type a date like 2026-12-31"
         case "date-time" if not _is_date(text, datetime.fromisoformat):
-            return "a time like 2026-12-31T18:00:00Z"
+            return "type a time like 2026-12-31T18:00:00Z"
         case _:
             return ""
 

@@ -69,9 +69,9 @@ async def signed_in_by_itself(server: ServerConfig, clients: Clients) -> StoredS
             answer = await answered(client, provider, server.url or "")
     except (OAuthFlowError, httpx2.HTTPError, jwt.PyJWTError, NotImplementedError, ValueError) as problem:
         said = one_line(str(problem))[:_SHOWN] or type(problem).__name__
-        raise ServerFault(f"its client {given.client_id} was not let in: {said}") from None
+        raise ServerFault(f"the client id {given.client_id} was rejected: {said}") from None
     if provider.context.current_tokens is None:
-        raise ServerFault(f"it answered with {answer.status_code} and does not say how to sign in")
+        raise ServerFault(f"the server answered {answer.status_code} without saying how to sign in")
     found = stored_of(provider.context)
     found.client = mark_of(given)  # the secret is not stored again: it stays in the configuration
     return found

@@ -125,8 +125,11 @@ class _Merging:
         for name, entry in written.entries.items():
             key = server_key(name)
             if key in keys:
-                text = f'is the same as "{escape_controls(keys[key])[:80]}" above: names that differ in - and _ are one'
-                self._tell(written, f"{text}. The later one counts.", name, written.line_of(name))
+                text = (
+                    f'is the same as "{escape_controls(keys[key])[:80]}" above: names that differ only in - '
+                    "and _ are equal"
+                )
+                self._tell(written, f"{text}. The later one is used.", name, written.line_of(name))
             keys[key] = name
             if place.origin == "user" and is_override(entry):
                 self._wishes.append((name, entry, written))
@@ -158,7 +161,7 @@ class _Merging:
         return ConfiguredServers(servers=tuple(servers), problems=tuple(self._problems))
 
     def _without_way(self, server: ServerConfig, written: WrittenServers | None) -> ServerConfig:
-        text = "has neither `command` nor `url`, and no file before this one defines such a server"
+        text = "has neither `command` nor `url`, and no earlier file defines a server of that name"
         line = written.line_of(server.name) if written is not None else 0
         self._tell(written, f"{text}.", server.name, line)
         return msgspec.structs.replace(server, problem=text)
@@ -253,7 +256,8 @@ class ServerValues:
         foreign = _INPUT.search(value)
         if foreign:
             raise ServerRefused(
-                f"{escape_controls(foreign[0])} is another program's way to ask; write ${{NAME}} for a variable"
+                f"{escape_controls(foreign[0])} is another program's syntax for an input; "
+                f"write ${{NAME}} for a variable"
             )
         return _VARIABLE.sub(self._variable, value)
 
@@ -268,15 +272,15 @@ class ServerValues:
     def _check(self, server: ServerConfig) -> None:
         fault = address_problem(server.url) if server.url is not None else ""
         if fault:
-            raise ServerRefused(f"{fault}, once its variables are filled in")
+            raise ServerRefused(f"{fault}, after its variables were filled in")
         for name, value in server.headers.items():
             if re.search(r"[\r\n\0]", value):
                 raise ServerRefused(
-                    f"the header {name} would hold a line break; look at where its value comes from"
+                    f"the header {name} would contain a line break; check where its value comes from"
                 )
         for name, value in server.env.items():
             if "\0" in value:
-                raise ServerRefused(f"the variable {name} would hold a NUL character")
+                raise ServerRefused(f"the variable {name} would contain a NUL character")
 
 
 def add_server(file: Path, name: str, entry: Mapping[str, Any]) -> None:
@@ -299,7 +303,7 @@ def name_in(file: Path, name: str) -> str | None:
     """Returns a server's name as the file spells it. Raises `Unable` if the file is broken."""
     written = read_servers(file)
     if written.fault:
-        raise Unable(f"{file}: {written.fault} Mend the file first; it was left as it is.")
+        raise Unable(f"{file}: {written.fault} Fix the file first; it was not changed.")
     key = server_key(name)
     return next((each for each in written.entries if server_key(each) == key), None)
 
@@ -308,14 +312,14 @@ def say_of(paths: Paths, server: ServerConfig, key: str, value: Any) -> Path:
     """Sets `enabled` or `exposure` of a server, and returns the file that holds the value now."""
     if server.origin not in ("user", "project"):
         raise Unable(
-            f'Server "{server.name}" comes from {_whence(server)}, and that says whether it is used; '
-            "nothing was changed."
+            f'Server "{server.name}" comes from {_whence(server)}, which decides whether it is '
+            "used; nothing was changed."
         )
     own = user_servers_file(paths)
     there = name_in(own, server.name)
     of_own = read_servers(own).entries.get(there) if there is not None else None
     if server.origin == "project" and of_own is not None and not is_override(of_own):
-        raise Unable(f'"{server.name}" is defined in {own} too; change it in {server.file}.')
+        raise Unable(f'"{server.name}" is also defined in {own}; change it in {server.file}.')
     _change(own, lambda text: with_value(text, (KEY, there or server.name, key), value))
     return own
 

@@ -131,7 +131,9 @@ def is_override(entry: Any) -> bool:
 def name_problem(name: str) -> str:
     if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
         return ""
-    return f'"{escape_controls(name)[:80]}" is no name for a server: 1 to 64 letters, digits, "_" and "-"'
+    return (
+        f'"{escape_controls(name)[:80]}" is not a valid server name: use 1 to 64 letters, digits, "_" and "-"'
+    )
 
 
 def checked_entry(
@@ -166,7 +168,7 @@ class _Entry:
         self._name = name
         self._entry: dict[str, Any] = entry if isinstance(entry, dict) else {}
         if not isinstance(entry, dict):
-            self._note((), 'a server is an object: { "command": … } or { "url": … }')
+            self._note((), 'a server must be an object: { "command": … } or { "url": … }')
         else:
             self._hints()
 
@@ -206,7 +208,7 @@ class _Entry:
         command, args = self._command()
         url = self._text("url")
         if command and url:
-            self._note(("url",), "has both `command` and `url`; one of them has to go")
+            self._note(("url",), "has both `command` and `url`; remove one of them")
         kind = self._type(url)
         if url:
             fault = "" if "${" in url or url.startswith("!") else address_problem(url)
@@ -243,7 +245,7 @@ class _Entry:
             wanted = "`command`" if kind == "stdio" else "`url`"
             self._note(("type",), f"`type` is {kind}, which needs {wanted}")
         elif kind == "sse":
-            text = 'speaks "sse", which is going away: ask for its streamable HTTP address'
+            text = 'uses "sse", which is deprecated: use the server\'s streamable HTTP address'
             self._note(("type",), text, is_hint=True)
         return kind
 
@@ -341,7 +343,7 @@ class _Entry:
         out: dict[str, str] = {}
         for name, value in given.items():
             if not fits(name):
-                self._note((key, name), f'"{escape_controls(name)[:80]}" in `{key}` cannot be such a name')
+                self._note((key, name), f'"{escape_controls(name)[:80]}" in `{key}` is not a valid name')
             elif not _is_plain(value):
                 self._note((key, name), f"`{key}.{name}` must be a text")
             else:
@@ -453,10 +455,10 @@ def shown_lines(server: ServerConfig) -> Iterator[tuple[str, str]]:
             "tools",
             ", ".join(f"{escape_controls(name)}: {each}" for name, each in server.tools.items()),
         )
-    yield "time limits", f"{server.start_timeout:g} s to start, {server.timeout:g} s without a sign of life"
+    yield "timeouts", f"{server.start_timeout:g} s to start, {server.timeout:g} s without an answer"
     if server.trust_hints:
-        yield "hints", "what it says of its tools is believed"
-    yield "stands in", str(server.file) if server.file else server.origin
+        yield "hints", "its tool descriptions are trusted"
+    yield "defined in", str(server.file) if server.file else server.origin
 
 
 def shown_value(value: str) -> str:

@@ -70,7 +70,8 @@ async def signed_in(server: ServerConfig, sign_ins: SignIns, ui: SignInUi, proxy
     """Lets the user sign in to a server; returns a sentence about the result. Raises `Unable`."""
     if has_own_key(server):
         raise ServerFault(
-            f'"{server.name}" is sent a header Authorization; take that out of its entry to sign in instead.'
+            f'"{server.name}" sends an Authorization header; remove it from the configuration to '
+            "sign in instead."
         )
     return await sign_in(server, sign_ins, clients_for(server, proxy), ui)
 
@@ -133,7 +134,7 @@ class _Wire(httpx2.AsyncBaseTransport):
             except httpx2.TimeoutException:
                 raise ServerFault(f"{self._where(request)} does not answer") from None
             except httpx2.ProxyError as problem:
-                raise ServerFault(f"the proxy does not let it through: {problem}") from None
+                raise ServerFault(f"the proxy refused the connection: {problem}") from None
             except httpx2.HTTPError as problem:
                 why = str(problem) or type(problem).__name__
                 raise ServerFault(f"the connection to {self._where(request)} broke: {why}") from None
@@ -144,7 +145,9 @@ class _Wire(httpx2.AsyncBaseTransport):
                 await response.aclose()
                 pause = max(pause, asked)
                 if pause > _LONGEST_PAUSE:
-                    raise ServerFault(f"it answered with {response.status_code}: try again in {asked:.0f} s")
+                    raise ServerFault(
+                        f"the server answered {response.status_code}: try again in {asked:.0f} s"
+                    )
             left -= 1
             await asyncio.sleep(pause)
             pause *= 2
@@ -157,13 +160,13 @@ class _Wire(httpx2.AsyncBaseTransport):
         kind = response.headers.get("content-type", "")
         if is_server and (status in _PASSING or status == 407) and not kind.startswith("application/json"):
             await response.aclose()
-            raise ServerFault(f"it answered with {status} {response.reason_phrase}".rstrip())
+            raise ServerFault(f"the server answered {status} {response.reason_phrase}".rstrip())
         if is_server and status == 405:
             await response.aclose()
-            raise ServerFault('it answered with 405; an old server is asked with "type": "sse"')
+            raise ServerFault('the server answered 405; for an old server set "type": "sse"')
         if is_server and status == 401 and self._has_own_key:
             await response.aclose()
-            raise ServerFault("it does not take the Authorization in its `headers` (401)")
+            raise ServerFault("the server rejected the Authorization in `headers` (401)")
         return response
 
     def _where(self, request: httpx2.Request) -> str:
@@ -190,14 +193,16 @@ class _Bounded(httpx2.AsyncByteStream):
                     end = max(piece.rfind(b"\n\n"), piece.rfind(b"\r\n\r\n")) if self._is_events else -1
                     self._size = self._size + len(piece) if end < 0 else len(piece) - end
                     if self._size > LINE_BYTES:
-                        raise self._refused(f"it sent an answer of more than {LINE_BYTES // 1024 // 1024} MB")
+                        raise self._refused(
+                            f"the server sent an answer of more than {LINE_BYTES // 1024 // 1024} MB"
+                        )
                     yield piece
                     if len(piece) > _LONG_PIECE:
                         await asyncio.sleep(
                             0
                         )  # a little data can decompress to a lot: lets key presses be handled in between
         except httpx2.DecodingError as problem:
-            raise self._refused(f"its answer cannot be decompressed: {problem}") from None
+            raise self._refused(f"the server's answer cannot be decompressed: {problem}") from None
 
     def _refused(self, why: str) -> Exception:
         """Returns the exception that reaches the caller through the SDK: one kind for streams, another for

@@ -351,7 +351,7 @@ def reason_of(life: ServerLife) -> str:
     if life.state == "untrusted":
         return "the project is not trusted: /trust"
     if life.state == "failed" and life.wait_seconds > 0:
-        return f"{life.reason}; tried again in {round(life.wait_seconds)} s"
+        return f"{life.reason}; next attempt in {round(life.wait_seconds)} s"
     return life.reason
 
 

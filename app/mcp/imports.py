@@ -42,7 +42,7 @@ class Importing(msgspec.Struct, frozen=True):
 def servers_of(program: str, home: Path, cwd: Path, env: Mapping[str, str]) -> Importing:
     """Returns a program's servers; the nearest file wins by name. Raises `Unable` for an unknown program."""
     if program not in PROGRAMS:
-        raise Unable(f'"{program}" is not known; there is: {", ".join(PROGRAMS)}.')
+        raise Unable(f'Unknown program "{program}". Programs: {", ".join(PROGRAMS)}.')
     files = tuple(_files(program, home, cwd, env))
     found: dict[str, FoundServer] = {}
     problems: list[str] = []
@@ -130,7 +130,7 @@ def _taken(program: str, name: str, entry: Any, file: Path) -> FoundServer:
     renamed = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:64]
     notes = [f'is called "{renamed}" here'] if renamed != name else []
     if not isinstance(entry, dict) or name_problem(renamed):
-        return FoundServer(name=name, file=file, entry={}, problem="is no server that bayou could use")
+        return FoundServer(name=name, file=file, entry={}, problem="is not a server that bayou can use")
     converted = _Conversion(entry, notes).run()
     _, problems = checked_entry(renamed, converted, origin="user")
     wrong = next((each.text for each in problems if not each.is_hint), "")

@@ -43,8 +43,8 @@ _SESSION_ENDED = (-32600, "Session terminated")
 """The SDK's error for a server that does not know the session any more."""
 _BROKEN = "SSE stream failed: "
 _STREAMS = {
-    "SSE stream ended without a response": "its stream of events ended without an answer",
-    "SSE stream ended and reconnection attempts were exhausted": "its stream of events broke off again and again",
+    "SSE stream ended without a response": "the event stream ended without an answer",
+    "SSE stream ended and reconnection attempts were exhausted": "the event stream broke off repeatedly",
 }
 """The SDK's errors for an answer that can no longer arrive in its stream of events."""
 _LOGGERS = ("mcp", "client", "httpx2")
@@ -140,7 +140,7 @@ class ServerLink:
                 self._greeted.set_result(greeting)
                 await self._until_end(client, greeting)
         except asyncio.CancelledError:
-            self._fail(ServerFault("it was no longer waited for"))
+            self._fail(ServerFault("the request was cancelled"))
         except BaseException as problem:  # noqa: BLE001  (whatever the SDK raises, in groups too, ends this alone)
             self._fail(as_fault(problem))
         finally:
@@ -219,7 +219,7 @@ class ServerLink:
                     if (kind := names.get(type(change))) is not None:
                         self._listeners.changed(kind)
         except Exception as problem:  # noqa: BLE001  (what it says of itself is not worth the connection)
-            self._listeners.logged("warning", f"its changes are not heard of: {as_fault(problem)}")
+            self._listeners.logged("warning", f"its change notifications do not arrive: {as_fault(problem)}")
 
     async def _said(self, message: Any) -> None:
         names: dict[str, Kind] = {
@@ -337,7 +337,7 @@ class ServerLink:
                 raise await self._why_closed(_of_its_stream(problem.message)) from None
             if (problem.code, problem.message) == _SESSION_ENDED:
                 self._stop.set()
-                raise SessionEnded("the server has ended the session") from None
+                raise SessionEnded("the server ended the session") from None
             raise CallRefused(one_line(problem.message), problem.code) from None
         except SignInNeeded:
             raise
@@ -369,7 +369,7 @@ class _Patience:
                 if not task.done() and is_asking():
                     self.renew()
                 elif not task.done() and self._loop.time() >= self._until:
-                    raise CallTimedOut(f"no answer and no sign of life for {self._silence:g} s")
+                    raise CallTimedOut(f"no answer or progress for {self._silence:g} s")
             return task.result()
         finally:
             if not task.done():
@@ -412,12 +412,12 @@ def as_fault(problem: BaseException) -> ServerFault:
     if type(problem).__name__ == "ValidationError":
         first = problem.errors()[0]  # pyright: ignore[reportAttributeAccessIssue]  (pydantic's, whose type comes late)
         place = ".".join(map(str, first["loc"]))
-        return ServerFault(f"what it says does not follow the protocol: {place}: {first['msg']}"[:300])
+        return ServerFault(f"its message does not follow the protocol: {place}: {first['msg']}"[:300])
     if type(problem).__name__ == "MCPError":
         return ServerFault(one_line(str(problem.args[1]))[:500])
     if type(problem).__name__ == "HTTPStatusError":
         answer = problem.response  # pyright: ignore[reportAttributeAccessIssue]  (httpx2's, as above)
-        return ServerFault(f"it answered with {answer.status_code} {answer.reason_phrase}".rstrip())
+        return ServerFault(f"the server answered {answer.status_code} {answer.reason_phrase}".rstrip())
     if isinstance(problem, OSError):
         return ServerFault(problem.strerror or str(problem))
     return ServerFault(one_line(f"{problem or type(problem).__name__}")[:500])
@@ -470,7 +470,7 @@ class Contact:
                     known = await offers_of(link, met)
         except TimeoutError:
             await self.leave()
-            raise ServerFault(f"it did not answer within {seconds:g} s{self._last_words()}") from None
+            raise ServerFault(f"the server did not answer within {seconds:g} s{self._last_words()}") from None
         except SignInNeeded:
             await self.leave()
             raise
@@ -486,7 +486,7 @@ class Contact:
     async def _made(self, listeners: Listeners, known: Greeting | None) -> ServerLink:
         if self._config.url is not None:
             if self._ground.remote is None:
-                raise ServerFault("servers on the network cannot be reached here")
+                raise ServerFault("remote servers cannot be reached from here")
             # On a thread: the transport's imports would hold up key presses.
             transport = await asyncio.to_thread(self._ground.remote, self._config, self._log)
             return ServerLink(transport, listeners, known=known)
@@ -510,7 +510,7 @@ class Contact:
         except ToolError as problem:
             raise ServerFault(str(problem)) from None
         except BoxFailed as problem:
-            raise ServerFault(f"the sandbox could not be made: {problem.strerror}") from None
+            raise ServerFault(f"the sandbox could not be created: {problem.strerror}") from None
         except OSError as problem:
             what = f"the folder {where}" if not where.is_dir() else config.command
             raise ServerFault(f"{what}: {problem.strerror}") from None
@@ -525,7 +525,11 @@ class Contact:
         code = await process.exited(_EXIT_SECONDS)
         if code is None:
             return said
-        how = f"it exited with {code}" if code >= 0 else f"it was ended by signal {-code}"
+        how = (
+            f"the program exited with code {code}"
+            if code >= 0
+            else f"the program was killed by signal {-code}"
+        )
         return f"{how}{self._last_words()}"
 
     def _last_words(self) -> str:

@@ -67,20 +67,20 @@ class StoredAuth(httpx2.Auth):
         response = yield request
         if response.status_code == 401:
             if known is None and not is_alone:
-                raise self._needed("it wants to know who asks")
+                raise self._needed("sign-in required")
             newer = await self._fresh(known)
             _authorize(request, newer)
             response = yield request
             if response.status_code == 401 and is_alone:
-                raise ServerFault("it does not take the token that its client was given (401)")
+                raise ServerFault("the server rejected its client's token (401)")
             if response.status_code == 401:
-                raise self._needed("it does not take the sign-in")
+                raise self._needed("the server rejected the sign-in")
         challenge = response.headers.get("www-authenticate", "")
         if response.status_code == 403 and "insufficient_scope" in challenge and is_alone:
-            raise ServerFault("it wants more rights than its client has: name them in `oauth.scope`")
+            raise ServerFault("the server requires more permissions: add them to `oauth.scope`")
         if response.status_code == 403 and "insufficient_scope" in challenge:
             await self._want(challenge)
-            raise self._needed("it wants more rights than the sign-in has")
+            raise self._needed("the server requires more permissions than the sign-in has")
 
     async def _stored(self) -> StoredSignIn | None:
         try:
@@ -113,7 +113,7 @@ class StoredAuth(httpx2.Auth):
 
                 fresh = await signed_in_by_itself(self._server, self._clients)
             elif now is None:
-                raise self._needed("it was signed out")
+                raise self._needed("signed out")
             else:
                 fresh = await self._refreshed(now)
             await asyncio.to_thread(self._sign_ins.keep, self._server.name, self._url, fresh)
@@ -122,20 +122,20 @@ class StoredAuth(httpx2.Auth):
     async def _refreshed(self, known: StoredSignIn) -> StoredSignIn:
         context = _context(self._server, known)
         if context is None or not context.can_refresh_token():
-            raise self._needed("the sign-in ran out")
+            raise self._needed("the sign-in expired")
         async with self._clients(None) as client:
             try:
                 answer = await client.send(_refresh_request(context))
             except httpx2.HTTPError as problem:
-                raise ServerFault(f"its sign-in server cannot be reached: {problem}") from None
+                raise ServerFault(f"the sign-in server cannot be reached: {problem}") from None
         if answer.status_code == 429 or answer.status_code >= 500:
-            raise ServerFault(f"its sign-in server answered with {answer.status_code}")
+            raise ServerFault(f"the sign-in server answered {answer.status_code}")
         try:
             token = OAuthToken.model_validate_json(answer.content) if answer.status_code == 200 else None
         except ValueError:  # a validation error of pydantic: the stored data is invalid
             token = None
         if token is None:
-            raise self._needed("the sign-in ran out")
+            raise self._needed("the sign-in expired")
         said = token.model_dump(mode="json", exclude_none=True)
         context.current_tokens = OAuthToken.model_validate({**known.tokens, **said})
         return stored_of(context)
@@ -173,14 +173,14 @@ async def sign_in(server: ServerConfig, sign_ins: SignIns, clients: Clients, ui:
     context = flow.provider.context
     if context.current_tokens is None:
         if answer.status_code < 400:
-            return f'"{server.name}" lets everybody in; there is nothing to sign in to.'
+            return f'"{server.name}" needs no sign-in.'
         raise ServerFault(
-            f'"{server.name}" answered with {answer.status_code} and does not say how to sign in. '
-            "If it wants a key, put it into `headers`."
+            f'"{server.name}" answered {answer.status_code} without saying how to sign in. If it '
+            "needs a key, add it to `headers`."
         )
     await asyncio.to_thread(sign_ins.keep, server.name, url, stored_of(context))
     if answer.status_code >= 400:
-        return f'Signed in to "{server.name}", but it answered with {answer.status_code} after that.'
+        return f'Signed in to "{server.name}", but its next answer was {answer.status_code}.'
     return f'Signed in to "{server.name}".'
 
 
@@ -192,7 +192,7 @@ async def _let_in(server: ServerConfig, sign_ins: SignIns, clients: Clients) -> 
     async with sign_ins.refreshing(server.name, server.url or ""):
         fresh = await signed_in_by_itself(server, clients)
         await asyncio.to_thread(sign_ins.keep, server.name, server.url or "", fresh)
-    return f'"{server.name}" let its client {one_line(server.oauth.client_id)} in.'
+    return f'"{server.name}" accepted the client {one_line(server.oauth.client_id)}.'
 
 
 async def answered(client: httpx2.AsyncClient, provider: OAuthClientProvider, url: str) -> httpx2.Response:
@@ -240,8 +240,8 @@ class _Flow:
         self._callback.expect(fields.get("state", ""))
         await self._ui.open_url(
             page,
-            f'Sign in to "{self._server.name}" at {parts.hostname}. '
-            "If the last page cannot be reached, paste its address here.",
+            f'Sign in to "{self._server.name}" at {parts.hostname}. If the last page does not load, '
+            "paste its address here.",
         )
 
     def _choose_way_of_secret(self) -> None:
@@ -261,7 +261,7 @@ class _Flow:
             told = one_line(fields.get("error_description") or fields["error"])[:_SHOWN]
             raise ServerFault(f'The sign-in to "{self._server.name}" was refused: {told}.')
         if not fields.get("code"):
-            raise ServerFault("The address holds no sign-in code. Start again.")
+            raise ServerFault("The address contains no sign-in code. Start the sign-in again.")
         return AuthorizationCodeResult(code=fields["code"], state=fields.get("state"), iss=fields.get("iss"))
 
 
@@ -432,9 +432,9 @@ async def refusal(url: str, server_url: str) -> str:
         return ""
     where = parts.hostname or url[:80]
     if parts.scheme != "https":
-        return f"its sign-in leads to {where} without encryption, which was not asked for"
+        return f"its sign-in redirects to {where} without encryption, so it was stopped"
     if await is_private(url):
-        return f"its sign-in leads to {where}, which is in your own network; that was not asked for"
+        return f"its sign-in redirects to {where} in your local network, so it was stopped"
     return ""
 
 

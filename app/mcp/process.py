@@ -115,7 +115,7 @@ class ServerProcess:
         return self.exit_code
 
     def _too_long(self) -> None:
-        self.fault = f"it sent a line of more than {LINE_BYTES // 1024 // 1024} MB"
+        self.fault = f"the server sent a line of more than {LINE_BYTES // 1024 // 1024} MB"
 
 
 class _Lines(asyncio.Protocol):

@@ -155,7 +155,7 @@ class Answers:
                 file.write(data[: self._artifacts.file_size_limit])
             self._artifacts.has_ended(artifact)
         except OSError as problem:
-            return f"it could not be kept: {problem.strerror}"
+            return f"the result could not be saved: {problem.strerror}"
         return str(artifact.path)
 
 

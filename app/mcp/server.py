@@ -127,19 +127,19 @@ class ServerLife:
 
     def told_failure(self) -> str:
         """`docs is not available: it exited with 3 ("no config"). Tried again in 28 s.`"""
-        again = f" Tried again in {round(self.wait_seconds)} s." if self.wait_seconds > 0 else ""
+        again = f" Next attempt in {round(self.wait_seconds)} s." if self.wait_seconds > 0 else ""
         return f"{self.config.name} is not available: {self.reason or 'it could not be started'}.{again}"
 
     def _require_usable(self) -> None:
         name = self.config.name
         if self._is_ending:
-            raise ServerFault(f"{name} is not available: the session ends.")
+            raise ServerFault(f"{name} is not available: the session is ending.")
         match self.state:
             case "off":
                 raise ServerFault(f'Server "{name}" is disabled. Run /mcp enable {name} first.')
             case "untrusted":
                 raise ServerFault(
-                    f'Server "{name}" is of this project, which is not trusted. The user can run /trust.'
+                    f'Server "{name}" belongs to this project, which is not trusted. The user can run /trust.'
                 )
             case "error":
                 raise ServerFault(f"{name} is not available: {self.config.problem}")
@@ -262,7 +262,7 @@ class ServerLife:
         except ConnectionLost as problem:
             raise ConnectionLost(await self._while_asked(str(problem))) from None
         except CallTimedOut as problem:
-            raise CallTimedOut(f"{self.config.name} gave {problem}; the call was cancelled.") from None
+            raise CallTimedOut(f"{self.config.name} failed: {problem}; the call was cancelled.") from None
         except CallRefused as problem:
             raise CallRefused(f"{self.config.name}: {problem}", problem.code) from None
 
@@ -288,7 +288,7 @@ class ServerLife:
                 if is_last:
                     raise ConnectionLost(await self._while_asked(str(problem))) from None
             except CallTimedOut as problem:
-                raise CallTimedOut(f"{name} gave {problem}.") from None
+                raise CallTimedOut(f"{name} failed: {problem}.") from None
             except CallRefused as problem:
                 raise CallRefused(f"{name}: {problem}", problem.code) from None
         raise AssertionError("unreachable")
@@ -297,8 +297,8 @@ class ServerLife:
         why = await self._contact.why(said) if self._contact is not None else said
         self._failed(ConnectionLost(why))
         return (
-            f"{self.config.name} went away during the call: {why}. Whether it was carried out is not known; "
-            "look before you call again."
+            f"{self.config.name} disconnected during the call: {why}. The call may have been carried "
+            "out; check before you call again."
         )
 
     # End

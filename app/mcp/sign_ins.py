@@ -84,7 +84,9 @@ class SignIns:
         try:
             await asyncio.shield(taking)
         except Timeout:
-            raise Unable(f"another bayou has been refreshing the sign-in to {name} for too long") from None
+            raise Unable(
+                f"another bayou has been refreshing the sign-in to {name} for too long; try again"
+            ) from None
         except asyncio.CancelledError:
             taking.add_done_callback(lambda done: None if done.exception() else lock.release(force=True))
             raise
@@ -102,7 +104,7 @@ class SignIns:
         except (msgspec.DecodeError, RecursionError):
             table = None
         if not isinstance(table, dict):
-            raise FileFault(self.path, "is broken and is left as it is; remove it and sign in again")
+            raise FileFault(self.path, "is damaged and was not changed; delete it and sign in again")
         return table
 
     def _change(self, edit: Any) -> None:

@@ -137,7 +137,7 @@ class McpTools:
             self._instructed.add(name)
             manifest = self._hub.server(name).manifest
             if manifest is not None and manifest.instructions:
-                told.append(f"{name} says of itself:\n{manifest.instructions[:_INSTRUCTION_CHARS]}")
+                told.append(f"Description of {name}:\n{manifest.instructions[:_INSTRUCTION_CHARS]}")
         return told
 
     def _absent(self) -> list[str]:
@@ -294,7 +294,7 @@ class McpTools:
             show=lambda arguments, result: show_resource({**arguments, "server": server}, result),
             is_read_only=life.config.trust_hints,
             effects=_effects_in(life, only_looks=True),
-            claim="a read is not meant to change anything",
+            claim="reading should change nothing",
         )
 
 
@@ -412,8 +412,8 @@ def _candidate(entry: OfferedTool) -> "Candidate":
 
 def _claim(tool: KnownTool) -> str:
     if tool.says_read_only:
-        return "it says it only reads"
-    return "it says it may destroy" if tool.says_destructive else ""
+        return "declared read-only"
+    return "declared destructive" if tool.says_destructive else ""
 
 
 def _in_full(entry: OfferedTool) -> str:

@@ -42,7 +42,7 @@ class AnswerSchema:
         try:
             value = decode_json(answer_json(answer))
         except msgspec.DecodeError as problem:
-            return f"it is not one JSON value: {problem}"
+            return f"it is not a single JSON value: {problem}"
         return "; ".join(self.misfits(value))
 
     @staticmethod
@@ -65,11 +65,9 @@ class AnswerSchema:
                 if len(misfits) == _MAX_ERRORS:
                     break
         except Unresolvable as problem:
-            raise SchemaFault(f"it refers to what is not in it: {problem}") from None
+            raise SchemaFault(f"it has a $ref to something outside the schema: {problem}") from None
         except RecursionError:
-            raise SchemaFault(
-                "it refers to itself without an end, or the value is nested too deeply"
-            ) from None
+            raise SchemaFault("it refers to itself without end, or is nested too deeply") from None
         return misfits
 
 
@@ -91,11 +89,11 @@ def read_schema(path: Path) -> AnswerSchema:
     except OSError as problem:
         raise unusable(problem.strerror or str(problem)) from None
     except msgspec.DecodeError as problem:
-        raise unusable(f"it is no JSON: {problem}") from None
+        raise unusable(f"it is not JSON: {problem}") from None
     if schema is False:
-        raise unusable("no answer can fit the schema `false`")
+        raise unusable("the schema `false` accepts no answer")
     if not isinstance(schema, dict | bool):
-        raise unusable("a schema is an object")
+        raise unusable("a schema must be an object")
     kind: Any = validator_for(schema, default=Draft202012Validator)
     try:
         kind.check_schema(schema)
@@ -104,7 +102,7 @@ def read_schema(path: Path) -> AnswerSchema:
         for probe in _PROBES:
             found.misfits(probe)
     except SchemaError as problem:
-        raise unusable(f"it is no valid schema: {problem.json_path}: {problem.message[:300]}") from None
+        raise unusable(f"it is not a valid schema: {problem.json_path}: {problem.message[:300]}") from None
     except SchemaFault as problem:
         raise unusable(str(problem)) from None
     except RecursionError:

@@ -26,7 +26,7 @@ _UNATTENDED = (
     "can give, say so in your last message and end it with a line that begins with BLOCKED: and names it."
 )
 _BLOCKED = "BLOCKED:"
-NO_PROMPT = "There is no prompt. Give one as an argument or on standard input."
+NO_PROMPT = "No prompt was given. Pass one as an argument or on standard input."
 
 
 READER_PATIENCE = 30.0
@@ -111,7 +111,9 @@ async def end_of(
         try:
             misfit = schema.misfit(session.last_answer.text) if schema and session.last_answer else ""
         except SchemaFault as problem:
-            return Ending(USAGE, f"The schema of --output-schema cannot be used: {problem}.")
+            return Ending(
+                USAGE, f"The schema of --output-schema cannot be used: {problem}. Correct the schema file."
+            )
         if not misfit:
             return None
         if repair < REPAIRS:
@@ -126,7 +128,7 @@ def _failure_of(session: Session, next_step: NextStep) -> Ending | None:
         return Ending(FAILED, "The model gave no answer.")
     match message.stop_reason:
         case "error" if session.budget.has_refused:
-            return Ending(LIMIT, message.error_message or "A limit is reached.")
+            return Ending(LIMIT, message.error_message or "A limit of this run is reached.")
         case "error":
             problem = message.error_message or "The request failed."
             return Ending(PROVIDER, _sentence(problem, next_step(message)))
@@ -192,7 +194,7 @@ def unwritten(session: Session) -> int:
     try:
         session.log.write_kept()
     except SessionWriteError as problem:
-        return fail(f"The session is not on the disk. {problem}")
+        return fail(f"The session was not saved. {problem}")
     return 0
 
 

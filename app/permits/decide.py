@@ -101,7 +101,9 @@ def _answer(part: CallPart, tool: str, policy: PermissionPolicy, place: CommandP
     if part.risk == "forbidden" and policy.mode != "read-only":
         if part.text in policy.exceptions:
             return PartDecision(part=part, outcome="run", decided_by="floorExceptions")
-        return PartDecision(part=part, outcome="ask", decided_by="the floor", needs_typed_word=True)
+        return PartDecision(
+            part=part, outcome="ask", decided_by="the built-in safety rule", needs_typed_word=True
+        )
     by_mode, reason = _by_mode(part, policy)
     asked = next((rule for rule in fitting if rule.deed == "ask"), None)
     if asked is not None and by_mode != "refuse":

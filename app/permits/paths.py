@@ -81,7 +81,7 @@ class PathEffects:
                 return forbidden(f"reads {self.shown(path)}, which holds secrets")
             if place.hides_secrets:
                 return SAFE
-            return contained("reads a computed path")
+            return contained("reads a path computed at run time")
         elsewhere = _NETWORK_DEVICE.fullmatch(path)
         if elsewhere:
             return network(f"connects to {readable(elsewhere[1])}")
@@ -91,7 +91,7 @@ class PathEffects:
         if (how == "maybe" or deeply) and not place.hides_secrets:
             folder = path if deeply else path.rsplit("/", 1)[0]
             if place.holds_secrets(_literal_parent(folder)):
-                return contained(f"may read secrets below {self.shown(_literal_parent(folder))}")
+                return contained(f"may read secrets in {self.shown(_literal_parent(folder))}")
         return SAFE
 
     def write(self, word: Word) -> Finding:
@@ -114,8 +114,8 @@ class PathEffects:
             return forbidden(f"writes {self.shown(path)}: {why}")
         if UNKNOWN in path:
             known = path[: path.index(UNKNOWN)].rpartition("/")[0]
-            where = f" below {self.shown(known)}" if is_real and known else ""
-            return contained(f"writes a file{where} whose path is computed")
+            where = f" in {self.shown(known)}" if is_real and known else ""
+            return contained(f"writes a file{where} whose path is computed at run time")
         where = ", outside the workspace" if is_real and not self.is_inside(path) else ""
         return contained(f"writes {self.shown(path)}{where}")
 
@@ -156,13 +156,15 @@ class PathEffects:
         place = self.place
         if UNKNOWN in path:
             if deeply:
-                return forbidden(f"{deed} recursively a computed path")
-            return contained(f"{deed} a computed path")
+                return forbidden(f"{deed} recursively a path computed at run time")
+            return contained(f"{deed} a path computed at run time")
         held = [place.workspace, *place.temporary]
         if any(root == path or root.startswith(path.rstrip("/") + "/") for root in held):
-            return forbidden(f"{deed} {self.shown(path)}, which holds the workspace or all temporary files")
+            return forbidden(
+                f"{deed} {self.shown(path)}, which contains the workspace or all temporary files"
+            )
         if path.rsplit("/", 1)[-1].casefold() in VCS_FOLDERS:
-            return forbidden(f"{deed} {self.shown(path)}, the history of the project")
+            return forbidden(f"{deed} {self.shown(path)}, the project's git history")
         why = self._delayed_run_reason(path)
         if why is not None:
             return forbidden(f"{deed} {self.shown(path)}: {why}")

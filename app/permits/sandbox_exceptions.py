@@ -15,7 +15,7 @@ from tools.box.host_groups import HOST_GROUPS, group_of_host
 from tools.box.requests import BoxRequest
 from tools.protected.keys import KEY_NAMES, KEY_PLACES
 
-LEAVING_SANDBOX: Final = "the sandbox, which it wants to leave"
+LEAVING_SANDBOX: Final = "the request to leave the sandbox"
 SANDBOX_REQUEST: Final = "the sandbox, which refused it"
 _WRITE: Final = "sandbox.write: "
 _READ: Final = "sandbox.read: "

@@ -116,7 +116,13 @@ def _glob_part(tool: str, glob: str, ground: PathEffects) -> CallPart | None:
 
 def _host_part(host: str) -> CallPart:
     return CallPart(
-        text=host, risk="contained", why="connects to it", words=(), hosts=(host,), network=True, kind="host"
+        text=host,
+        risk="contained",
+        why="connects to an MCP server",
+        words=(),
+        hosts=(host,),
+        network=True,
+        kind="host",
     )
 
 
@@ -128,7 +134,7 @@ def _unknown(request: CallRequest) -> CallPart:
         )
     said = json.dumps(request.arguments, ensure_ascii=False, default=repr)
     claim = f"; {request.claim}" if request.claim else ""
-    why = f"a tool of an MCP server, which acts where no sandbox of bayou's reaches{claim}"
+    why = f"a tool of an MCP server, which bayou's sandbox does not contain{claim}"
     return CallPart(
         text=f"{request.tool} {said}",
         risk="contained",
@@ -141,5 +147,5 @@ def _unknown(request: CallRequest) -> CallPart:
 
 
 def _harmless(request: CallRequest) -> CallPart:
-    why = "lists names" if request.effects.lists else "touches no file and runs nothing"
+    why = "lists file names" if request.effects.lists else "touches no file and runs nothing"
     return CallPart(text=request.tool, risk="safe", why=why, words=(), kind="tool", needs_sandbox=False)

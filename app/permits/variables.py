@@ -21,4 +21,4 @@ def is_harmless(name: str) -> bool:
 
 def judge_variable(name: str) -> list[Finding]:
     """Judges an assignment, for one command or for all that follow."""
-    return [] if is_harmless(name) else [contained(f"{name} may change what programs do")]
+    return [] if is_harmless(name) else [contained(f"{name} may change how programs behave")]

@@ -94,7 +94,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
 def verdict_of(parts: Iterable[CallPart]) -> Judgement:
     """Combines parts into a verdict."""
-    parts = tuple(parts) or (CallPart(text="", risk="safe", why="there is nothing to run", words=()),)
+    parts = tuple(parts) or (CallPart(text="", risk="safe", why="there is no command to run", words=()),)
     return Judgement(risk=max((part.risk for part in parts), key=SEVERITY.__getitem__), parts=parts)
 
 

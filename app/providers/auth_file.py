@@ -42,12 +42,14 @@ class AuthFile:
         try:
             lock.acquire()
         except Timeout:
-            raise FileFault(self.path, "is locked by another process, which does not let go") from None
+            raise FileFault(
+                self.path, "is locked by another process; close that process and try again"
+            ) from None
         try:
             self.entries.forget()
             before = self.entries.now()
             if self.fault is not None:
-                raise FileFault(self.path, f"is broken and is left as it is; mend or remove it. {self.fault}")
+                raise FileFault(self.path, f"is damaged and was not changed; fix or delete it. {self.fault}")
             entries = decode_json(encode_json(before))
             yield entries
             if entries != before:

@@ -312,7 +312,7 @@ def speaks(*apis: str) -> Callable[[Adapter], Adapter]:
         ) -> None:
             if model.api not in apis:
                 expected = " or ".join(apis)
-                raise ProviderError(f"Mismatched api: {model.key} speaks '{model.api}', not {expected}.")
+                raise ProviderError(f"Mismatched api: {model.key} uses '{model.api}', not {expected}.")
             await adapter(model, context, options, stream)
 
         return checked

@@ -29,7 +29,7 @@ def read_object(path: Path) -> tuple[dict[str, Any], str]:
     except JsonFault as fault:
         raise FileFault(path, fault.message, fault.line, fault.column) from None
     if not isinstance(data, dict):
-        raise FileFault(path, "an object is needed at the top", 1, 1)
+        raise FileFault(path, "the top level must be a JSON object", 1, 1)
     return data, text
 
 

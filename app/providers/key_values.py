@@ -53,7 +53,9 @@ class KeyValues:
             return value
         found = self._env.get(name)
         if not found:
-            raise CredentialError(f"{what} is to come from the variable {name}, but that is not set.")
+            raise CredentialError(
+                f"{what} should come from the environment variable {name}, but it is not set."
+            )
         return found
 
     async def _output_of(self, command: str, what: str) -> str:
@@ -74,18 +76,16 @@ class KeyValues:
                     code = await program.wait()
             except TimeoutError:
                 raise CredentialError(
-                    f"{what} is to come from the command `{command}`, but that did not end within "
+                    f"{what} should come from the command `{command}`, but it did not finish within "
                     f"{_COMMAND_SECONDS:g} seconds."
                 ) from None
         if code != 0:
             reason = err.decode("utf-8", "replace").strip().splitlines()
             detail = f": {reason[-1]}" if reason else ""
             raise CredentialError(
-                f"{what} is to come from the command `{command}`, but that failed with exit code {code}{detail}"
+                f"{what} should come from the command `{command}`, but it failed with exit code {code}{detail}"
             )
         text = out.decode("utf-8", "replace").strip()
         if not text:
-            raise CredentialError(
-                f"{what} is to come from the command `{command}`, but that printed nothing."
-            )
+            raise CredentialError(f"{what} should come from the command `{command}`, but it printed nothing.")
         return text

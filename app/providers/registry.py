@@ -122,7 +122,7 @@ class Registry:
     async def _adapter(self, api: str) -> Adapter:
         registrations = self._by_api.get(api)
         if not registrations:
-            raise ProviderError(f"No adapter speaks '{api}'. Known: {', '.join(self.apis())}.")
+            raise ProviderError(f"No adapter supports the API '{api}'. Known: {', '.join(self.apis())}.")
         registration = registrations[-1]
         try:
             if registration.is_loaded:

@@ -214,7 +214,7 @@ def _take(reader: Reader, event: str, data: bytes) -> None:
         reader.take(event, data)
     except (AttributeError, TypeError, LookupError) as problem:
         raise ProviderError(
-            f"The server sent an event of a form that is not known: {_beginning(data)}", kind="malformed"
+            f"The server sent an event in an unknown form: {_beginning(data)}", kind="malformed"
         ) from problem
 
 

@@ -47,7 +47,7 @@ def find_context_files(paths: Paths) -> ContextFiles:
             continue
         seen.add(real)
         if not folder.is_relative_to(top) and _is_strangers(path):
-            problems.append(f"{path} belongs to somebody else on this machine and is not read")
+            problems.append(f"{path} belongs to another user of this machine and is not read")
             continue
         if folder != paths.agent_dir and (problem := way_out(path, _base(folder, top))):
             problems.append(problem)

@@ -24,7 +24,7 @@ def read_text(path: Path) -> str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except IsADirectoryError:
-        raise FileFault(path, "is a folder, a file is needed there") from None
+        raise FileFault(path, "is a folder, but a file is needed") from None
     except OSError as problem:
         raise FileFault(path, f"cannot be read: {problem.strerror or problem}") from None
     if len(data) > LIMIT:
@@ -41,7 +41,7 @@ def way_out(path: Path, base: Path) -> str:
     target = Path(os.path.realpath(path))
     if not path.is_relative_to(base) or target.is_relative_to(os.path.realpath(base)):
         return ""
-    return f"{path} leads out of {base}, to {target}, and is not read"
+    return f"{path} is a link out of {base}, to {target}, and is not read"
 
 
 def write_text(path: Path, text: str, *, mode: int | None = None) -> None:

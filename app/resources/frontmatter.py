@@ -55,9 +55,7 @@ def split_frontmatter(text: str) -> Frontmatter:
     lines = rest.split("\n")
     end = next((number for number, line in enumerate(lines) if line.startswith("---")), None)
     if end is None:
-        return Frontmatter(
-            body=text.strip(), problem="the block that begins with --- is never closed by another ---"
-        )
+        return Frontmatter(body=text.strip(), problem="the block that begins with --- has no closing ---")
     block, body = "\n".join(lines[:end]), "\n".join(lines[end + 1 :]).strip()
     fields, problem = _fields(block)
     return Frontmatter(fields=fields, body=body, problem=problem)
@@ -78,7 +76,7 @@ def _fields(block: str) -> tuple[dict[str, Any], str]:
         where = f"line {mark.line + 2}: " if mark else ""
         return _line_by_line(block), f"{where}{getattr(problem, 'problem', None) or problem}"
     if not isinstance(data, dict):
-        return {}, "the block between the --- lines is not made of `key: value` lines"
+        return {}, "the block between the --- lines must contain `key: value` lines"
     return {str(key): value for key, value in data.items()}, ""
 
 

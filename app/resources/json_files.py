@@ -26,4 +26,4 @@ def change_json(file: Path, edit: Callable[[str], str], *, new_mode: int | None 
     except filelock.Timeout:
         raise Unable(f"{file} is being changed by another process; try again") from None
     except JsonFault as problem:
-        raise Unable(f"{file}: {problem}. Mend the file first; it was left as it is.") from None
+        raise Unable(f"{file}: {problem}. Fix the file first; it was not changed.") from None

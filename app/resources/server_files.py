@@ -64,18 +64,18 @@ def read_servers(path: Path, *, way_out: str = "") -> WrittenServers:
     try:
         data = parse(text)
     except JsonFault as problem:
-        words = f"column {problem.column}: {problem.message}. None of its servers counts."
+        words = f"column {problem.column}: {problem.message}. None of its servers are used."
         return WrittenServers(path=path, text=text, fault=words, fault_line=problem.line)
 
     def broken(words: str, line: int) -> WrittenServers:
         return WrittenServers(path=path, text=text, fault=words, fault_line=line)
 
     if not isinstance(data, dict):
-        return broken(f'must hold one object: {{ "{KEY}": {{ … }} }}.', 1)
+        return broken(f'must be an object: {{ "{KEY}": {{ … }} }}.', 1)
     if KEY not in data:
         if isinstance(data.get("servers"), dict) and data["servers"]:
             return broken(
-                f"servers are read from `{KEY}`, and here they stand in `servers`: rename the key.", 1
+                f"servers are expected under `{KEY}`, but the file has `servers`: rename the key.", 1
             )
         return WrittenServers(path=path, text=text)
     entries = data[KEY]

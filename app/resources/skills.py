@@ -41,7 +41,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
         """Returns the prompt for `/skill:name arguments`. Raises `FileFault` if the file is gone."""
         text = read_text(self.path)
         if text is None:
-            raise FileFault(self.path, "is gone; /reload looks for skills again")
+            raise FileFault(self.path, "no longer exists; /reload looks for skills again")
         body = split_frontmatter(text).body
         told = f"Relative paths in this skill start at {self.folder.as_posix()}.\n\n{body}"
         block = skill_block(self.name, self.path.as_posix(), told)
@@ -157,12 +157,12 @@ def _read(path: Path, problems: list[str]) -> Skill | None:
         return None
     reason = _reason(document.fields, document.problem)
     if reason:
-        problems.append(f"{path}: {reason}. The skill is left out.")
+        problems.append(f"{path}: {reason}. The skill is ignored.")
         return None
     name = str(document.fields["name"])
     if path.name == "SKILL.md" and path.parent.name != name:
         problems.append(
-            f"{path}: its folder is called {path.parent.name}, the skill {name}; they should be the same"
+            f"{path}: its folder is called {path.parent.name}, but the skill {name}; both should be the same"
         )
     return Skill(
         name=name,
@@ -177,7 +177,7 @@ def _reason(fields: dict[str, Any], problem: str) -> str:
     """Returns why this is not a valid skill, in plain words; empty if it is valid."""
     name, description = fields.get("name"), fields.get("description")
     if not fields:
-        return problem or "needs a block between two --- lines at its beginning, with name and description"
+        return problem or "needs a block between two --- lines at the top, with name and description"
     if not isinstance(name, str) or not name:
         return "the name is missing"
     if len(name) > 64 or not _NAME.match(name):

@@ -69,14 +69,14 @@ def _find(places: tuple[tuple[Path, Source], ...], top: Path | None) -> Themes:
     problems: list[str] = []
     for place, source in places:
         if source == "settings" and not exists(place):
-            problems.append(f"{place}: there is no such theme file or folder")
+            problems.append(f"{place}: no such theme file or folder")
         for path in _files(place):
             if top is not None and source in ("project", "settings") and (problem := way_out(path, top)):
                 problems.append(problem)
                 continue
             if path.stem == "system":
                 problems.append(
-                    f"{path}: `system` is the name of the automatic choice; call the theme something else"
+                    f"{path}: `system` is reserved for the automatic theme; give the theme another name"
                 )
                 continue
             found[path.stem] = ThemeFile(name=path.stem, path=path, source=source)

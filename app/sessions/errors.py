@@ -45,8 +45,8 @@ class SessionLocked(SessionError):
         who = f"process {holder}" if holder else "another process"
         super().__init__(
             path,
-            f"{who} is writing this session",
-            "Close the other one first, or fork this session (--fork) to go on in a copy.",
+            f"{who} is writing to this session",
+            "Close the other one first, or continue in a copy with --fork.",
         )
 
 
@@ -58,7 +58,7 @@ class SessionReadOnly(SessionWriteError):
     """The session was opened read-only, so that nothing can be written."""
 
     def __init__(self, path: Path | None) -> None:
-        super().__init__(path, "the session is open read-only", "Fork or clone it to continue in a copy.")
+        super().__init__(path, "the session is open read-only", "Continue in a copy with /fork or /clone.")
 
 
 def error_text(problem: OSError, path: Path | None = None) -> str:

@@ -115,7 +115,7 @@ def copy_session(source: Path, folder: Path, cwd: Path, *, session_id: str | Non
     source is only read."""
     if session_id is not None and not is_session_id(session_id):
         raise SessionError(
-            None, f"{session_id!r} cannot be a session id", "Use letters, digits, dots and dashes."
+            None, f"{session_id!r} is not a valid session id", "Use letters, digits, dots and dashes."
         )
     source = Path(os.path.realpath(source))
     try:

@@ -68,14 +68,14 @@ SAME_SETTINGS = frozenset(
 """Settings with the same name and meaning in both programs."""
 
 _SKIPPED_SETTINGS = {
-    "auth.json": "keys and logins stay where they are; sign in again with /login",
-    "trust.json": "which projects you trust is asked again",
+    "auth.json": "keys and sign-ins are not copied; sign in again with /login",
+    "trust.json": "trust decisions are not copied; bayou asks again for each project",
     "keybindings.json": "key names differ; see /hotkeys and docs/keys.md",
-    "mcp.json": "MCP servers are set up anew",
-    "extensions": "extensions are TypeScript there and Python here",
-    "themes": "themes have another form here",
-    "SYSTEM.md": "a system prompt is written for one program; copy it by hand if it suits",
-    "APPEND_SYSTEM.md": "a system prompt is written for one program; copy it by hand if it suits",
+    "mcp.json": "MCP servers are not copied; use bayou mcp import pi",
+    "extensions": "pi's extensions are TypeScript, but bayou's are Python",
+    "themes": "themes have a different format",
+    "SYSTEM.md": "a system prompt fits one program; copy it by hand if it suits",
+    "APPEND_SYSTEM.md": "a system prompt fits one program; copy it by hand if it suits",
 }
 
 
@@ -153,7 +153,7 @@ def _sessions(root: Path, target_root: Path) -> list[ImportItem]:
         if header is None:
             refused = "is not a session file, or its first line is damaged"
         elif path.name in mine:
-            refused = "is here already"
+            refused = "is already here"
         items.append(
             ImportItem(
                 kind="session",
@@ -169,7 +169,7 @@ def _sessions(root: Path, target_root: Path) -> list[ImportItem]:
 def _file(kind: ItemKind, source: Path, target: Path) -> list[ImportItem]:
     if not source.is_file():
         return []
-    refused = f"{target} exists already; merge the two by hand" if target.exists() else None
+    refused = f"{target} already exists; merge the two by hand" if target.exists() else None
     return [ImportItem(kind=kind, name=source.name, source=source, target=target, refused=refused)]
 
 
@@ -187,7 +187,7 @@ def _skills(source: Path, target: Path) -> list[ImportItem]:
     for path in _listed(source):
         if not (path / "SKILL.md").is_file() and path.suffix != ".md":
             continue
-        refused = "a skill of that name is here already" if (target / path.name).exists() else None
+        refused = "a skill of that name already exists here" if (target / path.name).exists() else None
         items.append(
             ImportItem(kind="skill", name=path.name, source=path, target=target / path.name, refused=refused)
         )
@@ -208,7 +208,7 @@ def _settings(source: Path, target: Path) -> list[ImportItem]:
     if theirs is None:
         return [ImportItem(kind="setting", name=source.name, source=source, refused="is not JSON")]
     if mine is None:
-        why = f"{target} cannot be read as plain JSON; copy the settings by hand"
+        why = f"{target} is not plain JSON; copy the settings by hand"
         return [ImportItem(kind="setting", name=source.name, source=source, refused=why)]
     items: list[ImportItem] = []
     here = _flat(mine)
@@ -216,10 +216,10 @@ def _settings(source: Path, target: Path) -> list[ImportItem]:
         if name == "compaction.enabled":
             name, value = "compaction.mode", "auto" if value else "off"
         elif name not in SAME_SETTINGS:
-            why = "has no counterpart with the same meaning"
+            why = "has no equivalent setting"
             items.append(ImportItem(kind="setting", name=name, source=source, value=value, refused=why))
             continue
-        refused = "is set here already" if name in here else None
+        refused = "is already set here" if name in here else None
         items.append(ImportItem(kind="setting", name=name, source=source, value=value, refused=refused))
     return items
 

@@ -69,10 +69,10 @@ def find(id_or_path: str, root: Path, cwd: Path) -> Path:
     is_path = text.endswith(".jsonl") or os.sep in text or "/" in text
     if is_path or (text and is_file(named)):
         if not exists(named):
-            raise SessionNotFound(named, "there is no such session file", "See the list with --resume.")
+            raise SessionNotFound(named, "no such session file", "See the list with --resume.")
         return named
     if not text or not is_session_id(text):
-        raise SessionNotFound(None, f"{id_or_path!r} is no session id", "See the list with --resume.")
+        raise SessionNotFound(None, f"{id_or_path!r} is not a session id", "See the list with --resume.")
     return _by_id(text, root, cwd)
 
 
@@ -88,10 +88,12 @@ def _by_id(text: str, root: Path, cwd: Path) -> Path:
     here = [path for path in fitting if path.parent == session_folder(root, cwd)]
     fitting = here or fitting
     if not fitting:
-        raise SessionNotFound(None, f"no session has the id {text!r}", "See the list with --resume.")
+        raise SessionNotFound(None, f"no session id begins with {text!r}", "See the list with --resume.")
     if len(fitting) > 1:
         some = ", ".join(sorted(ids[path] for path in fitting)[:5])
-        raise SessionError(None, f"{len(fitting)} sessions fit {text!r}: {some}", "Give more of the id.")
+        raise SessionError(
+            None, f"{len(fitting)} sessions match {text!r}: {some}", "Give more characters of the id."
+        )
     return fitting[0]
 
 
@@ -190,5 +192,5 @@ def rename_session(path: Path, name: str | None) -> None:
     `SessionLocked`."""
     with closing(SessionLog.open(path)) as log:
         if log.is_read_only:
-            raise NotASession(path, "cannot be written", "Fork it and name the copy.")
+            raise NotASession(path, "cannot be written", "Copy it with --fork and name the copy.")
         log.rename(name)

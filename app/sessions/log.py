@@ -91,7 +91,7 @@ class SessionLog:
         if session_id is not None and not is_session_id(session_id):
             raise SessionError(
                 None,
-                f"{session_id!r} cannot be a session id",
+                f"{session_id!r} is not a valid session id",
                 "Use letters, digits, dots, dashes and underscores, with a letter or digit at both ends.",
             )
         timestamp = now_iso()
@@ -148,7 +148,7 @@ class SessionLog:
         )
         if log._tree.duplicates:
             log.problems.append(
-                f"{len(log._tree.duplicates)} entries share an id with an earlier one; all are kept."
+                f"{len(log._tree.duplicates)} entries have the id of an earlier entry; all are kept."
             )
         return log
 
@@ -173,7 +173,7 @@ class SessionLog:
         usable."""
         if not is_dir(self.cwd):
             return "does not exist any more"
-        return "" if os.access(self.cwd, os.R_OK | os.X_OK) else "may not be entered"
+        return "" if os.access(self.cwd, os.R_OK | os.X_OK) else "cannot be opened"
 
     @property
     def leaf_id(self) -> str | None:
@@ -281,8 +281,8 @@ class SessionLog:
             self.close()
             raise SessionError(
                 self.path,
-                f"the folder of this session, {self.cwd}, {problem}; this is {here}",
-                f"Make that folder again, or go on with a copy here: --fork {self.session_id}.",
+                f"the session's folder, {self.cwd}, {problem}; the current folder is {here}",
+                f"Create that folder again, or continue with a copy here: --fork {self.session_id}.",
             )
 
     # Changes

@@ -80,15 +80,15 @@ def undo_delete(trashed: TrashedSession) -> Path:
     """Restores a session to its original path. Raises `SessionError` when it is gone or the path is taken."""
     path, folder = Path(trashed.original), Path(trashed.folder)
     if not exists(folder / path.name):
-        raise SessionError(path, "is not in the trash any more", "Look for another copy of it.")
+        raise SessionError(path, "is not in the trash any more", "Restore it from another copy.")
     if exists(path):
-        raise SessionError(path, "another file has this name now", f"The deleted one is in {folder}.")
+        raise SessionError(path, "another file has its name now", f"The deleted one is in {folder}.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _put_back(folder, path)
     except OSError as problem:
         raise SessionWriteError(
-            path, f"cannot be brought back: {error_text(problem)}", f"It is in {folder}."
+            path, f"cannot be restored: {error_text(problem)}", f"It is in {folder}."
         ) from None
     return path
 

@@ -106,7 +106,7 @@ class CurrentTheme:
         if not self._counts(file):
             return f"The theme '{name}' is new or has changed; trust it first with /trust."
         if self._app.no_color:
-            return None if name == PLAIN else f"NO_COLOR is set: '{name}' cannot be seen while it is."
+            return None if name == PLAIN else f"NO_COLOR is set: unset it to see the theme '{name}'."
         if theme.name == self._app.theme and file.stamp() == self._stamp:
             return None
         return self._put_in_force(file, theme, rules)

@@ -132,8 +132,8 @@ async def test_a_host_is_asked_for_by_name_and_rules_answer_it(
 @pytest.mark.parametrize(
     ("wanted", "told"),
     [
-        ("write ~/not-there", "no narrower folder than your home"),
-        ("write /", "no narrower folder"),
+        ("write ~/not-there", "only your whole home folder"),
+        ("write /", "only your whole home folder"),
         ("delete ~/notes", "allow has forms such as"),
         ("reach nowhere:x", "allow has forms such as"),
     ],

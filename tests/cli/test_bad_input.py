@@ -47,7 +47,7 @@ def obey_modes() -> None:
         (["--cwd", "nowhere", "-p", "list"], "--cwd nowhere: there is no such folder."),
         (["--cwd", "file", "-p", "list"], "--cwd file: there is no such folder."),
         (["@nowhere", "-p", "look"], "@nowhere: No such file or directory."),
-        ([], "There is no prompt. Give one as an argument or on standard input."),
+        ([], "No prompt was given. Pass one as an argument or on standard input."),
         (["--resume"], "which needs a terminal. Use --continue"),
         (["--use-theme", "nope", "-p", "list"], "there is no theme 'nope'. Themes: "),
     ],
@@ -76,7 +76,7 @@ def test_the_folder_one_stands_in_is_gone(words: list[str], tmp_path: Path) -> N
     done = bayou(*words, cwd=folder, before=folder.rmdir)
     assert done.returncode == 2
     assert (
-        "The current folder does not exist any more. Change to one that does, or use --cwd DIR."
+        "The current folder does not exist any more. Change to an existing one, or use --cwd DIR."
         in done.stderr
     )
 
@@ -95,9 +95,9 @@ def test_it_is_gone_in_a_terminal(tmp_path: Path) -> None:
         ('{"theme": ', "settings.json:1: column 11: a value is missing here. None of its settings are used"),
         ("[]", "settings.json:1: must hold one object"),
         ('{"theme": 7}', "theme"),
-        ('{"nope": 1}', "there is no setting nope"),
+        ('{"nope": 1}', "unknown setting nope"),
         (b"\xff\xfe", "settings.json: line 1: not UTF-8 text; save the file as UTF-8"),
-        (None, "settings.json: is a folder, a file is needed there"),
+        (None, "settings.json: is a folder, but a file is needed"),
     ],
     ids=["cut off", "no object", "wrong type", "unknown", "no text", "a folder"],
 )
@@ -170,7 +170,7 @@ def test_sessions_that_cannot_be_written(tmp_path: Path) -> None:
     with terminal(tmp_path, before=obey_modes) as shown:
         shown.until("Ask anything")
         shown.press("list\r")
-        shown.until("keep no session with --no-session")
+        shown.until("run without saving with --no-session")
         shown.press("\x03\x04")
         shown.ended()
         assert shown.left_behind() == []
@@ -218,5 +218,5 @@ def test_a_fault_of_ours_without_a_terminal(tmp_path: Path) -> None:
     assert done.returncode == 70
     assert "Traceback" not in done.stderr
     (report,) = Path(os.environ["BAYOU_AGENT_DIR"]).glob("crashes/*.txt")
-    assert done.stderr.endswith(f"Report: {report}\n")
+    assert done.stderr.endswith(f"Crash report: {report}\n")
     assert "ZeroDivisionError" in report.read_text()

@@ -197,7 +197,7 @@ def test_one_that_another_process_writes_is_not_opened(face: list[str], kept: Pa
     finally:
         log.close()
     assert (done.returncode, done.stdout) == (2, "")
-    assert "is writing this session" in done.stderr and "--fork" in done.stderr
+    assert "is writing to this session" in done.stderr and "--fork" in done.stderr
     if sys.platform == "linux":
         assert f"process {os.getpid()}" in done.stderr
     assert files() == [kept]
@@ -211,7 +211,7 @@ def test_one_whose_folder_is_gone_names_both_remedies(tmp_path: Path) -> None:
     gone.rmdir()
     done = bayou("--session", str(kept), "-p", "help", cwd=tmp_path)
     assert done.returncode == 2
-    assert "Make that folder again" in done.stderr and "--fork" in done.stderr
+    assert "Create that folder again" in done.stderr and "--fork" in done.stderr
     assert bayou("--fork", str(kept), "-p", "help", cwd=tmp_path).returncode == 0
 
 
@@ -287,7 +287,7 @@ def test_a_key_for_one_run_is_not_kept(tmp_path: Path) -> None:
 def test_no_session_keeps_nothing(tmp_path: Path) -> None:
     assert "sessionFile" not in state("--no-session", cwd=tmp_path)
     assert "sessionFile" in state(cwd=tmp_path)
-    assert begun("--no-session", cwd=tmp_path)["session"] == "kept nowhere"
+    assert begun("--no-session", cwd=tmp_path)["session"] == "not saved"
     assert not files()
 
 

@@ -22,4 +22,4 @@ def test_what_cannot_be_read_is_named_with_its_reason(tmp_path: Path) -> None:
     assert "sealed.py" not in asked.stdout
     assert "Cannot be read: private." in asked.stdout
     assert "binary 1" in told.stdout and "unreadable: Permission denied 1" in told.stdout
-    assert "folders that cannot be read: private" in told.stdout
+    assert "unreadable folders: private" in told.stdout

@@ -113,7 +113,7 @@ def test_taking_over_shows_asks_and_leaves_what_is_there(
     assert run(["import", "cursor", "--yes"]) == 0
     told = capsys.readouterr().out
     assert "has a server of that name" in told
-    assert "not bad: is no server that bayou could use" in told
+    assert "not bad: is not a server that bayou can use" in told
     assert "hunter2" not in told
     assert json.loads(own(paths).read_text())["mcpServers"] == {
         "b": {"command": "mine", "args": []},
@@ -128,8 +128,8 @@ def test_taking_over_shows_asks_and_leaves_what_is_there(
     [
         (["add"], "Server name required"),
         (["add", "x"], "a command .behind --. or an address"),
-        (["add", "x", "npx"], "a command stands behind --"),
-        (["add", "a b", "--", "x"], "is no name for a server"),
+        (["add", "x", "npx"], "Put the server's command after --"),
+        (["add", "a b", "--", "x"], "is not a valid server name"),
         (["add", "x", "--url", "https://x.example", "--", "x"], "one of them"),
         (["add", "x", "--url"], "--url needs a value"),
         (["add", "x", "--header", "A", "--url", "https://x.example"], "needs NAME=VALUE"),
@@ -153,7 +153,7 @@ def test_what_cannot_be_done_says_why_and_changes_nothing(paths: Paths):
         run(["disable", "x"])
     own(paths).parent.mkdir(parents=True, exist_ok=True)
     own(paths).write_text('{"mcpServers": {')
-    with pytest.raises(Unable, match="Mend the file first"):
+    with pytest.raises(Unable, match="Fix the file first"):
         run(["add", "x", "--", "y"])
     assert own(paths).read_text() == '{"mcpServers": {'
 
@@ -192,7 +192,7 @@ def test_servers_are_contacted_from_outside_of_a_session(paths: Paths, capsys):
     assert run(["restart", "docs"]) == 0
     with pytest.raises(Unable, match="not found"):
         run(["logs", "nobody"])
-    with pytest.raises(Unable, match="a program of this machine"):
+    with pytest.raises(Unable, match="a program on this machine"):
         run(["login", "docs"])
 
 
@@ -203,7 +203,7 @@ async def test_a_sign_in_from_the_command_line_counts_in_a_session_that_is_open(
         run(["add", "guarded", "--url", server.url])
         assembled = assemble(Options(permissions="full"), paths, {}, ends_with_answer=True)
         verbs = assembled.session.mcp
-        with pytest.raises(Unable, match="it wants to know who asks: /mcp login guarded"):
+        with pytest.raises(Unable, match="sign-in required: /mcp login guarded"):
             await verbs.test("guarded")
         assert verbs.server("guarded").state == "sign-in"
         process = await asyncio.create_subprocess_exec(

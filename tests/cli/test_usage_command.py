@@ -43,7 +43,7 @@ def test_tables_for_people(root: Path, tmp_path: Path) -> None:
     assert "\x1b" not in done.stdout
     only = bayou("--by", "model", cwd=tmp_path).stdout
     assert "p/m " in only and "2026-11-17" not in only
-    assert bayou("--days", "1", cwd=tmp_path).stdout == "Nothing was used.\n"
+    assert bayou("--days", "1", cwd=tmp_path).stdout == "No usage recorded yet.\n"
 
 
 def test_json_for_scripts(root: Path, tmp_path: Path) -> None:

@@ -111,7 +111,10 @@ def test_an_extension_may_cut_elsewhere_and_the_files_follow_the_cut():
     assert earlier.discarded == (old,) and files(earlier).modified_files == ()
     later = prepare(entries, SMALL, 0, first_kept_entry_id=last.id)
     assert later.kept == (last,) and files(later).modified_files == ("new.py",)
-    for place, words in ((done.id, "its result, which stay together"), ("nowhere", "not on this branch")):
+    for place, words in (
+        (done.id, "its result, which must stay together"),
+        ("nowhere", "not on this branch"),
+    ):
         with pytest.raises(CannotCompact, match=words):
             prepare(entries, SMALL, 0, first_kept_entry_id=place)
 

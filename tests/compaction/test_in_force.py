@@ -1,4 +1,4 @@
-"""What stays in force behind a compaction: context files, skills in use, an extension's plan. Looked for in the very
+"""What stays in force behind a compaction: context files, active skills, an extension's plan. Looked for in the very
 request that goes to the model after it.
 """
 
@@ -225,4 +225,4 @@ async def test_what_fills_the_window_tells_of_skills_in_use(tmp_path: Path) -> N
         await on.prompt(text)
     await on.session.compaction.run()
     titles = {part.title: part.group for part in context_breakdown(on.session).parts}
-    assert titles["skills in use"] == "skills" and titles["context files"] == "files"
+    assert titles["active skills"] == "skills" and titles["context files"] == "files"

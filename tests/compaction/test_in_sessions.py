@@ -157,7 +157,7 @@ async def test_off_means_never_and_that_is_told_beside_the_failure(tmp_path: Pat
     assert not reasons(play)
     [told] = [notice for notice in play.all(Notice) if notice.level == "warning"]
     assert "compaction is switched off" in told.text
-    assert "/tree" in told.text and "What fills it most" in told.text
+    assert "/tree" in told.text and "The largest parts" in told.text
 
 
 async def test_remind_tells_once_and_does_nothing(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ async def test_a_loop_is_guarded_against_with_what_fills_the_window(tmp_path: Pa
     await play.prompt("two")
     told = [notice.text for notice in play.all(Notice) if "still nearly full" in notice.text]
     assert len(told) == 1
-    assert "not compacted again" in told[0] and "What fills it most: “word word" in told[0]
+    assert "no further automatic compaction" in told[0] and "The largest parts: “word word" in told[0]
     assert len(play.all(CompactionStart)) <= 2
 
 
@@ -241,9 +241,7 @@ async def test_what_the_cheaper_model_cannot_read_the_sessions_own_summarises(tm
     cheap = cheap_model(play, *TWO_PARTS, window=1_100)
     await play.session.compaction.run()
     assert cheap.call_count < 2 and "a summary" in summary_of(play)
-    told = [
-        notice.text for notice in play.all(Notice) if "cannot read what is to be summarised" in notice.text
-    ]
+    told = [notice.text for notice in play.all(Notice) if "does not fit into the window of" in notice.text]
     assert told and told[0].startswith("cheap/cheap") and "scripted/script writes" in told[0]
 
 

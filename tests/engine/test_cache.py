@@ -17,10 +17,10 @@ LONG = "many words " * 600
 PRICES = Prices(input=3, output=15, cache_read=0.3, cache_write=3.75)
 ACTIONS = ("model", "thinking", "tools", "compaction")
 WORDS = {
-    "model": "Another model has no cache of this conversation",
-    "thinking": "Another thinking level drops the prompt cache",
-    "tools": "Other tools or another prompt drop the prompt cache",
-    "compaction": "Compaction drops the prompt cache",
+    "model": "The new model has no prompt cache of this conversation",
+    "thinking": "Changing the thinking level discards the prompt cache",
+    "tools": "Changing the tools or the system prompt discards the prompt cache",
+    "compaction": "Compaction discards the prompt cache",
 }
 
 
@@ -66,7 +66,9 @@ async def test_the_price_is_told_when_it_is_known(tmp_path: Path, action: str) -
     await act(play, action)
     [text] = told(play)
     assert text.startswith(WORDS[action])
-    found = re.search(r"about ([\d,]+) tokens anew, for about \$(\d+\.\d+) instead of \$(\d+\.\d+)\.", text)
+    found = re.search(
+        r"about ([\d,]+) uncached tokens, for about \$(\d+\.\d+) instead of \$(\d+\.\d+)\.", text
+    )
     assert found is not None, text
     tokens = int(found[1].replace(",", ""))
     assert float(found[2]) == pytest.approx(tokens * 3.75 / 1_000_000, rel=0.06)
@@ -78,7 +80,7 @@ async def test_no_price_is_told_when_none_is_known(tmp_path: Path, action: str) 
     play = await talked(tmp_path, Prices())
     await act(play, action)
     [text] = told(play)
-    assert text.startswith(WORDS[action]) and text.endswith("tokens anew.") and "$" not in text
+    assert text.startswith(WORDS[action]) and text.endswith("uncached tokens.") and "$" not in text
 
 
 async def test_it_is_told_once_until_the_cache_is_used_again(tmp_path: Path) -> None:

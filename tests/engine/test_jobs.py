@@ -25,7 +25,7 @@ def test_a_job_that_is_not_there_is_told_in_words_and_known_as_a_missing_key(tmp
     for expected in (KeyError, Unable):
         with pytest.raises(expected) as problem:
             table.get("job9")
-        assert str(problem.value) == "There is no job job9: none has run yet."
+        assert str(problem.value) == "There is no job job9: this session has started none."
 
 
 class Slow:
@@ -181,7 +181,9 @@ async def test_a_job_whose_end_cannot_be_sent_is_told_with_the_next_prompt(tmp_p
     model = play.choice.model
     play.choice.clear()
     slow.done.set()
-    await play.until(lambda: any("waits for your next prompt" in e.text for e in play.all(Notice)))
+    await play.until(
+        lambda: any("will be delivered with your next prompt" in e.text for e in play.all(Notice))
+    )
     assert model is not None
     play.choice.set(model)
     await play.prompt("and?")

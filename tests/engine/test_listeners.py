@@ -139,7 +139,7 @@ async def test_a_listener_that_always_fails_is_given_up_and_the_others_miss_noth
     await play.session.events.drain()
     assert len(calls) == 3
     assert len(notices(play.events)) == 2
-    assert "gets no more events" in notices(play.events)[1]
+    assert "receives no more events" in notices(play.events)[1]
     assert others == play.events
     assert isinstance([e for e in others if not isinstance(e, Notice)][-1], AgentSettled)
 

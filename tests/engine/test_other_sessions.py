@@ -79,4 +79,4 @@ async def test_lines_of_another_program_are_told(tmp_path: Path) -> None:
     await play.session.wait_until_idle()
     await play.session.events.drain()
     told = [event.text for event in play.events if isinstance(event, Notice)]
-    assert told == ["Another program wrote 1 entries into this session; they are in the tree."]
+    assert told == ["Another program added 1 entries to this session; /tree shows them."]

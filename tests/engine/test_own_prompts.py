@@ -109,9 +109,9 @@ async def test_a_branch_or_commit_is_reviewed_by_its_name_with_what_it_touches(
     assert "row, stop" in await told("other"), "since they parted"
     for name, why in (
         ("nowhere", "no branch and no commit nowhere"),
-        ("--output=x", "no name of a branch or commit"),
-        ("a; rm b", "no name of a branch or commit"),
-        ("$(x)", "no name of a branch or commit"),
+        ("--output=x", "not the name of a branch or commit"),
+        ("a; rm b", "not the name of a branch or commit"),
+        ("$(x)", "not the name of a branch or commit"),
     ):
         with pytest.raises(Unable, match=why):
             await review(play.session, name)

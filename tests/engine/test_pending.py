@@ -94,7 +94,7 @@ async def test_a_person_answers_first_and_the_model_hears_of_it(tmp_path: Path) 
     assert (play.session.cwd / "a.js").read_text() == "new(1);\n"
     await play.prompt("and?")
     told = [text_of(one.content) for one in play.session.messages if isinstance(one, CustomMessage)]
-    assert any("The user applied what was staged. Applied: AST Edit" in text for text in told)
+    assert any("The user applied the staged changes. Applied: AST Edit" in text for text in told)
     with pytest.raises(Unable, match="No pending action to resolve"):
         await play.session.pending.answer(None, "discard", "")
 

@@ -350,7 +350,7 @@ async def test_a_run_that_ends_by_accident_is_told_and_the_session_goes_on(tmp_p
     play = Play(tmp_path, say("one"), say("two"), tools=[echo()], sections=sections)
     await play.prompt("go")
     assert play.all(Notice)[-1].text == (
-        "The run ended early: RuntimeError: no sections. What it did is kept; send a prompt to go on."
+        "The run ended early: RuntimeError: no sections. Finished work is kept; send a prompt to continue."
     )
     assert len(play.all(AgentSettled)) == 1
     whole = True

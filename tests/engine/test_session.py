@@ -123,7 +123,7 @@ async def test_a_prompt_while_busy_needs_a_queue(tmp_path: Path) -> None:
 
 async def test_an_empty_prompt_is_refused(tmp_path: Path) -> None:
     play = Play(tmp_path)
-    with pytest.raises(Refused, match="nothing to send"):
+    with pytest.raises(Refused, match="nothing was sent"):
         await play.session.prompt("  \n")
 
 

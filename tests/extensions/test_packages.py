@@ -81,7 +81,7 @@ def test_what_is_not_agreed_to_leaves_nothing_behind(paths: Paths, notes: Path):
 def test_a_package_that_changes_after_it_was_shown_is_refused(paths: Paths, notes: Path):
     staged = stage(paths, str(notes))
     (staged.place / "ext.py").write_text("import os")
-    with pytest.raises(BadPackage, match="has changed since it was shown"):
+    with pytest.raises(BadPackage, match="changed after it was shown"):
         commit(paths, staged)
     assert installed(paths) == ()
 
@@ -107,7 +107,7 @@ def test_without_a_manifest_the_usual_places_count(paths: Paths, tmp_path: Path)
 @pytest.mark.parametrize(
     ("files", "words"),
     [
-        ({"readme.md": "x"}, "holds no extension, skill, prompt or theme"),
+        ({"readme.md": "x"}, "contains no extension, skill, prompt or theme"),
         ({"bayou.json": "{"}, "cannot be read"),
         ({"bayou.json": '{"extensions": "x"}'}, "must be a list"),
         ({"bayou.json": '{"extensions": ["../../x.py"]}'}, "not in the package"),
@@ -123,7 +123,7 @@ def test_what_is_no_package_is_refused_in_words(
 
 def test_a_link_out_of_the_package_is_refused(paths: Paths, notes: Path):
     (notes / "key").symlink_to("/etc/passwd")
-    with pytest.raises(BadPackage, match="leads out of the package"):
+    with pytest.raises(BadPackage, match="to a place outside the package"):
         stage(paths, str(notes))
 
 
@@ -207,7 +207,7 @@ def test_kinds_of_sources(source: str, kind: str):
 
 def test_an_option_in_place_of_a_source_is_no_source(paths: Paths):
     for source in ("pip:--index-url=x", "pip:"):
-        with pytest.raises(BadPackage, match="takes the name"):
+        with pytest.raises(BadPackage, match="write a package name"):
             stage(paths, source)
 
 
@@ -223,7 +223,7 @@ def test_removing(paths: Paths, notes: Path):
 def test_a_broken_list_is_never_overwritten(paths: Paths, notes: Path):
     paths.packages_dir.mkdir(parents=True)
     (paths.packages_dir / "installed.json").write_text("{")
-    with pytest.raises(BadPackage, match="Mend it or delete it"):
+    with pytest.raises(BadPackage, match="Fix or delete"):
         stage(paths, str(notes))
     assert (paths.packages_dir / "installed.json").read_text() == "{"
 
@@ -254,7 +254,7 @@ def test_nothing_is_installed_without_a_yes(paths: Paths, notes: Path):
     code, said, complained = command(paths, "install", str(notes))
     assert code == 1
     assert "runs Python code: ext.py" in said
-    assert complained == "Nothing was installed. Add --yes to agree without being asked."
+    assert complained == "Nothing was installed. Add --yes to install without being asked."
     assert command(paths, "install", str(notes), answer=False)[0] == 1
     assert installed(paths) == ()
     assert command(paths, "install", str(notes), "--yes")[0] == 0

@@ -327,4 +327,4 @@ async def test_an_extension_compacts_by_itself_at_the_end_of_a_turn(tmp_path: Pa
     await theatre.prompt("and now?")
     assert theatre.read()[0].startswith("CompactionSummaryMessage")
     assert "assistant" not in theatre.read()[:1]
-    assert len([text for text in notes if text.startswith("An extension's compaction was left out: ")]) == 1
+    assert len([text for text in notes if text.startswith("An extension's compaction was ignored: ")]) == 1

@@ -66,7 +66,7 @@ async def test_a_printed_answer_is_printed_all_the_same_and_the_end_tells_which_
         assert out.strip() == ANSWER.strip()
         assert code == 1
         assert f"no space left on device (the disk at {disk.place} is full)" in err
-        assert f"The whole session is in {elsewhere}" in err
+        assert f"The whole session was saved to {elsewhere}" in err
     assert texts(entries_of(elsewhere)) == ["Say it", ANSWER]
     (kept,) = elsewhere.glob("**/*.jsonl")
     assert [mode_of(path) for path in (kept, kept.parent, kept.parent.parent)] == [0o600, 0o700, 0o700]
@@ -174,5 +174,5 @@ async def test_whatever_fails_in_a_run_what_was_begun_is_ended(
     assert len(play.all(MessageStart)) == len(play.all(MessageEnd))
     assert kinds(play.events)[-2:] == ["agent_end", "agent_settled"]
     assert [notice.text for notice in play.all(Notice)] == [
-        "The run ended early: RuntimeError: a fault of our own. What it did is kept; send a prompt to go on."
+        "The run ended early: RuntimeError: a fault of our own. Finished work is kept; send a prompt to continue."
     ]

@@ -157,7 +157,7 @@ async def test_an_extension(name: str, models: str, model: str, went: list[Went]
 async def test_an_extension_that_names_no_address_gets_none_of_a_vendor(went: list[Went], tmp_path: Path):
     extension(name="'mine'", api_key="'extension-key'", models=f"({MODEL},)")
     code, _, err = await asked(tmp_path, "--model", "mine/m")
-    assert code != 0 and "its provider needs a base URL" in err
+    assert code != 0 and "set `baseUrl` of its provider in models.json" in err
     assert went == []
 
 

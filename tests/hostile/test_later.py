@@ -147,7 +147,7 @@ async def test_a_part_that_an_extension_imports_late_is_what_was_said_yes_to(
     await here.session.prompt("hello")
     await here.session.wait_until_idle()
     assert not mark.exists()
-    assert "changed since it was trusted" in " ".join(
+    assert "changed after it was trusted" in " ".join(
         problem.text for problem in extended.extensions.hooked.problems
     )
 

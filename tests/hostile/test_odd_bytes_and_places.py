@@ -163,7 +163,10 @@ async def test_tools_do_not_wait_for_pipes(tmp_path: Path, tool: str):
 @pytest.mark.parametrize("words", [["-p", "x"], ["--mode", "rpc"], ["--version"], ["--help"]], ids=" ".join)
 async def test_a_closed_standard_output_is_told(server: Loopback, tmp_path: Path, words: list[str]):
     code, _, err = await run("sh", "-c", '"$@" >&-', "sh", *BAYOU, *words, cwd=tmp_path)
-    assert (code, err) == (1, "bayou: standard output is closed: there is nowhere to write an answer to.\n")
+    assert (code, err) == (
+        1,
+        "bayou: standard output is closed, so no answer can be written. Open it or redirect it to a file.\n",
+    )
 
 
 async def test_closed_input_and_errors_keep_no_answer_back(server: Loopback, tmp_path: Path):

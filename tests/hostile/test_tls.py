@@ -186,7 +186,7 @@ async def test_encryption_where_plain_http_is_expected(authority: Authority):
 
     with answering(talk) as port:
         message = await told(port, authority, scheme="http")
-    assert "it speaks TLS. Its address begins with https://" in (message.error_message or "")
+    assert "it speaks TLS. Its address may need to begin with https://" in (message.error_message or "")
     assert not classify(message).is_retryable
 
 

@@ -103,7 +103,7 @@ async def prompts(folder: Path, data: bytes) -> None:
 async def packages(folder: Path, data: bytes) -> None:
     paths = paths_in(folder)
     put(paths.packages_dir / "installed.json", data)
-    with pytest.raises(BadPackage, match="Mend it or delete it"):
+    with pytest.raises(BadPackage, match="Fix or delete"):
         installed(paths)
 
 

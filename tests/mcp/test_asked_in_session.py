@@ -97,7 +97,7 @@ async def test_a_sign_in_that_ends_in_the_middle_is_told_and_a_new_one_counts_at
         assert await desk.result("mcp__far__echo") == "heard"
         server.valid.clear()
         server.refresh.clear()
-        assert "the sign-in ran out: /mcp login far" in await desk.result("mcp__far__echo")
+        assert "the sign-in expired: /mcp login far" in await desk.result("mcp__far__echo")
         assert session.mcp.server("far").state == "sign-in"
         await session.mcp.changes.sign_in("far", Browser())
         assert await desk.result("mcp__far__echo") == "heard"

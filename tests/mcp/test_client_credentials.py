@@ -57,19 +57,19 @@ async def test_it_is_let_in_without_anybody_and_again_when_its_token_runs_out(
 async def test_what_it_is_refused_for_is_told_and_nobody_is_sent_to_a_browser(
     server: GuardedServer, sign_ins: SignIns
 ):
-    with pytest.raises(ServerFault, match=r"its client robot was not let in: .*invalid_client") as told:
+    with pytest.raises(ServerFault, match=r"the client id robot was rejected: .*invalid_client") as told:
         await heard(robot(server, client_secret="wrong"), sign_ins)
     assert not isinstance(told.value, SignInNeeded)
     server.scope_of_calls = "write"
     with pytest.raises(ServerFault, match=r"more rights than its client has: name them in `oauth\.scope`"):
         await heard(robot(server), sign_ins)
     sign_ins.forget("docs", server.url)
-    with pytest.raises(ServerFault, match="was not let in"):
+    with pytest.raises(ServerFault, match="was rejected"):
         await heard(robot(server, private_key="no key at all"), sign_ins)
 
 
 async def test_a_secret_goes_to_its_own_issuer_only(server: GuardedServer, sign_ins: SignIns):
-    with pytest.raises(ServerFault, match="was not let in"):
+    with pytest.raises(ServerFault, match="was rejected"):
         await heard(robot(server, issuer="https://elsewhere.example"), sign_ins)
     assert "POST /token" not in server.requests
     assert await heard(robot(server, issuer=server.base), sign_ins) == "heard"
@@ -77,7 +77,7 @@ async def test_a_secret_goes_to_its_own_issuer_only(server: GuardedServer, sign_
 
 async def test_a_sign_in_by_command_tries_it_and_opens_nothing(server: GuardedServer, sign_ins: SignIns):
     browser = Browser()
-    assert await signed_in(robot(server), sign_ins, browser) == '"docs" let its client robot in.'
+    assert await signed_in(robot(server), sign_ins, browser) == '"docs" accepted the client robot.'
     assert browser.opened == []
     assert await heard(robot(server), sign_ins) == "heard"
 

@@ -123,7 +123,7 @@ async def test_servers_that_come_to_a_project_meanwhile_are_told_with_the_next_p
     file.write_text('{"mcpServers": {"small": {"command": "python"}}}')
     await desk.say(say("some"))
     assert any(
-        "What this folder brings along has changed" in event.text
+        "Files of this folder that bayou runs or applies have changed" in event.text
         for event in desk.events
         if isinstance(event, Notice)
     )
@@ -155,8 +155,8 @@ async def test_what_each_server_takes_of_the_window_is_told(desk: Desk):
     session = desk.open()
     await desk.say(say("hello"))
     parts = {part.title: part for part in context_breakdown(session).parts if part.group == "tools"}
-    assert parts["tools of the MCP server docs"].count == 11
-    assert parts["list of MCP servers"].tokens > 0
+    assert parts["tools of MCP server docs"].count == 11
+    assert parts["MCP server list"].tokens > 0
     assert session.mcp.server("docs").tokens > 0 and session.mcp.server("more").tokens == 0
 
 
@@ -165,7 +165,7 @@ async def test_many_tools_are_found_and_called_under_their_real_names(desk: Desk
     await desk.known()
     session = desk.open()
     found = await desk.result("mcp_search", query="say again")
-    assert found.startswith("docs echo (it says it only reads)") and '"required":["text"]' in found
+    assert found.startswith("docs echo (declared read-only)") and '"required":["text"]' in found
     assert "Breaks in every way." in found
     assert await desk.result("mcp_call", server="docs", tool="echo", arguments={"text": "hi"}) == "hi"
     names = [event.tool_name for event in desk.events if isinstance(event, ToolExecutionStart)]
@@ -318,7 +318,7 @@ async def test_a_rule_sleeps_when_a_server_says_something_else_of_its_tool(paths
     await desk.known()
     session = desk.open()
     session.permissions.rules.allow("tool: mcp__docs__*")
-    assert "has changed since it was allowed" in await desk.result("mcp_call", **echo)
+    assert "since it was allowed" in await desk.result("mcp_call", **echo)
     assert "Needs approval" not in await desk.result("mcp_call", server="docs", tool="structured")
     await desk.close()
 

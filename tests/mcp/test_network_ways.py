@@ -156,7 +156,7 @@ async def test_a_proxy_that_refuses_is_told(server: GuardedServer, tmp_path: Pat
 
     listener = await asyncio.start_server(refuse, "127.0.0.1", 0)
     proxy = f"http://user:hunter2@127.0.0.1:{listener.sockets[0].getsockname()[1]}"
-    with pytest.raises(ServerFault, match="the proxy does not let it through: 407") as told:
+    with pytest.raises(ServerFault, match="the proxy refused the connection: 407") as told:
         await called(robot(server), tmp_path, proxy)
     assert "hunter2" not in str(told.value)
     listener.close()

@@ -32,11 +32,14 @@ async def test_variables_defaults_and_commands_are_filled_in():
             ServerConfig(name="x", url="https://x.example", headers={"A": "B ${DOCS_TOKEN}"}),
             "${DOCS_TOKEN} is not set",
         ),
-        (ServerConfig(name="x", command="a", args=("${input:key}",)), "another program's way to ask"),
+        (
+            ServerConfig(name="x", command="a", args=("${input:key}",)),
+            "another program's syntax for an input",
+        ),
         (ServerConfig(name="x", url="${ADDRESS}"), "`url` must be an address"),
         (
             ServerConfig(name="x", url="https://x.example", headers={"A": "${LINES}"}),
-            "would hold a line break",
+            "would contain a line break",
         ),
         (ServerConfig(name="x", command="a", env={"K": "!echo no >&2; exit 3"}), "exit code 3: no"),
         (ServerConfig(name="x", command="a", problem="has both"), "has both"),

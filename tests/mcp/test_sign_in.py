@@ -97,7 +97,7 @@ async def heard(config: ServerConfig, sign_ins: SignIns) -> str:
 
 async def test_a_person_signs_in_once_and_it_counts_from_then_on(server: GuardedServer, sign_ins: SignIns):
     config = config_of(server)
-    with pytest.raises(SignInNeeded, match="it wants to know who asks: /mcp login docs"):
+    with pytest.raises(SignInNeeded, match="sign-in required: /mcp login docs"):
         await heard(config, sign_ins)
     browser = Browser()
     assert await signed_in(config, sign_ins, browser) == 'Signed in to "docs".'
@@ -144,7 +144,9 @@ async def test_rights_that_a_call_wants_are_asked_for_at_the_next_sign_in(
     server.scope_of_calls = "write"
     config = config_of(server)
     await signed_in(config, sign_ins, Browser())
-    with pytest.raises(SignInNeeded, match="it wants more rights than the sign-in has: /mcp login docs"):
+    with pytest.raises(
+        SignInNeeded, match="the server requires more permissions than the sign-in has: /mcp login docs"
+    ):
         await heard(config, sign_ins)
     await signed_in(config, sign_ins, Browser())
     assert await heard(config, sign_ins) == "heard"
@@ -274,7 +276,7 @@ async def test_who_is_not_taken_back_signs_in_anew(server: GuardedServer, sign_i
     await signed_in(config, sign_ins, Browser())
     server.valid.clear()
     server.refresh.clear()
-    with pytest.raises(SignInNeeded, match="the sign-in ran out: /mcp login docs"):
+    with pytest.raises(SignInNeeded, match="the sign-in expired: /mcp login docs"):
         await heard(config, sign_ins)
 
 
@@ -289,7 +291,7 @@ async def test_a_sign_in_that_names_another_issuer_or_no_proof_is_refused(
 
 async def test_a_server_for_everybody_needs_none(server: GuardedServer, sign_ins: SignIns):
     server.needs_sign_in = False
-    assert "nothing to sign in to" in await signed_in(config_of(server), sign_ins, Browser())
+    assert "needs no sign-in" in await signed_in(config_of(server), sign_ins, Browser())
 
 
 async def test_a_key_of_ones_own_is_sent_and_told_when_it_is_refused(
@@ -309,7 +311,7 @@ async def test_a_greeting_is_tried_again_and_a_call_never(server: GuardedServer,
     server.needs_sign_in = False
     server.failures = [503, 429]
     before = 0
-    with pytest.raises(ServerFault, match="it answered with 503"):
+    with pytest.raises(ServerFault, match="the server answered 503"):
         async with connected(config_of(server), sign_ins) as session:
             await session.call_tool("echo", {})
             before = len(server.requests)
@@ -326,7 +328,7 @@ async def test_nobody_there_is_told_in_words(sign_ins: SignIns):
 async def test_a_broken_store_is_left_alone_and_told(server: GuardedServer, sign_ins: SignIns):
     sign_ins.path.parent.mkdir(parents=True)
     sign_ins.path.write_text("{")
-    with pytest.raises(FileFault, match="is broken and is left as it is"):
+    with pytest.raises(FileFault, match="is damaged and was not changed"):
         sign_ins.of("docs", server.url)
     with pytest.raises(ServerFault):
         await heard(config_of(server), sign_ins)

@@ -28,7 +28,7 @@ FAULTY = '{"if": {"const": 42}, "then": {"$ref": "#/nowhere"}}'
         (["BLOCKED: a key"], BLOCKED, "BLOCKED: a key\n", "The agent is blocked: a key"),
         (["--output-schema", "number", "hello"], DONE, "42\n", ""),
         (["--output-schema", "object", "hello"], MISFIT, "", "does not fit the schema: $: 42 is not of type"),
-        (["--output-schema", "faulty", "hello"], USAGE, "", "it refers to what is not in it"),
+        (["--output-schema", "faulty", "hello"], USAGE, "", "it has a $ref to something outside the schema"),
         (["--output-schema", "nowhere", "hello"], USAGE, "", "nowhere: No such file or directory."),
     ],
 )
@@ -53,7 +53,9 @@ async def test_rpc_tells_of_a_limit_as_an_answer_that_failed(tmp_path: Path) -> 
             await client.prompt(prompt)
             await asyncio.wait_for(settled.wait(), 30)
         said = [getattr(one, "error_message", None) for one in await client.get_messages()]
-    assert [one for one in said if one] == ["The limit of 2 turns is reached. No further request was sent."]
+    assert [one for one in said if one] == [
+        "The limit of 2 turns is reached. No further request was sent. Raise the limit to continue."
+    ]
 
 
 @pytest.mark.parametrize(
@@ -83,12 +85,12 @@ WITHOUT_END = '{"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"$re
 @pytest.mark.parametrize(
     ("schema", "told"),
     [
-        ("{", "it is no JSON"),
-        ("[]", "a schema is an object"),
-        ("false", "no answer can fit"),
-        ('{"type": "nope"}', "it is no valid schema: $.type"),
-        ('{"$ref": "#"}', "it refers to itself without an end"),
-        ('{"$ref": "http://127.0.0.1:9/schema"}', "it refers to what is not in it"),
+        ("{", "it is not JSON"),
+        ("[]", "a schema must be an object"),
+        ("false", "accepts no answer"),
+        ('{"type": "nope"}', "it is not a valid schema: $.type"),
+        ('{"$ref": "#"}', "it refers to itself without end"),
+        ('{"$ref": "http://127.0.0.1:9/schema"}', "it has a $ref to something outside the schema"),
         ('{"x": "' + "y" * 300_000 + '"}', "it is larger than 256 KB"),
         ('{"not": ' * 5_000 + "{}" + "}" * 5_000, ""),
     ],
@@ -110,7 +112,7 @@ def test_a_recursive_schema_and_one_that_nothing_fits_are_compared(tmp_path: Pat
     assert schema.misfit('{"kids": [{"kids": []}]}') == ""
     assert "$.kids[0]" in schema.misfit('{"kids": [{"boat": 1}]}')
     assert schema.misfit('{"kids": ' * 3_000 + "[]" + "}" * 3_000) != ""
-    assert schema.misfit("no JSON").startswith("it is not one JSON value")
+    assert schema.misfit("no JSON").startswith("it is not a single JSON value")
     assert schema.misfit(answer_json('```json\n{"kids": []}\n```')) == ""
     file.write_text('{"allOf": [{"type": "string"}, {"type": "number"}]}')
     assert read_schema(file).misfit("1") != "" != read_schema(file).misfit('"x"')

@@ -96,7 +96,7 @@ async def test_where_it_is_missing_nothing_is_sent_elsewhere(tmp_path: Path, ins
     for key in ("", "sk-of-a-test"):
         done = await bayou("-p", "-c", "a secret", cwd=tmp_path, ANTHROPIC_API_KEY=key)
         assert (done.code, done.out) == (2, "")
-        assert MISSING in done.err and "nothing is sent to another model" in done.err
+        assert MISSING in done.err and "which is not available now" in done.err
     async with RpcClient(cwd=tmp_path, arguments=["-c"]) as client:
         state = await client.get_state()
         assert "model" not in state

@@ -29,7 +29,7 @@ async def test_a_file_that_is_kept_back_is_not_sent(
     (tmp_path / "link.txt").symlink_to("kept/plan.txt")
     done = await bayou("--model", "offline", *face, f"@{named}", "say it", cwd=tmp_path)
     assert done.code != 0
-    assert f"@{named}: reading it is " in done.err and "It is not sent" in done.err
+    assert f"@{named}: reading its file " in done.err and "It is not sent" in done.err
     assert "anchorage" not in done.out + done.err
 
 

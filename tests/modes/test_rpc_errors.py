@@ -47,8 +47,8 @@ async def test_a_prompt_during_a_run_has_to_say_how(bayou: RpcClient) -> None:
 
 
 async def test_a_prompt_needs_words(bayou: RpcClient) -> None:
-    assert await refused(bayou, "prompt", message=" \n") == "There is nothing to send: the message is empty."
-    assert await refused(bayou, "steer", message="") == "There is nothing to send: the message is empty."
+    assert await refused(bayou, "prompt", message=" \n") == "The message is empty, so nothing was sent."
+    assert await refused(bayou, "steer", message="") == "The message is empty, so nothing was sent."
 
 
 async def test_an_extensions_command_cannot_be_queued(bayou: RpcClient) -> None:
@@ -178,4 +178,4 @@ async def test_host_tools_that_cannot_be(bayou: RpcClient) -> None:
     error = "Host tool at index 1 must provide a non-empty name"
     assert await refused(bayou, "set_host_tools", tools=tools) == error
     twice = await refused(bayou, "set_host_tools", tools=[{"name": "one"}, {"name": "one"}])
-    assert twice == "Host tools must have names of their own: one"
+    assert twice == "Two host tools have the same name: one"

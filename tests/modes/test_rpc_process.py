@@ -176,7 +176,7 @@ async def test_a_compaction_is_taken_back(tmp_path: Path, own_home: Path) -> Non
         assert any(isinstance(message, CompactionSummaryMessage) for message in await bayou.get_messages())
         assert not (await bayou.undo_compaction()).get("cancelled")
         assert [(type(message), message.timestamp) for message in (await bayou.get_messages())[1:]] == before
-        with pytest.raises(RpcError, match="history is whole"):
+        with pytest.raises(RpcError, match="full history is already there"):
             await bayou.undo_compaction()
 
 

@@ -177,7 +177,7 @@ async def test_a_huge_line_is_refused_and_the_next_one_works(tmp_path: Path) -> 
     process.stdin.write(b"\n")
     put(process, type="get_state", id="after")
     first, second = await lines_until(process, id="after")
-    assert first["error"] == "Failed to parse command: The line is over 64 MB"
+    assert first["error"] == "Failed to parse command: The line is longer than 64 MB"
     assert second["success"] is True
     process.stdin.write(block * 65)  # and never an end
     out, _ = await process.communicate(b"")

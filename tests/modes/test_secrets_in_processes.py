@@ -67,7 +67,7 @@ async def test_over_rpc(project: Path) -> None:
         token = next(one for one in secrets if one["kind"] == "github-token")
         await client.call_no_secret(token["digest"])
         assert TOKEN in (await client.bash("cat out.txt"))["output"]
-        with pytest.raises(RpcError, match="No secret"):
+        with pytest.raises(RpcError, match="no masked secret"):
             await client.call_no_secret("0123456789")
 
 

@@ -47,7 +47,7 @@ def test_it_judges_its_arguments(project: Path, capsys: pytest.CaptureFixture[st
         "outcome": "ask",
         "decided_by": "mode ask",
     }
-    assert (second["letter"], second["decided_by"]) == ("forbidden", "the floor")
+    assert (second["letter"], second["decided_by"]) == ("forbidden", "the built-in safety rule")
     assert not (project / "made").exists()
 
 
@@ -84,7 +84,7 @@ def test_rules_of_the_settings_decide_and_are_named(
     assert [one["decided_by"] for one in lines(capsys)] == [
         "deny “bash: rm **” (user)",
         "allow “bash: git push origin *” (user)",
-        "the floor",
+        "the built-in safety rule",
     ]
 
 

@@ -56,7 +56,7 @@ async def test_compaction(screen: Screen, photographs: Photographs) -> None:
         await tour.say("how many oars has a boat?")
         await tour.idle()
         await tour.press("alt+c")
-        await tour.until("descriptions of tools")
+        await tour.until("tool descriptions")
         await tour.photograph("window")
         await tour.photograph_small("window")
         await tour.press("end", "ctrl+x")

@@ -250,7 +250,7 @@ async def test_questions_about_a_session(screen: Screen, photographs: Photograph
             await tour.until("written elsewhere")
             await tour.photograph("read-only")
             await tour.say("and how deep is it?")
-            await tour.until("Fork or clone it")
+            await tour.until("Continue in a copy")
             await tour.photograph("read-only-refused")
 
 

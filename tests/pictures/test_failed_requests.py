@@ -27,10 +27,13 @@ REFUSALS = {
 }
 STEPS = {
     "key": ("ANTHROPIC_API_KEY of the environment", "/login anthropic gives another"),
-    "limit": (f"anthropic is free again {NOON}", "ctrl+l chooses a model of another provider"),
-    "overflow": ("/context shows what fills the window", "ctrl+l chooses a model with a larger window"),
+    "limit": (f"anthropic accepts requests again {NOON}", "ctrl+l chooses a model of another provider"),
+    "overflow": (
+        "/context shows what fills the window",
+        "ctrl+l chooses a model with a larger context window",
+    ),
     "gone": ("anthropic no longer has claude-opus-4-1", "ctrl+l chooses another"),
-    "paid": ("wants to be paid", "/login anthropic takes another account"),
+    "paid": ("account needs credit", "/login anthropic signs in with another account"),
 }
 
 

@@ -180,7 +180,7 @@ def test_bundled_models_can_be_changed_replaced_and_added(tmp_path: Path):
             "`maxTokens` must be a whole number",
         ),
         ('{"providers": {"openai": {"models": [\n{"name": "b"}]}}}', 2, 1, "a text `id`"),
-        ("[]", 1, 1, "an object is needed at the top"),
+        ("[]", 1, 1, "the top level must be a JSON object"),
     ],
 )
 def test_a_broken_models_json_is_told_with_its_place_and_left_alone(

@@ -218,7 +218,7 @@ async def test_the_last_registration_wins_and_an_owner_takes_all_of_his_back():
 async def test_an_unknown_api_and_a_failing_import_are_errors_of_the_stream():
     registry = Registry()
     unknown = await registry.stream(model_for("no-such-api"), context(), options()).result()
-    assert "No adapter speaks 'no-such-api'" in (unknown.error_message or "")
+    assert "No adapter supports the API 'no-such-api'" in (unknown.error_message or "")
 
     def load():
         raise ImportError("no module named 'sdk'")

@@ -101,9 +101,9 @@ async def test_values_may_name_a_variable_or_a_command(tmp_path: Path):
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ("$NOT_SET", "the variable NOT_SET, but that is not set"),
-        ("!echo why >&2; exit 3", "`echo why >&2; exit 3`, but that failed with exit code 3: why"),
-        ("!true", "`true`, but that printed nothing"),
+        ("$NOT_SET", "the environment variable NOT_SET, but it is not set"),
+        ("!echo why >&2; exit 3", "`echo why >&2; exit 3`, but it failed with exit code 3: why"),
+        ("!true", "`true`, but it printed nothing"),
     ],
 )
 async def test_a_value_that_cannot_be_had_says_why(tmp_path: Path, value: str, words: str):

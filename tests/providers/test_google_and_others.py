@@ -177,7 +177,7 @@ def openssl(folder: Path, *words: str) -> str:
     ("text", "words"),
     [
         ("{broken", "cannot be read"),
-        ('{"type": "external_account"}', "'external_account', which bayou cannot use"),
+        ('{"type": "external_account"}', "'external_account', which bayou does not support"),
         (
             '{"type": "service_account", "private_key": "x"}',
             "private key of the service account cannot be read",

@@ -54,7 +54,7 @@ async def test_a_redirect_that_would_lose_the_question_is_told_instead(status: i
 
 async def test_redirects_without_an_end(server: Loopback):
     server.reply(moved(307, "/again"))
-    failed(await ask(model_for(API, server.url)), "redirects again and again")
+    failed(await ask(model_for(API, server.url)), "redirects in a circle")
     assert len(server.requests) < 20
 
 

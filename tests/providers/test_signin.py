@@ -138,8 +138,8 @@ async def test_the_challenge_is_made_of_the_verifier(server: Loopback):
     [
         ("http://x/?error=access_denied&error_description=No", "was refused: No"),
         ("http://x/?code=c&state=other", "belongs to another sign-in"),
-        ("http://x/?state=s", "holds no sign-in code"),
-        ("", "holds no sign-in code"),
+        ("http://x/?state=s", "contains no sign-in code"),
+        ("", "contains no sign-in code"),
     ],
 )
 def test_redirects_that_bring_no_sign_in(answer: str, words: str):
@@ -213,7 +213,7 @@ async def test_meta_turns_who_one_is_into_a_key_for_a_day(server: Loopback):
     assert server.requests[-1].headers["authorization"] == "Bearer identity"
     again = await asyncio.to_thread(meta.refresh, entry)
     assert (again["access"], again["refresh"]) == ("key-2", "identity")
-    with pytest.raises(CredentialError, match="Meta gave no key: session over"):
+    with pytest.raises(CredentialError, match="Meta returned no key: session over"):
         await asyncio.to_thread(meta.refresh, entry)
 
 

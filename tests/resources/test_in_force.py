@@ -99,7 +99,7 @@ class Layers(RuleBasedStateMachine):
         self._write(origin, text)
         self.is_whole[origin] = False
         [problem] = self.in_force.follow()
-        assert problem.kind == "broken" and "until it is mended" in str(problem)
+        assert problem.kind == "broken" and "until it is fixed" in str(problem)
 
     @rule(values=values, name=st.sampled_from(sorted(WRONG)))
     def write_a_wrong_value(self, values: dict[str, Any], name: str) -> None:
@@ -123,7 +123,7 @@ class Layers(RuleBasedStateMachine):
     def keep_one(self, change: tuple[str, Any]) -> None:
         name, value = change
         if not self.is_whole["global"]:
-            with pytest.raises(SettingRefused, match="Mend the file first"):
+            with pytest.raises(SettingRefused, match="Fix the file first"):
                 self.in_force.keep(name, value)
             return
         self.in_force.keep(name, value)
@@ -193,7 +193,7 @@ def test_a_file_that_breaks_keeps_what_it_said_and_tells_so_once(paths: Paths, p
     put(paths.settings_file, '{"theme": "b", ')
     [problem] = in_force.follow()
     assert str(problem).startswith(f"{paths.settings_file}:1: column 16: ")
-    assert str(problem).endswith("Its former settings stay in force until it is mended.")
+    assert str(problem).endswith("Its previous settings stay in use until it is fixed.")
     assert in_force.settings.display.theme == "a" and in_force.settings.retry.max_retries == 7
     assert in_force.follow() == () and in_force.problems == (problem,)
     put(paths.settings_file, '{"theme": "b"}')
@@ -206,9 +206,7 @@ def test_a_value_that_becomes_wrong_keeps_what_it_was(paths: Paths, put):
     in_force = InForce(paths)
     put(paths.settings_file, '{"retry": {"maxRetries": "many", "enabled": true}}')
     [problem] = in_force.follow()
-    assert "retry.maxRetries: expected `int`, got `str`. The value before it stays in force: 7." in str(
-        problem
-    )
+    assert "retry.maxRetries: expected `int`, got `str`. The previous value stays in use: 7." in str(problem)
     assert in_force.settings.retry.enabled is True
     put(paths.settings_file, '{"retry": 3}')
     [problem] = in_force.follow()

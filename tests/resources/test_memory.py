@@ -59,7 +59,7 @@ def test_a_file_that_leads_elsewhere_or_is_no_text_is_refused(paths: Paths, tmp_
     outside.write_text("theirs\n")
     file = memory_files(paths)[0]
     file.path.symlink_to(outside)
-    with pytest.raises(FileFault, match="is not written"):
+    with pytest.raises(FileFault, match="was not saved"):
         add_line(file, "One", paths)
     assert outside.read_text() == "theirs\n"
     file.path.unlink()

@@ -102,7 +102,7 @@ def test_skills_are_found_in_every_place_and_the_nearest_counts(paths: Paths, pu
         (skill("ok", "''"), "the description is missing"),
         (skill("ok", "x" * 1025), "at most 1024"),
         ("---\ndescription: x\n---\n", "the name is missing"),
-        ("---\n- a\n---\n", "not made of"),
+        ("---\n- a\n---\n", "must contain"),
     ],
 )
 def test_an_invalid_skill_is_reported_with_the_reason(paths: Paths, put, text: str, reason: str):

@@ -210,7 +210,7 @@ def test_a_glob_that_is_never_closed_is_named_and_the_rule_stands(paths: Paths, 
     )
     rules = find_rules(paths, is_trusted=False)
     assert [problem.partition(": ")[2] for problem in rules.problems] == [
-        "the glob '[*.py' has a [ that is never closed: it fits only what is called like that",
-        "the glob 'src/{a,b' has a { that is never closed: it fits only what is called like that",
+        "the glob '[*.py' has an unclosed [, so it is matched literally",
+        "the glob 'src/{a,b' has an unclosed {, so it is matched literally",
     ]
     assert by_name(rules)["a"].globs[2] == "*.[ch]" and not matches_glob("x.py", "[*.py")

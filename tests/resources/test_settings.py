@@ -59,10 +59,10 @@ def test_a_wrong_value_is_named_with_its_line_and_the_default_stays(paths: Paths
     assert loaded.settings.display.theme == "system"
     assert loaded.settings.retry.enabled is False
     assert [str(problem).removeprefix(str(paths.settings_file)) for problem in loaded.problems] == [
-        ':2: theme: expected `str`, got `int`. The default stays in force: "system".',
-        ":3: retry.maxRetries: expected `int` >= 0. The default stays in force: 3.",
+        ':2: theme: expected `str`, got `int`. The default stays in use: "system".',
+        ":3: retry.maxRetries: expected `int` >= 0. The default stays in use: 3.",
         ":5: interruptMode: invalid enum value 'now'. Expected one of: `wait`, `immediate`. "
-        'The default stays in force: "wait".',
+        'The default stays in use: "wait".',
     ]
 
 

@@ -93,7 +93,7 @@ def test_a_torn_line_that_cannot_be_set_aside_stays_and_nothing_is_glued_to_it(t
     path.write_bytes(whole + b'{"torn')
     sidecar(path, "quarantine").mkdir()
     log = SessionLog.open(path)
-    assert "could not be set aside" in log.problems[0]
+    assert "could not be moved to another file" in log.problems[0]
     added = log.append(say("on"))
     log.close()
     assert path.read_bytes().startswith(whole + b'{"torn\n')
@@ -175,7 +175,7 @@ def test_cycles_orphans_and_duplicate_ids_end_somewhere(tmp_path: Path) -> None:
     assert [entry.id for entry in log.path_to("b")] in (["a", "b"], ["b"])
     assert [entry.id for entry in log.path_to("orphan")] == ["orphan"]
     assert [entry.id for entry in log.path_to("twice")] == ["twice", "child", "twice"]
-    assert "share an id" in log.problems[0]
+    assert "have the id of an earlier entry" in log.problems[0]
     assert len(log.subtree(None)) == 7
     assert log.append(say("on")).parent_id == "twice"
 

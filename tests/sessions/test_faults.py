@@ -119,7 +119,7 @@ def test_a_failed_fsync_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     monkeypatch.setattr(session_file.os, "fsync", refuse)
-    with pytest.raises(SessionWriteError, match="may not be safe"):
+    with pytest.raises(SessionWriteError, match="may not be saved"):
         log.end_turn()
 
 
@@ -224,7 +224,7 @@ def test_a_deleted_file_is_written_again_and_a_replaced_one_left_alone(tmp_path:
     assert same_on_disk(log) and "written again" in log.problems[0]
     (tmp_path / "other").write_bytes(b"someone else's\n")
     (tmp_path / "other").replace(log.path)
-    with pytest.raises(SessionWriteError, match="different file"):
+    with pytest.raises(SessionWriteError, match="replaced this file"):
         log.append(say("on"))
     assert log.path.read_bytes() == b"someone else's\n"
 

@@ -73,7 +73,7 @@ def test_a_session_is_found_by_path_id_and_beginning(tmp_path: Path) -> None:
     assert find(os.path.relpath(mine, tmp_path), tmp_path, tmp_path) == mine
     assert find("abc-2", tmp_path, here) == other
     assert find("abc", tmp_path, here) == mine  # this folder's first
-    with pytest.raises(SessionError, match=r"2 sessions fit 'abc'.*Give more"):
+    with pytest.raises(SessionError, match=r"2 sessions match 'abc'.*Give more"):
         find("abc", tmp_path, tmp_path / "elsewhere")
     for wrong in ("zzz", "", "../x", str(tmp_path / "none.jsonl")):
         with pytest.raises(SessionNotFound):

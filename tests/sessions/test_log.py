@@ -51,7 +51,7 @@ def test_a_second_writer_is_told_who_has_the_session(tmp_path: Path) -> None:
     log = SessionLog.create(tmp_path, tmp_path)
     log.append(say("hello"))
     assert log.path is not None
-    with pytest.raises(SessionLocked, match="or fork this session") as told:
+    with pytest.raises(SessionLocked, match="or continue in a copy") as told:
         SessionLog.open(log.path)
     assert told.value.holder in (None, os.getpid())  # not every system tells
     reader = SessionLog.open(log.path, read_only=True)

@@ -83,7 +83,7 @@ async def test_a_folders_map_is_a_message_and_maps_have_a_line_of_their_own(page
     await submit(app, pilot, "where is it")
     await settled(app, pilot, 2)
     parts = {part.title: (part.group, part.count) for part in context_breakdown(app.session).parts}
-    assert parts["maps of the repository"] == ("messages", 1)
+    assert parts["repository maps"] == ("messages", 1)
     assert parts["maps"] == ("results", 1)
 
 
@@ -91,7 +91,7 @@ async def test_the_outline_of_a_file_with_secrets_is_for_the_person_alone(page) 
     app, pilot = page
     (app.session.cwd / ".env").write_text("ANCHOR_TOKEN=1\n")
     await submit(app, pilot, "/map .env")
-    await until(app, pilot, "For you alone, not sent to the model: reading it is asked about")
+    await until(app, pilot, "For you alone, not sent to the model: reading its file needs approval")
     assert "ANCHOR_TOKEN" in app.screen_text
     await pilot.press("escape")
     await until(app, pilot, "in the morning")

@@ -382,7 +382,7 @@ async def test_settings_follow_their_file(home: Path) -> None:
         await ready(app, pilot)
         file.write_text('{"theme": "bayou-light", "steeringMode": "all", "nonsense": 1}')
         app.post_message(AppFocus())
-        await until(app, pilot, "it is kept but does nothing")
+        await until(app, pilot, "it is kept but has no effect")
         assert app.theme == "bayou-light"
         file.write_text('{"steeringMode": "one-at-a-time", "interruptMode": "immediate"}')
         await submit(app, pilot, "go")

@@ -97,7 +97,7 @@ async def test_a_session_that_is_written_elsewhere_can_be_read(home: Path, locke
         app.editor.set_text("go on")
         await pilot.press("enter")
         await pilot.pause()
-        assert "Fork or clone it" in app.screen_text.replace("\n  ", " ")
+        assert "Continue in a copy" in app.screen_text.replace("\n  ", " ")
         assert app.editor.text == "go on", "what could not be sent is still there"
     assert b"go on" not in locked.read_bytes()
 
@@ -190,7 +190,9 @@ async def test_what_a_full_disk_does_not_take_stays_on_the_screen_and_is_written
             assert "an answer" in app.screen_text
             app.editor.set_text("go on")
             await pilot.press("enter")
-            await until(pilot, lambda: "nothing new is asked" in app.screen_text.replace("\n  ", " "))
+            await until(
+                pilot, lambda: "No requests are sent until then" in app.screen_text.replace("\n  ", " ")
+            )
             assert app.settled_count == 1
         await pilot.press("up")
         assert app.editor.text == "go on"
@@ -216,7 +218,7 @@ async def test_half_an_answer_is_there_again_after_resuming_from_within(home: Pa
         await app.tasks.chosen(app.register.page(RESUME).open(path))
         await pilot.pause()
         assert "as far as it came" in app.screen_text
-        assert "what had arrived of it is kept" in app.screen_text
+        assert "the part that had arrived is kept" in app.screen_text
 
 
 async def test_what_was_not_sent_waits_in_its_session_and_what_is_written_goes_along(home: Path) -> None:

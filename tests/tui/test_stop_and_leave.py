@@ -200,7 +200,7 @@ def test_a_session_on_a_full_disk_is_left_with_a_copy_elsewhere(
         shown.until("is full")
         leave(shown, way)
         if way != "closed terminal":
-            assert shown.sent.count(b"The whole session is in") == 1
+            assert shown.sent.count(b"The whole session was saved to") == 1
     (file,) = elsewhere.glob("**/*.jsonl")
     kept = [json.loads(line) for line in file.read_text().splitlines()]
     assert "The tide is rising. " * 500 in json.dumps(kept[-1])

@@ -85,7 +85,7 @@ def test_without_colours_it_sends_none_and_can_be_used(tmp_path: Path) -> None:
         shown.until("/scoped-models")
         assert "› /model" in shown.screen
         shown.press("\x15/theme nord\r")
-        shown.until("NO_COLOR is set: 'nord' cannot be seen")
+        shown.until("NO_COLOR is set: unset it to see the theme 'nord'")
         shown.press("/tree\r")
         shown.until("─ Session tree")
         assert "← here" in shown.screen

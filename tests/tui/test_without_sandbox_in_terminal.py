@@ -15,8 +15,8 @@ STARTS = (
 def test_the_footer_says_that_commands_ask_for_want_of_a_sandbox(tmp_path: Path) -> None:
     how = {"program": STARTS, "env": {"PYTHONPATH": str(ROOT)}, "size": (80, 24)}
     with terminal(tmp_path, "--permissions", "auto-edit", **how) as shown:
-        shown.until("no sandbox: commands ask")
-        assert "auto-edit, no sandbox: commands ask" in shown.screen
+        shown.until("no sandbox: commands need approval")
+        assert "auto-edit, no sandbox: commands need approval" in shown.screen
         shown.press("run `touch made`\r")
         shown.until("bash wants to run")
         assert not (tmp_path / "made").exists()

@@ -140,7 +140,7 @@ async def test_rpc_and_the_python_client(told: Told) -> None:
         changes = await bayou.get_file_changes()
         assert [row["deed"] for row in changes] == ["is removed", "is removed"]
         (told.scene.project / "a.txt").write_text("mine\n")
-        with pytest.raises(RpcError, match="Preview it again"):
+        with pytest.raises(RpcError, match="Preview again"):
             await bayou.undo_files(digest=preview["digest"])
         done = await bayou.undo_files(choices={"a.txt": "restore"})
         assert done["restored"] == 2 and told.read("a.txt") == "one\n"

@@ -112,7 +112,7 @@ async def test_the_model_is_told_and_has_to_read_again(page: Page) -> None:
     await page.prompt("change", write("a.txt", "two\n", 2))
     await page.undo()
     (told,) = [entry for entry in page.session.entries if isinstance(entry, CustomMessageEntry)]
-    assert "put these files back" in str(told.content) and "a.txt" in str(told.content)
+    assert "restored these files" in str(told.content) and "a.txt" in str(told.content)
     assert any("a.txt" in str(getattr(message, "content", "")) for message in page.session.messages[-1:])
     changed = [event for event in page.events if isinstance(event, FileChanged)]
     assert [Path(event.path).name for event in changed] == ["a.txt"] * 3
@@ -308,7 +308,7 @@ async def test_a_plan_that_is_out_of_date_is_refused(page: Page) -> None:
     await page.prompt("one", write("a.txt", "one\n"))
     plan = await page.session.restoring.preview(UndoPrompts())
     await page.prompt("two", write("a.txt", "two\n", 2))
-    with pytest.raises(Unable, match="Look at it again"):
+    with pytest.raises(Unable, match="Preview again"):
         await page.session.restoring.carry_out(plan)
 
 
@@ -428,7 +428,7 @@ async def test_a_restore_still_counts_when_only_the_conversation_goes_elsewhere(
         await page.session.branches.go_to(leaf, NavigationOptions())
     assert page.read("a.txt") == "one\n"
     note = page.session.log.path_to()[-1]
-    assert isinstance(note, CustomMessageEntry) and "put these files back" in str(note.content)
+    assert isinstance(note, CustomMessageEntry) and "restored these files" in str(note.content)
     await page.redo()
     assert page.read("a.txt") == "two\n"
     await page.undo()

@@ -142,7 +142,7 @@ def with_floor(theme: str) -> Host:
         text="rm -rf ~/old-site",
         parts=(ApprovalPart(text="rm -rf ~/old-site", does="never without a typed word", is_harmless=False),),
         does="never without a typed word",
-        why="removes ~/old-site, outside the workspace (asked by the floor)",
+        why="removes ~/old-site, outside the workspace (asked by the built-in safety rule)",
         mode="full",
         confirmation_word="old-site",
     )

@@ -74,7 +74,7 @@ def form() -> FormScreen:
                 wrong="Your name is needed",
                 is_required=True,
             ),
-            FilledField(id="oars", title="Oars", value="4", about="a whole number"),
+            FilledField(id="oars", title="Oars", value="4", about="type a whole number"),
             FilledField(id="size", title="Size", value="large"),
         ],
     )

@@ -10,7 +10,7 @@ def summary(assembled: Assembled, extensions: Extensions) -> str:
     rows = {
         "model": [state.model.key if state.model else "none"],
         "thinking": [state.thinking],
-        "session": [str(state.file or "kept nowhere")],
+        "session": [str(state.file or "not saved")],
         "trusted": ["yes" if assembled.project.decision.is_trusted else "no"],
         "tools": list(session.tools.active()),
         "context files": [str(file.path) for file in prompt.context_files.files],

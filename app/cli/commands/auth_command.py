@@ -48,7 +48,7 @@ async def check(provider: str, credentials: Credentials) -> CredentialState:
     source = credentials.source(provider)
     if source is None:
         return CredentialState(
-            provider=provider, state="not_ready", detail=f"There is no key for {provider}."
+            provider=provider, state="not_ready", detail=f"No key is configured for {provider}."
         )
     known = PROVIDERS.get(provider)
     if known is not None and known.missing_package:
@@ -71,14 +71,14 @@ async def login(
     if sign_in is None or with_key or await ui.select("How?", _ways(sign_in, page)) == "key":
         key = (await ui.secret(f"API key for {provider} (or $NAME, or !command): ")).strip()
         if not key:
-            raise CredentialError("No key was given.")
+            raise CredentialError("No key was entered. Run the command again and paste the key.")
         checked = await ask(provider, await credentials.of_key(provider, key))
         if checked.state == "refused":
-            raise CredentialError(f"{provider} does not take this key, and it was not stored. {checked.text}")
+            raise CredentialError(f"{provider} rejected this key, so it was not stored. {checked.text}")
         await credentials.store_key(provider, key)
         if checked.state == "unknown":
-            return f"Nobody could say whether the key is good: {checked.text}"
-        return f"{provider} takes the key. {checked.text}".strip()
+            return f"The key could not be checked: {checked.text}"
+        return f"{provider} accepts the key. {checked.text}".strip()
     await credentials.store(provider, await sign_in.login(ui))
     return ""
 
@@ -87,7 +87,7 @@ def _ways(sign_in: SignIn, page: str) -> list[tuple[str, str]]:
     needs = ""
     if sign_in.missing:
         needs = f": needs an application of your own, its id in {sign_in.missing} ({page} says how)"
-    return [("account", f"Sign in to an account of {sign_in.name}{needs}"), ("key", "Use an API key")]
+    return [("account", f"Sign in with a {sign_in.name} account{needs}"), ("key", "Use an API key")]
 
 
 class TerminalUi:
@@ -132,7 +132,7 @@ class TerminalUi:
         try:
             return options[int(chosen) - 1][0]
         except (ValueError, IndexError):
-            raise CredentialError(f"'{chosen}' is none of the numbers.") from None
+            raise CredentialError(f"'{chosen}' is not one of the numbers.") from None
 
     def progress(self, text: str) -> None:
         print_line(text, flush=True)
@@ -209,11 +209,15 @@ async def _run(
                 await registry.close()
             if told:
                 print_line(told)
-            print_line(f"Stored for {given.provider} in {agent_dir / 'auth.json'}.")
+            print_line(f"Stored the key for {given.provider} in {agent_dir / 'auth.json'}.")
             return 0
         case "logout":
             found = await credentials.forget(given.provider)
-            print_line(f"Removed {given.provider}." if found else f"Nothing was stored for {given.provider}.")
+            print_line(
+                f"Removed the key for {given.provider}."
+                if found
+                else f"There was no stored key for {given.provider}."
+            )
             return 0
         case _:
             return await _check(given, agent_dir, env, credentials)
@@ -248,15 +252,19 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="bayou auth", description="Keys and sign-ins of model providers.")
+    parser = _Parser(prog="bayou auth", description="Manage API keys and sign-ins of model providers.")
     actions = parser.add_subparsers(dest="action", required=True)
-    signing_in = actions.add_parser("login", help="store a key, or sign in with an account")
+    signing_in = actions.add_parser("login", help="store an API key, or sign in with an account")
     signing_in.add_argument("provider")
-    signing_in.add_argument("--api-key", action="store_true", help="ask for a key even where one can sign in")
-    signing_in.add_argument("--no-browser", action="store_true", help="only show the address")
-    signing_out = actions.add_parser("logout", help="remove what is stored")
+    signing_in.add_argument(
+        "--api-key", action="store_true", help="ask for an API key even where an account could sign in"
+    )
+    signing_in.add_argument(
+        "--no-browser", action="store_true", help="print the sign-in address instead of opening a browser"
+    )
+    signing_out = actions.add_parser("logout", help="remove the stored key or sign-in")
     signing_out.add_argument("provider")
-    checking = actions.add_parser("check", help="say whether there is a key; exit code 0, 1 or 2")
+    checking = actions.add_parser("check", help="check whether a key works; exit code 0, 1 or 2")
     checking.add_argument("--provider")
     checking.add_argument("--model")
     checking.add_argument("--json", action="store_true")

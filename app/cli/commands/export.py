@@ -17,11 +17,11 @@ from app.sessions.errors import SessionError
 from app.sessions.library import find
 from app.sessions.log import SessionLog
 
-USAGE = """usage: bayou export SESSION [FILE]
-
-Writes a session, by its file or the beginning of its id, without opening it. The ending of FILE says how: .html, .md
-or .jsonl; without one it is an HTML page.
-"""
+USAGE = (
+    "usage: bayou export SESSION [FILE]\n\nWrites a session to a file without opening it. "
+    "SESSION is a session file or the beginning of a session id. The ending\nof FILE chooses "
+    "the format: .html, .md or .jsonl; without FILE an HTML page is written.\n"
+)
 
 
 def run(words: list[str]) -> int:

@@ -24,7 +24,7 @@ from tools.text import one_line
 
 def run_folder(folder: Path, asked: MapAsked, cache: Path) -> int:
     if asked.level is not None:
-        raise UsageError(f"{folder} is a folder; --level is for files.")
+        raise UsageError(f"{folder} is a folder; --level is only for files.")
     place = Path(os.path.realpath(folder))
     paths = Paths.from_env(os.environ, place)
     repository = MappedRepository(
@@ -100,9 +100,9 @@ def _tell_index(repository: MappedRepository, problem: str) -> int:
         languages = ", ".join(f"{name or 'unknown'} {count:,}" for name, count in store.languages()[:8])
         print_line(f"{repository.root}: {store.count():,} files, {size / 1e6:.1f} MB\n{languages}")
         if reasons := ", ".join(f"{reason} {count:,}" for reason, count in store.reasons()):
-            print_line(f"by their path alone: {reasons}")
+            print_line(f"indexed by path only: {reasons}")
         if closed := store.meta("unreadable"):
-            print_line(f"folders that cannot be read: {one_line(closed)}")
+            print_line(f"unreadable folders: {one_line(closed)}")
     return 0
 
 

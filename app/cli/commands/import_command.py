@@ -14,14 +14,12 @@ from app.resources.paths import Paths
 from app.resources.settings.settings_file import SettingRefused, set_value
 from app.sessions.import_pi import ImportItem, plan_import, run_import
 
-USAGE = """usage: bayou import-pi [--from DIR] [--yes]
-
-Shows what of pi's would be taken over: sessions, models, prompts, skills, settings; and what not, and why.
-Then asks. pi's own files stay as they are.
-
-  --from DIR  pi's folder, if it is not ~/.pi/agent
-  --yes       agrees beforehand
-"""
+USAGE = (
+    "usage: bayou import-pi [--from DIR] [--yes]\n\nLists what can be copied from pi "
+    "(sessions, models, prompts, skills, settings), what cannot and why, then asks.\npi's "
+    "own files are not changed.\n\n  --from DIR  pi's folder, if it is not ~/.pi/agent\n  "
+    "--yes       copy without asking\n"
+)
 
 
 def run(words: list[str]) -> int:
@@ -32,12 +30,12 @@ def run(words: list[str]) -> int:
     source, agrees = _read(words, paths)
     items = plan_import(source, paths.agent_dir, paths.sessions_dir)
     if not items:
-        raise UsageError(f"{source} holds nothing of pi's. Name its folder with --from DIR.")
+        raise UsageError(f"{source} has no pi files. Name pi's folder with --from DIR.")
     for item in items:
         print_line(_line(item))
     taken = [item for item in items if item.is_taken]
     if not taken:
-        print_line("There is nothing to take over.")
+        print_line("There is nothing to import.")
         return 0
     if not agrees and not _agreed(len(taken)):
         return 1
@@ -51,7 +49,7 @@ def run(words: list[str]) -> int:
     for item in run_import(items, set_setting):
         if item.refused and item.name in {one.name for one in taken}:
             print_line(_line(item))
-    print_line(f"Taken over into {paths.agent_dir}.")
+    print_line(f"Imported into {paths.agent_dir}.")
     return 0
 
 
@@ -64,7 +62,7 @@ def _read(words: list[str], paths: Paths) -> tuple[Path, bool]:
         elif word == "--from" and rest:
             source = Path(rest.pop(0)).expanduser()
         else:
-            raise UsageError(f"bayou import-pi takes --from DIR and --yes, not {word}.")
+            raise UsageError(f"Unknown argument: {word}. bayou import-pi takes --from DIR and --yes.")
     return source, agrees
 
 
@@ -76,6 +74,6 @@ def _line(item: ImportItem) -> str:
 
 def _agreed(count: int) -> bool:
     if not sys.stdin.isatty():
-        print_line("Nothing was copied. Run it again with --yes to agree.")
+        print_line("Nothing was copied. Add --yes to copy without being asked.")
         return False
     return agreed(f"Copy these {count}?")

@@ -56,7 +56,7 @@ def run(words: list[str]) -> int:
         return 0
     asked = _read(words)
     if not asked.paths:
-        raise UsageError("bayou map needs a file or a folder: bayou map FILE… [--json] [--level LEVEL].")
+        raise UsageError("No file or folder given. Usage: bayou map FILE… [--json] [--level LEVEL].")
     cache = Paths.from_env(os.environ, current_folder()).cache_dir
     failed = False
     for name in asked.paths:
@@ -65,7 +65,9 @@ def run(words: list[str]) -> int:
 
             failed |= run_folder(Path(name), asked, cache) != 0
         elif asked.is_of_folder:
-            raise UsageError(f"{name} is no folder; --about, --tokens, --index and --forget are for folders.")
+            raise UsageError(
+                f"{name} is not a folder; --about, --tokens, --index and --forget are only for folders."
+            )
         else:
             failed |= not _told(name, asked, cache)
     return 1 if failed else 0
@@ -93,7 +95,7 @@ def _read(words: list[str]) -> MapAsked:
             continue
         if word in ("--level", "--about", "--tokens") and not equals:
             if not rest:
-                raise UsageError(f"{word} needs a value.")
+                raise UsageError(f"{word} needs a value. See bayou map --help.")
             value = rest.pop(0)
         match word:
             case "--json":

@@ -54,7 +54,7 @@ def _run(words: list[str]) -> int:
         case "get" | "remove" | "enable" | "disable" | "logs":
             return getattr(servers, verb)(_one_name(verb, rest))
         case _:
-            raise UsageError(f"bayou mcp {' '.join(words)} is not known. There is:\n{USAGE}")
+            raise UsageError(f"Unknown command: bayou mcp {' '.join(words)}. Commands:\n{USAGE}")
 
 
 class _Servers:
@@ -82,7 +82,10 @@ class _Servers:
             ]
             print_json(told, indent=2)
         elif not rows:
-            print_line("No servers. Add one: bayou mcp add NAME -- COMMAND, or bayou mcp import PROGRAM")
+            print_line(
+                "No MCP servers are configured. Add one: bayou mcp add NAME -- COMMAND, or bayou mcp "
+                "import PROGRAM"
+            )
         else:
             wide = max(len(server.name) for server, _ in rows)
             for server, state in rows:
@@ -92,7 +95,10 @@ class _Servers:
         for problem in self._found.problems:
             print_problem(str(problem))
         if self._found.untrusted and not is_json:
-            print_line("Untrusted ones are not used: open bayou here and answer, or /trust.")
+            print_line(
+                "Servers of an untrusted project are not used. To trust it, open bayou here and answer "
+                "the question, or run /trust."
+            )
         return 0
 
     def get(self, name: str) -> int:
@@ -115,7 +121,7 @@ class _Servers:
     def remove(self, name: str) -> int:
         server = self._named(name)
         if server.file is None or (there := name_in(server.file, name)) is None:
-            raise Unable(f'Server "{name}" stands in no file.')
+            raise Unable(f'Server "{name}" is not in a configuration file.')
         remove_server(server.file, there)
         own = user_servers_file(self.paths)
         if server.file != own and (wish := name_in(own, name)) is not None:
@@ -136,7 +142,7 @@ class _Servers:
         lines = (read_text(file) or "").splitlines()
         for line in lines[-_SHOWN_LINES:]:
             print_line(line)
-        print_line(f"({file})" if lines else f'"{server.name}" has written nothing.')
+        print_line(f"({file})" if lines else f'"{server.name}" has no log output yet.')
         return 0
 
     def take_over(self, words: list[str]) -> int:
@@ -149,23 +155,23 @@ class _Servers:
             print_problem(problem)
         if not found.servers:
             looked = "\n".join(f"  {self.paths.shown(file)}" for file in found.files)
-            raise Unable(f"There are no servers of {programs[0]} in:\n{looked}")
+            raise Unable(f"No servers of {programs[0]} were found in:\n{looked}")
         file = self._file(is_local="-l" in flags)
         new = [each for each in found.servers if self._shown_import(each, file)]
         if not new:
-            print_line("There is nothing to take over.")
+            print_line("There is nothing to import.")
             return 0
-        if "--yes" not in flags and not agreed(f"Take over {len(new)} into {file}?"):
+        if "--yes" not in flags and not agreed(f"Import {len(new)} into {file}?"):
             return 1
         for each in new:
             add_server(file, each.name, each.entry)
-        print_line(f"Taken over into {file}: {', '.join(each.name for each in new)}.")
+        print_line(f"Imported into {file}: {', '.join(each.name for each in new)}.")
         return 0
 
     def _shown_import(self, found: FoundServer, file: Path) -> bool:
         """Shows an imported server, and whether it can be added."""
         there = name_in(file, found.name) if not found.problem else None
-        why = found.problem or (f"{file} has a server of that name" if there is not None else "")
+        why = found.problem or (f"{file} already has a server of that name" if there is not None else "")
         server, _ = checked_entry(found.name, dict(found.entry), origin="user")
         mark = "not" if why else "+"
         print_line(f"{mark:3} {found.name}: {why or shown_address(server)}  ({self.paths.shown(found.file)})")
@@ -206,26 +212,25 @@ def _one_name(verb: str, words: list[str]) -> str:
     return words[0]
 
 
-USAGE = """\
-bayou mcp list [--json]            the servers that are configured, and where; contacts none
-bayou mcp get NAME                 all that is configured of one
-bayou mcp add NAME [-l] -- COMMAND [ARG …]
-bayou mcp add NAME [-l] --url URL
-                                   adds one to your own servers, with -l to this folder's (.bayou/mcp.json)
-      --env NAME=VALUE             a variable for the command (may be repeated)
-      --header NAME=VALUE          a header for the address (may be repeated)
-      --bearer-env NAME            sends the token that is in the variable NAME
-      --exposure auto|direct|search|hidden
-bayou mcp remove NAME              takes it out of the file it stands in
-bayou mcp enable|disable NAME      whether it is used
-bayou mcp test [NAME …]            connects to them, or to all; ends with 1 if one cannot be reached
-bayou mcp restart NAME             connects anew and asks for everything that it offers
-bayou mcp login NAME [--no-browser]
-bayou mcp logout NAME              signs in to a server on the network, and out
-bayou mcp logs NAME                the last that it wrote, and the file with all of it
-bayou mcp import PROGRAM [-l] [--yes]
-                                   takes over the servers of claude, cursor, vscode, codex, opencode or pi
-"""
+USAGE = (
+    "bayou mcp list [--json]            list configured servers and their files; connects to "
+    "none\nbayou mcp get NAME                 show a server's configuration\nbayou mcp add "
+    "NAME [-l] -- COMMAND [ARG …]\nbayou mcp add NAME [-l] --url "
+    "URL\n                                   add a server for you, or with -l for this "
+    "folder (.bayou/mcp.json)\n      --env NAME=VALUE             environment variable for "
+    "the command (repeatable)\n      --header NAME=VALUE          HTTP header for the "
+    "address (repeatable)\n      --bearer-env NAME            send the token in the "
+    "environment variable NAME\n      --exposure auto|direct|search|hidden\nbayou mcp remove "
+    "NAME              remove a server from its configuration file\nbayou mcp enable|disable "
+    "NAME      switch a server on or off\nbayou mcp test [NAME …]            connect to "
+    "these servers, or to all; exit code 1 if one fails\nbayou mcp restart NAME             "
+    "reconnect and list tools, prompts and resources again\nbayou mcp login NAME "
+    "[--no-browser]\nbayou mcp logout NAME              sign in to a remote server, or sign "
+    "out\nbayou mcp logs NAME                print the end of the server's log and the path "
+    "of the whole log\nbayou mcp import PROGRAM [-l] "
+    "[--yes]\n                                   import servers of claude, cursor, vscode, "
+    "codex, opencode or pi\n"
+)
 CONTACTS = ("test", "login", "logout", "restart")
 _VALUED = ("--url", "--env", "--header", "--bearer-env", "--exposure")
 
@@ -250,12 +255,15 @@ def added_server(words: list[str]) -> AddedServer:
         word, is_joined, value = word.partition("=") if word.startswith("--") else (word, "", "")
         if word in _VALUED and not is_joined:
             if not rest:
-                raise UsageError(f"{word} needs a value.")
+                raise UsageError(f"{word} needs a value. See bayou mcp --help.")
             value = rest.pop(0)
         if word.startswith("-"):
             _take_flag(added, word, value)
         elif added.name:
-            told = f'"{word}" is one too many; a command stands behind --: bayou mcp add NAME -- {word} …'
+            told = (
+                f'Unexpected argument "{word}". Put the server\'s command after --: bayou mcp add NAME '
+                f"-- {word} …"
+            )
             raise UsageError(told)
         else:
             added.name = word
@@ -279,7 +287,9 @@ def _take_flag(added: AddedServer, word: str, value: str) -> None:
         case "--bearer-env":
             entry["headers"] = {**entry.get("headers", {}), "Authorization": f"Bearer ${{{value}}}"}
         case _:
-            raise UsageError(f"{word} is not known. A server's own words stand behind --.\n{USAGE}")
+            raise UsageError(
+                f"Unknown option: {word}. Put options of the server's own command after --.\n{USAGE}"
+            )
 
 
 def _check(added: AddedServer) -> None:
@@ -289,7 +299,7 @@ def _check(added: AddedServer) -> None:
     if wrong := name_problem(added.name):
         raise UsageError(f"{wrong}.")
     if ("command" in entry) == bool(entry.get("url")):
-        raise UsageError("A server has a command (behind --) or an address (--url), one of them.")
+        raise UsageError("A server needs either a command (after --) or an address (--url), not both.")
     if entry.get("exposure", "auto") not in EXPOSURES:
         raise UsageError(f"--exposure is one of {', '.join(EXPOSURES)}.")
     if "headers" in entry and "command" in entry:

@@ -22,13 +22,13 @@ def run(verb: str, words: list[str], paths: Paths) -> int:
     flags = [word for word in words if word.startswith("-")]
     names = [word for word in words if word not in flags]
     if flags and (verb != "login" or flags != ["--no-browser"]):
-        raise UsageError(f"{flags[0]} is not known to bayou mcp {verb}.")
+        raise UsageError(f"Unknown option for bayou mcp {verb}: {flags[0]}. See bayou mcp --help.")
     if verb != "test" and len(names) != 1:
         raise UsageError(f"Server name required. Usage: bayou mcp {verb} NAME")
     try:
         return asyncio.run(_with_session(verb, names, paths, opens_browser=not flags))
     except KeyboardInterrupt:
-        print_problem("given up")
+        print_problem("cancelled")
         return INTERRUPTED
 
 
@@ -50,7 +50,7 @@ async def _tested(assembled: Assembled, names: list[str]) -> int:
     verbs = assembled.session.mcp
     known = [view.name for view in verbs.servers() if view.state not in ("off", "untrusted")]
     if not names and not known:
-        raise Unable("There are no servers to test. See bayou mcp list.")
+        raise Unable("No servers to test. bayou mcp list shows the configured servers.")
     worst = 0
     for name in names or known:
         print_line(f'Testing connection to "{name}"…', flush=True)
@@ -69,7 +69,8 @@ async def _said(assembled: Assembled, verb: str, name: str, opens_browser: bool)
     if verb == "restart":
         print_line(await test_server(assembled.session.mcp, name))
         print_line(
-            f"What it offers was asked for anew. A session that is open has its own: /mcp restart {name} there."
+            "The server's tools, prompts and resources were listed again. An open session keeps its "
+            f"own connection: run /mcp restart {name} there."
         )
         return 0
     ui = TerminalUi(opens_browser=opens_browser)

@@ -22,16 +22,14 @@ from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
 from tools.effects import Effects, Program
 
-_USAGE = """\
-bayou permissions check [--json] [COMMAND …]
-
-Says what each command line does, part by part, and what decides whether it runs: nothing is run. Without a command
-they are read from standard input, one a line, as text or as {"command": "…"}.
-
-  --json  one JSON object a line: command, letter, parts, outcome, decided_by
-
-safe: only reads · contained: runs in the sandbox, or is asked about · forbidden: never runs without a typed word
-"""
+_USAGE = (
+    "bayou permissions check [--json] [COMMAND …]\n\nShows how each command line is judged, "
+    "part by part, and which rule or mode decides; nothing is run. Without COMMAND\nthe "
+    'command lines are read from standard input, one a line, as text or as {"command": '
+    '"…"}.\n\n  --json  one JSON object a line: command, letter, parts, outcome, '
+    "decided_by\n\nsafe: only reads · contained: runs in the sandbox, or needs approval · "
+    "forbidden: dangerous, needs a typed word\n"
+)
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -47,7 +45,9 @@ def run(words: list[str]) -> int:
         print_text(_USAGE)
         return 0
     if words[0] != "check":
-        raise UsageError(f"bayou permissions {words[0]} is not known. There is: bayou permissions check.")
+        raise UsageError(
+            f"Unknown command: bayou permissions {words[0]}. The only command is: bayou permissions check."
+        )
     is_json, commands = _read(words[1:])
     judge = _judge(Paths.from_env(os.environ, current_folder()))
     failed = False
@@ -94,7 +94,7 @@ def _from_input(is_json: bool) -> Iterator[_Line]:
             if isinstance(command, str):
                 yield _Line(command, True)
             else:
-                yield _Line(None, True, f'line {number} has no command: {{"command": "…"}} is meant.')
+                yield _Line(None, True, f'line {number} has no command; {{"command": "…"}} is expected.')
         else:
             yield _Line(text, is_json)
 

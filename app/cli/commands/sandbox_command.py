@@ -24,11 +24,12 @@ from tools.running.commands import start_command
 from tools.running.shell import SpawnPlan, child_environment
 from tools.workspace import Workspace
 
-_USAGE = """\
-bayou sandbox [--json]           what works here, and what the agent's commands can write, see and reach
-bayou sandbox explain PATH …     whether they can read and write it, and why
-bayou sandbox try COMMAND        runs a command as the agent's would run, and tells what it printed
-"""
+_USAGE = (
+    "bayou sandbox [--json]           show whether the sandbox works here, and what commands "
+    "in it can read, write and reach\nbayou sandbox explain PATH …     show whether commands "
+    "can read and write these paths, and why\nbayou sandbox try COMMAND        run a command "
+    "in the sandbox and print its output\n"
+)
 _CALL = "try"
 
 
@@ -41,7 +42,7 @@ def run(words: list[str]) -> int:
     if words[:1] == ["try"] and len(words) > 1:
         return asyncio.run(_tried(" ".join(words[1:])))
     if words not in ([], ["--json"], ["check"], ["check", "--json"]):
-        raise UsageError(f"bayou sandbox {' '.join(words)} is not known. There is:\n{_USAGE}")
+        raise UsageError(f"Unknown command: bayou sandbox {' '.join(words)}. Commands:\n{_USAGE}")
     return _told(is_json="--json" in words)
 
 
@@ -98,16 +99,16 @@ async def _explained(paths: list[str]) -> int:
 
 def _why(box: Box | None, path: str) -> str:
     if box is None:
-        return "there is no sandbox: whatever you may"
+        return "no sandbox: commands can do everything that you can"
     hidden = covering_place(path, box.hidden)
     if hidden is not None:
-        return f"cannot be seen, for {hidden} is hidden"
+        return f"hidden: {hidden} is hidden from commands"
     guard, place = covering_place(path, box.guarded), covering_place(path, box.writable)
     if box.may_write(path):
-        return f"can be read and written, in {place}"
+        return f"readable and writable, because it is in {place}"
     if guard is not None and place is not None:
-        return f"can be read, not written: {guard} is protected"
-    return "can be read, not written: it is outside of what commands may change (sandbox.write adds to that)"
+        return f"readable, not writable: {guard} is protected"
+    return "readable, not writable: it is outside the writable folders (setting sandbox.write adds folders)"
 
 
 async def _tried(command: str) -> int:

@@ -21,13 +21,13 @@ from tools.masking.marks import MARK_PREFIX
 from tools.masking.mask import Mask
 from tools.masking.streams import MaskedStream
 
-_USAGE = """\
-bayou secrets mask [FILE …]           the text with its secrets masked, as a session would take it in
-bayou secrets list [--json] [FILE …]  where secrets stand: file, line, kind; ends with 1 if there are any
-
-Without a file, what comes on standard input. Known are the values of variables, of bayou's own credentials and of the
-.env files in this folder and those named here, and the shapes in docs/secrets.md.
-"""
+_USAGE = (
+    "bayou secrets mask [FILE …]           print a text with its secrets masked, as a "
+    "session masks it\nbayou secrets list [--json] [FILE …]  list secrets by file, line and "
+    "kind; exit code 1 if there are any\n\nWithout FILE, standard input is read. Masked are "
+    "values of secret environment variables, bayou's own credentials, values\nin the .env "
+    "files of this folder and those named here, and the patterns in docs/secrets.md.\n"
+)
 _PIECE = 1 << 16
 _LARGEST = 64 << 20
 
@@ -49,8 +49,8 @@ def run(words: list[str]) -> int:
     options = [word for word in rest if word.startswith("--")]
     files = [word for word in rest if word not in options]
     if verb not in ("mask", "list") or any(one != "--json" or verb != "list" for one in options):
-        told = "There is: mask [FILE…], list [--json] [FILE…]."
-        raise UsageError(f"bayou secrets {' '.join(words)} is not known. {told}")
+        told = "Commands: mask [FILE…], list [--json] [FILE…]."
+        raise UsageError(f"Unknown command: bayou secrets {' '.join(words)}. {told}")
     paths = Paths.from_env(os.environ, current_folder())
     in_force = InForce(paths)
     for problem in (*in_force.problems, *custom_patterns(in_force.settings.secrets.patterns)[1]):
@@ -126,6 +126,6 @@ def _places(masking: SessionMask, name: str, text: str) -> Iterator[_Place]:
 
 def _text(path: Path, masking: SessionMask) -> str:
     if path.stat().st_size > _LARGEST:
-        raise OSError(27, f"is larger than {_LARGEST >> 20} MB; pipe it in")
+        raise OSError(27, f"is larger than {_LARGEST >> 20} MB; pipe it into the command instead")
     masking.known.look_into(path)
     return path.read_bytes().decode("utf-8", "replace")

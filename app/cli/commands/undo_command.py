@@ -25,22 +25,18 @@ from tools.amounts import changed_files, changed_lines
 from tools.files.presence import is_dir
 from tools.text import reveal_hidden_characters
 
-_USAGE = """\
-bayou undo [SESSION] [--last N | --redo | --to ENTRY] [--yes] [--json]
-
-Puts files back as they were before the last prompt that changed any. SESSION is a session's file or (part of) its id;
-without one, the latest of this folder. Without --yes nothing is changed: it says which files would be, and why.
-
-  --last N      before the last N prompts
-  --redo        takes the last restore back
-  --to ENTRY    as they were at an entry of the session; `root` is before everything
-  --take PATH   puts a file back that somebody changed since
-  --merge PATH  takes only what the session did to it back
-  --keep PATH   leaves a file as it is
-  --diff        shows what would change in each file
-  --yes         does it
-  --json        the preview, or what was done, as JSON
-"""
+_USAGE = (
+    "bayou undo [SESSION] [--last N | --redo | --to ENTRY] [--yes] [--json]\n\nRestores "
+    "files to before the last prompt that changed any. SESSION is a session file or part of "
+    "a session id; without\nit, the latest session of this folder. Without --yes only a "
+    "preview is printed.\n\n  --last N      undo the last N prompts\n  --redo        reverse "
+    "the last restore\n  --to ENTRY    restore to an entry of the session; `root` is before "
+    "everything\n  --take PATH   restore a file although it was changed outside the "
+    "session\n  --merge PATH  undo only the session's changes in a file that was also "
+    "changed elsewhere\n  --keep PATH   leave a file unchanged\n  --diff        show the "
+    "changes in each file\n  --yes         restore the files\n  --json        print the "
+    "preview, or the result, as JSON\n"
+)
 _CHOICES: dict[str, Choice] = {"--take": "restore", "--merge": "merge", "--keep": "keep"}
 _MARKS = {"ready": "✓", "conflict": "!", "unheld": "·", "refused": "·", "same": " "}
 
@@ -79,15 +75,15 @@ def _do(asked: _Asked, paths: Paths) -> int:
     else:
         file = latest(places.folder, paths.cwd)
         if file is None:
-            raise Unable("There is no session of this folder. Name one: bayou undo SESSION.")
+            raise Unable("This folder has no session. Name one: bayou undo SESSION.")
     log = SessionLog.open(file, read_only=not asked.yes)
     try:
         if not is_dir(log.cwd):
-            raise Unable(f"The folder of this session, {log.cwd}, does not exist any more.")
+            raise Unable(f"The session's folder, {log.cwd}, does not exist any more.")
         if asked.yes and not _is_here(file, log, paths):
             raise Unable(
-                f"{file.name} says that its session worked in {log.cwd}. Run the command in that folder if that is "
-                "true. Nothing was changed."
+                f"{file.name} says that its session worked in {log.cwd}, not here. Nothing was changed. "
+                "If that is right, run the command in that folder."
             )
         place = UndoConfig(store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=lambda: False)
         limit = in_force.settings.undo.max_file_mb << 20
@@ -137,9 +133,9 @@ def _previewed(asked: _Asked, plan: RestorePlan) -> int:
         if asked.diff and row.state in ("ready", "conflict"):
             print_text(plan.diff(row.path))
     for before, after in plan.heads:
-        print_line(f"git's head moved from {before} to {after} and stays there: only files are restored.")
+        print_line(f"git's HEAD moved from {before} to {after} and is left there: only files are restored.")
     ready = sum(asked.choices.get(row.path, row.choice) != "keep" for row in rows)
-    print_line(f"Nothing is changed yet. With --yes: {_count(ready)} put back.")
+    print_line(f"Nothing is changed yet. With --yes: {_count(ready)} restored.")
     return 0
 
 
@@ -195,7 +191,7 @@ def _read(words: list[str]) -> _Asked:
             setattr(asked, word.removeprefix("--"), True)
         elif word in ("--last", "--to", *_CHOICES):
             if not rest:
-                raise UsageError(f"{word} needs a value. bayou undo --help lists what there is.")
+                raise UsageError(f"{word} needs a value. bayou undo --help lists the options.")
             value = rest.pop(0)
             if word in _CHOICES:
                 asked.choices[value] = _CHOICES[word]
@@ -206,11 +202,11 @@ def _read(words: list[str]) -> _Asked:
             else:
                 raise UsageError("--last takes a number of prompts, 1 or more.")
         elif word.startswith("-"):
-            raise UsageError(f"Unknown option: {word}. bayou undo --help lists what there is.")
+            raise UsageError(f"Unknown option: {word}. bayou undo --help lists the options.")
         elif asked.session is None:
             asked.session = word
         else:
-            raise UsageError("bayou undo takes one session.")
+            raise UsageError("bayou undo takes one session, but several were given.")
     if asked.redo and (asked.to is not None or asked.last != 1):
         raise UsageError("--redo stands alone: it takes the last restore back.")
     return asked

@@ -29,15 +29,13 @@ from app.sessions.library import usage_in
 from app.values.usage import dollars
 from tools.amounts import bar, percentage, pluralized, tokens
 
-_USAGE = """\
-bayou usage [--by day|model|project|session] [--days N] [--json]
-
-What all sessions used: answers, tokens, cache hits, cost. Forks count what they hold of their parents once.
-
-  --by WAY   one table, whole; without it one for each way, ten rows long
-  --days N   the last N days only, today included
-  --json     everything, for scripts
-"""
+_USAGE = (
+    "bayou usage [--by day|model|project|session] [--days N] [--json]\n\nShows answers, "
+    "tokens, cache hits and cost of all sessions. What a fork shares with its parent is "
+    "counted once.\n\n  --by WAY   one complete table; without it the first ten rows of each "
+    "table\n  --days N   only the last N days, including today\n  --json     print "
+    "everything as JSON\n"
+)
 _LONGEST = 44
 _FEW = 10
 _BAR = 12
@@ -69,7 +67,7 @@ def run(words: list[str]) -> int:
         lines += ["", *_table(grouped(parts, by), by, None if wanted.by else _FEW, paths.home)]
     print_line("\n".join(lines))
     for one in found.left_out:
-        print_problem(f"left out: {_place(one)}: {one.why}")
+        print_problem(f"skipped: {_place(one)}: {one.why}")
     return 0
 
 
@@ -90,13 +88,13 @@ def _read(words: list[str]) -> _Wanted:
                 raise UsageError("--days takes a number of days, 1 or more.")
             wanted.days = int(days)
         else:
-            raise UsageError(f"bayou usage knows no {word}. bayou usage --help lists what there is.")
+            raise UsageError(f"Unknown option: {word}. bayou usage --help lists the options.")
     return wanted
 
 
 def _told(used: UsageSum) -> str:
     if not used.answers:
-        return "Nothing was used."
+        return "No usage recorded yet."
     answers = pluralized(used.answers, "answer")
     return f"{dollars(used.cost)} · {tokens(used.tokens)} tokens · {_cached(used)} cached · {answers}"
 

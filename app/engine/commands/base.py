@@ -176,7 +176,9 @@ def require_entry(session: Session, entry_id: str | None) -> None:
 def require_system_text(text: str, field: str) -> str:
     """Returns a command line or path that the operating system accepts. Raises `Unable`."""
     if "\0" in text:
-        raise Unable(f"{field} has a NUL character, which no command line and no path can have.")
+        raise Unable(
+            f"{field} has a NUL character, which is not allowed in command lines and paths. Remove it."
+        )
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -58,7 +58,7 @@ async def get_available_models(session: Session) -> Sequence[Model]:
     return session.models.choice.available()
 
 
-@command("How hard the model thinks", "Clamped to what the model can do.")
+@command("How much the model thinks", "Clamped to what the model can do.")
 async def set_thinking_level(session: Session, level: ThinkingLevel) -> None:
     await session.models.use_thinking(level)
 

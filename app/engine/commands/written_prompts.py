@@ -54,11 +54,15 @@ async def review_prompt(session: Session, what: str) -> str:
     if what:
         if not _REVISION.fullmatch(what) or what.startswith("-"):
             raise Unable(
-                f"{what} is no name of a branch or commit. /review alone reviews what is not committed."
+                f"{what} is not the name of a branch or commit. Use /review BRANCH, or /review alone for "
+                "uncommitted changes."
             )
         found = await session.files.differences(GitDiff(revision=what))
         if not found.files:
-            raise Unable(f"Nothing differs: {what} and the last commit here hold the same.")
+            raise Unable(
+                f"No differences between {what} and the last commit here. /review NAME reviews another "
+                "branch or commit."
+            )
         told = (
             f"was changed since {what} (`git diff {what}...HEAD`)"
             if found.is_since
@@ -67,7 +71,7 @@ async def review_prompt(session: Session, what: str) -> str:
         return await _review_text(found, told)
     found = await session.files.differences(GitDiff())
     if not found.files:
-        raise Unable("Nothing differs from the last commit. /review NAME reviews a branch or a commit.")
+        raise Unable("No uncommitted changes to review. /review NAME reviews a branch or a commit.")
     return await _review_text(found, "is not committed here (`git diff HEAD` and new files)")
 
 

@@ -43,7 +43,7 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
         `before_moving` is awaited last, when only it can still stop the move."""
         log = self.conversation.log
         leaving = self._request(log.leaf_id, target_id, wish)
-        opinion = await self._ask_hooks(leaving, "An extension cancelled the move.")
+        opinion = await self._ask_hooks(leaving, "An extension cancelled the move to another branch.")
         wish = opinion.changed(wish)
         written, files = _extension_summary(opinion), FileLists()
         if written is not None or (wish.summarise and leaving.messages):
@@ -63,7 +63,10 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
         log = self.conversation.log
         merging = self._request(leaf_id, log.leaf_id, wish)
         if not merging.messages:
-            raise SummaryFailed("That branch holds nothing that is not in this one.")
+            raise SummaryFailed(
+                "That branch has no messages beyond those of the current branch, so there is nothing to "
+                "merge."
+            )
         opinion = await self._ask_hooks(merging, "An extension cancelled the merge.")
         wish = opinion.changed(wish)
         files = await self._files(merging.entries)
@@ -103,8 +106,9 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
             branch = branch_content(entries, self._budget)
             if not branch.messages:
                 raise SummaryFailed(
-                    f"The last message of that branch alone is larger than {self._budget:,} tokens, which is what "
-                    "the model can read at once. Go there without a summary, or with a model of a larger window."
+                    f"The last message of that branch alone is larger than {self._budget:,} tokens, the most "
+                    "the model can read for a summary. Go there without a summary, or choose a model with a "
+                    "larger window (/model)."
                 )
             request = branch_request(branch, wish.instructions, replace=wish.replaces_instructions)
             reserve = self.options.in_force.settings.branch_summary.reserve_tokens

@@ -123,9 +123,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             self.preparation()
         except CannotCompact as problem:
             self._is_stuck = True
-            await self._warn_stuck(
-                f"The context window is nearly full, and it cannot be compacted: {problem}."
-            )
+            await self._warn_stuck(f"The context window is nearly full, and compaction failed: {problem}.")
             return False
         try:
             await self.compact(reason, run=run, will_retry=will_retry)
@@ -151,8 +149,9 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
     async def _recover(self, message: AssistantMessage) -> bool:
         if self._mode != "auto":
             self.telling.notify(
-                f"It was not compacted: compaction {_MODE_TEXT[self._mode]} (compaction.mode in /settings). /tree goes "
-                "back to where there was room." + self._largest_messages_text(),
+                f"The context was not compacted: compaction {_MODE_TEXT[self._mode]} (compaction.mode in "
+                "/settings). /compact compacts now; /tree goes back to an earlier point."
+                + self._largest_messages_text(),
                 "warning",
             )
             return False
@@ -167,7 +166,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         try:
             self.preparation()
         except CannotCompact as problem:
-            await self._warn_stuck(f"It cannot be compacted: {problem}.", has_failed=True)
+            await self._warn_stuck(f"Compaction failed: {problem}.", has_failed=True)
             return False
         await self.telling.publish(EntryAppended(entry=self.conversation.omit(message.id)))
         return await self._make_room("overflow", will_retry=True)
@@ -214,7 +213,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         try:
             preparation = await self._prepared(first_kept_entry_id)
         except CannotCompact as problem:
-            self.telling.notify(f"An extension's compaction was left out: {problem}", "warning")
+            self.telling.notify(f"An extension's compaction was ignored: {problem}", "warning")
             return False
         draft = CompactionDraft(preparation=preparation, written=WrittenSummary(text=summary), from_hook=True)
         try:
@@ -235,12 +234,12 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
 
     def _apply(self, draft: CompactionDraft) -> CompactionResult:
         if not draft.written.text.strip():
-            raise SummaryFailed("The summary is empty, so nothing was compacted.")
+            raise SummaryFailed("The summary is empty, so nothing was compacted. Try /compact again.")
         first_kept = draft.preparation.first_kept_entry_id
         log = self.conversation.log
         if not (_holds(log.recent_path(), first_kept) or _holds(log.path_to(), first_kept)):
             raise CannotCompact(
-                f"The summary was to stand before entry {first_kept}, which is not on this branch."
+                f"A summary cannot start before entry {first_kept}, because it is not on this branch."
             )
         return self._record(draft)
 
@@ -336,8 +335,8 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         await self.telling.publish(
             Notice(
                 level="warning",
-                text="The context window is nearly full. /compact makes room; /compact --preview shows the "
-                "summary first, to be changed before it counts." + self._largest_messages_text(),
+                text="The context window is nearly full. /compact makes room; /compact --preview lets you "
+                "edit the summary first." + self._largest_messages_text(),
                 about="contextFull",
             )
         )
@@ -346,7 +345,8 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         if self.is_full:
             self._is_stuck = True
             await self._warn_stuck(
-                "After compaction the context is still nearly full, so it is not compacted again automatically."
+                "The context is still nearly full after compaction, so there will be no further "
+                "automatic compaction."
             )
 
     async def _warn_stuck(self, text: str, *, has_failed: bool = False) -> None:
@@ -356,8 +356,8 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             return
         self._has_warned_stuck = True
         helps = (
-            " What helps: /context drops large results, /new starts another session, "
-            "and /model chooses a model with a larger window."
+            " To make room: /context drops large results, /new starts another session, and /model "
+            "chooses a model with a larger window."
             if not has_failed
             else ""
         )
@@ -371,20 +371,20 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         told = ", ".join(
             f"{_message_label(message)} (about {size:,} tokens)" for size, message in sizes if size
         )
-        return f" What fills it most: {told}." if told else ""
+        return f" The largest parts: {told}." if told else ""
 
 
 def _holds(path: Sequence[Entry], entry_id: str) -> bool:
     return any(entry.id == entry_id for entry in path)
 
 
-_MODE_TEXT = {"off": "is switched off", "remind": "is done by hand"}
+_MODE_TEXT = {"off": "is switched off", "remind": "is manual"}
 
 
 def _message_label(message: Message) -> str:
     if isinstance(message, ToolResultMessage):
-        return f"a result of {message.tool_name}"
+        return f"a {message.tool_name} result"
     if isinstance(message, SystemMessage):
-        return "prompt and tools"
+        return "system prompt and tools"
     text = text_of(getattr(message, "content", "") or "")
     return f"“{' '.join(text.split())[:40]}…”" if text else message.__class__.__name__

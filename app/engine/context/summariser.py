@@ -49,7 +49,7 @@ def summary_model(named: str | None, choice: ModelChoice) -> tuple[Model | None,
     try:
         return select_model(named, choice.catalogue, choice.credentials).model, None
     except ModelNotFound as problem:
-        return None, f"compaction.model: {problem} Summaries are written by the session's own model."
+        return None, f"Setting compaction.model: {problem} The session's own model writes summaries instead."
 
 
 class Summariser(msgspec.Struct, frozen=True):
@@ -127,8 +127,8 @@ class Summariser(msgspec.Struct, frozen=True):
         if not chosen.context_window or tokens + budget <= chosen.context_window:
             return chosen
         text = (
-            f"{chosen.key} cannot read what is to be summarised (about {tokens:,} tokens of a window of "
-            f"{chosen.context_window:,}): {own.key} writes the summary."
+            f"The history (about {tokens:,} tokens) does not fit into the window of {chosen.key} "
+            f"({chosen.context_window:,}): {own.key} writes the summary instead."
         )
         await self.publish(Notice(level="info", text=text))
         return own

@@ -230,7 +230,7 @@ class Conversation:
             return None
         recovered = self.record(partial.recovered())
         self.log.problems.append(
-            "bayou ended while an answer was being written; what had arrived of it is kept."
+            "bayou ended while an answer was being written; the part that had arrived is kept."
         )
         self.discard_partial()
         return recovered if isinstance(recovered, AssistantMessage) else None

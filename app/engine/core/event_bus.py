@@ -193,17 +193,17 @@ class _FailureCount:
         self._failures += 1
         words = f"{type(problem).__name__}: {problem}"
         if self._failures == 1:
-            self._on_trouble(f"A listener failed: {self._name}: {words}")
+            self._on_trouble(f"An event listener failed: {self._name}: {words}")
         elif self._failures == _MAX_FAILURES:
             self._on_trouble(
-                f"{self._name} failed {_MAX_FAILURES} times in succession and gets no more events: {words}"
+                f"{self._name} failed {_MAX_FAILURES} times in a row and receives no more events: {words}"
             )
         return self._failures >= _MAX_FAILURES
 
     def fell_behind(self) -> None:
         self._on_trouble(
-            f"{self._name} is {MAX_QUEUED_EVENTS:,} events behind and gets no more events: it does not return, "
-            "or it is too slow."
+            f"{self._name} has {MAX_QUEUED_EVENTS:,} unprocessed events and receives no more: it "
+            "hangs or is too slow."
         )
 
 

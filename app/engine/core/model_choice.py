@@ -71,8 +71,8 @@ class ModelChoice:
         if self.missing is None:
             return "No model is selected. Choose one with /model, or start with --model."
         return (
-            f"This session used {self.missing}, which is not available now, and nothing is sent to another model "
-            "unasked. Choose one with /model, or start with --model."
+            f"This session used {self.missing}, which is not available now. Choose a model with "
+            "/model, or start with --model."
         )
 
     def lose(self, name: str) -> None:

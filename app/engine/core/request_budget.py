@@ -57,7 +57,10 @@ class Budget:
         reached = self._reached(is_turn=is_turn)
         if reached:
             self.has_refused = True
-            raise LimitReached(f"The limit of {reached} is reached. No further request was sent.")
+            raise LimitReached(
+                f"The limit of {reached} is reached. No further request was sent. Raise the limit to "
+                "continue."
+            )
         self.turns += is_turn
 
     def watch(self, stream: AssistantStream) -> AssistantStream:

@@ -32,7 +32,9 @@ class ToolChoice(msgspec.Struct, frozen=True, kw_only=True):
         add = tuple(name[1:] for name in names if name.startswith("+"))
         remove = tuple(name[1:] for name in names if name.startswith("-"))
         if plain and (add or remove):
-            raise ValueError("Name the tools, or change the defaults with +name and -name, but not both.")
+            raise ValueError(
+                "Give either the names of the tools, or +name and -name to change the defaults, not both."
+            )
         return cls(only=plain or None, add=add, remove=remove)
 
 

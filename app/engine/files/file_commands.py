@@ -105,7 +105,7 @@ async def restore_files(
 
 def _undo(count: int) -> UndoPrompts:
     if count < 1:
-        raise Unable("count must be at least 1: that many prompts are taken back.")
+        raise Unable("count must be at least 1: it is the number of prompts to undo.")
     return UndoPrompts(count=count)
 
 
@@ -113,7 +113,7 @@ def _diff_source(
     session: Session, of: Literal["session", "prompt", "git"], entry_id: str | None
 ) -> DiffSource:
     if entry_id is not None and of != "prompt":
-        raise Unable("entryId names a prompt: it goes with of=prompt.")
+        raise Unable("entryId can only be given together with of=prompt.")
     require_entry(session, entry_id)
     return {"session": SessionDiff(), "prompt": PromptDiff(entry_id=entry_id), "git": GitDiff()}[of]
 
@@ -162,9 +162,7 @@ async def _restore(
 ) -> results.RestoredFiles:
     plan = await session.restoring.preview(asked)
     if digest is not None and plan.digest != digest:
-        raise FilesChangedSincePlan(
-            "The files are not what they were when this was previewed. Preview it again."
-        )
+        raise FilesChangedSincePlan("The files changed after the preview. Preview again before restoring.")
     done = await session.restoring.carry_out(plan, choices or {})
     return without_none(
         restored=done.data.total,

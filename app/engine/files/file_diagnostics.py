@@ -192,12 +192,14 @@ class Diagnostics:
         commands = await self._commands()
         starts, failures = await asyncio.to_thread(plan_starts, commands, changed, ground)
         if starts and (self._workspace.local_processes is None or not self._workspace.has_local_files):
-            return [], ["Programs look at files of this machine only, and this session works elsewhere"]
+            return [], [
+                "Diagnostics run on local files only, and this session's files are on another machine"
+            ]
         allowed: list[CheckerCommand] = []
         for start in starts:
             refused_by = await asyncio.to_thread(self._refusal, start)
             if refused_by:
-                failures.append(f"{start.name} is not run: it is refused by {refused_by}")
+                failures.append(f"{start.name} was not run: refused by {refused_by}")
             else:
                 allowed.append(start)
         return allowed, failures

@@ -94,7 +94,9 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
     ) -> StagedAction:
         """Stages changes until they are answered. Raises `Unable`."""
         if not changes and apply is None:
-            raise Unable("There is nothing to stage: give changes of files, or what applying does.")
+            raise Unable(
+                "There is nothing to stage: give file changes, or a function to run when they are applied."
+            )
         try:
             files = await asyncio.to_thread(lambda: [self._staged_file(change) for change in changes])
             return self.workspace.pending.stage(label, source_tool, files, apply=apply, reject=reject)
@@ -163,7 +165,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
             if resolved.is_done
             else "wanted to apply"
         )
-        text = f"{who} {deed} what was staged. {resolved.text}"
+        text = f"{who} {deed} the staged changes. {resolved.text}"
         return CustomMessage(custom_type=RESOLVED_MESSAGE_TYPE, content=text)
 
     # The end of a run
@@ -222,10 +224,13 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
 
     def left(self) -> None:
         """Discards the pending changes when the session moves elsewhere."""
-        gone = self.workspace.pending.drop_all("The conversation was taken to another place.")
+        gone = self.workspace.pending.drop_all("The conversation moved to another branch.")
         if gone:
             labels = ", ".join(one.label for one in gone)
-            self.telling.notify(f"Discarded, as the conversation is at another place now: {labels}.", "info")
+            self.telling.notify(
+                f"Staged changes discarded, because the conversation moved to another branch: {labels}.",
+                "info",
+            )
 
     def _changed(self, resolved: ResolvedAction | None) -> None:
         self.toolbox.changed()

@@ -76,9 +76,9 @@ class FileRestorer(msgspec.Struct, frozen=True):
         """Carries out a plan with the user's choices, and informs the model.
 
         Raises `Unable`, with nothing done."""
-        self.require_idle("Putting files back")
+        self.require_idle("Restoring files")
         if plan.origin != self.conversation.log.leaf_id:
-            raise Unable("The conversation went on since this was looked at. Look at it again.")
+            raise Unable("The conversation changed after the preview. Preview again before restoring.")
         data = await self.files.carry_out(plan, choices)
         entry_id = await self.files.record_restore(data)
         if entry_id is not None:
@@ -113,8 +113,6 @@ def restore_text(data: RestoredData, names: tuple[str, ...]) -> str:
     shown = ", ".join(names[:_MAX_NAMED])
     more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
     what = (
-        "took a restore back; these files changed"
-        if data.undoes
-        else "put these files back to an earlier state"
+        "undid a restore; these files changed" if data.undoes else "restored these files to an earlier state"
     )
     return f"The user {what}: {shown}{more}. Read them again before you edit them."

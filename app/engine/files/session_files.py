@@ -214,7 +214,9 @@ class SessionFiles:
         `ignored`: the command also reaches files that git ignores (`rm -rf` does; `git clean -fd` and `git reset
         --hard` do not). Takes about as long as `git status`."""
         if not self._is_on or not self._options.in_force.settings.undo.commands:
-            return tuple(UnheldFile(path=path, why="what commands change is not recorded") for path in paths)
+            return tuple(
+                UnheldFile(path=path, why="changes made by commands are not recorded") for path in paths
+            )
         opened = await asyncio.to_thread(self._open)
         places = await asyncio.to_thread(lambda: [_without_links_above(path) for path in paths])
         return await opened.watch.unheld(places, ignored=ignored)
@@ -266,7 +268,10 @@ class SessionFiles:
     async def record_restore(self, data: RestoredData) -> str | None:
         """Records a restore; returns the entry's id, or None if nothing was changed. Raises `Unable`."""
         if self._opened is None:  # the ledger has the restore: opening the session again records it
-            raise Unable("The session was closed while files were put back. Opening it again records that.")
+            raise Unable(
+                "The session was closed while files were being restored. Open it again to finish or "
+                "reverse the restore."
+            )
         told = self._record(RESTORED_ENTRY_TYPE, data) if data.total else None
         self._opened.recorder.told(data.id)
         if told is None:
@@ -298,7 +303,7 @@ class SessionFiles:
                     count, all_of_them = data.total, data.total + len(data.kept)
                     words.append(
                         f"A restore was interrupted after {count} of {all_of_them} files: /undo finishes it, "
-                        "/redo reverts it."
+                        "/redo reverses it."
                     )
             elif data.changes or data.uncovered:
                 self._record(FILES_ENTRY_TYPE, data)
@@ -319,15 +324,16 @@ class SessionFiles:
 
     def _require_undo(self) -> None:
         if self._place is None or not isinstance(self._workspace.files, LocalFiles):
-            raise Unable("Files are not recorded here: this session works elsewhere than on this machine.")
+            raise Unable(
+                "File changes are not recorded, because this session's files are on another machine."
+            )
         if not self._options.in_force.settings.undo.enabled:
             raise Unable(
-                "Files are not recorded: the setting undo.enabled is off. Switch it on in /settings."
+                "File changes are not recorded, because the setting undo.enabled is off. Switch it on in "
+                "/settings."
             )
         if not self._conversation.log.cwd.is_dir():
-            raise Unable(
-                f"The folder of this session, {self._conversation.log.cwd}, does not exist any more."
-            )
+            raise Unable(f"The session's folder, {self._conversation.log.cwd}, does not exist any more.")
 
     def _open(self) -> "SessionUndo":
         """Returns the undo parts of the open log; from any thread."""
@@ -360,8 +366,8 @@ class SessionFiles:
             if done.given_up:
                 count = len(done.given_up)
                 self._to_tell.append(
-                    f"The store of files was full (undo.maxStoreMb): what {count} older "
-                    f"session{'' if count == 1 else 's'} kept is gone and cannot be put back any more."
+                    f"The undo store was full (undo.maxStoreMb): stored files of {count} older "
+                    f"session{'' if count == 1 else 's'} were deleted and cannot be restored any more."
                 )
 
         threading.Thread(target=work, daemon=True, name="bayou-collect").start()
@@ -380,7 +386,7 @@ def _git_differences(
     from app.undo.against_git import diff_against_git  # noqa: PLC0415  (when it is first shown)
 
     if place is None or not isinstance(workspace.files, LocalFiles):
-        raise Unable("Git is not asked: this session works elsewhere than on this machine.")
+        raise Unable("Git is not used, because this session's files are on another machine.")
     root = Path(os.path.realpath(workspace.cwd))
     return diff_against_git(
         root, home=place.home, may_ask_git=place.may_ask_git, max_bytes=max_bytes, revision=revision
@@ -396,18 +402,25 @@ def _set_aside(path: Path, lines: Sequence[tuple[int, bytes]]) -> str:
         if not copy_to_quarantine(path, [BadLine(offset=offset, data=data) for offset, data in lines]):
             return ""
     except OSError as problem:
-        return f"A line of {sidecar(path, 'files').name} cannot be read, nor copied: {problem.strerror or problem}."
+        return (
+            f"A line of {sidecar(path, 'files').name} cannot be read or copied: "
+            f"{problem.strerror or problem}."
+        )
     count = len(lines)
     what = "A line" if count == 1 else f"{count} lines"
     return (
-        f"{what} of {sidecar(path, 'files').name} cannot be read; copied to {sidecar(path, 'quarantine').name}. "
-        "What bayou did to files right before it ended may be missing from /undo."
+        f"{what} of {sidecar(path, 'files').name} cannot be read; copied to "
+        f"{sidecar(path, 'quarantine').name}. File changes made right before bayou ended may be "
+        "missing from /undo."
     )
 
 
 def _summary_of_changes(data: FilesData) -> str:
     count, who = len(data.changes), data.tool or "a tool"
     if not count:
-        return f"bayou ended while {who} ran. What it changed meanwhile is not known, and /undo cannot put it back."
+        return (
+            f"bayou ended while {who} ran. Its later file changes are not recorded, so /undo cannot "
+            "undo them."
+        )
     files = f"{count} file{'' if count == 1 else 's'}"
-    return f"bayou ended while {who} changed {files}. The changes are in the session: /undo can undo them."
+    return f"bayou ended while {who} changed {files}. The changes are recorded: /undo can undo them."

@@ -108,8 +108,8 @@ class JobTable:
         try:
             return self._jobs[job_id]
         except KeyError:
-            jobs = f"those of this session are {', '.join(self._jobs)}" if self._jobs else "none has run yet"
-            raise UnknownJob(f"There is no job {job_id}: {jobs}.") from None
+            jobs = f"its jobs are {', '.join(self._jobs)}" if self._jobs else "this session has started none"
+            raise UnknownJob(f"There is no job {job_id}: {jobs}. /jobs lists jobs.") from None
 
     def kill(self, job_id: str, *, tell: bool = False) -> Job:
         """Ends a job. `tell`: the agent hears of it with the next prompt, because the user ended it."""

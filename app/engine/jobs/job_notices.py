@@ -40,7 +40,9 @@ class JobNotices(msgspec.Struct, frozen=True, kw_only=True):
         try:
             await self.send(message, deliver_as=when, trigger=job.state != "killed")
         except Refused as problem:
-            self.telling.notify(f"The result of {job.id} waits for your next prompt: {problem}", "warning")
+            self.telling.notify(
+                f"The result of {job.id} will be delivered with your next prompt: {problem}", "warning"
+            )
             await self.send(message, deliver_as="next_turn")
         job.is_delivered.set()
         receipt = await self.deliveries.wait(message.id, look=self.telling.forget_undeliverable)

@@ -147,7 +147,7 @@ def store_exposure(conversation: Conversation, decided: ExposureDecision) -> Ent
 
 
 SECTION = "mcp_servers"
-_HEAD = "MCP servers with tools that are found by mcp_search and called by mcp_call:"
+_HEAD = "MCP servers whose tools are found with mcp_search and called with mcp_call:"
 
 
 def servers_section(hub: Hub) -> dict[str, str]:

@@ -62,16 +62,22 @@ async def mcp_restart(session: Session, name: str) -> ServerView:
 VERBS = ("list", "test", "enable", "disable", "restart", "login", "logout", "logs", "remove")
 _MAX_SHOWN_NAMES = 10
 _TIPS = (
-    (("no such file", "not found", "enoent"), "Is the program installed, and does PATH name its folder?"),
-    (("permission denied", "eacces"), "The program may not be run: look at its permissions."),
-    (("cannot be reached", "refused"), "Is the server running, and is the address right?"),
+    (
+        ("no such file", "not found", "enoent"),
+        "Check that the program is installed and that its folder is in PATH.",
+    ),
+    (("permission denied", "eacces"), "The program may not be executed: check its permissions."),
+    (("cannot be reached", "refused"), "Check that the server is running and that the address is right."),
     (
         ("did not answer", "does not answer", "timed out"),
-        "It is slow to start? `startTimeout` gives it more time.",
+        "If the server starts slowly, raise its `startTimeout`.",
     ),
-    (("401", "login", "sign-in", "who asks"), "Sign in: /mcp login {name}"),
-    (("403", "more rights"), "The sign-in has too few rights: /mcp login {name} asks for more."),
-    (("is not set",), "Set the variable where bayou is started, or write a default: ${{NAME:-default}}"),
+    (
+        ("403", "more permissions"),
+        "The sign-in has too few permissions: /mcp login {name} asks for more.",
+    ),
+    (("401", "login", "sign-in"), "Sign in: /mcp login {name}"),
+    (("is not set",), "Set the variable before you start bayou, or write a default: ${{NAME:-default}}"),
 )
 
 
@@ -95,7 +101,7 @@ class ServerChanges:
         config = self.config(name)
         self._servers.set_exposure(name, exposure)
         kept = self._write_setting(config, "exposure", exposure)
-        return f'The tools of "{config.name}" are {exposure}{kept}. It counts from the next prompt on.'
+        return f'Tools of "{config.name}" are now {exposure}{kept}. This applies from the next prompt.'
 
     def remove(self, name: str) -> str:
         from app.mcp.config import name_in, remove_server  # noqa: PLC0415  (few change servers)
@@ -104,8 +110,8 @@ class ServerChanges:
         there = name_in(config.file, config.name) if config.file is not None else None
         if config.file is None or there is None:
             raise Unable(
-                f'Server "{config.name}" is not in a configuration file, since an extension added it. '
-                f"Use /mcp disable {config.name}, or remove the extension."
+                f'Server "{config.name}" comes from an extension, not from a configuration file. Use '
+                f"/mcp disable {config.name}, or remove the extension."
             )
         remove_server(config.file, there)
         own = user_servers_file(self._server_sources.paths)
@@ -120,9 +126,7 @@ class ServerChanges:
 
         life = self._server(name)
         if life.config.url is None:
-            raise Unable(
-                f'"{life.config.name}" is a program of this machine; there is nothing to sign in to.'
-            )
+            raise Unable(f'"{life.config.name}" is a program on this machine, so it needs no sign-in.')
         if not life.is_usable:
             raise Unable(f'Server "{life.config.name}" is {life.state}. See /mcp.')
         await load_sdk()
@@ -174,7 +178,7 @@ class ServerChanges:
         try:
             file = say_of(self._server_sources.paths, config, key, value)
         except Unable as problem:
-            return f" for this session ({problem})"
+            return f" for this session only ({problem})"
         self._servers.follow()
         return f" ({file})"
 
@@ -189,7 +193,7 @@ async def run_mcp_command(servers: McpServers, text: str, ui: "SignInUi | None" 
     if verb in ("", "list"):
         return list_servers(servers)
     if verb not in VERBS:
-        raise Unable(f"/mcp {one_line(verb)[:40]} is not known. There is: {', '.join(VERBS)}")
+        raise Unable(f"Unknown command: /mcp {one_line(verb)[:40]}. Commands: {', '.join(VERBS)}")
     if not name:
         raise Unable(f"Server name required. Usage: /mcp {verb} <name>")
     match verb:
@@ -199,7 +203,7 @@ async def run_mcp_command(servers: McpServers, text: str, ui: "SignInUi | None" 
             return servers.changes.enable(name, verb == "enable")
         case "restart":
             view = await servers.restart(name)
-            return f'Server "{view.name}" was restarted; it connects on next use.'
+            return f'Server "{view.name}" was stopped; it starts again on next use.'
         case "login":
             if ui is None:
                 raise Unable(f"Signing in needs a terminal. Run: bayou mcp login {name}")
@@ -211,7 +215,7 @@ async def run_mcp_command(servers: McpServers, text: str, ui: "SignInUi | None" 
             return servers.changes.remove(name)
         case _:
             view = servers.server(name)
-            said = "\n".join(view.stderr) or "It has no output."
+            said = "\n".join(view.stderr) or "The server has no log output yet."
             return f"{said}\n({view.log})" if view.log else said
 
 
@@ -219,7 +223,10 @@ def list_servers(servers: McpServers) -> str:
     """Returns one line for each server, and the errors in the files."""
     views = servers.servers()
     if not views and not servers.problems:
-        return "No MCP servers. In a terminal: bayou mcp add NAME -- COMMAND, or bayou mcp import PROGRAM"
+        return (
+            "No MCP servers are configured. In a terminal: bayou mcp add NAME -- COMMAND, or bayou "
+            "mcp import PROGRAM"
+        )
     wide = max((len(view.name) for view in views), default=0)
     lines = [server_line(view, wide) for view in views]
     return "\n".join([*lines, *servers.problems])

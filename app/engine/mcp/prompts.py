@@ -70,14 +70,14 @@ class ServerPrompts:
         answer = await hub.server(prompt.server).prompt(prompt.name, arguments)
         text, images = prompt_from_messages(prompt.server, answer)
         if not text.strip() and not images:
-            raise Refused(f"/{prompt.server}:{prompt.name} came back empty; nothing was sent.")
+            raise Refused(f"/{prompt.server}:{prompt.name} returned an empty prompt; nothing was sent.")
         return msgspec.structs.replace(words, text=text, images=(*words.images, *images))
 
     async def _ask_missing(self, prompt: PromptView, missing: Sequence[str]) -> dict[str, str]:
         """Asks the user for the missing arguments."""
         command = f"/{prompt.server}:{prompt.name}"
         schema = {"properties": {name: {"type": "string"} for name in missing}, "required": list(missing)}
-        message = f"{command} needs more. {prompt.description}".strip()
+        message = f"{command} needs arguments. {prompt.description}".strip()
         answer = await self._ask(prompt.server, {"message": message, "requestedSchema": schema})
         content = answer.get("content")
         if answer.get("action") != "accept" or not isinstance(content, dict):
@@ -97,7 +97,8 @@ class ServerPrompts:
         }
         if len(wanted) > _MAX_RESOURCES:
             raise Refused(
-                f"{len(wanted)} resources at once are too many; {_MAX_RESOURCES} can be brought along."
+                f"{len(wanted)} resources are too many for one prompt; at most {_MAX_RESOURCES} can be "
+                "attached."
             )
         parts, images = [words.text], [*words.images]
         for key, uri in sorted(wanted):
@@ -131,7 +132,7 @@ def arguments_of(prompt: PromptView, text: str) -> dict[str, str]:
     free = [name for name in prompt.arguments if name not in named]
     if loose and not free:
         told = ", ".join(prompt.arguments) or "nothing"
-        raise Unable(f'/{prompt.server}:{prompt.name} takes {told}; "{" ".join(loose)}" is too much.')
+        raise Unable(f'/{prompt.server}:{prompt.name} takes {told}; remove "{" ".join(loose)}".')
     for number, name in enumerate(free):
         rest = loose[number:]
         if rest:
@@ -226,7 +227,8 @@ class ServerQuestions:
             if server not in self._told:
                 self._told.add(server)
                 self._telling.warn(
-                    f"{server} asked a question that cannot be answered here; the answer was no."
+                    f"The MCP server {server} asked a question that needs a person; it was declined "
+                    "automatically."
                 )
             return _DECLINED
         async with self._turn:

@@ -13,11 +13,11 @@ Action = Literal["model", "thinking", "prompt", "compaction", "context"]
 _MIN_CACHED_TOKENS = 1_024
 """Cached tokens below which no warning is given."""
 _ACTION_TEXT: dict[Action, str] = {
-    "model": "Another model has no cache of this conversation",
-    "thinking": "Another thinking level drops the prompt cache",
-    "prompt": "Other tools or another prompt drop the prompt cache",
-    "context": "Changing the context drops the prompt cache",
-    "compaction": "Compaction drops the prompt cache",
+    "model": "The new model has no prompt cache of this conversation",
+    "thinking": "Changing the thinking level discards the prompt cache",
+    "prompt": "Changing the tools or the system prompt discards the prompt cache",
+    "context": "Changing the context discards the prompt cache",
+    "compaction": "Compaction discards the prompt cache",
 }
 
 
@@ -48,7 +48,7 @@ def is_in_use(usage: Usage | None) -> bool:
 
 def resend_cost_text(model: Model, tokens: int) -> str:
     """Returns what a request without the cache takes, with the price where it is known."""
-    text = f"the next request sends about {tokens:,} tokens anew"
+    text = f"the next request sends about {tokens:,} uncached tokens"
     if not model.cost.input:
         return f"{text}."
     anew = tokens * max(model.cost.input, model.cost.cache_write) / 1_000_000

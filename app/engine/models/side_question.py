@@ -46,7 +46,7 @@ class SideQuestions(msgspec.Struct, frozen=True):
     async def ask(self, question: str, on_text: Callable[[str], None] = lambda text: None) -> str:
         """Returns the whole answer; `on_text` gets it as it arrives. Cancelling stops it."""
         if not question.strip():
-            raise NoAnswer("There is no question. Put it behind the command.")
+            raise NoAnswer("There is no question. Type it after the command, as in /btw QUESTION.")
         return await self._answer(_QUESTION_TEMPLATE + question, on_text)
 
     async def _answer(self, words: str, on_text: Callable[[str], None]) -> str:
@@ -63,15 +63,18 @@ class SideQuestions(msgspec.Struct, frozen=True):
         if answer.stop_reason == "error":
             raise NoAnswer(answer.error_message or "The question could not be asked.")
         if not answer.text.strip():
-            raise NoAnswer("The model wanted to call tools instead of answering. Ask it in the conversation.")
+            raise NoAnswer(
+                "The model tried to call tools instead of answering. Ask in the conversation instead of "
+                "with /btw."
+            )
         return answer.text
 
     async def draft_handoff(self, goal: str, on_text: Callable[[str], None] = lambda text: None) -> str:
         """Drafts the first prompt of a session that continues from here towards a goal."""
         if not goal.strip():
-            raise NoAnswer("There is no goal. Put behind the command what the new session is for.")
+            raise NoAnswer("There is no goal. Type it after the command, as in /handoff GOAL.")
         if not any(isinstance(message, AssistantMessage) for message in self.conversation.said):
-            raise NoAnswer("Nothing has been said here that could be handed over. Begin with /new.")
+            raise NoAnswer("This session has no messages to hand over yet. Start a new one with /new.")
         return await self._answer(_HANDOFF_TEMPLATE.format(goal=goal.strip()), on_text)
 
     async def _keep_cost(self, answer: AssistantMessage) -> None:

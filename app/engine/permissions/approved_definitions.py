@@ -77,7 +77,7 @@ class ApprovedDefinitions:
 
 def _without_rule(decision: CallDecision) -> CallDecision:
     """Returns the decision without the rule that allowed it; the question says why."""
-    why = "what its server says of this tool has changed since it was allowed"
+    why = "its server changed this tool's description since it was allowed"
     return msgspec.structs.replace(
         decision,
         outcome="ask",
@@ -85,7 +85,7 @@ def _without_rule(decision: CallDecision) -> CallDecision:
             PartDecision(
                 part=msgspec.structs.replace(answer.part, why=f"{answer.part.why}; {why}"),
                 outcome="ask",
-                decided_by=f"{answer.decided_by}, which sleeps",
+                decided_by=f"{answer.decided_by}, which is inactive",
             )
             for answer in decision.answers
         ),

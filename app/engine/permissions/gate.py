@@ -132,8 +132,8 @@ class PermissionGate:
         decision = self.judge(Effects(reads=(real,)), tool="read")
         if decision.outcome == "run":
             return ""
-        said = "refused by" if decision.outcome == "refuse" else "asked about, by"
-        return f"reading it is {said} {decision.decided_by} ({decision.decisive.part.why})"
+        said = "is refused by" if decision.outcome == "refuse" else "needs approval because of"
+        return f"reading its file {said} {decision.decided_by} ({decision.decisive.part.why})"
 
     # The way of a call
 
@@ -156,7 +156,9 @@ class PermissionGate:
                         _record_allowed, self._definitions, self.boxes, reading, looked_at
                     )
             self._warn_once(*map(str, rules.problems))
-            self._warn_once(*(f"No allow rule of the {one}'s counts." for one in rules.left_out))
+            self._warn_once(
+                *(f"Allow rules of the {one} are ignored until you trust it." for one in rules.left_out)
+            )
             if decision.outcome == "run":
                 self._verdicts.note(call, decision, "run", looked_at.by, is_silent=looked_at.is_by_mode_alone)
                 return Verdict()
@@ -194,7 +196,10 @@ class PermissionGate:
         """Loads the aliases and functions of the user's shell that a command may use."""
         own = await user_shell_snapshot(self._workspace, self._workspace.shell())
         if own is not None and own.problem:
-            self._warn_once(f"Commands do not have all of your shell (bash.ownShell): {own.problem}.")
+            self._warn_once(
+                "Commands do not have all of your shell's aliases and functions (bash.ownShell): "
+                f"{own.problem}."
+            )
 
     def _read_and_judge(
         self, read: ParseCall, changed: dict[str, Any] | None, knows_shell: bool

@@ -50,7 +50,7 @@ class GateQuestions:
             if needs_typed_word and said == ONCE:
                 word = approval.confirmation_word
                 said = await self._ask_question(
-                    "input", f"Type {word} to let it run this once", approval, placeholder=word
+                    "input", f"Type {word} to allow it once", approval, placeholder=word
                 )
         except TimeoutError:
             return None

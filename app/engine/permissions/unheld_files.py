@@ -12,7 +12,7 @@ from app.permits.decide import CallDecision, PartDecision, is_decided_by_mode
 from app.permits.verdicts import Removal
 from app.undo.images import UnheldFile
 
-NOT_HELD: Final = "undo, which does not hold these files"
+NOT_HELD: Final = "undo cannot restore these files"
 _MAX_PATHS: Final = 500
 _MAX_NAMED: Final = 5
 
@@ -33,7 +33,7 @@ async def ask_about_unheld(decision: CallDecision, unheld: Unheld, workspace: st
             if paths:
                 lost += await unheld(paths, ignored)
         if lost:
-            why = f"{part.why}, and /undo could not bring back {_list_names(lost)}"
+            why = f"{part.why}, and /undo could not restore {_list_names(lost)}"
             part = msgspec.structs.replace(part, why=why)
             answer = PartDecision(part=part, outcome="ask", decided_by=NOT_HELD)
         answers.append(answer)

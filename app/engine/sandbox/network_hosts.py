@@ -154,5 +154,5 @@ class NetworkHosts(msgspec.Struct, eq=False, kw_only=True):
 
 def _call_part(host: str, port: int, command: str) -> CallPart:
     name = f"{host}:{port}"
-    why = f"{command} is trying to reach this host"
+    why = f"{command} wants to reach this host"
     return CallPart(text=name, risk="contained", why=why, hosts=(name,), network=True, kind="host")

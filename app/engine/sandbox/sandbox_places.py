@@ -268,9 +268,7 @@ class SandboxPaths:
             )
         place = place_to_allow(path, self._home, os.path.exists)
         if place is None:
-            return found(
-                path, problem="it is not there, and no narrower folder than your home could be allowed"
-            )
+            return found(path, problem="it does not exist, and only your whole home folder could be allowed")
         why = delayed_run_reason(place, self._home, (self._own,))
         if why is None and covering_place(place, (self._home,)) is None:
             why = "it is outside your home"

@@ -6,10 +6,11 @@ from app.engine.sandbox.sandboxes import SandboxState
 from tools.box.plan import ConfinementMethod
 
 STEP_WORDS: Final[dict[ConfinementMethod, str]] = {
-    "namespaces": "all of it: own mounts and network, Landlock, filtered system calls",
-    "namespaces without landlock": "own mounts and network, filtered system calls; signals reach other programs",
+    "namespaces": "full sandbox: separate mounts and network, Landlock, filtered system calls",
+    "namespaces without landlock": "sandbox without Landlock: separate mounts and network, filtered system calls; "
+    "commands can signal other programs",
     "landlock": "partial sandbox: Landlock for files, no sockets; nothing inside the workspace is protected",
-    "seatbelt": "a part: places and network by `sandbox-exec`; not tested yet",
+    "seatbelt": "partial sandbox: files and network through `sandbox-exec`; not tested yet",
     "none": "nothing",
 }
 SETTING_WORDS: Final = {
@@ -18,8 +19,8 @@ SETTING_WORDS: Final = {
     "off": "no sandbox",
 }
 NETWORK_WORDS: Final = {
-    "off": "only servers that the session started",
-    "listed": "servers that the session started, and hosts that you or rules allow",
+    "off": "only servers started in this session",
+    "listed": "servers started in this session, and hosts allowed by you or by rules",
     "open": "everything",
 }
 
@@ -43,11 +44,11 @@ def state_lines(state: SandboxState) -> list[str]:
         f"sandbox.network {state.network}: commands reach {NETWORK_WORDS[state.network]}.",
     ]
     if state.why and state.step != "none":
-        lines.insert(2, f"What is missing: {state.why}.")
+        lines.insert(2, f"Missing: {state.why}.")
     for title, places in (
-        ("Can be written", state.writable),
-        ("Cannot be written there", state.guarded),
-        ("Cannot be seen", state.hidden),
+        ("Writable paths", state.writable),
+        ("Read-only exceptions inside them", state.guarded),
+        ("Hidden paths", state.hidden),
     ):
         if places:
             lines.append(f"{title}:")

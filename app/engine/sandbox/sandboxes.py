@@ -134,7 +134,7 @@ class Sandboxes:
             return ""
         if not self.are_in_force:
             why = "sandbox off" if self._setting == "off" else "no sandbox"
-            return f"{why}: commands ask" if self._mode() == "auto-edit" else why
+            return f"{why}: commands need approval" if self._mode() == "auto-edit" else why
         return "" if self.abilities.step.startswith("namespaces") else "Landlock only"
 
     def look(self) -> None:
@@ -150,7 +150,7 @@ class Sandboxes:
         box = self._places.made("work", SandboxGrant()) if is_in_force else None
         why = self.abilities.why
         if not self._workspace.has_local_processes:
-            why = "commands run elsewhere"
+            why = "commands run on another machine"
         return SandboxState(
             setting=self._setting,
             step=self.abilities.step if self._workspace.has_local_processes else "none",
@@ -260,7 +260,7 @@ class Sandboxes:
         self._refuse_wrong_folder()
         if not self.are_in_force:
             return None
-        leave = SandboxGrant(command="a program that bayou started")
+        leave = SandboxGrant(command="a program started by bayou")
         box = await asyncio.to_thread(self._places.held, "work", leave)
         return await self._with_proxy(box, _PROGRAM, leave, lasts=False)
 

@@ -199,7 +199,7 @@ class SessionMask:
         wanted = digest.removeprefix(MARK_PREFIX).removesuffix("]").rpartition(":")[2]
         known = next((one for one in self._found.values() if one.digest == wanted), None)
         if known is None:
-            raise Unable(f"No secret {digest} was masked in this session.")
+            raise Unable(f"There is no masked secret {digest} in this session. /secrets lists them.")
         mine = tuple(self._options.in_force.said("secrets.ignore").get("global", ()))
         if wanted not in mine:
             self._options.in_force.keep("secrets.ignore", (*mine, wanted))

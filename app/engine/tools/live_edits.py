@@ -32,7 +32,7 @@ _MIN_SECONDS: Final = 0.15
 _PAUSE_PER_CHECK: Final = 5
 """After a check that took t, the next one waits at least this many t."""
 _STOPPED_TEXT: Final = (
-    "The call was stopped at this edit, before the rest of it was written: nothing behind it was read."
+    "The call was stopped at this edit, before it was complete; later edits in the call were not applied."
 )
 
 

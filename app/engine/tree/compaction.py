@@ -47,7 +47,7 @@ class Compaction(msgspec.Struct, frozen=True, kw_only=True):
         path = self.conversation.log.path_to()
         found = next((entry for entry in reversed(path) if isinstance(entry, CompactionEntry)), None)
         if found is None:
-            raise Refused("Nothing on this branch has been compacted: the history is whole.")
+            raise Refused("Nothing on this branch has been compacted, so the full history is already there.")
         arrival = await self.branches.go_to(found.parent_id)
         self.compactor.hold()
         return arrival.text

@@ -67,7 +67,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         """Moves to a point of the tree; None is before everything. The branch that is left may be summarised
         there."""
         text = None
-        self.readiness.require_idle("Going to another point of the session")
+        self.readiness.require_idle("Moving to another point of the session")
         if entry_id is not None:
             target = self.core.conversation.log.navigation(entry_id)
             entry_id, text = target.leaf_id, target.text
@@ -143,7 +143,7 @@ class Navigation(msgspec.Struct, frozen=True, kw_only=True):
         is_elsewhere = reason in ("new", "resume", "fork")
         if is_elsewhere and not await self.core.hooks.may_leave(reason, log.path):
             log.close()
-            raise SwitchCancelled("An extension wants to stay in this session.")
+            raise SwitchCancelled("An extension prevented leaving this session.")
         await self.jobs.close(keep_pinned=True)
         self.core.queues.clear_automatic()
         self.core.deliveries.left_context(frozenset(), self.core.conversation.log.__contains__)

@@ -63,7 +63,7 @@ class SessionPaths(msgspec.Struct, kw_only=True):
         """Opens a file of a newer format version, read-only."""
         log = self.open(path, read_only=True)
         log.problems.append(
-            f"{path} was written by a newer bayou; it is open read-only. Update to go on with it."
+            f"{path} was written by a newer bayou, so it is open read-only. Update bayou to continue it."
         )
         return log
 

@@ -29,5 +29,7 @@ class SessionShell:
         except ToolError as problem:
             raise Unable(str(problem)) from None
         if found is None:
-            raise Unable("Commands have nothing of your shell here: bash.ownShell in /settings is off.")
+            raise Unable(
+                "Commands do not use your shell's aliases and functions: bash.ownShell in /settings is off."
+            )
         return found

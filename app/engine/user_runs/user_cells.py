@@ -76,7 +76,7 @@ class UserCells(msgspec.Struct, eq=False):
             call.arguments["title"] = title
         result = await self.underway.run(lambda: self._execute(call, timeout, resets))
         if result is None:
-            raise Unable("The cell was stopped before it began.")
+            raise Unable("The cell was stopped before it started. Run it again.")
         cell = UserCell(id=call.id, code=self.masking.text(code, _SOURCE_LABEL), title=title, result=result)
         await self._record(cell, exclude=exclude)
         await self.shell.record_after_turn()
@@ -121,7 +121,7 @@ class UserCells(msgspec.Struct, eq=False):
 
         verdict = await self.hooks.before_tool(call, call.arguments, None)
         if verdict.is_blocked:
-            raise CommandBlocked(verdict.reason or "An extension does not want this cell.")
+            raise CommandBlocked(verdict.reason or "An extension blocked this cell.")
         given = verdict.arguments or call.arguments
         code = str(given.get("code", ""))
         await asyncio.to_thread(self.masking.known.look, self.workspace.cwd, (code,))
@@ -133,7 +133,9 @@ class UserCells(msgspec.Struct, eq=False):
                 caller=self.nested.within(call.id),
             )
             if evaluation.kernel.job is not None and not resets:
-                raise Unable(f"The kernel is busy: it runs job {evaluation.kernel.job}.")
+                raise Unable(
+                    f"The kernel is busy with job {evaluation.kernel.job}. Wait, or stop it in /jobs."
+                )
         except ToolError as problem:
             raise Unable(str(problem)) from None
         await self.telling.publish(

@@ -199,7 +199,7 @@ def extension(api: ExtensionApi) -> None:
     async def map_command(arguments: str, context: CommandContext) -> None:
         name = arguments.strip().removeprefix("@").strip("\"'")
         if not name:
-            context.ui.notify("Which file? /map FILE", "warning")
+            context.ui.notify("No file given. Usage: /map FILE", "warning")
             return
         if _in(context.cwd, name).is_dir():
             told = f"{name} is a folder. /map sends its map on the full screen; elsewhere bayou map {name} prints it."

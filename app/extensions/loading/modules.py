@@ -42,7 +42,7 @@ class _FreshLoader(SourceFileLoader):
     def get_code(self, fullname: str) -> Any:
         path = self.get_filename(fullname)
         if not self.may_read():
-            raise CannotLoad("the folder's own files have changed since it was trusted; /trust asks again")
+            raise CannotLoad("the folder's files changed after it was trusted; /trust asks again")
         return self.source_to_code(self.get_data(path), path)
 
 
@@ -73,7 +73,7 @@ def load_function(file: Path, extension: Extension) -> Any:
     module = _import(file, extension)
     function = getattr(module, "extension", None)
     if not callable(function):
-        raise CannotLoad("it has no function extension(api)")
+        raise CannotLoad("it defines no function extension(api)")
     return function
 
 

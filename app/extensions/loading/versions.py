@@ -19,10 +19,10 @@ def require_version(declared: str, version: str = API_VERSION) -> None:
     for clause in declared.split(",") if declared.strip() else []:
         match = _CLAUSE.match(clause)
         if match is None:
-            raise WrongVersion(f"its API range {declared!r} cannot be understood; write for example '>=1,<2'")
+            raise WrongVersion(f"its API version range {declared!r} is not valid; write for example '>=1,<2'")
         if not _fits(version, match[1] or "==", match[2]):
             raise WrongVersion(
-                f"it is written for version {declared} of the extension API, this bayou has {version}"
+                f"it needs version {declared} of the extension API, but this bayou has {version}"
             )
 
 

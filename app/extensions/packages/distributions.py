@@ -28,14 +28,15 @@ def require_names(source: str, first: str, tell: Tell) -> None:
         found = [needed for item in _items(tell(waiting)) for needed in _needed(source, item)]
         waiting = [needed for needed in dict.fromkeys(found) if _plain(needed) not in seen]
         seen.update(map(_plain, waiting))
-    raise BadPackage(f"{source} depends on more than bayou looks through")
+    raise BadPackage(f"{source} has more dependencies than bayou checks")
 
 
 def require_names_of_installed(source: str, place: Path) -> None:
     """Checks the installed distributions in the same way: pip may have chosen other versions in the end."""
     for file in place.glob("*.dist-info/direct_url.json"):
         raise BadPackage(
-            f"{source} brought {file.parent.name.partition('-')[0]} from an address, not from the index"
+            f"{source} would install {file.parent.name.partition('-')[0]} from an address instead of "
+            "the package index"
         )
 
 
@@ -43,7 +44,7 @@ def _items(report: str) -> list[dict[str, Any]]:
     try:
         return [item["metadata"] for item in json.loads(report)["install"]]
     except (ValueError, KeyError, TypeError):
-        raise BadPackage("pip did not say what it would install; a newer pip does") from None
+        raise BadPackage("pip did not report what it would install; update pip and try again") from None
 
 
 def _needed(source: str, metadata: dict[str, Any]) -> list[str]:
@@ -55,8 +56,8 @@ def _needed(source: str, metadata: dict[str, Any]) -> list[str]:
             continue
         if "@" in wanted or not _NAME.match(wanted):
             raise BadPackage(
-                f"{source}: {metadata.get('name')} depends on {wanted.strip()}, which is no name of the index. "
-                "Nothing of it was fetched."
+                f"{source}: {metadata.get('name')} depends on {wanted.strip()}, which is not a name on "
+                "the package index. Nothing was downloaded."
             )
         needed.append(str(requirement))
     return needed

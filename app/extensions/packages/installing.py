@@ -104,7 +104,7 @@ def stage(paths: Paths, source: str) -> Staged:
         _require_own_files(place)
         contents = look_into_site(place) if kind == "python" else look_into(place)
         if contents.is_empty:
-            raise BadPackage(f"{source} holds no extension, skill, prompt or theme")
+            raise BadPackage(f"{source} contains no extension, skill, prompt or theme")
         name = _name(source, kind, place)
         package = Installed(
             name=name,
@@ -117,7 +117,9 @@ def stage(paths: Paths, source: str) -> Staged:
         )
         earlier = next((one for one in installed(paths) if one.name == name), None)
         if earlier is not None and earlier.source != source:
-            raise BadPackage(f"{name} is installed already, from {earlier.source}. Remove it first.")
+            raise BadPackage(
+                f"{name} is already installed, from {earlier.source}. Remove it first: bayou remove {name}"
+            )
         return Staged(package=package, place=place, replaces=earlier)
     except BaseException:
         shutil.rmtree(top, ignore_errors=True)
@@ -128,7 +130,7 @@ def commit(paths: Paths, staged: Staged) -> Installed:
     """Moves an approved package into place. The older version stays complete until the new one is there."""
     target = staged.package.folder(paths)
     if fingerprint(staged.place, is_limited=False) != staged.package.fingerprint:
-        raise BadPackage(f"{staged.package.name} has changed since it was shown")
+        raise BadPackage(f"{staged.package.name} changed after it was shown. Run the command again.")
     with _locked(paths):
         old = staged.place.parent / "old"
         if target.exists():
@@ -177,9 +179,9 @@ def installed(paths: Paths) -> tuple[Installed, ...]:
         text = read_text(file)
         packages = msgspec.json.decode(text, type=list[Installed]) if text and text.strip() else []
     except FileFault as problem:
-        raise BadPackage(f"{problem}. Mend it or delete it.") from None
+        raise BadPackage(f"{problem}. Fix or delete the file.") from None
     except (ValueError, RecursionError) as problem:
-        raise BadPackage(f"{file} cannot be read: {problem}. Mend it or delete it.") from None
+        raise BadPackage(f"{file} cannot be read: {problem}. Fix or delete it.") from None
     return tuple(sorted(packages, key=lambda package: package.name))
 
 
@@ -214,7 +216,7 @@ def _copy(paths: Paths, source: str, place: Path) -> str:
     elif path.is_dir():
         shutil.copytree(path, place, symlinks=True, ignore=_LEFT_OUT)
     else:
-        raise BadPackage(f"{path}: there is no such folder or .py file")
+        raise BadPackage(f"{path}: no such folder or .py file")
     return ""
 
 
@@ -225,7 +227,7 @@ def _require_own_files(place: Path) -> None:
         for name in (*names, *files):
             path = Path(folder, name)
             if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(top):
-                raise BadPackage(f"{path.relative_to(place)} is a link that leads out of the package")
+                raise BadPackage(f"{path.relative_to(place)} is a link to a place outside the package")
 
 
 def _clone(paths: Paths, source: str, place: Path) -> str:
@@ -257,8 +259,8 @@ def _pip(paths: Paths, source: str, place: Path) -> str:
     match = _DISTRIBUTION.fullmatch(source.removeprefix("pip:").strip())
     if match is None or _ARCHIVE.search(match["name"]):
         raise BadPackage(
-            f"{source}: pip: takes the name of a distribution and, if you like, its version, as in pip:bayou-notes or "
-            "pip:bayou-notes==1.2. A folder or an address of your own is given without pip:"
+            f"{source}: after pip: write a package name and optionally a version, such as "
+            "pip:bayou-notes or pip:bayou-notes==1.2. For a local folder or a URL leave out pip:"
         )
     # Imported here because only an installation needs a distribution's dependencies.
     from app.extensions.packages.distributions import (  # noqa: PLC0415
@@ -273,7 +275,7 @@ def _pip(paths: Paths, source: str, place: Path) -> str:
         beside = str(Path(sys.executable).parent)
         uv = shutil.which("uv", path=beside) or find_own_program("uv", outside=paths.cwd)
         if uv is None:
-            raise BadPackage("Python packages need pip or uv; neither is there")
+            raise BadPackage("Python packages need pip or uv, and neither is installed")
         base = [uv, "pip"]
         target = ["--python", sys.executable, "--target", str(place)]
     else:
@@ -311,9 +313,9 @@ def _run(command: list[str], program: str, env: dict[str, str]) -> str:
             check=False,
         )
     except FileNotFoundError:
-        raise BadPackage(f"{program} is not installed") from None
+        raise BadPackage(f"{program} is not installed; install it and try again") from None
     except subprocess.TimeoutExpired:
-        raise BadPackage(f"{program} gave no answer within {_FETCH_SECONDS} seconds") from None
+        raise BadPackage(f"{program} did not answer within {_FETCH_SECONDS} seconds") from None
     if done.returncode:
         lines = (done.stderr.strip() or done.stdout.strip() or "no reason given").splitlines()
         raise BadPackage(f"{program}: {lines[-1]}")
@@ -330,7 +332,7 @@ def _name(source: str, kind: Kind, place: Path) -> str:
         raw = source.partition("#")[0].rstrip("/").rsplit("/", 1)[-1].removesuffix(".git").removesuffix(".py")
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", raw).strip(".-")
     if not name:
-        raise BadPackage(f"{source} has no usable name; give it one in bayou.json")
+        raise BadPackage(f'{source} has no usable package name; add "name" to its bayou.json')
     return name
 
 

@@ -53,11 +53,11 @@ def _install(words: list[str], paths: Paths, ask: Ask | None, say: Say, complain
     if ask is None or not ask(f"Install {staged.package.name}?"):
         discard(staged)
         complain(
-            "Nothing was installed." + (" Add --yes to agree without being asked." if ask is None else "")
+            "Nothing was installed." + (" Add --yes to install without being asked." if ask is None else "")
         )
         return 1
     package = commit(paths, staged)
-    say(f"Installed {package.name}. It counts from the next start, or after /reload.")
+    say(f"Installed {package.name}. It is loaded at the next start, or after /reload.")
     return 0
 
 

@@ -93,7 +93,7 @@ def _declared(folder: Path, manifest: Path) -> PackageContents:
     except (OSError, ValueError) as problem:
         raise BadPackage(f"{MANIFEST} cannot be read: {problem}") from None
     if not isinstance(data, dict):
-        raise BadPackage(f"{MANIFEST} must hold one object")
+        raise BadPackage(f"{MANIFEST} must contain a JSON object")
     fields: dict[str, tuple[str, ...]] = {}
     for kind in ("extensions", "skills", "prompts", "themes"):
         names = data.get(kind, [])

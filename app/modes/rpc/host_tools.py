@@ -15,7 +15,7 @@ from tools.base import Tool, ToolContext, ToolError
 from tools.results import ImagePart, Part, TextPart, ToolResult
 
 OWNER = "rpc-client"
-_GONE = "The client that carries out this tool has gone."
+_GONE = "The client that runs this tool has disconnected."
 
 
 class HostTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -30,7 +30,7 @@ class HostTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 )
 async def set_host_tools(session: Session, tools: Sequence[HostTool]) -> Sequence[str]:
     """Refuses the command where no client is connected; with a client, `HostTools.set` handles it."""
-    raise Unable("Only a client that is connected can carry out host tools.")
+    raise Unable("Only a connected client can run host tools.")
 
 
 class HostTools:
@@ -51,7 +51,7 @@ class HostTools:
                 raise Unable(f"Host tool at index {index} must provide a non-empty name")
         twice = {name for name in names if names.count(name) > 1}
         if twice:
-            raise Unable(f"Host tools must have names of their own: {', '.join(sorted(twice))}")
+            raise Unable(f"Two host tools have the same name: {', '.join(sorted(twice))}")
         self.clear()
         for declared in tools:
             self._session.tools.register(self._tool(declared), owner=OWNER)

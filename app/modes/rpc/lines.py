@@ -36,7 +36,7 @@ async def read_lines(descriptor: int) -> AsyncIterator[bytes | TooLong]:
 
 
 def _too_long() -> TooLong:
-    return TooLong(f"The line is over {LINE_LIMIT // 1024 // 1024} MB")
+    return TooLong(f"The line is longer than {LINE_LIMIT // 1024 // 1024} MB")
 
 
 async def _read(descriptor: int) -> bytes:

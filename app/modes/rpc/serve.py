@@ -27,7 +27,7 @@ ANSWER = "extension_ui_response"
 HOST_NEWS = ("host_tool_update", "host_tool_result")
 _ABORTING = ("abort", "abort_and_prompt")
 _ANSWERS_WITHIN = 1.0
-_ENDED = "bayou is ending: its input ended, or it was told to, before this was done."
+_ENDED = "bayou is ending, so this request was not finished."
 
 
 async def run_rpc(

@@ -123,7 +123,7 @@ class Connection:
         process = self._process
         if process is None or process.returncode is not None:
             raise RpcError(
-                "bayou is not running." + (f" It said: {self.stderr.strip()}" if self.stderr else "")
+                "bayou is not running." + (f" Its error output: {self.stderr.strip()}" if self.stderr else "")
             )
         assert process.stdin is not None
         try:

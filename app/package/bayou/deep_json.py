@@ -34,7 +34,7 @@ def _decode(text: str) -> Any:
         target = open_values[-1]
         if mark in ("}", "]"):
             if isinstance(target, dict) is not (mark == "}"):
-                raise ValueError(f"{mark} at {position} closes nothing")
+                raise ValueError(f"{mark} at {position} has no opening bracket")
             open_values.pop()
             is_key = False
             continue
@@ -61,5 +61,5 @@ def _decode(text: str) -> Any:
             open_values.append(value)
             is_key = mark == "{"
     if keys or len(open_values) != 1 or text[position:].strip() or len(done) != 1:
-        raise ValueError("it does not end where it should")
+        raise ValueError("the JSON ends too early")
     return done[0]

@@ -71,7 +71,7 @@ class ProgramCall:
 
 Judge = Callable[[ProgramCall], "list[Finding]"]
 ProgramTable = dict[str, Judge]
-UNKNOWN_OPTION: Final = contained("has unknown options")
+UNKNOWN_OPTION: Final = contained("has options that bayou does not know")
 
 
 class ReadingProgram(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +99,7 @@ class ReadingProgram(msgspec.Struct, frozen=True, kw_only=True):
             is_text = not operands[0].may_be_option and self.first == "text"
             operands = operands[1:] if is_text else operands
         if len(operands) > self.max_operands:
-            found.append(contained("it may write its last file"))
+            found.append(contained("may write to its last argument"))
         deeply = self.operands == "tree" or taken.has(*self.deep.split())
         if deeply and not operands:
             operands = [Word(".", source=".")]
@@ -153,4 +153,4 @@ def is_help_request(call: ProgramCall) -> bool:
     return len(call.words) == 1 and call.words[0].text in ("--version", "--help", "-V")
 
 
-PRINTS_VERSION: Final = safe("says what it is")
+PRINTS_VERSION: Final = safe("prints its version or help")

@@ -39,7 +39,7 @@ def _copy_or_move(call: ProgramCall) -> list[Finding]:
             call.ground.remove(word, moves=True) if call.name in ("mv", "gmv") else call.ground.secret(word)
         )
         if call.name in ("ln", "link") and not taken.has("s", "symbolic") and call.ground.is_outside(word):
-            found.append(forbidden("links to a file outside the workspace"))
+            found.append(forbidden("creates a link to a file outside the workspace"))
     for target in targets:
         names = [file_name(word.text) for word in sources]
         found.append(call.ground.write(target))
@@ -67,7 +67,7 @@ def _change_mode(call: ProgramCall) -> list[Finding]:
     call.is_read_whole = True
     words = [word for word in call.words if not re.fullmatch(r"--?(?:[A-Zcfvh]|[a-z-]{4,}).*", word.text)]
     mode = words[0].text if words else UNKNOWN
-    found = [contained("changes permissions of files"), *(call.ground.write(word) for word in words[1:])]
+    found = [contained("changes file permissions"), *(call.ground.write(word) for word in words[1:])]
     if call.name == "chmod" and (
         re.search(r"[ugoa]*[+=][rwxXt]*s", mode) or re.fullmatch(r"0?[2-7][0-7]{3}", mode)
     ):

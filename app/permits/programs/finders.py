@@ -30,7 +30,7 @@ def _find(call: ProgramCall) -> list[Finding]:
     roots: list[Word] = []
     while words and not words[0].text.startswith(("-", "!", "(")):
         roots.append(words.pop(0))
-    found = [safe("lists names")]
+    found = [safe("lists file names")]
     if any(word.may_be_option for word in roots):
         found.append(UNKNOWN_OPTION)
     patterns: list[str] = []
@@ -55,7 +55,7 @@ def _find(call: ProgramCall) -> list[Finding]:
             words = words[end + 1 :]
         elif word.text == "-delete":
             actions.append([literal("rm"), literal("-r"), literal("{}")])
-            found.append(contained("removes what it finds"))
+            found.append(contained("deletes the files that it finds"))
         else:
             found.append(UNKNOWN_OPTION)
     name = next((one for one in patterns if re.search(r"\w", one) and UNKNOWN not in one), "")

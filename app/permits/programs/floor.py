@@ -9,7 +9,7 @@ from app.permits.programs.options import option_row, parse_options
 from app.permits.words import UNKNOWN, Word, names
 
 _GAINS_PRIVILEGES: Final = always(forbidden("runs as another user"))
-_CHANGES_DELAYED_RUN: Final = always(forbidden("changes files that run later"))
+_CHANGES_DELAYED_RUN: Final = always(forbidden("changes files that are run at a later time"))
 _CHANGES_MACHINE: Final = always(forbidden("changes the system"))
 
 
@@ -70,7 +70,7 @@ def _hosting(call: ProgramCall) -> list[Finding]:
         changes = method != "GET" or (
             (fields or taken.has("input")) and not is_query and not taken.has("X", "method")
         )
-        return [forbidden("a request that changes data on a server")] if changes else []
+        return [forbidden("sends a request that changes data on a server")] if changes else []
     if said[0] == "auth" and said[1:2] == ["status"]:
         return []
     if len(said) < 2 or said[1] in _HOSTING_READS:
@@ -102,7 +102,9 @@ def _container(call: ProgramCall) -> list[Finding]:
 def _crontab(call: ProgramCall) -> list[Finding]:
     lists = [word.text for word in call.words] == ["-l"]
     return [
-        contained("lists programs that run later") if lists else forbidden("changes files that run later")
+        contained("lists scheduled commands (cron)")
+        if lists
+        else forbidden("changes files that are run at a later time")
     ]
 
 
@@ -115,9 +117,12 @@ DANGEROUS_PROGRAMS: ProgramTable = table(
     (
         "mkfs mkfs.ext4 mkfs.ext3 mkfs.xfs mkfs.btrfs mkfs.vfat mke2fs mkswap fdisk parted sfdisk gdisk wipefs hdparm "
         "cryptsetup lvremove vgremove pvremove mdadm zpool zfs diskutil losetup blkdiscard mknod",
-        always(forbidden("changes disks")),
+        always(forbidden("changes disks or partitions")),
     ),
-    ("reboot shutdown halt poweroff init telinit kexec", always(forbidden("stops the machine"))),
+    (
+        "reboot shutdown halt poweroff init telinit kexec",
+        always(forbidden("shuts down or restarts the machine")),
+    ),
     (
         "useradd userdel usermod groupadd groupdel adduser deluser passwd chpasswd chsh vipw gpasswd",
         _CHANGES_MACHINE,
@@ -136,7 +141,7 @@ DANGEROUS_PROGRAMS: ProgramTable = table(
         ),
     ),
     ("service rc-service", _forbidden_except("--status-all", "changes services")),
-    ("mount umount", _forbidden_except("", "changes disks")),
+    ("mount umount", _forbidden_except("", "changes disks or partitions")),
     (
         "dpkg rpm snap flatpak port",
         _forbidden_except("-l -L -S -s -q -qa -ql -qi list info search", "changes the system"),

@@ -138,7 +138,7 @@ def _git(call: ProgramCall) -> list[Finding]:
         if not git.is_own_repository:
             found.append(contained("works in another repository"))
         elif not call.place.hides_secrets and call.place.git_runs_programs(call.place.workspace):
-            found.append(contained("this repository, or one in it, names programs that git may start"))
+            found.append(contained("this repository's git configuration names programs that git may start"))
     finally:
         call.scope.folders = before
     return found
@@ -190,7 +190,7 @@ def _contacts_remote(git: GitCall) -> list[Finding]:
         elif "://" in word.text and not word.text.startswith("file:"):
             host = host_of(word.text)
             git.call.hosts += [host] if host else []
-    return [network(f"git {git.verb} reaches a remote")]
+    return [network(f"git {git.verb} connects to a remote")]
 
 
 def _branch(git: GitCall) -> list[Finding]:
@@ -211,7 +211,11 @@ def _tag(git: GitCall) -> list[Finding]:
 def _lists(git: GitCall) -> list[Finding]:
     taken = git.parse_options(_LIST)
     names_one = taken.operands and not taken.has("list", *("l",) * (git.verb == "tag"))
-    return [SAFE] if taken.is_certain and not names_one else [contained(f"git {git.verb} changes references")]
+    return (
+        [SAFE]
+        if taken.is_certain and not names_one
+        else [contained(f"git {git.verb} changes branches or tags")]
+    )
 
 
 def _stash(git: GitCall) -> list[Finding]:
@@ -230,7 +234,7 @@ def _remote(git: GitCall) -> list[Finding]:
         return [SAFE]
     if words[0] in ("update", "show", "prune") or {"-f", "--auto", "-a"} & set(words[1:]):
         return _contacts_remote(git)
-    return [contained("changes remotes")]
+    return [contained("changes the configured remotes")]
 
 
 def _config(git: GitCall) -> list[Finding]:
@@ -245,8 +249,10 @@ def _config(git: GitCall) -> list[Finding]:
     every = git.parse_options("f= file= e edit global system unset unset-all add replace-all")
     key = next((word.text for word in words if word.text not in ("set", "unset", "add")), "")
     if every.has("e", "edit", "global", "system", "f", "file") or not _HARMLESS_KEYS.fullmatch(key):
-        return [forbidden(f"{key or 'this configuration'} can start programs later, or lead elsewhere")]
-    return [contained(f"sets {key}")]
+        return [
+            forbidden(f"{key or 'this configuration'} can start programs at a later time, or redirect git")
+        ]
+    return [contained(f"sets the git option {key}")]
 
 
 def _clean(git: GitCall) -> list[Finding]:
@@ -271,7 +277,7 @@ def _checkout(git: GitCall) -> list[Finding]:
         git.record_lost_files(git.words[at + 1 :])
     elif taken.has("f", "force", "discard-changes") or any(word.text == "." for word in taken.operands):
         git.record_lost_files([])
-    return [contained("checks out")]
+    return [contained("checks out files or a branch")]
 
 
 def _reflog(git: GitCall) -> list[Finding]:

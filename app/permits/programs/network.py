@@ -64,7 +64,7 @@ def _ssh(call: ProgramCall) -> list[Finding]:
     if taken.operands and taken.operands[0].is_literal:
         port = next((value.text for value in taken.values("p") if value.is_literal), "22")
         call.hosts.append(f"{taken.operands[0].text.rpartition('@')[2].casefold()}:{port}")
-    return [network("ssh reaches another machine")]
+    return [network("ssh connects to another machine")]
 
 
 _REMOTE: Final = re.compile(r"(?:[^/]*@)?([A-Za-z0-9_.\[\]-]+):(?!//)|\w+://")

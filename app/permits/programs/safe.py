@@ -58,8 +58,8 @@ def _test(call: ProgramCall) -> list[Finding]:
         or (len(texts) == 3 and _BINARY.fullmatch(texts[1]))
     )
     if not is_plain or any(word.may_split for word in call.words):
-        return [contained("its test may run code")]
-    return [safe("only looks")]
+        return [contained("the test expression may run code")]
+    return [safe("only reads")]
 
 
 def _variables(call: ProgramCall, words: list[Word]) -> list[Finding]:
@@ -67,7 +67,7 @@ def _variables(call: ProgramCall, words: list[Word]) -> list[Finding]:
     found = [safe("only sets a variable")]
     for word in words:
         if not (_IDENTIFIER.fullmatch(word.text) and is_harmless(word.text)):
-            found.append(contained("sets a variable that may change programs"))
+            found.append(contained("sets a variable that may change how programs behave"))
         call.scope.assign(word.text, UNKNOWN)
     return found
 
@@ -103,7 +103,7 @@ def _environment(call: ProgramCall) -> list[Finding]:
         return [contained("may print any variable")]
     if call.place.hides_secrets or not call.place.secret_variables:
         return [safe("prints variables")]
-    return [contained("prints variables, which may be secrets")]
+    return [contained("prints all variables, which may contain secrets")]
 
 
 def _change_folder(call: ProgramCall) -> list[Finding]:
@@ -112,7 +112,7 @@ def _change_folder(call: ProgramCall) -> list[Finding]:
     target = words[0] if words else Word(scope.variables.get("HOME", call.place.home))
     is_known = call.name == "cd" and target.text != "-" and not target.may_split and not target.is_unknown
     scope.change_folder(call.ground.enter(target) if is_known else (UNKNOWN,))
-    return [safe("changes the folder") if call.name == "cd" and len(words) < 2 else UNKNOWN_OPTION]
+    return [safe("changes the current folder") if call.name == "cd" and len(words) < 2 else UNKNOWN_OPTION]
 
 
 def _which(call: ProgramCall) -> list[Finding]:
@@ -141,7 +141,7 @@ def _date(call: ProgramCall) -> list[Finding]:
     is_shown = all(word.text.startswith("+") and word.is_literal for word in taken.operands)
     return [
         *read_options(call, taken),
-        safe("prints the time") if is_shown else contained("may set the clock"),
+        safe("prints the time") if is_shown else contained("may set the system clock"),
     ]
 
 

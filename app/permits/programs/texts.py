@@ -21,7 +21,7 @@ def _sed(call: ProgramCall) -> list[Finding]:
         scripts, operands = operands[:1], operands[1:]
     for script in scripts:
         if not script.is_literal or script.may_split or not reads_only(script.text):
-            found.append(contained("this sed script is not understood"))
+            found.append(contained("this sed script cannot be analysed"))
     return [*found, *(call.ground.read(word) for word in operands)]
 
 
@@ -58,7 +58,7 @@ def _awk(call: ProgramCall) -> list[Finding]:
     found = [SAFE, *([] if taken.is_certain else [UNKNOWN_OPTION])]
     program, *operands = taken.operands or [Word("")]
     if not program.is_literal or program.may_split or _AWK_OUT.search(program.text):
-        found.append(contained("this awk script is not understood"))
+        found.append(contained("this awk script cannot be analysed"))
     files = [word for word in operands if not re.match(r"[A-Za-z_]\w*=", word.text)]
     return [*found, *(call.ground.read(word) for word in files)]
 
@@ -76,7 +76,7 @@ def _jq(call: ProgramCall) -> list[Finding]:
     if not program.is_literal or re.search(
         r"\b(?:import|include|env|input_filename|get_search_list)\b|\$ENV", program.text
     ):
-        found.append(contained("this jq filter is not understood"))
+        found.append(contained("this jq filter cannot be analysed"))
     return [*found, *(call.ground.read(word) for word in files)]
 
 

@@ -8,7 +8,7 @@ from app.permits.programs.calls import UNKNOWN_OPTION, Judge, ProgramCall, Progr
 from app.permits.programs.options import option_row, parse_options
 from app.permits.variables import judge_variable
 
-_UNKNOWN_COMMAND: Final = contained("computes the command it runs")
+_UNKNOWN_COMMAND: Final = contained("computes the command that it runs")
 
 
 def _wrapper(options: str, *, operands: int = 0, also: Finding | None = None) -> Judge:
@@ -38,12 +38,12 @@ def _env(call: ProgramCall) -> list[Finding]:
         return found
     if call.place.hides_secrets or not call.place.secret_variables:
         return [*found, safe("prints variables")]
-    return [*found, contained("prints variables, which may be secrets")]
+    return [*found, contained("prints all variables, which may contain secrets")]
 
 
 def _command(call: ProgramCall) -> list[Finding]:
     if call.words and call.words[0].text in ("-v", "-V"):
-        return [safe("only looks")]
+        return [safe("only reads")]
     return _wrapper("")(call)
 
 
@@ -53,11 +53,11 @@ def _sudo(call: ProgramCall) -> list[Finding]:
         call.words, option_row("n v l k S u= g= user= group= non-interactive validate list"), stops_early=True
     )
     if not taken.operands:
-        return [contained("asks which privileges you have")]
+        return [contained("lists your sudo rights")]
     risk = call.run(taken.operands, call.feed)
     if risk == "safe" and taken.is_certain:
-        return [contained("only reads, with more privileges")]
-    return [forbidden("runs with more privileges")]
+        return [contained("only reads, but with more rights")]
+    return [forbidden("runs with more rights")]
 
 
 def _shell(call: ProgramCall) -> list[Finding]:
@@ -84,13 +84,13 @@ def _eval(call: ProgramCall) -> list[Finding]:
     words = [word for word in call.words if word.text != "--"]
     words = words[:1] if call.name == "trap" else words
     if any(not word.is_literal or word.may_split for word in words):
-        return [contained("computes what eval runs")]
+        return [contained("computes the command that eval runs")]
     call.script(" ".join(word.text for word in words), call.scope.arguments, stays=True)
-    return [contained("evaluates its arguments")]
+    return [contained("evaluates its arguments as a command")]
 
 
-_RUNS_COMMAND_SPECIALLY: Final = contained("runs a command in a special way")
-_EVALUATES: Final = always(contained("a shell builtin that may run its words, or change what names mean"))
+_RUNS_COMMAND_SPECIALLY: Final = contained("runs a command in an unusual way")
+_EVALUATES: Final = always(contained("a shell builtin that may run its arguments or redefine commands"))
 WRAPPERS: ProgramTable = table(
     ("env genv", _env),
     ("nice", _wrapper("n= adjustment=")),

@@ -67,7 +67,7 @@ class ControlFlow:
             if child.type != "case_item":
                 continue
             if any(one.type in (";&", ";;&") for one in child.children):
-                self._statements.add_doubtful(node, "one case goes on in the next")
+                self._statements.add_doubtful(node, "one branch of the case continues into the next")
             own = scope.copy()
             patterns = set(child.children_by_field_name("value"))
             for pattern in patterns:
@@ -115,7 +115,7 @@ class ControlFlow:
         if body is None:
             return None
         if not is_harmless(name) or node.children[0].type != "for":
-            self._statements.add_doubtful(node, f"{name} may change what programs do")
+            self._statements.add_doubtful(node, f"{name} may change how programs behave")
         said: PipedInput | None = None
         end = scope.copy()
         for value in [word.text for word in words] if is_known else [UNKNOWN]:

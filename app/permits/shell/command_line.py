@@ -47,7 +47,7 @@ def judge_command(text: str, place: CommandPlace) -> Judgement:
     try:
         return reading.judge_script(text)
     except RecursionError:
-        reading.add_doubtful(text, "nested too deeply")
+        reading.add_doubtful(text, "is nested too deeply")
         return verdict_of(reading.parts.values())
 
 
@@ -120,16 +120,16 @@ class ShellAnalysis:
         """Adds the parts of a script."""
         if _CONFUSING_CHARACTERS.search(text):
             text = _CONFUSING_CHARACTERS.sub("\ufffd", text)
-            self.add_doubtful(text, "has misleading characters")
+            self.add_doubtful(text, "contains misleading characters")
         source = text.encode("utf-8", "replace")
         if len(source) > MAX_BYTES:
             self.add_doubtful(text, f"it is longer than {MAX_BYTES // 1000} kB")
             source = source[:MAX_BYTES].decode("utf-8", "ignore").encode()
         if _is_nested_deeply(text):
-            self.add_doubtful(text, "nested too deeply")
+            self.add_doubtful(text, "is nested too deeply")
         root = _parser().parse(source).root_node
         if root.has_error:
-            self.add_doubtful(text, "not valid bash")
+            self.add_doubtful(text, "is not valid bash")
         # Within backticks a backslash has a meaning of its own.
         if b"`" in source and b"\\" in source:
             self.add_doubtful(text, "not parsed reliably")
@@ -143,7 +143,7 @@ class ShellAnalysis:
         """Uses one step of the work budget; False when it is used up."""
         self.steps -= 1
         if self.steps == 0:
-            self.add_doubtful("…", "too long to judge")
+            self.add_doubtful("…", "is too long to judge")
         return self.steps > 0
 
     def add(
@@ -197,7 +197,7 @@ class ShellAnalysis:
         """Judges a command that another program starts."""
         text = " ".join(word.source or word.text for word in words)
         if self.unwrapped >= MAX_UNWRAPPED + 1:
-            self.add_doubtful(text, "too many nested wrappers")
+            self.add_doubtful(text, "has too many nested wrappers")
             return None
         self.unwrapped += 1
         try:
@@ -208,7 +208,7 @@ class ShellAnalysis:
     def script(self, text: str, scope: ShellScope, feed: PipedInput | None = None) -> None:
         """Judges a script that is passed to a shell."""
         if self.unwrapped >= MAX_UNWRAPPED:
-            self.add_doubtful(text, "too many nested wrappers")
+            self.add_doubtful(text, "has too many nested wrappers")
             return
         self.unwrapped += 1
         try:

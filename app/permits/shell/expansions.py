@@ -70,7 +70,7 @@ class Expansions(msgspec.Struct, frozen=True):
             for child in node.named_children:
                 self.word(child, scope)
                 if self.text(child).startswith("["):
-                    self.add_doubtful("a subscript may run as code")
+                    self.add_doubtful("an array index may run code")
             return UNKNOWN
         text, _ = self._piece(node, scope)
         text = (
@@ -100,7 +100,7 @@ class Expansions(msgspec.Struct, frozen=True):
             return text.replace("\ue014", "")
         if text.startswith("~"):
             if text.startswith(("~+", "~-")):
-                self.add_doubtful("an unclear folder")
+                self.add_doubtful("the folder cannot be determined")
             found = _USER.match(text)
             if found and (found[1] is None or found[1] == self.user):
                 return scope.variables.get("HOME", self.home) + text[found.end() :]
@@ -144,7 +144,7 @@ class Expansions(msgspec.Struct, frozen=True):
             self.inner(node)
             return UNKNOWN, False
         self.judge_all(node, scope)
-        self.add_doubtful(f"a word could not be read: {kind.lower()}")
+        self.add_doubtful(f"a word could not be parsed: {kind.lower()}")
         return UNKNOWN, True
 
     def _concatenated(self, node: Node, scope: ShellScope) -> tuple[str, bool]:
@@ -288,9 +288,9 @@ class Expansions(msgspec.Struct, frozen=True):
             elif scope is not None and child.type == "arithmetic_expansion":
                 self._judge_arithmetic(child, scope)
             elif scope is not None and child.type == "subscript" and "$" in self.text(child):
-                self.add_doubtful("a subscript may run as code")
+                self.add_doubtful("an array index may run code")
             elif scope is not None and child.type == "translated_string":
-                self.add_doubtful("a text is translated when it runs")
+                self.add_doubtful('a translated text ($"…") is only known at run time')
             elif child.child_count:
                 waiting += reversed(child.children)
 

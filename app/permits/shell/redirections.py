@@ -49,10 +49,10 @@ class Redirections:
                 feed = PipedInput(text=self._document(node, scope))
                 waiting += [child for child in node.children if child.type == "file_redirect"]
                 if node.children_by_field_name("argument"):
-                    findings.append(contained("words stand behind a here-document's beginning"))
+                    findings.append(contained("it has words after the start of a here-document"))
             elif node.is_named:
                 self._reading.add_doubtful(
-                    self._expansions.text(node), "a redirection that is not known here"
+                    self._expansions.text(node), "it has an unknown kind of redirection"
                 )
                 self._expansions.judge_within(node)
         return findings, feed
@@ -69,10 +69,10 @@ class Redirections:
             findings.append(contained("a redirection sets a variable"))
         targets = node.children_by_field_name("destination")
         if len(targets) > 1:
-            findings.append(contained("words stand behind a redirection"))
+            findings.append(contained("it has words after a redirection"))
         for target in targets:
             if target.start_point.row != node.start_point.row and "\\\n" not in expansions.text(node):
-                findings.append(contained("a redirection goes nowhere, which a shell does not read"))
+                findings.append(contained("a redirection has no target, which shells do not accept"))
             if operator in (">&", "<&") and target.type == "number" and not target.child_count:
                 continue
             for word in expansions.word(target, scope):
@@ -95,9 +95,7 @@ class Redirections:
         start = next((child for child in node.children if child.type == "heredoc_start"), None)
         body = next((child for child in node.children if child.type == "heredoc_body"), None)
         if start is None or not self._heredoc_end_matches_bash(node, start):
-            self._reading.add_doubtful(
-                self._expansions.text(node), "where its here-document ends is not sure"
-            )
+            self._reading.add_doubtful(self._expansions.text(node), "the end of its here-document is unclear")
         if start is None:
             return None
         if body is None:
@@ -107,7 +105,7 @@ class Redirections:
             return text
         self._expansions.judge_all(body, scope)
         if "`" in text or "\\" in text:
-            self._reading.add_doubtful(text, "a command in a here-document could not be read")
+            self._reading.add_doubtful(text, "a command in a here-document could not be parsed")
         has_more = any(child.type not in ("heredoc_content",) for child in body.named_children)
         return None if has_more or "\\" in text or "$" in text or "`" in text else text
 

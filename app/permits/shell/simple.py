@@ -88,7 +88,7 @@ def _alias_or_function(
 def _program(reading: "ShellAnalysis", simple: SimpleCommand, findings: list[Finding]) -> PipedInput | None:
     name, *rest = simple.words
     if not name.is_literal or name.may_split or _NAME.fullmatch(name.text) is None:
-        why = "computes the program it runs"
+        why = "computes the program that it runs"
         reading.add(simple.text, [contained(why), *findings], None)
         return PipedInput()
     short = _short_name(name.text)

@@ -74,7 +74,7 @@ class Statements:
             if node.type in _SEQUENCES:
                 return self.sequence(node.children, scope, feed)
             if node.child_count or node.is_named:
-                reading.add_doubtful(self.text(node), "it is written in a way that is not known here")
+                reading.add_doubtful(self.text(node), "it uses shell syntax that bayou does not know")
                 self.expansions.judge_within(node)
             return None
         finally:
@@ -120,7 +120,7 @@ class Statements:
         for child in node.children:
             if child.type == "variable_assignment":
                 if assigned and re.search("[$`]", self.text(child)):
-                    self._reading.add_doubtful(text, "a value goes by the assignment before it")
+                    self._reading.add_doubtful(text, "a value depends on the assignment before it")
                 assigned.append(self._assigned(child, scope))
             elif child.type == "command_name":
                 if child.children and child.children[0].type == "arithmetic_expansion":
@@ -217,7 +217,7 @@ class Statements:
         name = self.text(name_node)
         calls = len(re.findall(rf"(?<![\w-]){re.escape(name)}(?![\w-])", self.text(body)))
         if "&" in self.text(body).replace("&&", "") and calls > 1:
-            said = Finding("forbidden", f"{name} starts itself in the background without end")
+            said = Finding("forbidden", f"{name} starts itself in the background endlessly (fork bomb)")
             self._reading.add(self.text(node), [said], None)
         self._reading.add_doubtful(f"{name}()", "a function redefines a command")
         own = scope.copy()
@@ -237,7 +237,7 @@ class Statements:
         if not (name.isidentifier() and name.isascii()):
             if name_node is not None:
                 self.expansions.judge_within(name_node)
-            self._reading.add_doubtful(self.text(node), "its name may run as code")
+            self._reading.add_doubtful(self.text(node), "the variable name may run code")
             name, value = name.partition("[")[0], UNKNOWN
         if "+=" in self.text(node)[: len(name) + 2]:
             before = scope.variables.get(name)
@@ -293,9 +293,9 @@ class Statements:
                         _NUMERIC.fullmatch(self.text(side).strip('"')) for side in sides
                     )
         if node.children[0].type != "[[" or not is_plain:
-            self._reading.add_doubtful(self.text(node), "what it compares may run as code")
+            self._reading.add_doubtful(self.text(node), "the comparison may run code")
         else:
-            self._reading.add(self.text(node), [safe("only looks")], None)
+            self._reading.add(self.text(node), [safe("only reads")], None)
         return None
 
 

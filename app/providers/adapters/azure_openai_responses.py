@@ -60,7 +60,7 @@ def place_for(model: Model, env: Mapping[str, str]) -> Deployment:
         base = f"https://{resource}.openai.azure.com/openai/v1"
     if not base:
         raise ProviderError(
-            "Azure needs to know your resource: set AZURE_OPENAI_RESOURCE_NAME or AZURE_OPENAI_BASE_URL."
+            "Azure needs your resource: set AZURE_OPENAI_RESOURCE_NAME or AZURE_OPENAI_BASE_URL."
         )
     return Deployment(
         base_url=_with_path(base.rstrip("/")),

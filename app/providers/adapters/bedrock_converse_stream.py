@@ -72,7 +72,9 @@ def _botocore() -> Any:
         return import_module("botocore")
     except ImportError as problem:
         missing = PROVIDERS["amazon-bedrock"].missing_package
-        raise ProviderError(missing or f"botocore cannot be loaded: {problem}") from None
+        raise ProviderError(
+            missing or f"botocore cannot be loaded: {problem}. Install bayou again."
+        ) from None
 
 
 def _session(env: Mapping[str, str]) -> Any:
@@ -89,7 +91,9 @@ def _authorized(request: HttpRequest, session: Any, region: str, options: Stream
     try:
         credentials = session.get_credentials()
     except Exception as problem:
-        raise ProviderError(f"AWS credentials cannot be had: {problem}") from problem
+        raise ProviderError(
+            f"AWS credentials cannot be read: {problem}. Set them up, for example with aws configure."
+        ) from problem
     if credentials is None:
         raise ProviderError(
             "401 There are no AWS credentials: set AWS_PROFILE, a key pair, or AWS_BEARER_TOKEN_BEDROCK.",

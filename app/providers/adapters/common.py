@@ -97,7 +97,9 @@ def address(model: Model, options: StreamOptions, default: str) -> str:
     `default` is the vendor's URL. It serves only the providers that bayou knows: another provider's key
     must not go there."""
     if not model.base_url and model.provider not in PROVIDERS:
-        raise ProviderError(f"No address is known for {model.key}: its provider needs a base URL.")
+        raise ProviderError(
+            f"The address of {model.key} is unknown: set `baseUrl` of its provider in models.json."
+        )
     base = model.base_url or default
     for name in _SETTING.findall(base):
         value = options.credential.env.get(name)

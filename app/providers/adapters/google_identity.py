@@ -60,7 +60,7 @@ def _fetch(path: Path) -> tuple[str, float]:
             fields = {"grant_type": _GRANT, "assertion": signed_assertion(data, time.time())}
         case other:
             raise CredentialError(
-                f"Google's credentials in {path} are of the kind {other!r}, which bayou cannot use."
+                f"Google's credentials in {path} are of the kind {other!r}, which bayou does not support."
             )
     answer = post(data.get("token_uri") or _TOKEN_URL, fields)
     problem = error_text(answer)

@@ -130,8 +130,8 @@ def _pick(
     if paid:
         return min(paid, key=is_resold)  # the first of several equally good matches
     raise ModelNotFound(
-        f"Several providers have a model called '{name}', and there is a key for none of them. "
-        "Say which you mean, as provider/model:",
+        f"Several providers have a model called '{name}', and none of them has a key. Name one as "
+        "provider/model:",
         best,
     )
 

@@ -33,7 +33,8 @@ def _load(model: Model) -> Send:
     library = _SDKS.get(model.api)
     if library is None:
         raise ProviderError(
-            f'"transport": "sdk" of {model.key}: there is no SDK for {model.api}. Take the field out in models.json.'
+            f'{model.key} has "transport": "sdk", but there is no SDK for {model.api}. Remove the '
+            "field in models.json."
         )
     # An SDK costs what a whole start costs: only for who asks for it.
     from app.providers.senders.sdk import sender_of  # noqa: PLC0415
@@ -42,7 +43,8 @@ def _load(model: Model) -> Send:
         return sender_of(library)
     except ImportError as problem:
         raise ProviderError(
-            f'"transport": "sdk" of {model.key}: its SDK cannot be loaded ({problem}). Install bayou again.'
+            f'{model.key} has "transport": "sdk", but the SDK cannot be loaded ({problem}). '
+            "Install bayou again."
         ) from None
 
 

@@ -134,6 +134,7 @@ def usable_proxy(address: str) -> httpx2.Proxy:
     except (ValueError, httpx2.InvalidURL):
         pass
     raise ProviderError(
-        f"The proxy {address.rpartition('@')[2]} cannot be used: an address like http://host:3128 or "
-        "socks5://host:1080 is needed (setting httpProxy, or HTTPS_PROXY, HTTP_PROXY, ALL_PROXY)."
+        f"The proxy {address.rpartition('@')[2]} cannot be used. Write an address like "
+        "http://host:3128 or socks5://host:1080 (setting httpProxy, or HTTPS_PROXY, HTTP_PROXY, "
+        "ALL_PROXY)."
     )

@@ -35,11 +35,12 @@ def connection_error(problem: BaseException, url: str) -> ProviderError:
     told = str(cause)
     if HTTP2_ONLY in told:
         return ProviderError(
-            f"{host} did not answer in HTTP/1.1: {told}. Put a proxy before it that speaks both."
+            f"{host} did not answer in HTTP/1.1: {told}. Use a proxy that supports both versions."
         )
     if told == TLS_ONLY:
         return ProviderError(
-            f"{host} cannot be understood: {told}. Its address begins with https://.", kind="tls"
+            f"{host} sent an unreadable answer: {told}. Its address may need to begin with https://.",
+            kind="tls",
         )
     if isinstance(cause, ssl.SSLError):
         return _tls_error(cause, host, is_open="ConnectError" not in names)
@@ -61,7 +62,7 @@ def connection_error(problem: BaseException, url: str) -> ProviderError:
     if names & {"TransportError", "APIConnectionError"} or isinstance(problem, OSError):
         return ProviderError(f"Connection error: {host}: {told}", kind="connection")
     if names & {"LocalProtocolError", "UnsupportedProtocol", "InvalidURL", "UnicodeError"}:
-        return ProviderError(f"{url} cannot be asked: {told}")
+        return ProviderError(f"{url} cannot be requested: {told}")
     return ProviderError(str(problem) or type(problem).__name__)
 
 

@@ -56,7 +56,7 @@ async def opened(request: HttpRequest, options: StreamOptions) -> AsyncIterator[
             response = await _sent(client, following)
         if response.has_redirect_location:
             raise ProviderError(
-                f"{response.status_code} {_shown(response.url)} redirects again and again.",
+                f"{response.status_code} {_shown(response.url)} redirects in a circle.",
                 status=response.status_code,
             )
         answer = HttpxResponse(response)
@@ -90,7 +90,8 @@ class HttpxResponse:
         encoding = response.headers.get("content-encoding", "").strip().lower()
         if encoding not in _ENCODINGS:
             raise ProviderError(
-                f"The server answered in the encoding '{encoding}', which was not asked for (gzip, deflate)."
+                f"The server compressed its answer with '{encoding}', which bayou did not request (gzip, "
+                "deflate)."
             )
         response.headers["content-encoding"] = _ENCODINGS[encoding]
         self.status = response.status_code
@@ -166,7 +167,7 @@ def _redirected(response: httpx2.Response, request: HttpRequest) -> httpx2.Reque
     if following is None or (following.url.port or 0) > _MAX_PORT:
         place = response.headers.get("location", "")
         raise ProviderError(
-            f"{status} {_shown(here)} redirects to what is no address of a server: {place}", status=status
+            f"{status} {_shown(here)} redirects to an invalid address: {place}", status=status
         )
     is_elsewhere = following.url.origin != here.origin
     why = ""
@@ -180,7 +181,7 @@ def _redirected(response: httpx2.Response, request: HttpRequest) -> httpx2.Reque
         why = "credentials are sent to no other server"
     if why:
         raise ProviderError(
-            f"{status} {_shown(here)} redirects to {_shown(following.url)}, which is not followed: {why}.",
+            f"{status} {_shown(here)} redirects to {_shown(following.url)}; the redirect was refused: {why}.",
             status=status,
         )
     kept = response.request.headers
@@ -199,10 +200,10 @@ async def _request(request: HttpRequest, options: StreamOptions) -> httpx2.Reque
     try:
         url = httpx2.URL(request.url)
     except (httpx2.InvalidURL, UnicodeError) as problem:
-        raise ProviderError(f"{request.url} is no address of a server: {problem}.") from None
+        raise ProviderError(f"{request.url} is not a server address: {problem}.") from None
     if url.scheme not in ("http", "https") or not url.host or "%" in url.host or (url.port or 0) > _MAX_PORT:
         raise ProviderError(
-            f"{request.url} is no address of a server: it begins with http:// or https:// and a name."
+            f"{request.url} is not a server address: it must begin with http:// or https:// and a host name."
         )
     headers: list[tuple[bytes, bytes]] = []
     for name, value in (await _headers(request, options)).items():
@@ -210,7 +211,7 @@ async def _request(request: HttpRequest, options: StreamOptions) -> httpx2.Reque
         if not name.isascii() or _INVALID_HEADER_CHARACTERS.search(
             text
         ):  # the value may be a key, so the message leaves it out
-            raise ProviderError(f"The header {name} holds characters that cannot be sent.")
+            raise ProviderError(f"The header {name} contains characters that cannot be sent.")
         headers.append((name.encode("ascii"), text.encode("latin-1")))
     return httpx2.Request(request.method, url, headers=headers, content=request.body)
 

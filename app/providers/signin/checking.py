@@ -44,7 +44,9 @@ class KeyChecker:
         if options is None:
             return KeyCheck(state="unknown", text="bayou is offline.")
         if model is None:
-            return KeyCheck(state="unknown", text="No model of this provider is known.")
+            return KeyCheck(
+                state="unknown", text="No model of this provider is known, so the key was not tested."
+            )
         asked = msgspec.structs.replace(
             options,
             credential=credential,

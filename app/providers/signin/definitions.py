@@ -37,7 +37,7 @@ class OpenRouterSignIn(msgspec.Struct, frozen=True, kw_only=True):
                 "code_challenge": challenge,
                 "code_challenge_method": "S256",
             }
-            await ui.open_url(f"{self.base_url}/auth?{urlencode(query)}", "Allow bayou to make a key.")
+            await ui.open_url(f"{self.base_url}/auth?{urlencode(query)}", "Allow bayou to create an API key.")
             answer = await first_redirect(callback, ui)
         got = await post_async(
             f"{self.base_url}/api/v1/auth/keys",
@@ -45,7 +45,9 @@ class OpenRouterSignIn(msgspec.Struct, frozen=True, kw_only=True):
             is_json=True,
         )
         if not got.get("key"):
-            raise CredentialError(f"OpenRouter gave no key: {error_text(got) or 'its answer holds none'}.")
+            raise CredentialError(
+                f"OpenRouter returned no key: {error_text(got) or 'its answer holds none'}."
+            )
         return {"type": "api_key", "key": got["key"]}
 
     def refresh(self, entry: Entry) -> Entry:
@@ -71,7 +73,7 @@ class CopilotSignIn(msgspec.Struct, frozen=True, kw_only=True):
         tokens = await self.device.tokens(ui)
         github = tokens.get("access_token") or ""
         if not github:
-            raise CredentialError("GitHub gave no token.")
+            raise CredentialError("GitHub returned no token.")
         ui.progress("Fetching a Copilot token")
         return await asyncio.to_thread(self.refresh, {"type": "oauth", "access": "", "refresh": github})
 
@@ -79,7 +81,7 @@ class CopilotSignIn(msgspec.Struct, frozen=True, kw_only=True):
         answer = fetch_json(self.token_url, headers={"Authorization": f"Bearer {entry['refresh']}"})
         problem = error_text(answer)
         if problem or not answer.get("token"):
-            raise CredentialError(f"GitHub gave no Copilot token: {problem or 'its answer holds none'}.")
+            raise CredentialError(f"GitHub returned no Copilot token: {problem or 'its answer holds none'}.")
         expires = float(answer.get("expires_at") or time.time() + 1_500)
         return {**entry, "access": answer["token"], "expires": int(expires * 1000)}
 
@@ -104,7 +106,7 @@ class MetaSignIn(msgspec.Struct, frozen=True, kw_only=True):
         tokens = await self.device.tokens(ui)
         identity = tokens.get("access_token") or ""
         if not identity:
-            raise CredentialError("Meta did not say who signed in.")
+            raise CredentialError("Meta's answer did not contain an account.")
         ui.progress("Fetching a key for the model API")
         return await asyncio.to_thread(self.refresh, {"type": "oauth", "access": "", "refresh": identity})
 
@@ -113,7 +115,7 @@ class MetaSignIn(msgspec.Struct, frozen=True, kw_only=True):
         answer = post(self.key_url, {}, is_json=True, headers=headers)
         problem = error_text(answer)
         if problem or not answer.get("api_key"):
-            raise CredentialError(f"Meta gave no key: {problem or 'its answer holds none'}.")
+            raise CredentialError(f"Meta returned no key: {problem or 'its answer holds none'}.")
         return {**entry, "access": answer["api_key"], "expires": int((time.time() + _DAY) * 1000)}
 
     def credential(self, entry: Entry) -> Credential:

@@ -42,7 +42,9 @@ class DeviceCodeSignIn(msgspec.Struct, frozen=True, kw_only=True):
         begun = await post_async(self.device_url, {"client_id": self.client_id, **scope})
         problem = error_text(begun)
         if problem or not begun.get("device_code"):
-            raise CredentialError(f"{self.name} gave no code: {problem or 'its answer holds none'}.")
+            raise CredentialError(
+                f"{self.name} returned no sign-in code: {problem or 'its answer holds none'}."
+            )
         url = begun.get("verification_uri_complete") or begun.get("verification_uri") or ""
         seconds = float(begun.get("expires_in") or 900)
         await ui.show_code(str(begun.get("user_code") or ""), str(url), seconds)
@@ -65,7 +67,7 @@ class DeviceCodeSignIn(msgspec.Struct, frozen=True, kw_only=True):
             if error:
                 raise CredentialError(f"{self.name} refused the sign-in: {error_text(answer)}.")
             return answer
-        raise CredentialError("The code was not used in time. Start again with /login.")
+        raise CredentialError("The code expired before it was used. Start again with /login.")
 
     def refresh(self, entry: Entry) -> Entry:
         return refreshed(self.token_url, self.client_id, entry, self.name)

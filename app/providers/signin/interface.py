@@ -126,14 +126,14 @@ def fetch_json(url: str, *, headers: Mapping[str, str], body: bytes = b"") -> di
         answer = None
     if not isinstance(answer, dict) or (status >= 400 and "error" not in answer):
         text, _ = read_error_body(content)
-        raise CredentialError(f"{url} answered with {status}: {text[:200]}")
+        raise CredentialError(f"{url} answered {status}: {text[:200]}")
     return answer
 
 
 def unregistered(name: str, variable: str) -> CredentialError:
     return CredentialError(
-        f"bayou is not registered with {name}. Use an API key, or put the id of an application of your own "
-        f"into {variable}."
+        f"bayou is not registered with {name}. Use an API key, or set {variable} to the id of "
+        "your own application."
     )
 
 

@@ -21,7 +21,7 @@ _PAGE = (
     "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n\r\n"
     "<!doctype html><title>bayou</title><p>{}</p>"
 )
-_INSTRUCTIONS = "Sign in there. If the last page cannot be reached, paste its address here."
+_INSTRUCTIONS = "Sign in there. If the last page does not load, paste its address here."
 
 
 def new_verifier() -> tuple[str, str]:
@@ -155,13 +155,15 @@ def code_of(answer: str, state: str) -> str:
         code, _, pasted_state = answer.strip().partition("#")  # some pages show `code#state`
         fields["state"] = pasted_state or state
     if not code:
-        raise CredentialError("The address holds no sign-in code. Start again with /login.")
+        raise CredentialError("The address contains no sign-in code. Start again with /login.")
     if state and "state" not in fields:
         raise CredentialError(
-            "The address does not say which sign-in it belongs to (it has no state). Start again."
+            "The address has no state, so it does not belong to this sign-in. Start again with /login."
         )
     if fields.get("state", state) != state:
-        raise CredentialError("The answer belongs to another sign-in (its state differs). Start again.")
+        raise CredentialError(
+            "The address belongs to another sign-in (its state differs). Start again with /login."
+        )
     return code
 
 
@@ -169,7 +171,7 @@ def _client_of(answer: str, name: str) -> str:
     client = _fields(answer).get("client_id", "").strip()
     if not client:
         raise CredentialError(
-            f"{name} gave no client for this sign-in. Paste the whole address of the last page."
+            f"{name} did not register this sign-in. Paste the whole address of the last page."
         )
     return client
 
@@ -182,7 +184,7 @@ def _fields(answer: str) -> dict[str, str]:
 async def first_redirect(callback: "RedirectServer", ui: SignInUi) -> str:
     """Returns the redirect or the pasted address, whichever arrives first."""
     waiting = asyncio.ensure_future(callback.answer())
-    pasting = asyncio.ensure_future(ui.prompt("Address of the last page (only if it cannot be reached):"))
+    pasting = asyncio.ensure_future(ui.prompt("Address of the last page (only if it does not load):"))
     try:
         done, _ = await asyncio.wait((waiting, pasting), return_when=asyncio.FIRST_COMPLETED)
         if waiting in done:
@@ -209,7 +211,7 @@ class RedirectServer:
         try:
             self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
         except OSError as problem:
-            raise CredentialError(f"Port {self.port} of this machine is taken: {problem}") from None
+            raise CredentialError(f"Port {self.port} on this machine is in use: {problem}") from None
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
@@ -238,7 +240,7 @@ class RedirectServer:
             if urlsplit(target).path == self._path and not self._is_ours(_fields(target)):
                 writer.write(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
             elif urlsplit(target).path == self._path:
-                writer.write(_PAGE.format("You are signed in. This window can be closed.").encode())
+                writer.write(_PAGE.format("You are signed in. You can close this window.").encode())
                 if not self._answer.done():
                     self._answer.set_result(target)
             else:

@@ -19,7 +19,7 @@ async def fresh_credential(provider: str, sign_ins: Mapping[str, SignIn], auth: 
     sign_in = sign_ins.get(provider)
     entry = auth.entries.now().get(provider)
     if entry is None:
-        raise CredentialError(f"Nobody is signed in with {provider}. Use /login {provider}.")
+        raise CredentialError(f"You are not signed in to {provider}. Use /login {provider}.")
     if sign_in is None:
         return Credential(key=entry.get("access") or "", is_bearer=True)
     if is_ending(entry):
@@ -39,7 +39,9 @@ def _refresh_once(provider: str, sign_in: SignIn, auth: AuthFile) -> Entry:
         with auth.locked() as entries:
             entry = entries.get(provider)
             if entry is None:
-                raise CredentialError(f"Somebody signed out of {provider} meanwhile.")
+                raise CredentialError(
+                    f"The sign-in to {provider} was removed in the meantime. Use /login to sign in again."
+                )
             if is_ending(entry):
                 entry = entries[provider] = _refreshed(provider, sign_in, entry)
             return entry

@@ -166,12 +166,12 @@ def read_rule(path: Path, *, name: str, source: Source, problems: list[str]) -> 
     try:
         conditions, scopes = _conditions(path, fields, problems)
     except NoEngine as problem:  # it is not read as one without a condition
-        problems.append(f"{path}: the rule {name} is left out, for it has a condition: {problem}")
+        problems.append(f"{path}: the rule {name} is ignored, because its condition is not valid: {problem}")
         return None
     mode = fields.get("interruptMode", "always")
     if mode not in _INTERRUPT_MODES:
         problems.append(
-            f"{path}: interruptMode {mode!r} is none of {', '.join(_INTERRUPT_MODES)}; `always` counts"
+            f"{path}: interruptMode {mode!r} is not one of {', '.join(_INTERRUPT_MODES)}; `always` is used"
         )
         mode = "always"
     description = fields.get("description")

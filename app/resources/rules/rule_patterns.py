@@ -33,7 +33,7 @@ def compile_condition(text: str) -> str:
         max(int(number[:9]) for number in found if number) for found in _COUNTS.findall(text) if any(found)
     ]
     if prod(count for count in counts if count) > _MOST_REPEATS:
-        return f"it repeats more than {_MOST_REPEATS:,} times"
+        return f"it has more than {_MOST_REPEATS:,} repetitions"
     try:
         _compiled(text)
     except NoEngine:
@@ -57,5 +57,5 @@ def _compiled(text: str) -> Any:
     try:
         import regex  # noqa: PLC0415  (only a rule with a condition needs it)
     except ImportError:
-        raise NoEngine("the library regex is missing; install bayou with all that it depends on") from None
+        raise NoEngine("the library regex is missing; install bayou with all its dependencies") from None
     return regex.compile(text, regex.MULTILINE)

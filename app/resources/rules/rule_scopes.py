@@ -80,7 +80,7 @@ def wrong_with_glob(glob: str) -> str:
     """Returns the fault of a glob with an unclosed bracket; empty if there is none."""
     for begin, end in ("[]", "{}"):
         if glob.count(begin) > glob.count(end):
-            return f"has a {begin} that is never closed: it fits only what is called like that"
+            return f"has an unclosed {begin}, so it is matched literally"
     return ""
 
 

@@ -188,8 +188,8 @@ class RuleWatch:
             found = []
         self._rules.remove(rule)
         self._problems.append(
-            f"{rule.path}: looking for its condition takes too long, so the rule {rule.name} interrupts no more in "
-            "this session. Write the condition without nested repetitions."
+            f"{rule.path}: checking its condition takes too long, so the rule {rule.name} no longer "
+            "interrupts in this session. Write the condition without nested repetitions."
         )
         return found[0] if found else None
 

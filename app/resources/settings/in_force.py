@@ -179,15 +179,15 @@ class InForce:
         """Adds to a problem which values stay in force, which the file alone does not show."""
         if problem.kind == "broken":
             stays = (
-                "Its former settings stay in force"
+                "Its previous settings stay in use"
                 if self._layers[origin].values
                 else "None of its settings are used"
             )
-            text = f"{problem.text} {stays} until it is mended."
+            text = f"{problem.text} {stays} until it is fixed."
         elif problem.kind == "wrong" and (key := _key(problem.key)) is not None:
-            which = "default" if self.origin(key.name) is None else "value before it"
+            which = "default" if self.origin(key.name) is None else "previous value"
             shown = msgspec.json.encode(value_at(self.settings, key)).decode()
-            text = f"{problem.text} The {which} stays in force: {shown}."
+            text = f"{problem.text} The {which} stays in use: {shown}."
         else:
             return problem
         return msgspec.structs.replace(problem, text=text)

@@ -26,7 +26,9 @@ def flaws(key: SettingKey, value: Any) -> Iterator[SettingFlaw]:
     for at, rule in enumerate(value):
         why = pattern_error(rule.pattern)
         if why is not None:
-            yield SettingFlaw(at=at, text=f"the pattern of rule {at + 1} cannot be read: {why}")
+            yield SettingFlaw(
+                at=at, text=f"the pattern of rule {at + 1} is not a valid regular expression: {why}"
+            )
 
 
 def sound(key: SettingKey, value: Any) -> Any:

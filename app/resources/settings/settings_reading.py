@@ -55,7 +55,7 @@ def read_layer(file: Path, *, is_project: bool = False) -> tuple[Layer | None, t
         words = f"column {problem.column}: {problem.message}."
         return None, (SettingsProblem(file=file, kind="broken", line=problem.line, text=words),)
     if not isinstance(data, dict):
-        words = "must hold one object: { … }."
+        words = "must be an object: { … }."
         return None, (SettingsProblem(file=file, kind="broken", line=1, text=words),)
     reading = _Reading(file, text, is_project=is_project)
     reading.take(data, ())
@@ -86,7 +86,7 @@ class _Reading:
                 if isinstance(value, dict):
                     self.take(value, where)
                 else:
-                    self._report("wrong", where, f"{'.'.join(where)} must be an object. It is left out.")
+                    self._report("wrong", where, f"{'.'.join(where)} must be an object. It is ignored.")
             elif name != "$schema":
                 if not path:
                     self.extra[name] = value
@@ -94,7 +94,7 @@ class _Reading:
 
     def _take_value(self, key: SettingKey, value: Any) -> None:
         if self._is_project and key.is_global_only:
-            text = f"{key.name} counts only in the global settings file. It is ignored here."
+            text = f"{key.name} is only read from the global settings file. It is ignored here."
             self._report("ignored", key.path, text)
             return
         try:
@@ -103,9 +103,7 @@ class _Reading:
             self._report("wrong", key.path, f"{problem}.")
             return
         for flaw in flaws(key, held):
-            self._report(
-                "partly", (*key.path, flaw.at), f"{key.name}: {flaw.text}. It is passed over.", key.name
-            )
+            self._report("partly", (*key.path, flaw.at), f"{key.name}: {flaw.text}. It is ignored.", key.name)
 
     def _unknown(self, where: tuple[str, ...]) -> str:
         import difflib  # noqa: PLC0415  (only for the hint; costs start-up)
@@ -113,7 +111,7 @@ class _Reading:
         name = ".".join(where)
         close = difflib.get_close_matches(name, [key.name for key in self._keys.values()], n=1, cutoff=0.75)
         hint = f" Did you mean {close[0]}?" if close else ""
-        return f"there is no setting {name}; it is kept but does nothing.{hint}"
+        return f"unknown setting {name}; it is kept but has no effect.{hint}"
 
     def _report(self, kind: Kind, where: tuple[str | int, ...], text: str, key: str = "") -> None:
         """Adds a problem; `key` names the setting if the place is inside its value."""

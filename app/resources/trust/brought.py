@@ -117,7 +117,7 @@ class _Look:
             return
         for path in entries:
             is_code = path.suffix == ".py" or is_dir(path)
-            yield self._item("extension", path, "Python code" if is_code else "lies beside the extensions")
+            yield self._item("extension", path, "Python code" if is_code else "is in the extensions folder")
 
     def _settings(self) -> Iterator[BroughtItem]:
         file = self._paths.project_settings_file
@@ -212,7 +212,7 @@ class _Look:
         places += [folder / ".clinerules" for folder in between(cwd, self._top)]
         for place in places:
             if is_file(place) or _has_something(place):
-                yield self._item("rules", place, "rules that were written for another agent")
+                yield self._item("rules", place, "rules written for another agent")
 
     def _repository(self) -> Iterator[BroughtItem]:
         repository = find_repository(self._paths.cwd)

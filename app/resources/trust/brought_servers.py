@@ -43,7 +43,7 @@ def servers_brought(written: WrittenServers) -> Iterator[BroughtServer]:
 
 def _told(entry: Any) -> str:
     if not isinstance(entry, dict):
-        return "is no server"
+        return "is not a valid server"
     parts = [_way(entry)]
     if entry.get("cwd"):
         parts.append(f"in {entry['cwd']}")
@@ -59,7 +59,7 @@ def _told(entry: Any) -> str:
     if commands:
         parts.append(f"runs {', '.join(commands)}")
     if entry.get("trustHints"):
-        parts.append("what it says of its tools is believed")
+        parts.append("trusts its tool descriptions")
     return "; ".join(part for part in parts if part)
 
 
@@ -72,7 +72,7 @@ def _way(entry: dict[str, Any]) -> str:
     if url:
         return str(url)
     changes = {key: entry[key] for key in ("enabled", "exposure", "tools") if key in entry}
-    return f"changes {json.dumps(changes, ensure_ascii=False)}" if changes else "says nothing"
+    return f"changes {json.dumps(changes, ensure_ascii=False)}" if changes else "has no details"
 
 
 def _texts(value: Any) -> Iterator[str]:

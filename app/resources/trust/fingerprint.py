@@ -29,7 +29,7 @@ def fingerprint(path: Path, *, is_limited: bool = True) -> str:
         try:
             read, digest = _digest(file, left)
         except OSError as problem:
-            read, digest = 0, f"errno {problem.errno}".encode()
+            read, digest = 0, f"error {problem.errno}".encode()
         left -= read
         whole.update(hashlib.sha256(digest).digest())
     return whole.hexdigest()[:32]
@@ -56,7 +56,7 @@ def _files(path: Path, most: int) -> Iterator[tuple[str, Path]]:
         try:
             entries = sorted(os.listdir(folder))  # noqa: PTH208  (names are all that is needed)
         except OSError as problem:
-            yield f"{name}/ errno {problem.errno}", folder / ""
+            yield f"{name}/ error {problem.errno}", folder / ""
             continue
         for entry in entries:
             count += 1

@@ -146,7 +146,8 @@ def remember(paths: Paths, question: Question, *, is_trusted: bool) -> None:
     if is_trusted and question.too_much:
         raise FileFault(
             question.folder,
-            "has more files than bayou can check; nothing was trusted. Start with --approve for a single run.",
+            "has more files than bayou can check, so it was not trusted. Start with --approve to "
+            "trust it for one run.",
         )
     file = paths.trust_file
     try:
@@ -228,7 +229,7 @@ def problem_with(file: Path) -> str | None:
     try:
         _read_to_change(file)
     except FileFault as problem:
-        return f"{problem}. Until that is mended no folder is trusted; delete the file to be asked anew."
+        return f"{problem}. Until this is fixed no folder is trusted; delete the file to be asked again."
     return None
 
 
@@ -248,7 +249,7 @@ def _read_to_change(file: Path) -> dict[str, Any]:
     except JsonFault as problem:
         raise FileFault(file, problem.message, problem.line) from None
     if not isinstance(table, dict):
-        raise FileFault(file, "must hold one object: { … }")
+        raise FileFault(file, "must be an object: { … }")
     return table
 
 

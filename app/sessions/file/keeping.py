@@ -66,7 +66,7 @@ class FileKeeper:
     def hold(self, line: Iterable[bytes], problem: SessionWriteError) -> None:
         """Holds a line that the disk did not accept, to be written before the next line that it accepts."""
         if self.unwritten is None:
-            self._tell(f"{problem} What is said meanwhile is kept in memory only.")
+            self._tell(f"{problem} New messages are kept in memory only.")
         self.unwritten = problem
         if self._file is not None:
             self._file.hold(b"".join(line))
@@ -86,7 +86,7 @@ class FileKeeper:
     def _on_written(self) -> None:
         if self.unwritten is not None:
             self.unwritten = None
-            self._tell(f"{self.path} can be written again; everything that was said is in it.")
+            self._tell(f"{self.path} can be written again; all messages were saved to it.")
 
     def look(self) -> None:
         """Checks whether another program (pi has no lock) has appended to the file, renamed or deleted it."""
@@ -98,7 +98,7 @@ class FileKeeper:
                 self._recreate(self._file)
                 return
             self.path = moved
-            self._tell(f"The session file was renamed; it goes on as {moved}.")
+            self._tell(f"The session file was renamed; it continues as {moved}.")
         data = self._file.foreign()
         if not data:
             return
@@ -108,7 +108,7 @@ class FileKeeper:
         for entry in entries:
             self._take_in(entry)
         self._needs_feed = not data.endswith(b"\n")
-        self._tell(f"Another program wrote {len(entries)} entries into this session; they are in the tree.")
+        self._tell(f"Another program added {len(entries)} entries to this session; /tree shows them.")
 
     def _recreate(self, old: SessionFile) -> None:
         """Writes the session in memory to a new file of the same name, after the old one was deleted or
@@ -117,13 +117,13 @@ class FileKeeper:
         if exists(self.path):
             raise SessionWriteError(
                 self.path,
-                "another program put a different file in this place",
+                "another program replaced this file with a different one",
                 "Fork this session to continue.",
             )
         self.begin()
         old.close()
         self._needs_feed = False
-        self._tell(f"{self.path} had been deleted; it was written again.")
+        self._tell(f"{self.path} had been deleted and was written again.")
 
     def end_turn(self) -> None:
         """Forces the turn's lines onto the disk, if the policy says so, so that they survive a power cut."""

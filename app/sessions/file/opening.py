@@ -116,21 +116,22 @@ def _mend_tail(path: Path, file: SessionFile, reading: SessionContents, problems
             copy_to_quarantine(path, [torn], leaves_file=True)
         except OSError as problem:
             problems.append(
-                f"The last line of {path} is torn and could not be set aside: {error_text(problem)}."
+                f"The last line of {path} is incomplete and could not be moved to another file: "
+                f"{error_text(problem)}."
             )
             return  # it stays, and a line feed keeps the next entry off it
     file.cut(torn.offset)
     reading.ends_with_feed = True
     reading.torn = None
     problems.append(
-        f"The last line of {path.name} was torn ({len(torn.data)} bytes, set aside in "
-        f"{sidecar(path, 'quarantine').name}); everything before it is here."
+        f"The last line of {path.name} was incomplete ({len(torn.data)} bytes, moved to "
+        f"{sidecar(path, 'quarantine').name}); everything before it is loaded."
     )
 
 
 def _report(path: Path, reading: SessionContents, problems: list[str], *, may_write: bool) -> None:
     if reading.torn is not None and not may_write:
-        problems.append(f"The last line of {path.name} is torn; everything before it is here.")
+        problems.append(f"The last line of {path.name} is incomplete; everything before it is loaded.")
     if reading.has_mark:
         problems.append(f"{path.name} begins with a byte order mark; pi does not open such files.")
     if not reading.bad:
@@ -138,13 +139,15 @@ def _report(path: Path, reading: SessionContents, problems: list[str], *, may_wr
     count = len(reading.bad)
     what = f"{count} line{'s' if count > 1 else ''} of {path.name} cannot be read"
     if not may_write:
-        problems.append(f"{what}; everything else is here.")
+        problems.append(f"{what}; all other lines are loaded.")
         return
     try:
         if copy_to_quarantine(path, reading.bad):
-            problems.append(f"{what}; copied to {sidecar(path, 'quarantine').name}. Everything else is here.")
+            problems.append(
+                f"{what}; copied to {sidecar(path, 'quarantine').name}. All other lines are loaded."
+            )
     except OSError as problem:
-        problems.append(f"{what} and could not be set aside: {error_text(problem)}. Everything else is here.")
+        problems.append(f"{what} and could not be copied: {error_text(problem)}. All other lines are loaded.")
 
 
 def _migrate_file(
@@ -170,13 +173,13 @@ def _migrate_file(
     except OSError as problem:
         raise SessionWriteError(
             path,
-            f"is of version {reading.version} and cannot be brought to version {SESSION_VERSION}: "
-            f"{error_text(problem)}",
+            f"has format version {reading.version} and cannot be converted to version "
+            f"{SESSION_VERSION}: {error_text(problem)}",
             "Open it read-only, or copy it elsewhere.",
         ) from None
     file.close()
     problems.append(
-        f"{path.name} was of version {reading.version} and is now of version {SESSION_VERSION}; "
+        f"{path.name} was converted from version {reading.version} to version {SESSION_VERSION}; "
         f"the original is kept as {kept.name}."
     )
     return anew

@@ -51,7 +51,7 @@ class PartialAnswer(Wire, frozen=True, kw_only=True):
             self.message,
             content=unsigned,
             stop_reason="aborted",
-            error_message="bayou ended while this answer was being written; this is what had arrived.",
+            error_message="bayou ended while this answer was being written; this part had arrived.",
         )
 
 

@@ -101,7 +101,7 @@ def read_without_header(path: Path) -> SessionContents:
     except OSError as problem:
         raise _unreadable(path, problem) from None
     if all(isinstance(entry, UnknownEntry) for entry in reading.entries):
-        raise NotASession(path, "is not a session file", "Nothing in it can be read as one.")
+        raise NotASession(path, "is not a session file", "It contains no readable session.")
     return reading
 
 
@@ -110,11 +110,11 @@ def check_regular(path: Path) -> int:
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
-        raise SessionNotFound(path, "there is no such session file", "See the list with --resume.") from None
+        raise SessionNotFound(path, "no such session file", "See the list with --resume.") from None
     except OSError as problem:
         raise _unreadable(path, problem) from None
     except ValueError:
-        raise SessionNotFound(None, "that is not a file name", "See the list with --resume.") from None
+        raise SessionNotFound(None, "is not a file name", "See the list with --resume.") from None
     if stat.S_ISDIR(found.st_mode):
         raise NotASession(path, "is a folder, not a session file", "Name a .jsonl file in it.")
     if not stat.S_ISREG(found.st_mode):
@@ -133,7 +133,8 @@ def _read(file: BinaryIO, path: Path, allow_newer: bool, each: TakeEntries | Non
         if not allow_newer:
             raise SessionTooNew(
                 path,
-                f"is written in version {version} of the session format, this program knows {SESSION_VERSION}",
+                f"has version {version} of the session format, but this bayou supports up to "
+                f"{SESSION_VERSION}",
                 "Update bayou, or open it read-only.",
             )
         version = SESSION_VERSION
@@ -158,7 +159,7 @@ def _header_value(data: dict[str, Any], path: Path) -> SessionHeader:
         raise NotASession(path, f"has a damaged first line ({problem})", _REPAIR_HINT) from None
 
 
-_REPAIR_HINT = "It was left as it is; if it is a session, `bayou --fork FILE` saves what can be read of it."
+_REPAIR_HINT = "It was not changed. If it is a session, `bayou --fork FILE` recovers the readable part."
 
 
 def _find_header(file: BinaryIO, path: Path) -> tuple[dict[str, Any], list[BadLine], bool]:

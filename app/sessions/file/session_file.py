@@ -29,9 +29,10 @@ _FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_
 _MAX_PIECES = 1000
 """The number of buffers that the system accepts in one call."""
 _DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-_FREE_SPACE_HINT = "Free some disk space or export the session elsewhere, then try again."
+_FREE_SPACE_HINT = "Free some disk space or export the session to another disk, then try again."
 _FOLDER_HINT = (
-    "Make its folder writable, choose another with --session-dir DIR, or keep no session with --no-session."
+    "Make its folder writable, choose another with --session-dir DIR, or run without saving "
+    "with --no-session."
 )
 
 
@@ -64,7 +65,7 @@ class SessionFile:
             descriptor = os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
             raise SessionWriteError(
-                path, "a file of that name exists already", "Start another session."
+                path, "a file of that name already exists", "Start another session with /new."
             ) from None
         except OSError as problem:
             raise SessionWriteError(
@@ -141,7 +142,7 @@ class SessionFile:
             raise SessionWriteError(
                 self.path,
                 "another program cut this file short",
-                "Nothing more is written to it; fork or export this session to keep what is on the screen.",
+                "Nothing more is written to it; continue in a copy with /fork, or export the session.",
             )
         data = read_at(self._descriptor, self.size, size - self.size)
         self.size = size
@@ -176,8 +177,8 @@ class SessionFile:
         except OSError as problem:
             raise SessionWriteError(
                 self.path,
-                f"may not be safe on the disk: {error_text(problem)}",
-                "Check the disk, export the session.",
+                f"may not be saved on the disk: {error_text(problem)}",
+                "Check the disk, then export the session with /export.",
             ) from None
         self._is_dirty = False
 
@@ -207,11 +208,11 @@ def copy_to_other_disk(problem: SessionWriteError, lines: Iterable[bytes]) -> Se
         SessionFile.create(copy, lines, lambda: "entry").close()
     except (OSError, SessionWriteError):
         lost = (
-            f"{problem.what}. The last messages are lost, for nothing could be written in "
-            f"{last_resort_path()} either"
+            f"{problem.what}. The last messages are lost, because {last_resort_path()} could not be "
+            "written either"
         )
         return SessionWriteError(problem.path, lost)
-    remedy = f"The whole session is in {copy}: bayou --session {copy}"
+    remedy = f"The whole session was saved to {copy}: bayou --session {copy}"
     return SessionWriteError(problem.path, problem.what, remedy)
 
 

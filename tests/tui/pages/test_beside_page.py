@@ -55,4 +55,4 @@ async def test_a_handoff_of_an_empty_session_is_refused(tmp_path: Path) -> None:
     play = Play(tmp_path)
     async with at_the_keyboard() as person, person.asked(page_of(play, person).hand_over("four oars")):
         pass
-    assert person.warned == ["Nothing has been said here that could be handed over. Begin with /new."]
+    assert person.warned == ["This session has no messages to hand over yet. Start a new one with /new."]

@@ -59,7 +59,7 @@ async def given_key(credentials: Credentials, answer: KeyCheck) -> list[str]:
 
 async def test_a_key_that_is_refused_is_not_stored(credentials: Credentials) -> None:
     heard = await given_key(credentials, KeyCheck(state="refused", text="401 Incorrect API key."))
-    assert heard[-1] == "DeepSeek does not take this key, and it was not stored. 401 Incorrect API key."
+    assert heard[-1] == "DeepSeek rejected this key, so it was not stored. 401 Incorrect API key."
     assert not credentials.stored()
 
 

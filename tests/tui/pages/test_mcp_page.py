@@ -113,7 +113,7 @@ async def test_what_stands_behind_the_command_is_done_and_told_in_words(desk: De
         "/mcp frob is not known. There is: list, test,",
         'Server "docs" is disabled (',
         'Server "docs" is disabled. Run /mcp enable docs first.',
-        "is a program of this machine; there is nothing to sign in to",
+        "is a program on this machine, so it needs no sign-in",
         "docs    off",
         "no config",
     ):

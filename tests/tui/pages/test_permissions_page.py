@@ -37,7 +37,7 @@ async def test_a_verdict_tells_why_and_a_rule_is_taken_away(tmp_path: Path) -> N
         async with person.asked(page.open()):
             assert "git push --force" in person.sees
             await person.press(*"force", "enter")
-        assert "a forced push overwrites history for others (the floor)" in person.heard[-1]
+        assert "a forced push overwrites history for others (the built-in safety rule)" in person.heard[-1]
         async with person.asked(page.open()):
             await person.press(*"npm", "enter")
         assert play.session.permissions.view().rules.rules == ()

@@ -262,7 +262,7 @@ async def test_settings_go_through_their_values() -> None:
 
 async def test_a_number_is_typed_and_checked() -> None:
     app = ScreenHost(
-        SettingsScreen(settings(), check=lambda key, text: "" if text.isdigit() else "a whole number")
+        SettingsScreen(settings(), check=lambda key, text: "" if text.isdigit() else "type a whole number")
     )
     async with app.run_test() as pilot:
         await pilot.pause()
@@ -270,7 +270,7 @@ async def test_a_number_is_typed_and_checked() -> None:
         await press(pilot, "enter", "ctrl+u")
         await type_text(pilot, "many")
         await press(pilot, "enter")
-        assert "a whole number" in screen_text(app)
+        assert "type a whole number" in screen_text(app)
         await press(pilot, "ctrl+u", "7", "enter")
         assert app.asked == [("retry.maxRetries", "7")]
 

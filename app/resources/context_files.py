@@ -171,7 +171,7 @@ def add_line(file: MemoryFile, line: str, paths: Paths) -> None:
     """Appends a line to the file's current content, which stays byte for byte. Raises `FileFault`."""
     path = file.path
     if path.parent != paths.agent_dir and (problem := paths.way_out(path)):
-        raise FileFault(path, f"is not written: {problem}")
+        raise FileFault(path, f"was not saved: {problem}")
     text = read_text(path) or ""
     try:
         before = path.read_bytes() if is_file(path) else b""

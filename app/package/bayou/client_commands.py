@@ -204,7 +204,7 @@ class ClientCommands:
         return await self._ask("get_available_models", Sequence[Model], "models")
 
     async def set_thinking_level(self, level: ThinkingLevel) -> None:
-        """How hard the model thinks. Clamped to what the model can do."""
+        """How much the model thinks. Clamped to what the model can do."""
         return await self._ask("set_thinking_level", None, "", level=level)
 
     async def cycle_thinking_level(self) -> CycledLevel | None:

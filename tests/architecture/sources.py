@@ -1,6 +1,7 @@
 """The project's own Python files, read once."""
 
 import ast
+import gc
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -25,7 +26,12 @@ def files(*folders: str) -> tuple[Path, ...]:
 
 @cache
 def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    # Collecting garbage among the nodes of two thousand trees costs three times what parsing does.
+    gc.disable()
+    try:
+        return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    finally:
+        gc.enable()
 
 
 def name(path: Path) -> str:

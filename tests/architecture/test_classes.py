@@ -3,9 +3,10 @@
 import ast
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
-from tests.architecture.sources import SHIPPED, classes, files, name, tree
+from tests.architecture.sources import SHIPPED, classes, files, name, nodes, tree
 
 MADE_BY_A_PROGRAM = {"app.package.bayou.client_commands.ClientCommands"}
 """It stands apart from the class that inherits it because nobody edits it."""
@@ -29,22 +30,21 @@ def _module(path: str) -> str:
 
 
 @cache
-def _names(module: str, tree_: ast.Module) -> dict[str, str]:
-    found = {node.name: f"{module}.{node.name}" for node in tree_.body if isinstance(node, ast.ClassDef)}
-    for node in ast.walk(tree_):
-        if isinstance(node, ast.ImportFrom) and node.module:
+def _names(path: Path) -> dict[str, str]:
+    module = _module(name(path))
+    found = {node.name: f"{module}.{node.name}" for node in tree(path).body if isinstance(node, ast.ClassDef)}
+    for node in nodes(path, ast.ImportFrom):
+        if node.module:
             found |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Import):
-            found |= {alias.asname or alias.name: alias.name for alias in node.names}
+    for node in nodes(path, ast.Import):
+        found |= {alias.asname or alias.name: alias.name for alias in node.names}
     return found
 
 
 @cache
 def every_class() -> dict[str, Class]:
     return {
-        f"{_module(name(path))}.{node.name}": Class(
-            node, _module(name(path)), _names(_module(name(path)), tree(path))
-        )
+        f"{_module(name(path))}.{node.name}": Class(node, _module(name(path)), _names(path))
         for path in files(*SHIPPED)
         for node in classes(path)
     }
@@ -74,18 +74,18 @@ def made() -> frozenset[str]:
     """Classes of which there are instances: called, or handed to somebody who does."""
     found: set[str] = set()
     for path in files(*SHIPPED):
-        names = _names(_module(name(path)), tree(path))
-        for node in ast.walk(tree(path)):
+        names = _names(path)
+        for node in (*nodes(path, ast.Call), *nodes(path, ast.arguments)):
             found |= {_full(value, names) for value in _values(node)}
     return frozenset(found)
 
 
-def _values(node: ast.AST) -> Iterator[ast.expr]:
+def _values(node: ast.Call | ast.arguments) -> Iterator[ast.expr]:
     if isinstance(node, ast.Call):
         yield node.func
         yield from node.args
         yield from (keyword.value for keyword in node.keywords)
-    elif isinstance(node, ast.arguments):
+    else:
         yield from node.defaults
         yield from (default for default in node.kw_defaults if default is not None)
 

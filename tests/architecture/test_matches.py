@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterator
 from functools import cache
 
-from tests.architecture.sources import SHIPPED, files, name, tree
+from tests.architecture.sources import SHIPPED, files, name, nodes, tree
 
 
 def _module(path: str) -> str:
@@ -37,10 +37,14 @@ def members() -> set[str]:
     """Full names of the classes that are in a union of ours: a name that stands for `A | B | C`."""
     found: set[str] = set()
     for path in files(*SHIPPED):
-        names = names_in(_module(name(path)), tree(path))
-        for node in tree(path).body:
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
-                found |= {names[each] for each in _joined(node.value) if each in names}
+        unions = [
+            node.value
+            for node in tree(path).body
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp)
+        ]
+        names = names_in(_module(name(path)), tree(path)) if unions else {}
+        for union in unions:
+            found |= {names[each] for each in _joined(union) if each in names}
     return found
 
 
@@ -82,6 +86,7 @@ def test_every_match_over_a_union_of_ours_ends_in_assert_never():
     found = [
         f"{name(path)}:{line}"
         for path in files(*SHIPPED)
+        if nodes(path, ast.Match)
         for line in open_matches(_module(name(path)), tree(path), ours)
     ]
     assert found == [], "End it in `case _: assert_never(…)`, or ask with isinstance."

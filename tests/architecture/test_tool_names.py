@@ -4,10 +4,10 @@ So a new tool is judged, masked, ordered and boxed as all others are, without a 
 """
 
 import ast
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
-ROOT = Path(__file__).parents[2]
+from tests.architecture.sources import SHIPPED, files, name, nodes
+
 PROGRAMS = ("app/permits/programs/", "app/permits/shell/simple.py")
 """There a call is of a program, by its name."""
 PLAYS_A_MODEL = "app/providers/offline/"
@@ -32,14 +32,14 @@ def is_fixed(node: ast.expr) -> bool:
             return True
         case ast.Tuple(elts=elts) | ast.Set(elts=elts) | ast.List(elts=elts):
             return all(map(is_fixed, elts))
-        case ast.Name(id=name):
-            return name.isupper()
+        case ast.Name(id=written):
+            return written.isupper()
     return False
 
 
-def compared(tree: ast.AST) -> Iterator[ast.expr]:
+def compared(found: Iterable[ast.AST]) -> Iterator[ast.expr]:
     """Where the name of a tool is compared with names that are written down."""
-    for node in ast.walk(tree):
+    for node in found:
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
             if any(map(is_tools_name, sides)) and any(map(is_fixed, sides)):
@@ -50,16 +50,16 @@ def compared(tree: ast.AST) -> Iterator[ast.expr]:
 
 
 def test_no_other_module_knows_a_tool_by_its_name() -> None:
-    found: set[str] = set()
-    for package in ("app", "tools", "widgets"):
-        for file in sorted((ROOT / package).rglob("*.py")):
-            name = file.relative_to(ROOT).as_posix()
-            if not name.startswith((*PROGRAMS, PLAYS_A_MODEL)) and any(compared(ast.parse(file.read_text()))):
-                found.add(name)
+    found = [
+        name(path)
+        for path in files(*SHIPPED)
+        if not name(path).startswith((*PROGRAMS, PLAYS_A_MODEL))
+        and any(compared((*nodes(path, ast.Compare), *nodes(path, ast.Call))))
+    ]
     assert not found
 
 
 def test_a_comparison_would_be_found() -> None:
     for line in ('tool.name == "read"', "call.name in _READS", 'event.tool_name in ("a", "b")'):
-        assert any(compared(ast.parse(line))), line
-    assert not any(compared(ast.parse("tool.name == name")))
+        assert any(compared(ast.walk(ast.parse(line)))), line
+    assert not any(compared(ast.walk(ast.parse("tool.name == name"))))

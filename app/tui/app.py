@@ -128,7 +128,7 @@ class BayouApp(App[int]):
         self.footer = StatusFooter(id="footer")
         self.queue_view = QueueView(id="queue")
         self.search_bar = SearchBar(self.transcript, id="search")
-        self.approval_bar = ApprovalBar(clock=self.clock, id="approval")
+        self.approval_bar = ApprovalBar(clock=self.clock, give_back=self.editor.insert, id="approval")
         self.first_screen = FirstScreen(self.session, key_label)
         next_step = next_steps(self.models, self.action_table.key_of, self.env)
 
@@ -404,13 +404,22 @@ class BayouApp(App[int]):
 
     async def on_event(self, event: events.Event) -> None:
         is_input = isinstance(event, events.Key | events.Paste | events.MouseDown)
-        if is_input and not event.is_forwarded and self.approval_bar.note_input(event):
+        is_stop = is_input and not event.is_forwarded and self.approval_bar.note_input(event)
+        if is_stop:
             self._stop_in_doubt()
         if isinstance(event, events.Key) and not event.is_forwarded:
             self.garbage.note_key()
-            if not self.programs.has_keyboard and await self.user_keys.take(event):
+            if not self.programs.has_keyboard and (
+                await self.user_keys.take(event) or (not is_stop and self._answers(event))
+            ):
                 return
         await super().on_event(event)
+
+    def _answers(self, event: events.Key) -> bool:
+        """Whether a key that is meant for the editor answers the question above it."""
+        if self.approval_bar.asked is None or self.focused is not self.editor:
+            return False
+        return self.approval_bar.take(event, is_blank=self.editor.model.is_blank)
 
     @on(ApprovalBar.StopRequested)
     def _stop_in_doubt(self) -> None:

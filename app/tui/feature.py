@@ -86,6 +86,8 @@ class FullScreen(msgspec.Struct, frozen=True, kw_only=True):
     variables."""
     front: Callable[[], Screen[Any]]
     """Returns the screen that has the keyboard."""
+    screens: Callable[[], Sequence[Screen[Any]]]
+    """Returns all open screens, the front one last."""
     leave: Callable[[], None]
     suspend: Callable[[], object]
     do: Callable[[str], Awaitable[None]]

@@ -89,6 +89,8 @@ class MainScreen(Screen[None]):
     @on(PromptEditor.Submitted)
     @on(PromptEditor.FollowUp)
     def _send(self, message: PromptEditor.Submitted | PromptEditor.FollowUp) -> None:
+        if self._approvals.offers(message.text):
+            return
         how = "follow_up" if isinstance(message, PromptEditor.FollowUp) else "steer"
         self._remembered.add_prompt(message.draft)
         self._transcript.viewport.follow()
@@ -97,6 +99,7 @@ class MainScreen(Screen[None]):
     @on(PromptEditor.Changed)
     def _draft_changed(self, message: PromptEditor.Changed) -> None:
         self._unsent.editor_changed(message.draft)
+        self._approvals.editor_changed()
 
     # Messages of the queue
 

@@ -11,6 +11,7 @@ from textual.dom import DOMNode
 from textual.widget import Widget
 
 from app.tui.feature import FullScreen
+from app.tui.features.permissions.feature import APPROVALS
 from app.tui.page_protocols import ShowMessage
 from app.tui.prompt.attachments import joined
 from app.tui.register import Register
@@ -66,6 +67,7 @@ def full_screen(app: "BayouApp") -> FullScreen:
         program_env=lambda: app.program_env,
         open_in=partial(open_externally, app),
         front=lambda: app.screen,
+        screens=lambda: app.screen_stack,
         leave=lambda: app.exit(0),
         suspend=partial(suspend, app, app.presenter.note),
         do=partial(do_action, app, (app, app.editor, app.transcript)),
@@ -78,6 +80,7 @@ def listen(app: "BayouApp", register: Register) -> None:
     """Subscribes the listeners that belong to no feature."""
     for listener in (app.title_line, app.notifications, app.cache_misses):
         register.listen(listener.EVENT_TYPES, listener.note)
+    app.screens.opened = register.page(APPROVALS).mark
     register.listen((QueueUpdate,), lambda _: app.unsent.save())
     register.listen((ModelChanged,), lambda _: warm_up(app))
     register.listen((AgentSettled,), lambda _: app.tasks.spawn(app.status.look_at_git()))

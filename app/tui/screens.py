@@ -1,6 +1,7 @@
 """Opens screens over the page, waits for their results, and routes their requests to the code that opened them."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -18,6 +19,8 @@ class Screens:
     def __init__(self, app: App[Any], tasks: Tasks) -> None:
         self._app = app
         self._tasks = tasks
+        self.opened: Callable[[Screen[Any]], None] = lambda screen: None
+        """Called with each screen that has opened."""
         self._askers: WeakKeyDictionary[Screen[Any], OnRequest] = WeakKeyDictionary()
         """The request handlers by screen, kept as long as the screen, because requests may arrive after its
         end."""
@@ -35,6 +38,7 @@ class Screens:
         mounted = asyncio.ensure_future(self._app.push_screen(screen, take))
         try:
             await asyncio.shield(mounted)
+            self.opened(screen)
             return await answer
         finally:
             await mounted  # a screen cannot be closed while it is being mounted

@@ -69,7 +69,7 @@ async def test_alt_a_lets_it_run_once_it_has_stood_there(tmp_path: Path) -> None
     app = asking_app(tmp_path, call("bash", command="touch there"), say("ok"))
     async with app.run_test(size=(80, 24)) as pilot:
         await asked(app, pilot)
-        assert "bash wants to run" in app.screen_text and "touch there" in app.screen_text
+        assert "Run this command?" in app.screen_text and "touch there" in app.screen_text
         assert app.focused is app.editor
         await pilot.press("alt+v")
         await app.settling_until(
@@ -94,7 +94,8 @@ async def test_a_card_that_waits_for_a_yes_does_not_look_as_if_it_ran(tmp_path: 
         wait(app, 9)
         app.presenter.tick()
         assert (
-            "? bash touch there" in app.screen_text and " 9 s" not in app.screen_text.split("wants to run")[0]
+            "? bash touch there" in app.screen_text
+            and " 9 s" not in app.screen_text.split("Run this command?")[0]
         )
         assert "Your answer is waited for" in app.screen_text
         await pilot.press("alt+a")
@@ -107,6 +108,44 @@ async def test_a_card_that_waits_for_a_yes_does_not_look_as_if_it_ran(tmp_path: 
         await asyncio.to_thread((tmp_path / "project" / "go").write_text, "there\n")
         await settled(app, pilot)
         assert "✓ bash touch there" in app.screen_text
+
+
+async def test_a_call_behind_one_that_is_asked_about_is_shown_as_waiting(tmp_path: Path) -> None:
+    both = call("bash", command="ls") + call("bash", command="touch there")
+    app = asking_app(tmp_path, both, say("ok"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await asked(app, pilot)
+        wait(app, 9)
+        app.presenter.tick()
+        await pilot.pause()
+        rows = [row.split() for row in app.screen_text.splitlines() if "waiting" in row]
+        assert [row[1:3] for row in rows] == [["bash", "ls"], ["bash", "touch"]]
+        assert "9 s" not in app.screen_text.split("Run this command?")[0]
+        await pilot.press("y")
+        await settled(app, pilot)
+        assert "waiting" not in app.screen_text
+    assert (tmp_path / "project" / "there").exists()
+
+
+async def test_an_open_page_says_that_an_answer_is_needed(tmp_path: Path) -> None:
+    app = asking_app(tmp_path, call("bash", command="touch there"), say("ok"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await asked(app, pilot)
+        for command in ("/settings", "/context"):
+            await submit(app, pilot, command)
+            await app.settling_until(
+                pilot, lambda: "Waiting for your answer: Run this command?" in app.screen_text
+            )
+            await pilot.press("escape")
+            await app.settling_until(pilot, lambda: len(app.screen_stack) == 1)
+        wait(app)
+        await pilot.press("d")
+        await app.settling_until(pilot, lambda: "y allow" in app.screen_text)
+        wait(app)
+        await pilot.press("y")
+        await settled(app, pilot)
+        assert len(app.screen_stack) == 1
+    assert (tmp_path / "project" / "there").exists()
 
 
 async def test_alt_x_sends_the_words_in_the_editor_as_the_reason(tmp_path: Path) -> None:
@@ -136,11 +175,7 @@ async def test_in_the_bar_letters_answer_and_escape_goes_back(tmp_path: Path) ->
         wait(app)
         await pilot.press("f8")
         await pilot.pause()
-        await pilot.press("a")
-        await pilot.pause()
-        assert app.approval_bar.asked is not None, "the key came at once"
-        wait(app)
-        await pilot.press("a")
+        await pilot.press("y")
         await settled(app, pilot)
     assert (tmp_path / "project" / "there").exists()
 
@@ -326,6 +361,101 @@ async def test_somebody_who_goes_on_typing_answers_nothing(tmp_path: Path) -> No
         assert app.approval_bar.asked is not None
         assert app.focused is not app.approval_bar
     assert not (tmp_path / "project" / "there").exists()
+
+
+@pytest.mark.parametrize(
+    ("keys", "runs"), [("y", True), ("1", True), ("enter", True), ("n", False), ("3", False)]
+)
+async def test_a_plain_key_answers_while_the_editor_is_empty(tmp_path: Path, keys: str, runs: bool) -> None:
+    app = asking_app(tmp_path, call("bash", command="touch there"), say("ok"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await asked(app, pilot)
+        wait(app)
+        await pilot.press(keys)
+        await settled(app, pilot)
+        assert app.editor.text == ""
+    assert (tmp_path / "project" / "there").exists() is runs
+
+
+async def test_arrows_choose_the_answer_without_a_pause_between_them(tmp_path: Path) -> None:
+    app = asking_app(tmp_path, call("bash", command="touch there"), say("ok"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await asked(app, pilot)
+        wait(app)
+        await pilot.press("down", "down")
+        assert "› 3  No" in app.screen_text
+        await pilot.press("enter")
+        await settled(app, pilot)
+    assert not (tmp_path / "project" / "there").exists()
+
+
+async def test_a_word_that_begins_like_an_answer_is_text(tmp_path: Path) -> None:
+    app = asking_app(tmp_path, call("bash", command="touch there"), say("ok"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await asked(app, pilot)
+        wait(app)
+        await pilot.press(*"you")
+        assert app.editor.text == "you" and app.approval_bar.asked is not None
+        await app.settling_until(pilot, lambda: "with your text as the reason" in app.screen_text)
+        app.editor.set_text("")
+        wait(app)
+        await pilot.press("a")
+        await app.settling_until(pilot, lambda: "bash: touch **" in app.screen_text)
+        await pilot.press("d")
+        await pilot.pause()
+        assert app.editor.text == "ad" and app.focused is app.editor, "it was the beginning of a text"
+    assert not (tmp_path / "project" / "there").exists()
+
+
+async def test_a_key_that_comes_too_early_is_told(tmp_path: Path) -> None:
+    app = asking_app(tmp_path, call("bash", command="touch there"), say("ok"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await asked(app, pilot)
+        for key in ("alt+a", "enter", "f8"):
+            await pilot.press(key)
+            await app.settling_until(pilot, lambda: "not yet" in app.screen_text)
+            wait(app, 2)
+            await app.settling_until(pilot, lambda: "not yet" not in app.screen_text)
+            app.time.now -= 2
+        assert app.approval_bar.asked is not None
+    assert not (tmp_path / "project" / "there").exists()
+
+
+@pytest.mark.parametrize(("text", "runs"), [("y", True), ("yes", True), ("No", False)])
+async def test_a_typed_answer_is_offered_and_not_queued(tmp_path: Path, text: str, runs: bool) -> None:
+    app = asking_app(tmp_path, call("bash", command="touch there"), say("ok"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await asked(app, pilot)
+        app.editor.set_text(text)
+        await pilot.press("enter")
+        await app.settling_until(pilot, lambda: app.editor.text == "")
+        assert not app.session.state.waiting_count and app.approval_bar.asked is not None
+        wait(app)
+        await pilot.press("enter")
+        await settled(app, pilot)
+    assert (tmp_path / "project" / "there").exists() is runs
+
+
+async def test_a_dangerous_command_says_why_and_enter_means_no(tmp_path: Path) -> None:
+    app = asking_app(tmp_path, call("bash", command="git stash clear && rm -rf build"), say("ok"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await asked(app, pilot)
+        assert "▲ DANGEROUS  Run this command?" in app.screen_text
+        assert "› 1  No" in app.screen_text and 'type "clear" to confirm' in app.screen_text
+        assert "▲ git stash clear" in app.screen_text
+        wait(app)
+        await pilot.press("enter")
+        await settled(app, pilot)
+        assert "said no" in result(app)
+
+
+async def test_the_change_itself_is_inside_the_question(tmp_path: Path) -> None:
+    app = asking_app(tmp_path, call("write", path="a.txt", content="one\nthree\n"), say("ok"))
+    (tmp_path / "project" / "a.txt").write_text("one\ntwo\n")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await asked(app, pilot)
+        assert "Change a.txt?" in app.screen_text
+        await app.settling_until(pilot, lambda: "- two" in app.screen_text and "+ three" in app.screen_text)
 
 
 KEYS = ["a", "x", "w", "v", "y", "1", "enter", "space", "tab", "up", "down", "paste", "click", "日"]

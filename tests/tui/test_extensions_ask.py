@@ -29,7 +29,7 @@ def app_of(home: Path) -> StageApp:
 
 async def asked(app: StageApp, pilot: Pilot[int], text: str) -> None:
     await app.settling_until(
-        pilot, lambda: app.approval_bar.asked is not None and text in app.approval_bar.asked.text
+        pilot, lambda: app.approval_bar.asked is not None and text in app.approval_bar.asked.question
     )
     await pilot.pause()
     await pilot.pause()

@@ -34,7 +34,7 @@ async def test_alt_a_applies_what_waits_once_it_has_stood_there(tmp_path: Path) 
     file = tmp_path / "project" / "a.py"
     async with app.run_test(size=(100, 30)) as pilot:
         await asked(app, pilot)
-        assert "ast_edit staged this" in app.screen_text
+        assert "Apply what ast_edit staged?" in app.screen_text
         assert "staged: alt+a applies, alt+x discards" in app.screen_text
         assert app.focused is app.editor
         await pilot.press("alt+a")

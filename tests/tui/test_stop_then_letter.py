@@ -56,7 +56,7 @@ def test_escape_and_one_letter_alone_stop_it_when_no_second_press_comes(tmp_path
         shown.until("again, else it stops")
         shown.until(lambda: "alt+a" not in shown.screen and "again" not in shown.screen)
         rest(shown, 0.3)
-        assert not made.exists() and "wants to run" not in shown.screen
+        assert not made.exists() and "Run this command?" not in shown.screen
 
 
 def test_escape_and_an_m_take_no_looser_mode_while_a_question_stands(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_escape_and_an_m_take_no_looser_mode_while_a_question_stands(tmp_path: P
         made = asked(shown, tmp_path)
         shown.press("\x1bm")
         shown.until("again, else it stops")
-        shown.until(lambda: "wants to run" not in shown.screen)
+        shown.until(lambda: "Run this command?" not in shown.screen)
         assert not made.exists() and "auto-edit" not in shown.screen
 
 
@@ -87,7 +87,7 @@ def test_a_bare_escape_is_in_doubt_where_the_terminal_told_chords_before(tmp_pat
         shown.press("\x1b")
         rest(shown, gap)
         shown.press("a")
-        shown.until(lambda: "wants to run" not in shown.screen)
+        shown.until(lambda: "Run this command?" not in shown.screen)
         assert not made.exists()
 
 
@@ -98,7 +98,7 @@ def test_a_chord_before_the_question_listens_is_a_stop_too(tmp_path: Path) -> No
         shown.until("alt+a")
         shown.press("\x1ba")
         shown.until("again, else it stops")
-        shown.until(lambda: "wants to run" not in shown.screen)
+        shown.until(lambda: "Run this command?" not in shown.screen)
         assert not (tmp_path / "afloat").exists()
 
 
@@ -111,7 +111,7 @@ def test_focus_on_the_question_is_no_stop(tmp_path: Path) -> None:
         shown.press("\x1b[19~")
         shown.until("esc back")
         rest(shown, REPEAT_SECONDS)
-        shown.press("a")
+        shown.press("y")
         shown.until(made.exists)
 
 
@@ -128,7 +128,7 @@ def test_in_tmux_escape_and_a_letter_let_nothing_run_and_stop_it(tmp_path: Path,
             shown.press("\x1b")
             rest(shown, gap)
             shown.press("a")
-            shown.until(lambda: "wants to run" not in shown.screen)
+            shown.until(lambda: "Run this command?" not in shown.screen)
             assert not made.exists()
     finally:
         subprocess.run([*server, "kill-server"], check=False, capture_output=True)

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.terminals import Terminal, terminal
 from tests.tui.typist import LAST
+from widgets.status.approval import HOLD_SECONDS
 
 LETTERS = "etaoin shrdlu aaaa xxxx wwww vvvv yyyy 0123456789"
 OTHERS = (
@@ -26,7 +27,7 @@ def test_no_typing_answers_a_question(tmp_path: Path, count: int, long: int) -> 
     program = f"from tests.tui.typist import main; main(*{words!r})"
     root = Path(__file__).parents[2]
     with terminal(root, program=program, size=(80, 24)) as page:
-        page.until("wants to run")
+        page.until("Run this command?")
         typed = _type(page, random.Random(count))
         _answer(page, file)
         assert page.ended() == 0
@@ -36,17 +37,21 @@ def test_no_typing_answers_a_question(tmp_path: Path, count: int, long: int) -> 
 
 
 def _type(page: Terminal, chance: random.Random) -> int:
-    """At 1 to 60 keys a second, until the last question stands there."""
+    """Words at 8 to 60 keys a second, some of them sent, until the last question stands there.
+
+    A single key after a pause with an empty editor is an answer, so nothing here is pressed alone."""
     typed = 0
     while LAST not in page.screen:
-        rate = chance.choice((1, 2, 5, 10, 20, 40, 60))
+        rate = chance.choice((8, 10, 20, 40, 60))
         until = time.monotonic() + chance.uniform(0.5, 2.0)
         while time.monotonic() < until and LAST not in page.screen:
-            page.press(chance.choice(OTHERS) if chance.random() < 0.3 else chance.choice(LETTERS))
-            typed += 1
-            end = time.monotonic() + chance.expovariate(rate)
-            while time.monotonic() < min(end, until):
-                page.read()
+            word = [chance.choice(LETTERS) for _ in range(chance.randrange(3, 9))]
+            for key in [*word, chance.choice(OTHERS)]:
+                page.press(key)
+                typed += 1
+                end = time.monotonic() + min(chance.expovariate(rate), HOLD_SECONDS / 2)
+                while time.monotonic() < end:
+                    page.read()
         assert page.process.poll() is None, page.screen
     return typed
 

@@ -18,5 +18,5 @@ def test_the_footer_says_that_commands_ask_for_want_of_a_sandbox(tmp_path: Path)
         shown.until("no sandbox: commands need approval")
         assert "auto-edit, no sandbox: commands need approval" in shown.screen
         shown.press("run `touch made`\r")
-        shown.until("bash wants to run")
+        shown.until("Run this command?")
         assert not (tmp_path / "made").exists()

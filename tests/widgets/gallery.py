@@ -34,7 +34,8 @@ from widgets.screens.dialogs import ConfirmScreen, InputScreen, QuestionScreen, 
 from widgets.screens.picker import PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText, preview_of
 from widgets.screens.text_pages import PageScreen
-from widgets.status.approval import ApprovalBar, ApprovalPart, ApprovalRequest, ApprovalRule
+from widgets.status.approval import ApprovalBar
+from widgets.status.approval_request import ApprovalPart, ApprovalRequest, ApprovalRule
 from widgets.status.footer import StatusFooter
 from widgets.status.header import StatusHeader
 from widgets.status.queue import QueuedRow, QueueView
@@ -98,11 +99,12 @@ def with_editor(prepare: Callable[[PromptEditor], None]) -> Callable[[str], Host
 ASKED = ApprovalRequest(
     id="1",
     tool="bash",
+    question="Run this command?",
     text="cd web && npm ci && npm run build [/foo]",
     parts=(
         ApprovalPart(text="cd web", does="reads", is_harmless=True),
-        ApprovalPart(text="npm ci", does="network", is_harmless=False),
-        ApprovalPart(text="npm run build [/foo]", does="runs other code", is_harmless=False),
+        ApprovalPart(text="npm ci", does="uses the network", is_harmless=False),
+        ApprovalPart(text="npm run build [/foo]", does="runs code of the project", is_harmless=False),
     ),
     does="network",
     why="npm ci uses the network and may run scripts of packages (asked by mode ask)",
@@ -129,7 +131,7 @@ def with_rules_of_approval(theme: str) -> Host:
     def start(app: Host) -> None:
         bar.show(ASKED)
         bar.arming.was_armed = True
-        bar.enter(chooses=True)
+        bar.enter(lists_rules=True)
 
     return Host(lambda: page(bar, PromptEditor()), theme=theme, start=start)
 
@@ -139,10 +141,17 @@ def with_floor(theme: str) -> Host:
     asked = ApprovalRequest(
         id="2",
         tool="bash",
-        text="rm -rf ~/old-site",
-        parts=(ApprovalPart(text="rm -rf ~/old-site", does="never without a typed word", is_harmless=False),),
-        does="never without a typed word",
-        why="removes ~/old-site, outside the workspace (asked by the built-in safety rule)",
+        question="Run this command?",
+        text="rm -rf ~/old-site && make clean",
+        parts=(
+            ApprovalPart(text="make clean", does="runs code of the project", is_harmless=False),
+            ApprovalPart(
+                text="rm -rf ~/old-site",
+                does="removes ~/old-site, outside the workspace",
+                is_harmless=False,
+                is_dangerous=True,
+            ),
+        ),
         mode="full",
         confirmation_word="old-site",
     )

@@ -1,7 +1,7 @@
 """Shows one transcript block on a separate screen: in full, and updated while it changes."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, assert_never
 
 from textual import on
@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
 
+from tools.results import Card
 from widgets.key_table import Key, KeyTable
 from widgets.screens.screen_parts import KeyHint, KeyHints, RuleTitle
 from widgets.textual_internals import SheetScreen
@@ -142,7 +143,16 @@ class BlockScreen(SearchedScreen):
             yield RuleTitle(self._heading, "", id="title")
             yield self.transcript
             yield self.search_bar
-            yield KeyHints(_hints(self.transcript), id="keys")
+            yield KeyHints(self._hints(), id="keys")
+
+    def more_hints(self) -> list[KeyHint]:
+        """Returns the hints of further keys, which come first."""
+        return []
+
+    def _hints(self) -> list[KeyHint]:
+        first = self.more_hints()
+        taken = {hint.key for hint in first}
+        return [*first, *(hint for hint in _hints(self.transcript) if hint.key not in taken)]
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._tell_keys)
@@ -150,7 +160,7 @@ class BlockScreen(SearchedScreen):
     def _tell_keys(self) -> None:
         """Updates the key hints when the block was laid out or replaced."""
         if self.is_attached:
-            self.query_one("#keys", KeyHints).show(_hints(self.transcript))
+            self.query_one("#keys", KeyHints).show(self._hints())
 
     def on_mount(self) -> None:
         self.transcript.focus()
@@ -178,6 +188,33 @@ class BlockScreen(SearchedScreen):
     def _go_on_behind(self) -> None:
         """Closes the screen, because the request is handled on the page."""
         self.dismiss(None)
+
+
+class AskedBlockScreen(BlockScreen):
+    """A screen with all of a call that is asked about, on which the question can be answered."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y,alt+a", "answer(True)", "Allow", show=False, priority=True),
+        Binding("n,alt+x", "answer(False)", "Deny", show=False, priority=True),
+    ]
+
+    def __init__(
+        self, title: str, card: Card, answer: Callable[[bool], bool], *, labels: Sequence[str]
+    ) -> None:
+        """`answer` returns False while the question does not accept keys; `labels`: of yes and no, yes may be
+        empty."""
+        block = CardBlock(id="card", card=card, state=CardState.ASKED)
+        self._answer = answer
+        self._labels = labels
+        super().__init__(title, lambda: block)
+
+    def more_hints(self) -> list[KeyHint]:
+        yes, no = self._labels
+        return [*([KeyHint("y", yes, 8)] if yes else []), KeyHint("n", no, 8)]
+
+    def action_answer(self, allows: bool) -> None:
+        if self._answer(allows):
+            self.dismiss(None)
 
 
 def _hints(shown: BlockView) -> list[KeyHint]:

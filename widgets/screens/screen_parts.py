@@ -1,12 +1,14 @@
 """Widgets that screens share: the titled rule, the key hint line, panes."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from rich.style import Style
 from textual.containers import Container, Vertical
+from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
+from textual.widgets import Static
 
 from widgets import textual_internals as textual_inside
 from widgets.key_labels import NO_KEY, key_name
@@ -162,3 +164,20 @@ def _fitting_note(note: str, width: int) -> str:
     while len(left) > 1 and cells(" · ".join(left)) + 2 > width:
         left.pop()
     return crop(f" {' · '.join(left)} ", width)
+
+
+class WaitingBanner(Static):
+    """A row at the top of a page that says that a question waits behind it."""
+
+    DEFAULT_CSS = "WaitingBanner { dock: top; height: 1; padding: 0 2; }"
+
+
+def show_banner(screen: Screen[Any], text: str) -> None:
+    """Shows, changes or, without a text, removes the row of a page."""
+    banner = next(iter(screen.query(WaitingBanner)), None)
+    if banner is None and text:
+        screen.mount(WaitingBanner(text, markup=False))
+    elif banner is not None and text:
+        banner.update(text)
+    elif banner is not None:
+        banner.remove()

@@ -45,6 +45,10 @@ class InputGuard:
             return False
         return now - self._shown_at >= SHOWN_SECONDS and now - self._key_at >= QUIET_SECONDS
 
+    def is_shown_long(self, now: float) -> bool:
+        """Whether the question has been visible for long enough, whenever the last key was pressed."""
+        return self._shown_at is not None and now - self._shown_at >= SHOWN_SECONDS
+
     def _reset_after_stall(self, now: float) -> None:
         if self._looked_at is not None and now - self._looked_at > STALLED_SECONDS:
             self._key_at = now

@@ -378,7 +378,7 @@ class Presenter:
                 assert_never(event)
 
     def _note_question(self, event: QuestionAsked) -> None:
-        """Marks a call as waiting for approval; its time starts with the answer."""
+        """Marks a call and those behind it as waiting for approval; their time starts with the answer."""
         if event.approval is None:
             return
         known = self._calls.get(event.approval.tool_call_id)
@@ -387,17 +387,24 @@ class Presenter:
 
         def answered(_: object) -> None:
             known.is_asked_about = False
-            if known.started is not None:
-                known.started = self._clock()
-                self._draw(known, known.state)
+            for call in self._calls.values():
+                if call.started is not None and (call is known or call.is_behind_question):
+                    call.is_behind_question = False
+                    call.started = self._clock()
+                    self._draw(call, call.state)
 
         known.is_asked_about = True
         self._draw(known, known.state)
         event.answer.add_done_callback(answered)
+        for call in self._calls.values():
+            # Calls of one answer begin together, when no question about any of them is left.
+            if call is not known and call.started is not None and call.outcome is None:
+                call.is_behind_question = True
+                self._draw(call, call.state)
 
     def _draw(self, known: ShownCall, state: CardState) -> None:
-        took = 0.0 if known.started is None or known.is_asked_about else self._clock() - known.started
-        timing = elapsed(took) if took >= 1 else ""
+        took = 0.0 if known.started is None or known.waits else self._clock() - known.started
+        timing = "waiting" if known.waits else elapsed(took) if took >= 1 else ""
         self._transcript.add(
             CardBlock(
                 id=known.block_id,

@@ -28,6 +28,8 @@ class ShownCall(msgspec.Struct, kw_only=True):
     started: float | None = None
     is_asked_about: bool = False
     """Whether the call waits for the user's approval."""
+    is_behind_question: bool = False
+    """Whether the call has not begun because another call of its answer waits for approval."""
     outcome: ToolOutcome | None = None
 
     @property
@@ -35,7 +37,12 @@ class ShownCall(msgspec.Struct, kw_only=True):
         """The card state while the call has not ended."""
         if self.is_asked_about:
             return CardState.ASKED
-        return CardState.PENDING if self.started is None else CardState.RUNNING
+        return CardState.PENDING if self.started is None or self.waits else CardState.RUNNING
+
+    @property
+    def waits(self) -> bool:
+        """Whether the call cannot begin before a question is answered."""
+        return self.is_asked_about or self.is_behind_question
 
     @property
     def result(self) -> ToolResult | None:

@@ -7,19 +7,30 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, Protocol
 
 import msgspec
+from textual.screen import Screen
 
 from app.engine.core.questions import ApprovalReply
 from app.engine.permissions.gate import PermissionGate
 from app.permits.decide import MODES
 from app.permits.sandbox_exceptions import SANDBOX_REQUEST, rule_words
 from app.permits.verdicts import RISK_MEANINGS
-from app.tui.page_protocols import AskPerson, KeyLabel, NotifyWaiting, ShowMessage
+from app.tui.page_protocols import AskPerson, KeyLabel, NotifyWaiting, ShowMessage, Spawn
 from app.values.approvals import Approval
 from app.values.events import Event, QuestionAsked
+from tools.amounts import MINUS
+from tools.diff_lines import parse_diff
 from tools.edits.card import file_diffs
-from tools.results import Block, Card, TextBlock, ToolResult
+from tools.results import Block, Card, DiffBlock, TextBlock, ToolResult
 from widgets.editor.prompt import PromptEditor
-from widgets.status.approval import ApprovalBar, ApprovalKeys, ApprovalPart, ApprovalRequest, ApprovalRule
+from widgets.status.approval import ApprovalBar
+from widgets.status.approval_request import (
+    ApprovalKeys,
+    ApprovalPart,
+    ApprovalRequest,
+    ApprovalRule,
+    ChangeRow,
+)
+from widgets.textual_internals import SheetScreen
 from widgets.transcript.blocks import NoteKind
 
 _ASKER = "An extension"
@@ -41,6 +52,11 @@ class Approvals(msgspec.Struct):
     bar: ApprovalBar
     editor: PromptEditor
     preview: PreviewCall
+    has_preview: Callable[[str], bool]
+    """Returns whether calls of this tool have diffs."""
+    spawn: Spawn
+    screens: Callable[[], Sequence[Screen[Any]]]
+    """Returns the open screens."""
     show_screen: AskPerson
     say: ShowMessage
     told: NotifyWaiting
@@ -114,6 +130,34 @@ class Approvals(msgspec.Struct):
             return
         self.bar.keys = self._keys()
         self.bar.show(self._shown(first) if first is not None else None)
+        for screen in self.screens():
+            self.mark(screen)
+        if first is None:
+            return
+        if first.method == _STAGED:
+            diffs = [one for one in self._staged[first.id][1].blocks if isinstance(one, DiffBlock)]
+            self.bar.show_change(first.id, _change_rows(diffs))
+        elif first.approval is not None and self.has_preview(first.approval.tool_name):
+            self.spawn(self._show_change(first.id, first.approval))
+
+    def mark(self, screen: Screen[Any]) -> None:
+        """Says on a page over the main one that a question waits behind it."""
+        if not isinstance(screen, SheetScreen):
+            return
+        from widgets.screens.block import AskedBlockScreen  # noqa: PLC0415  (screens come with the first of them)
+        from widgets.screens.screen_parts import show_banner  # noqa: PLC0415  (as above)
+
+        if isinstance(screen, AskedBlockScreen):
+            return
+        asked, key = self.bar.asked, self.key_label("tui.select.cancel", "esc")
+        back = f" · {key} back to it" if key else ""
+        show_banner(screen, f"? Waiting for your answer: {asked.question}{back}" if asked is not None else "")
+
+    async def _show_change(self, question_id: str, approval: Approval) -> None:
+        """Shows the change inside the question, as soon as the files have been read."""
+        changes = await self.preview(approval.tool_name, approval.arguments, is_for_person=True)
+        if changes is not None:
+            self.bar.show_change(question_id, _change_rows(file_diffs(changes.details)))
 
     def _keys(self) -> ApprovalKeys:
         told = self.key_label
@@ -129,7 +173,8 @@ class Approvals(msgspec.Struct):
         if event.method == _STAGED:
             of, _ = self._staged[event.id]
             tool, text = event.title or "", event.message or ""
-            return ApprovalRequest(id=event.id, tool=tool, text=text, of=of, kind=_STAGED)
+            question = f"Apply what {tool} staged?"
+            return ApprovalRequest(id=event.id, tool=tool, text=text, question=question, of=of, kind=_STAGED)
         approval = event.approval
         if approval is None:
             return _other(event)
@@ -141,8 +186,14 @@ class Approvals(msgspec.Struct):
             id=event.id,
             tool=approval.tool_name,
             text=text,
+            question=self._question(approval),
             parts=tuple(
-                ApprovalPart(text=part.text, does=_does(part.letter), is_harmless=part.letter == "safe")
+                ApprovalPart(
+                    text=part.text,
+                    does=part.why or _does(part.letter),
+                    is_harmless=part.letter == "safe",
+                    is_dangerous=part.letter == "forbidden",
+                )
                 for part in approval.parts
             ),
             does=_does(approval.letter),
@@ -159,6 +210,17 @@ class Approvals(msgspec.Struct):
             asked=approval.asked,
         )
 
+    def _question(self, approval: Approval) -> str:
+        if isinstance(approval.arguments.get("command"), str):
+            return "Run this command?"
+        if isinstance(approval.arguments.get("code"), str):
+            return "Run this code?"
+        if self.has_preview(approval.tool_name):
+            files = list(dict.fromkeys(part.text.partition(" ")[2] for part in approval.parts))
+            more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+            return f"Change {files[0]}{more}?"
+        return f"Allow {approval.tool_name}?"
+
     # Keys
 
     def once(self) -> None:
@@ -169,29 +231,41 @@ class Approvals(msgspec.Struct):
         self.bar.answer(False)
 
     def always(self) -> None:
-        self.bar.enter(chooses=True)
+        self.bar.enter(lists_rules=True)
 
     def enter(self) -> None:
         self.bar.enter()
+
+    def offers(self, text: str) -> bool:
+        """Whether a sent text is an answer to the question, which Enter then gives; it is not sent."""
+        return self.bar.offer(text)
+
+    def editor_changed(self) -> None:
+        self.bar.note_editor(self.editor.model.is_blank)
 
     async def whole(self) -> None:
         """Shows the whole command or the whole change."""
         event = self._first
         if event is None:
             return
-        from app.tui.features.asking import read_card  # noqa: PLC0415  (a screen that few questions open)
+        from widgets.screens.block import AskedBlockScreen  # noqa: PLC0415  (a screen that few questions open)
 
         if event.method == _STAGED:
             title, card = event.title or "", self._staged[event.id][1]
         elif event.approval is None:
             title, card = _ASKER, Card(title="asks", blocks=(TextBlock(text=_told_whole(event)),))
         else:
-            title = f"{event.approval.tool_name} wants to run"
+            title = self._question(event.approval)
             changes = await self.preview(
                 event.approval.tool_name, event.approval.arguments, is_for_person=True
             )
             card = _whole(event.approval, changes)
-        await read_card(self.show_screen, title, card, is_asked=True)
+        labels = ("", "deny") if event.approval is not None else ("yes", "no")
+        if event.method == _STAGED:
+            labels = ("apply", "discard")
+        elif event.approval is not None and event.approval.confirmation_word is None:
+            labels = ("allow", "deny")
+        await self.show_screen(AskedBlockScreen(title, card, self.bar.answer, labels=labels))
 
     def cycle_mode(self) -> None:
         """Switches to the next mode for this session. While the agent works, a chord that may be a
@@ -263,10 +337,25 @@ def _other(event: QuestionAsked) -> ApprovalRequest:
     return ApprovalRequest(
         id=event.id,
         tool=_ASKER,
-        text=f"{event.title or ''}\n{event.message or ''}".strip(),
+        text=event.message or "",
+        question=f"{_ASKER} asks: {event.title}" if event.title else f"{_ASKER} asks",
         kind=kind,
         options=event.options or (),
     )
+
+
+def _change_rows(diffs: Sequence[DiffBlock]) -> list[ChangeRow]:
+    """Returns the rows of a change; with several files, each begins with its name."""
+    kinds: dict[str, Literal["added", "removed", "context"]] = {"+": "added", "-": "removed"}
+    rows: list[ChangeRow] = []
+    for diff in diffs:
+        if len(diffs) > 1:
+            rows.append(ChangeRow(kind="file", text=f"{diff.path}  +{diff.added} {MINUS}{diff.removed}"))
+        code, lines = parse_diff(diff.diff)
+        rows += [
+            ChangeRow(kind=kinds.get(one.kind, "context"), text=code[one.start : one.end]) for one in lines
+        ]
+    return rows
 
 
 def _told_whole(event: QuestionAsked) -> str:

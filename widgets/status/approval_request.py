@@ -1,0 +1,133 @@
+"""The data of an approval question: the call, what it would do, and the answers to choose from."""
+
+from typing import Literal
+
+import msgspec
+
+RuleScope = Literal["session", "project", "person"]
+SCOPE_LABELS: dict[RuleScope, str] = {
+    "session": "this session",
+    "project": "this project",
+    "person": "always",
+}
+"""Labels for how long a rule is valid."""
+_PROJECT_FIRST: tuple[RuleScope, ...] = ("project", "session", "person")
+
+
+class ApprovalPart(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a call, with what it does."""
+
+    text: str
+    does: str
+    """What it does and why that is asked about, in a few words."""
+    is_harmless: bool
+    is_dangerous: bool = False
+
+
+class ApprovalRule(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule that the user may add instead of allowing a call once."""
+
+    text: str
+    answers: int
+    words: str = ""
+    """A description of what the rule allows, shown before "for this project"; if empty, the rule
+    itself is shown."""
+    hosts: tuple[str, ...] = ()
+    """The hosts of its group, shown as far as there is room."""
+
+
+class ChangeRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the change that is asked about."""
+
+    kind: Literal["added", "removed", "context", "file"]
+    text: str
+
+
+class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """The question that the card shows."""
+
+    id: str
+    tool: str
+    text: str
+    """The whole command, the text, or the file that is concerned."""
+    question: str = ""
+    """What is asked, as a plain question."""
+    parts: tuple[ApprovalPart, ...] = ()
+    does: str = ""
+    why: str = ""
+    mode: str = ""
+    number: int = 1
+    of: int = 1
+    confirmation_word: str | None = None
+    rules: tuple[ApprovalRule, ...] = ()
+    asked: int = 0
+    kind: Literal["call", "confirm", "select", "open", "staged"] = "call"
+    """`call`: may a tool call run; `confirm` or `select`: a question of an extension; `open`: something that takes the
+    keyboard and must not open by itself; `staged`: staged changes to apply or discard."""
+    options: tuple[str, ...] = ()
+
+    @property
+    def is_dangerous(self) -> bool:
+        return self.confirmation_word is not None
+
+
+class ApprovalKeys(msgspec.Struct, frozen=True, kw_only=True):
+    """The keys as shown; an unbound key is empty."""
+
+    once: str = "alt+a"
+    deny: str = "alt+x"
+    always: str = "alt+w"
+    whole: str = "alt+v"
+    enter: str = "f8"
+
+
+AnswerAction = Literal["yes", "word", "no", "rules", "rule"]
+
+
+class ApprovalAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the numbered answers."""
+
+    action: AnswerAction
+    """`word`: it has to be confirmed by a typed word; `rules`: opens the list of rules; `rule`: allows by a rule, or
+    chooses an option."""
+    label: str
+    letter: str = ""
+    rule: str | None = None
+    scope: RuleScope = "session"
+
+
+_LABELS = {"staged": ("Apply", "Discard"), "open": ("Answer…", "No"), "confirm": ("Yes", "No")}
+
+
+def answers_to(asked: ApprovalRequest) -> list[ApprovalAnswer]:
+    """Returns the answers in their order; the first is the one that the cursor stands on."""
+    yes, no = _LABELS.get(asked.kind, ("Yes, once", "No"))
+    deny = ApprovalAnswer(action="no", label=no, letter="n")
+    if asked.kind == "select":
+        options = [ApprovalAnswer(action="rule", label=one, rule=one) for one in asked.options]
+        return [*options, ApprovalAnswer(action="no", label="None of these", letter="n")]
+    if asked.is_dangerous:
+        return [deny, ApprovalAnswer(action="word", label=yes, letter="y")]
+    allow = ApprovalAnswer(action="yes", label=yes, letter="y")
+    always = ApprovalAnswer(action="rules", label="Yes, and always…", letter="a")
+    return [allow, *([always] if asked.rules and asked.kind == "call" else []), deny]
+
+
+def rule_answers(asked: ApprovalRequest) -> list[ApprovalAnswer]:
+    """Returns each rule for the session, for the project, and always."""
+    scopes = _PROJECT_FIRST if any(rule.words for rule in asked.rules) else tuple(SCOPE_LABELS)
+    return [
+        ApprovalAnswer(action="rule", label=rule.text, rule=rule.text, scope=scope)
+        for scope in scopes
+        for rule in asked.rules
+    ]
+
+
+def typed_answer(asked: ApprovalRequest, text: str) -> int | None:
+    """Returns the index of the answer that a typed text names: `y`, `yes`, `n`, `no`, `a`, `always` or a number."""
+    answers = answers_to(asked)
+    word = text.strip().casefold()
+    if word.isdecimal():
+        return int(word) - 1 if 0 < int(word) <= len(answers) else None
+    letter = {"yes": "y", "no": "n", "always": "a"}.get(word, word)
+    return next((index for index, one in enumerate(answers) if letter and one.letter == letter), None)

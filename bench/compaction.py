@@ -58,8 +58,8 @@ async def _turn_costs() -> tuple[float, float]:
         stage = BenchSession(Path(name), 0)
         session = stage.session
         stage.choice.set(msgspec.structs.replace(MODEL, context_window=5_000))
-        stage.in_force.set("compaction.reserveTokens", 1_500)
-        stage.in_force.set("compaction.keepRecentTokens", 600)
+        stage.effective_settings.set("compaction.reserveTokens", 1_500)
+        stage.effective_settings.set("compaction.keepRecentTokens", 600)
         for _ in range(LATE + TURNS):
             stage.script.deltas = 400
             began = time.process_time()

@@ -33,7 +33,7 @@ import app.engine.session, app.resources.settings.settings  # what a session has
 from pathlib import Path
 began = time.process_time()
 from app.extensions.loading.loader import in_folder
-from app.extensions.runner import Extensions
+from app.extensions.extension_runner import Extensions
 imported = time.process_time()
 async def main():
     extensions = Extensions()
@@ -71,9 +71,9 @@ def _loading() -> Iterator[Row]:
 
 
 def _events() -> Iterator[Row]:
+    from app.extensions.extension_runner import Extensions
     from app.extensions.hooks.session_hooks import ExtensionHooks
-    from app.extensions.registrations import Source
-    from app.extensions.runner import Extensions
+    from app.extensions.registrations import ExtensionSource
     from app.values.content import ToolCall
     from app.values.events import TurnStart
 
@@ -94,7 +94,7 @@ def _events() -> Iterator[Row]:
 
     async def run() -> list[tuple[str, float, str]]:
         empty, full = Extensions(), Extensions()
-        await full.load([Source(name="one", path="one", origin="user", load=lambda extension: one)])
+        await full.load([ExtensionSource(name="one", path="one", origin="user", load=lambda extension: one)])
         event = TurnStart()
         bare, gate = ExtensionHooks(empty), ExtensionHooks(full)
         return [
@@ -114,7 +114,7 @@ def _events() -> Iterator[Row]:
 
 def _settings() -> Iterator[Row]:
     from app.resources.paths import Paths
-    from app.resources.settings.in_force import InForce
+    from app.resources.settings.effective_settings import EffectiveSettings
 
     with tempfile.TemporaryDirectory() as name:
         paths = Paths.from_env({"HOME": name}, Path(name))
@@ -125,6 +125,6 @@ def _settings() -> Iterator[Row]:
         samples = []
         for _ in range(50):
             began = time.perf_counter()
-            InForce(paths, is_trusted=True)
+            EffectiveSettings(paths, is_trusted=True)
             samples.append((time.perf_counter() - began) * 1000)
     yield Row(name="reading the settings", figure=statistics.median(samples), unit="ms")

@@ -26,7 +26,7 @@ from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.registry import Registry
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.log import SessionLog
 from app.values.content import Text, ToolCall
 from app.values.entries import MessageEntry
@@ -86,7 +86,7 @@ class BenchSession:
         places = SessionPaths(own=folder, cwd=folder)
         self.script = ScriptedModel()
         registry = Registry()
-        self.in_force = InForce()
+        self.effective_settings = EffectiveSettings()
         self.choice = ModelChoice(
             ModelCatalogue.load(folder / "agent", env={}), Credentials(folder / "agent", {})
         )
@@ -106,7 +106,7 @@ class BenchSession:
                 toolbox=Toolbox(lambda toolbox: [NOOP_TOOL], Workspace(folder)),
                 sections=lambda tools: {"preamble": "A benchmark."},
                 classify=lambda message, model: Failure(is_retryable=False),
-                options=SessionOptions(self.in_force, merges_deltas=False),
+                options=SessionOptions(self.effective_settings, merges_deltas=False),
             )
         )
         self.heard = 0

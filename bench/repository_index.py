@@ -100,7 +100,7 @@ def _measured(root: Path, cache: Path) -> Iterator[Row]:
 _FIRST_ANSWER_PROGRAM = """
 import asyncio, sys, tempfile, time
 from pathlib import Path
-from app.assembly.mapping import hidden_forms
+from app.assembly.mapped_repositories import hidden_patterns
 from tools.base import ToolContext
 from tools.builtin.locate import LocateArguments, locate_tool
 from tools.workspace import Workspace
@@ -110,7 +110,7 @@ folder = Path({root!r})
 def repository(cwd):
     from tools.repomap.index.hidden import HiddenFiles
     from tools.repomap.repository import MappedRepository, repository_root
-    hidden = HiddenFiles(hidden_forms((), cwd, Path.home()))
+    hidden = HiddenFiles(hidden_patterns((), cwd, Path.home()))
     made = MappedRepository(repository_root(cwd), Path(cache), hidden=lambda: hidden)
     return kept.setdefault(cwd, made)
 

@@ -13,7 +13,7 @@ from app.engine.core.options import SessionOptions
 from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.sandbox_places import SandboxGrant
 from app.engine.sandbox.sandboxes import Sandboxes
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from bench.table import Row
 from tools.box.abilities import system_abilities
 from tools.operations import CommandLine
@@ -52,10 +52,10 @@ def rows() -> Iterable[Row]:
 
 async def _measured() -> dict[str, list[float]]:
     with TemporaryDirectory() as folder:
-        workspace, in_force, home = Workspace(Path(folder)), InForce(), Path.home()
+        workspace, effective_settings, home = Workspace(Path(folder)), EffectiveSettings(), Path.home()
         whereabouts = CommandContext(home, home / ".bayou" / "agent")
         boxes = Sandboxes(
-            SessionOptions(in_force),
+            SessionOptions(effective_settings),
             workspace,
             whereabouts,
             mode=lambda: "auto-edit",
@@ -67,7 +67,7 @@ async def _measured() -> dict[str, list[float]]:
         processes = LocalProcesses()
 
         async def work(network: str, call_id: str) -> None:
-            in_force.set("sandbox.network", network)
+            effective_settings.set("sandbox.network", network)
             box = await boxes.for_call(call_id)
             line = CommandLine(
                 argv=("/bin/sh", "-c", "true"), cwd=folder, environment=dict(os.environ), box=box

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
-from app.assembly.build import assemble
 from app.assembly.options import Options
+from app.assembly.session_builder import assemble_session
 from app.resources.paths import Paths, styles_dir
 from app.resources.settings.settings_display import FooterSegment
 from app.tui.app import BayouApp
@@ -48,8 +48,8 @@ async def _measured(folder: Path, messages: int) -> dict[str, float]:
     project.mkdir(parents=True)
     file = _session(project, messages)
     paths = Paths.from_env({"HOME": str(home)}, project)
-    assembled = assemble(Options(session=str(file), offline=True), paths, {}, can_ask=True)
-    assembled.in_force.set("footer.segments", get_args(FooterSegment))
+    assembled = assemble_session(Options(session=str(file), offline=True), paths, {}, can_ask=True)
+    assembled.effective_settings.set("footer.segments", get_args(FooterSegment))
     app = BayouApp(assembled, opening=StartOptions(), home=home, css_path=sorted(styles_dir().glob("*.tcss")))
     async with app.run_test(size=(200, 60)) as pilot:
         await app.is_ready.wait()

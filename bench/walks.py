@@ -18,11 +18,11 @@ from typing import Any
 
 import msgspec
 
-from app.assembly.assembled import Assembled
-from app.assembly.build import assemble
-from app.assembly.extensions.extending import extend
+from app.assembly.assembled_session import AssembledSession
+from app.assembly.extensions.extension_setup import connect_extensions
 from app.assembly.options import Options
-from app.extensions.ui import SilentUi
+from app.assembly.session_builder import assemble_session
+from app.extensions.headless_ui import SilentUi
 from app.providers.scripted import Scripted, ScriptedResponse, call, say
 from app.resources.paths import Paths, styles_dir
 from app.values.messages import ToolResultMessage
@@ -32,7 +32,7 @@ OURS = ("app.", "tools.", "widgets.")
 Place = tuple[str, str]
 """A module and a function in it."""
 REQUEST = (("app.engine.session", "prompt"), ("app.providers.registry", "stream"))
-BATCH = (("app.agent.calls", "events"), ("app.agent.calls", "_end"))
+BATCH = (("app.agent.call_batch", "events"), ("app.agent.call_batch", "_end"))
 QUESTION = (("app.engine.permissions.gate", "check"), ("widgets.status.approval", "show"))
 PAINTED = (("app.engine.permissions.gate", "check"), ("widgets.status.approval", "_after_paint"))
 DELTA = (("app.providers.contract", "emit"), ("widgets.transcript.painting.painter", "rows"))
@@ -117,7 +117,7 @@ class Walk:
 @asynccontextmanager
 async def assembled_for(
     *answers: ScriptedResponse, mode: str
-) -> AsyncIterator[tuple[Assembled, Options, Paths]]:
+) -> AsyncIterator[tuple[AssembledSession, Options, Paths]]:
     """Yields a session in a project of two files, in a permission mode."""
     with tempfile.TemporaryDirectory() as name:
         project = Path(name) / "project"
@@ -127,7 +127,7 @@ async def assembled_for(
         paths, options = Paths.from_env({"HOME": name}, project), Options()
         paths.agent_dir.mkdir(parents=True)
         (paths.agent_dir / "settings.json").write_text(f'{{"permissions": {{"mode": "{mode}"}}}}')
-        assembled = assemble(options, paths, {}, can_ask=True)
+        assembled = assemble_session(options, paths, {}, can_ask=True)
         assembled.choice.set(
             Scripted([*answers, say("done")], tokens_per_second=400).register(assembled.registry)
         )
@@ -139,7 +139,7 @@ async def walked(walk: Walk, *answers: ScriptedResponse) -> Walk:
     async with assembled_for(*answers, mode="auto-edit") as (assembled, options, paths):
         session = assembled.session
         ui = SilentUi(session.events.publish_now)
-        await extend(assembled, options, paths, mode="print", ui=ui, shutdown=lambda: None)
+        await connect_extensions(assembled, options, paths, mode="print", ui=ui, shutdown=lambda: None)
         await session.events.drain()
         session.warm_up()  # as after the first paint
         with walk:
@@ -160,10 +160,10 @@ async def walked_on_screen(walk: Walk, *answers: ScriptedResponse) -> Walk:
 
 async def _on_screen(*answers: ScriptedResponse) -> None:
     from app.tui.app import BayouApp
-    from app.tui.startup import StartOptions, extensions_for
+    from app.tui.startup import StartOptions, make_extensions
 
     async with assembled_for(*answers, mode="ask") as (assembled, options, paths):
-        opening = StartOptions(extend=extensions_for(assembled, options, paths))
+        opening = StartOptions(extend=make_extensions(assembled, options, paths))
         app = BayouApp(
             assembled, opening=opening, home=paths.home, css_path=sorted(styles_dir().glob("*.tcss"))
         )

@@ -17,14 +17,14 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
-from app.cli.flags import GROUPS
+from app.cli.flags import FLAG_GROUPS
 from app.cli.subcommands import HELP
 from app.engine.commands.table import COMMANDS as SESSION_COMMANDS
 from app.permits import findings
 from app.providers.errors import ProviderError
 from app.resources.settings.settings import keys as setting_keys
 from app.tui.register import COMMANDS as SLASH_COMMANDS
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tests.architecture.sources import SHIPPED, files, name
 from tests.tui.keys_pressed import PLACES
 from widgets.screens.screen_parts import KeyHint
@@ -135,7 +135,7 @@ def error_classes() -> frozenset[str]:
     for path in files(*SHIPPED):
         for one, parents in CLASS.findall(path.read_text("utf-8")):
             bases[one] |= set(re.findall(r"\w+", parents))
-    found = {Unable.__name__, ProviderError.__name__}
+    found = {UserError.__name__, ProviderError.__name__}
     while more := {each for each, parents in bases.items() if parents & found} - found:
         found |= more
     return frozenset(found)
@@ -216,7 +216,7 @@ def registered() -> Iterator[tuple[str, str, str]]:
     """Kind, context and text of what the tables of the program say."""
     for key in setting_keys():
         yield "settings", key.name, key.description
-    for group in GROUPS:
+    for group in FLAG_GROUPS:
         yield "flags", group.title, group.title
         for flag in group.flags:
             yield "flags", f"--{flag.name}", flag.help

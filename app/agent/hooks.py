@@ -11,7 +11,7 @@ from app.values.messages import AssistantMessage, ToolResultMessage
 from tools.results import ToolResult
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class CallVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """The decision on a call before it runs."""
 
     is_blocked: bool = False
@@ -37,10 +37,10 @@ class LoopHooks:
 
     async def before_tool(
         self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
-    ) -> Verdict:
+    ) -> CallVerdict:
         """May block a call or change its arguments. An exception blocks the call. `parent_id`: the call
         within which it is made."""
-        return Verdict()
+        return CallVerdict()
 
     async def after_tool(
         self, call: ToolCall, arguments: dict[str, Any], result: ToolResult, parent_id: str | None = None

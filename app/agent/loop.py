@@ -6,11 +6,11 @@ next, so that requests (`ports.ask`) always build on recorded entries."""
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from app.agent.calls import ToolCallBatch
+from app.agent.call_batch import ToolCallBatch
 from app.agent.hooks import TurnOutcome
-from app.agent.outcomes import describe_error
-from app.agent.ports import Ports
-from app.agent.response import receive
+from app.agent.loop_ports import LoopPorts
+from app.agent.response_events import response_events
+from app.agent.tool_results import describe_error
 from app.values.events import (
     AgentEnd,
     AgentStart,
@@ -24,36 +24,36 @@ from app.values.events import (
 from app.values.messages import AssistantMessage, Message, ToolResultMessage
 
 
-class CannotContinue(Exception):
+class NothingToContinue(Exception):
     """The conversation has nothing that the model could answer."""
 
 
-async def run(
-    prompts: Sequence[Message], ports: Ports, *, is_from_queue: bool = False
+async def run_loop(
+    prompts: Sequence[Message], ports: LoopPorts, *, is_from_queue: bool = False
 ) -> AsyncGenerator[RunEvent]:
     """Delivers `prompts` and runs until the agent is done.
 
     `is_from_queue`: the prompts were just taken from a queue, so no queued message is added to the
     first turn."""
     if not prompts:
-        raise CannotContinue("Nothing to say: a run needs at least one message.")
+        raise NothingToContinue("Nothing to say: a run needs at least one message.")
     async with aclosing(_run(list(prompts), ports, takes_steering=not is_from_queue)) as events:
         async for event in events:
             yield event
 
 
-async def resume(history: Sequence[Message], ports: Ports) -> AsyncGenerator[RunEvent]:
+async def resume_loop(history: Sequence[Message], ports: LoopPorts) -> AsyncGenerator[RunEvent]:
     """Continues from the conversation as it is; its last message must not be an answer of the model."""
     if not history:
-        raise CannotContinue("Cannot continue: no messages in context")
+        raise NothingToContinue("Cannot continue: no messages in context")
     if isinstance(history[-1], AssistantMessage):
-        raise CannotContinue("Cannot continue from message role: assistant")
+        raise NothingToContinue("Cannot continue from message role: assistant")
     async with aclosing(_run([], ports, takes_steering=True)) as events:
         async for event in events:
             yield event
 
 
-async def _run(pending: list[Message], ports: Ports, *, takes_steering: bool) -> AsyncGenerator[RunEvent]:
+async def _run(pending: list[Message], ports: LoopPorts, *, takes_steering: bool) -> AsyncGenerator[RunEvent]:
     produced: list[Message] = []
     last: AssistantMessage | None = None
     yield AgentStart()
@@ -77,14 +77,14 @@ async def _run(pending: list[Message], ports: Ports, *, takes_steering: bool) ->
     yield AgentEnd(messages=tuple(produced), will_retry=last is not None and ports.will_retry(last))
 
 
-async def _is_over(turn: "_Turn", ports: Ports) -> bool:
+async def _is_over(turn: "_Turn", ports: LoopPorts) -> bool:
     assert turn.message is not None
     is_failed = turn.message.stop_reason in ("error", "aborted")
     wants_end = await _should_end(TurnOutcome(message=turn.message, results=turn.results), ports)
     return is_failed or wants_end or ports.abort.is_set
 
 
-async def _should_end(outcome: TurnOutcome, ports: Ports) -> bool:
+async def _should_end(outcome: TurnOutcome, ports: LoopPorts) -> bool:
     try:
         return await ports.hooks.after_turn(outcome)
     except Exception as problem:  # noqa: BLE001  (a failing hook must not end the run)
@@ -95,7 +95,7 @@ async def _should_end(outcome: TurnOutcome, ports: Ports) -> bool:
 class _Turn:
     """One request to the model, and its tool calls."""
 
-    def __init__(self, pending: Sequence[Message], ports: Ports) -> None:
+    def __init__(self, pending: Sequence[Message], ports: LoopPorts) -> None:
         self._pending = pending
         self._ports = ports
         self._by_call: dict[str, ToolResultMessage] = {}
@@ -122,7 +122,7 @@ class _Turn:
             yield MessageEnd(message=message)
         await self._ports.before_request(self._ports.abort)
         stream = await self._ports.ask(self._ports.abort)
-        async with aclosing(receive(stream, self._ports)) as response:
+        async with aclosing(response_events(stream, self._ports)) as response:
             async for event in response:
                 if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
                     self.message = event.message

@@ -11,7 +11,7 @@ import msgspec
 from app.values.content import text_of
 from app.values.messages import CustomMessage, UserMessage
 
-Queued = UserMessage | CustomMessage
+QueuedMessage = UserMessage | CustomMessage
 QueueMode = Literal["one-at-a-time", "all"]
 QueueName = Literal["steering", "follow_up"]
 
@@ -24,7 +24,7 @@ class Aside(msgspec.Struct, frozen=True, kw_only=True):
     """The call that the aside belongs to; asides are delivered in call order."""
 
 
-def one_at_a_time(queue: QueueName) -> QueueMode:
+def always_one(queue: QueueName) -> QueueMode:
     return "one-at-a-time"
 
 
@@ -34,19 +34,19 @@ class Queues:
     def __init__(
         self,
         *,
-        mode: Callable[[QueueName], QueueMode] = one_at_a_time,
+        mode: Callable[[QueueName], QueueMode] = always_one,
         on_change: Callable[[], None] = lambda: None,
-        on_removed: Callable[[Queued], None] = lambda message: None,
+        on_removed: Callable[[QueuedMessage], None] = lambda message: None,
     ) -> None:
         self._mode = mode
-        self._waiting: dict[QueueName, list[Queued]] = {"steering": [], "follow_up": []}
+        self._waiting: dict[QueueName, list[QueuedMessage]] = {"steering": [], "follow_up": []}
         self._asides: list[Aside] = []
         self._next_turn: list[CustomMessage] = []
         self._on_change = on_change
         self._on_removed = on_removed
         self._on_steering: list[Callable[[], None]] = []
 
-    def waiting(self, queue: QueueName) -> tuple[Queued, ...]:
+    def waiting(self, queue: QueueName) -> tuple[QueuedMessage, ...]:
         return tuple(self._waiting[queue])
 
     def texts(self, queue: QueueName) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ class Queues:
     def __len__(self) -> int:
         return sum(len(messages) for messages in self._waiting.values())
 
-    def add(self, queue: QueueName, message: Queued) -> None:
+    def add(self, queue: QueueName, message: QueuedMessage) -> None:
         self._waiting[queue].append(message)
         self._on_change()
         if queue == "steering":
@@ -67,7 +67,7 @@ class Queues:
         self._on_steering.append(callback)
         return lambda: self._on_steering.remove(callback)
 
-    def take(self, queue: QueueName) -> list[Queued]:
+    def take(self, queue: QueueName) -> list[QueuedMessage]:
         """Removes and returns the messages to deliver now: one or all, as the queue's mode says."""
         waiting = self._waiting[queue]
         count = len(waiting) if self._mode(queue) == "all" else min(1, len(waiting))
@@ -88,7 +88,7 @@ class Queues:
             self._on_removed(message)
         return removed
 
-    def replace(self, queue: QueueName, messages: tuple[Queued, ...]) -> None:
+    def replace(self, queue: QueueName, messages: tuple[QueuedMessage, ...]) -> None:
         """Replaces a queue's messages after the user edited, reordered or removed some."""
         before, self._waiting[queue] = self._waiting[queue], list(messages)
         self._on_change()
@@ -97,7 +97,7 @@ class Queues:
             if message.id not in kept:
                 self._on_removed(message)
 
-    def remove(self, message_id: str) -> Queued | None:
+    def remove(self, message_id: str) -> QueuedMessage | None:
         for waiting in self._waiting.values():
             for index, message in enumerate(waiting):
                 if message.id == message_id:

@@ -21,7 +21,7 @@ Steps 3 and 4 read files in one thread; a tool that works in a thread (`tools.th
 together with steps 6, 9 and 10.
 
 Every failure becomes a result; only cancellation propagates. The caller publishes events and records results:
-`app.agent.calls` for calls of an answer, `app.engine.tools.nested_calls` for calls within a call.
+`app.agent.call_batch` for calls of an answer, `app.engine.tools.nested_calls` for calls within a call.
 """
 
 import asyncio
@@ -31,9 +31,9 @@ from typing import Any, Protocol
 
 import msgspec
 
-from app.agent.hooks import LoopHooks, Verdict
-from app.agent.order import CallOrder, CallSlot, ResourceClaim, claim_of
-from app.agent.outcomes import describe_error, failure, not_found, validated_result
+from app.agent.call_order import CallOrder, CallSlot, ResourceClaim, claim_of_call
+from app.agent.hooks import CallVerdict, LoopHooks
+from app.agent.tool_results import describe_error, failed_result, unknown_tool_result, validated_result
 from app.values.content import ToolCall
 from tools.base import Tool, ToolContext, ToolError
 from tools.effects import OPAQUE_EFFECTS, Effects
@@ -68,19 +68,19 @@ class ParseCall(Protocol):
 class Gate(Protocol):
     """Decides whether a call may run. The arguments that it parsed last are those that run."""
 
-    async def __call__(self, call: ToolCall, read: ParseCall) -> Verdict: ...
+    async def __call__(self, call: ToolCall, read: ParseCall) -> CallVerdict: ...
 
 
-async def allow_all_calls(call: ToolCall, read: ParseCall) -> Verdict:
+async def allow_all_calls(call: ToolCall, read: ParseCall) -> CallVerdict:
     """The gate that allows every call."""
-    return Verdict()
+    return CallVerdict()
 
 
 class SecretMasks(Protocol):
     """Replaces masks by secrets in arguments, and secrets by masks in results."""
 
     @property
-    def are_needed(self) -> bool:
+    def is_masking(self) -> bool:
         """False: nothing can be masked, so no thread is needed."""
         ...
 
@@ -99,7 +99,7 @@ class SecretMasks(Protocol):
 class NoMasks:
     """The masks of a session that masks nothing."""
 
-    are_needed = False
+    is_masking = False
 
     def begin(self, reading: ParsedCall) -> dict[str, Any] | None:
         return None
@@ -146,7 +146,7 @@ class ToolPipeline:
         tools = self._tools()
         tool = tools.get(call.name)
         if tool is None:
-            return not_found(call.name, tuple(tools))
+            return unknown_tool_result(call.name, tuple(tools))
         read = _CallParser(tool, call, partial(self._context, call, progress))
         try:
             read.take(_arguments_for_display(call))
@@ -159,12 +159,12 @@ class ToolPipeline:
                 return self._masks.progress(_blocked_result(verdict))  # the refusal may quote a secret
             reading = read.last or await asyncio.to_thread(read)
         except ToolError as problem:
-            return failure(str(problem), problem.details)
+            return failed_result(str(problem), problem.details)
         place, context = self._order.take(reading.claim), reading.context
         context.is_waited_for = lambda: self._parent_id is not None or place.is_waited_for
         return PreparedCall(reading=reading, place=place)
 
-    async def _ask_gate(self, ask: Callable[[], Awaitable[Verdict]]) -> Verdict:
+    async def _ask_gate(self, ask: Callable[[], Awaitable[CallVerdict]]) -> CallVerdict:
         try:
             return await ask()
         except ToolError:
@@ -210,7 +210,7 @@ class ToolPipeline:
         reading = prepared.reading
         arguments = reading.arguments
         try:
-            if self._masks.are_needed:
+            if self._masks.is_masking:
                 await prepared.place.reached()
                 arguments = await asyncio.to_thread(self._final_arguments, reading)
                 await prepared.place.turn()
@@ -224,7 +224,7 @@ class ToolPipeline:
         except BaseException as problem:  # noqa: BLE001  (a tool can never take the loop down, not even by SystemExit)
             result = _failed_result(prepared.reading.tool.name, problem)
         return (
-            await asyncio.to_thread(self._mask_result, reading, result) if self._masks.are_needed else result
+            await asyncio.to_thread(self._mask_result, reading, result) if self._masks.is_masking else result
         )
 
     def _final_arguments(self, reading: ParsedCall) -> Any:
@@ -239,7 +239,7 @@ class ToolPipeline:
         try:
             return self._masks.result(reading, result)
         except Exception as problem:  # noqa: BLE001  (any fault in a result of foreign code)
-            return failure(
+            return failed_result(
                 f"The result of {reading.call.name} could not be masked: {describe_error(problem)}"
             )
 
@@ -257,12 +257,12 @@ class ToolPipeline:
             return msgspec.structs.replace(result, details=details)
 
 
-def _gate_failure(problem: BaseException) -> Verdict:
+def _gate_failure(problem: BaseException) -> CallVerdict:
     """Returns the verdict for a gate that raised: the call is blocked. Cancellation while the gate waits
     ends with the run."""
     if isinstance(problem, asyncio.CancelledError) and is_being_cancelled():
         raise problem
-    return Verdict(
+    return CallVerdict(
         is_blocked=True,
         reason=f"Tool execution was blocked: the check before it failed: {describe_error(problem)}",
     )
@@ -270,10 +270,10 @@ def _gate_failure(problem: BaseException) -> Verdict:
 
 def _failed_result(name: str, problem: BaseException) -> ToolResult:
     if isinstance(problem, ToolError):
-        return validated_result(name, failure(str(problem), problem.details))
+        return validated_result(name, failed_result(str(problem), problem.details))
     if isinstance(problem, asyncio.CancelledError):
-        return failure(f"Tool {name} was cancelled")
-    return failure(f"Tool {name} failed: {describe_error(problem)}")
+        return failed_result(f"Tool {name} was cancelled")
+    return failed_result(f"Tool {name} failed: {describe_error(problem)}")
 
 
 def is_being_cancelled() -> bool:
@@ -307,8 +307,8 @@ def _normalise_arguments(tool: Tool, raw: dict[str, Any]) -> tuple[dict[str, Any
         ) from None
 
 
-def _blocked_result(verdict: Verdict) -> ToolResult:
-    told = failure(verdict.reason or "Tool execution was blocked")
+def _blocked_result(verdict: CallVerdict) -> ToolResult:
+    told = failed_result(verdict.reason or "Tool execution was blocked")
     return msgspec.structs.replace(told, terminate=verdict.terminate)
 
 
@@ -341,7 +341,7 @@ class _CallParser:
             shown_arguments=self.shown,
             context=context,
             effects=effects,
-            claim=claim_of(effects, workspace_of(context).files),
+            claim=claim_of_call(effects, workspace_of(context).files),
         )
         return self.last
 

@@ -6,24 +6,24 @@ from typing import Final
 
 import msgspec
 
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.files.presence import is_file
 
-_LONGEST_NAME: Final = 1_000
+_MAX_NAME_CHARS: Final = 1_000
 
 
-class UsageError(Unable):
+class UsageError(UserError):
     """The command line is invalid or cannot be fulfilled; the text names the cause and the remedy."""
 
 
-def said(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def split_words(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Splits words into files (`@file`, without the @) and messages."""
     given = tuple(words)
     files = [word for word in given if word.startswith("@") and len(word) > 1]
     return tuple(word[1:] for word in files), tuple(word for word in given if word not in files)
 
 
-def said_in(options: "Options", folder: Path) -> "Options":
+def resolve_word_paths(options: "Options", folder: Path) -> "Options":
     """Resolves the paths of the command line against the folder where bayou was started, whichever folder it
     works in later."""
 
@@ -32,7 +32,9 @@ def said_in(options: "Options", folder: Path) -> "Options":
 
     def text_or_file(word: str) -> str:
         """Resolves a value that names an existing file; any other text stays as it is."""
-        is_name = len(word) < _LONGEST_NAME and "\n" not in word and is_file(folder / Path(word).expanduser())
+        is_name = (
+            len(word) < _MAX_NAME_CHARS and "\n" not in word and is_file(folder / Path(word).expanduser())
+        )
         return placed(word) if is_name else word
 
     return msgspec.structs.replace(
@@ -120,5 +122,5 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     def without_values_of(self, flags: Collection[str]) -> "Options":
         """Returns the options without the words that are values of these flags."""
         taken = {at for flag, at in self.follows.items() if flag in flags}
-        files, messages = said(word for at, word in enumerate(self.words) if at not in taken)
+        files, messages = split_words(word for at, word in enumerate(self.words) if at not in taken)
         return msgspec.structs.replace(self, files=files, messages=messages)

@@ -8,7 +8,7 @@ from app.engine.core.toolbox import Toolbox
 from app.engine.jobs.jobs_tool import jobs_tool
 from app.engine.planning.planning_tools import plan_tool, todo_tool
 from app.engine.session import Session
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from app.values.models import Model
 from app.web.fetch_tool import fetch_tool
 from app.web.fetching import WebAccess, WebFetcher
@@ -17,25 +17,31 @@ from tools.builtin.mermaid import mermaid_tool
 from tools.registry import builtin_tools
 
 
-def own_tools(session: Session, toolbox: Toolbox, in_force: InForce, choice: ModelChoice) -> tuple[Tool, ...]:
+def own_tools(
+    session: Session, toolbox: Toolbox, effective_settings: EffectiveSettings, choice: ModelChoice
+) -> tuple[Tool, ...]:
     todo = todo_tool(lambda: session.todos.phases, session.todos.change)
     mermaid = mermaid_tool()
-    fetch = fetch_tool(WebFetcher(lambda: _web_settings(in_force)))
+    fetch = fetch_tool(WebFetcher(lambda: _web_settings(effective_settings)))
 
     def unwanted(tools: Mapping[str, Tool]) -> list[str]:
         """Lists the tools to withhold. Compares by identity: a tool of an extension with the same
         name stays."""
-        kept = [] if _wants_todos(in_force, choice.model) else [todo]
-        kept += [] if in_force.settings.render_mermaid.enabled else [mermaid]
-        kept += [fetch] if in_force.settings.network.offline or not in_force.settings.web.fetch else []
+        kept = [] if _wants_todos(effective_settings, choice.model) else [todo]
+        kept += [] if effective_settings.settings.render_mermaid.enabled else [mermaid]
+        kept += (
+            [fetch]
+            if effective_settings.settings.network.offline or not effective_settings.settings.web.fetch
+            else []
+        )
         return [tool.name for tool in kept if tools.get(tool.name) is tool]
 
     toolbox.withhold(unwanted)
     return (*builtin_tools(), jobs_tool(session.jobs), todo, plan_tool(session.plan.propose), mermaid, fetch)
 
 
-def _web_settings(in_force: InForce) -> WebAccess:
-    settings = in_force.settings
+def _web_settings(effective_settings: EffectiveSettings) -> WebAccess:
+    settings = effective_settings.settings
     return WebAccess(
         private_hosts=settings.web.private_hosts,
         allows_http=settings.web.allow_http,
@@ -43,9 +49,9 @@ def _web_settings(in_force: InForce) -> WebAccess:
     )
 
 
-def _wants_todos(in_force: InForce, model: Model | None) -> bool:
+def _wants_todos(effective_settings: EffectiveSettings, model: Model | None) -> bool:
     """Whether to offer the todo tool: with `auto`, for models that do not plan by themselves."""
-    wanted = in_force.settings.todo.enabled
+    wanted = effective_settings.settings.todo.enabled
     if wanted == "auto":
         return model is None or not (model.compat or {}).get("plansByItself")
     return wanted == "on"

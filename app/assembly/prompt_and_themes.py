@@ -4,14 +4,16 @@ from pathlib import Path
 
 from app.assembly.options import Options, UsageError
 from app.engine.models.prompt_sources import SystemPromptOptions, SystemPromptSource
-from app.extensions.loading.choosing import Chosen
+from app.extensions.loading.extension_sources import ChosenExtensions
 from app.resources.paths import Paths, docs_dir
 from app.resources.themes import Themes, find_themes
-from app.resources.trust.project_trust import Decision
+from app.resources.trust.project_trust import TrustDecision
 from tools.files.presence import is_file
 
 
-def prompt_source(paths: Paths, options: Options, trust: Decision, chosen: Chosen) -> SystemPromptSource:
+def system_prompt_source(
+    paths: Paths, options: Options, trust: TrustDecision, chosen: ChosenExtensions
+) -> SystemPromptSource:
     choice = SystemPromptOptions(
         is_trusted=trust.is_trusted,
         system=_text_or_file(options.system_prompt),
@@ -36,7 +38,7 @@ def _text_or_file(given: str | None) -> str | None:
         return given
 
 
-def themes_of(options: Options, paths: Paths, trust: Decision, more: tuple[Path, ...]) -> Themes:
+def load_themes(options: Options, paths: Paths, trust: TrustDecision, more: tuple[Path, ...]) -> Themes:
     """Returns bayou's own, the user's, the project's and the named themes; with --no-themes only the first
     and the last."""
     named = [paths.cwd / Path(path).expanduser() for path in options.theme]
@@ -45,7 +47,7 @@ def themes_of(options: Options, paths: Paths, trust: Decision, more: tuple[Path,
     return find_themes(paths, is_trusted=False, more=named, has_own=False)
 
 
-def with_theme(wanted: str | None, themes: Themes) -> Themes:
+def require_theme(wanted: str | None, themes: Themes) -> Themes:
     """Returns the themes if the wanted one is among them, otherwise raises `UsageError`."""
     for name in (wanted or "").split("/"):
         if name not in ("", "system", *themes.names):

@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from app.assembly.mapping import Repositories
-from app.assembly.trusting import TrustInProject, is_accepted
+from app.assembly.live_trust import LiveTrust, is_explicitly_approved
+from app.assembly.mapped_repositories import MappedRepositories
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.options import (
     edit_mode,
@@ -14,7 +14,7 @@ from app.engine.core.options import (
 from app.engine.permissions.permission_context import PermissionContext, rules_from_settings
 from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.resources.paths import Paths
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.log import SessionLog
 from app.sessions.old_outputs import drop_old_outputs, outputs_of
 from tools.files.artifacts import Artifacts
@@ -24,8 +24,8 @@ from tools.workspace import Workspace
 
 def session_workspace(
     paths: Paths,
-    in_force: InForce,
-    project: TrustInProject,
+    effective_settings: EffectiveSettings,
+    project: LiveTrust,
     log: SessionLog,
     hooks: ExtensionHooks,
     choice: ModelChoice,
@@ -40,25 +40,32 @@ def session_workspace(
         artifacts=Artifacts(
             folder, above=above, working=paths.working_dir, before_first=lambda: drop_old_outputs(roots)
         ),
-        shell=partial(shell_settings, in_force, project.counts_now, own_shell, has_person=has_person),
-        read=partial(read_settings, in_force),
-        kernel_settings=lambda: kernel_settings(in_force, project.counts_now, lambda: _is_harmless(project)),
-        edit_mode=partial(edit_mode, in_force, choice),
+        shell=partial(
+            shell_settings, effective_settings, project.counts_async, own_shell, has_person=has_person
+        ),
+        read=partial(read_settings, effective_settings),
+        kernel_settings=lambda: kernel_settings(
+            effective_settings, project.counts_async, lambda: _is_harmless(project)
+        ),
+        edit_mode=partial(edit_mode, effective_settings, choice),
         cache_dir=paths.cache_dir,
         spawn_hook=hooks.before_spawn,
-        repositories=Repositories(
-            paths, in_force, project, lambda: rules_from_settings(in_force, standing_of(paths, project)).rules
+        repositories=MappedRepositories(
+            paths,
+            effective_settings,
+            project,
+            lambda: rules_from_settings(effective_settings, permission_context_of(paths, project)).rules,
         ),
     )
 
 
-def _is_harmless(project: TrustInProject) -> bool:
+def _is_harmless(project: LiveTrust) -> bool:
     """Whether the project is trusted or has nothing to trust."""
     return project.decision.is_trusted or project.decision.question.is_empty
 
 
-def standing_of(
-    paths: Paths, project: TrustInProject, can_ask: bool = False, ends_with_answer: bool = True
+def permission_context_of(
+    paths: Paths, project: LiveTrust, can_ask: bool = False, ends_with_answer: bool = True
 ) -> PermissionContext:
     return PermissionContext(
         asks="person" if can_ask else "nobody" if ends_with_answer else "program",
@@ -67,7 +74,7 @@ def standing_of(
         agent_dir=paths.agent_dir,
         sessions_dir=paths.sessions_dir,
         is_trusted=lambda: project.decision.is_trusted,
-        counts_now=project.counts_now,
+        counts_async=project.counts_async,
         needs_no_trust=lambda: project.decision.reason == "nothing-to-trust",
-        is_accepted=lambda: is_accepted(project.decision),
+        is_accepted=lambda: is_explicitly_approved(project.decision),
     )

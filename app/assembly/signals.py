@@ -4,11 +4,11 @@ import asyncio
 import signal
 from collections.abc import Callable, Iterable
 
-ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 """The signals that end bayou in an orderly way."""
 
 
-def hear_signals(
+def on_signals(
     numbers: Iterable[int],
     act: Callable[[int], None],
     *,

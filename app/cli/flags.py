@@ -33,9 +33,9 @@ class FlagGroup(msgspec.Struct, frozen=True, kw_only=True):
     flags: tuple[Flag, ...]
 
 
-LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
+THINKING_LEVEL_NAMES = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 
-GROUPS: tuple[FlagGroup, ...] = (
+FLAG_GROUPS: tuple[FlagGroup, ...] = (
     FlagGroup(
         title="Model",
         flags=(
@@ -50,7 +50,9 @@ GROUPS: tuple[FlagGroup, ...] = (
                 value="KEY",
                 help="key for this run; not stored (prefer the environment or /login)",
             ),
-            Flag(name="thinking", value="LEVEL", help="how much the model thinks", choices=LEVELS),
+            Flag(
+                name="thinking", value="LEVEL", help="how much the model thinks", choices=THINKING_LEVEL_NAMES
+            ),
             Flag(name="models", value="PATTERNS", help="comma-separated models to cycle through"),
             Flag(name="list-models", help="list the models (a search word may follow) and exit"),
         ),
@@ -187,10 +189,10 @@ GROUPS: tuple[FlagGroup, ...] = (
     ),
 )
 
-FLAGS = tuple(flag for group in GROUPS for flag in group.flags)
+FLAGS = tuple(flag for group in FLAG_GROUPS for flag in group.flags)
 
 
-class Parsed(msgspec.Struct, frozen=True, kw_only=True):
+class ParsedCommandLine(msgspec.Struct, frozen=True, kw_only=True):
     """The parsed command line, before its values are checked."""
 
     values: Mapping[str, Any]
@@ -204,7 +206,7 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
     one."""
 
 
-def parse(arguments: list[str]) -> Parsed:
+def parse_command_line(arguments: list[str]) -> ParsedCommandLine:
     """Parses the command line. Raises `UsageError`."""
     by_name = {f"--{flag.name}": flag for flag in FLAGS} | {
         f"-{flag.short}": flag for flag in FLAGS if flag.short
@@ -233,7 +235,7 @@ def parse(arguments: list[str]) -> Parsed:
                 follows[name[2:]] = len(words)
             continue
         _take(flag, inline if separator else None, rest, values)
-    return Parsed(values=values, words=tuple(words), unknown=unknown, follows=follows)
+    return ParsedCommandLine(values=values, words=tuple(words), unknown=unknown, follows=follows)
 
 
 def _take(flag: Flag, inline: str | None, rest: list[str], values: dict[str, Any]) -> None:
@@ -263,7 +265,7 @@ def help_text() -> str:
         "Without a message bayou opens full screen. The text of each @file is put before the first message.",
     ]
     lines += ["", "Commands:", *(f"  {name:<34}{text}" for name, text in HELP.items())]
-    for group in GROUPS:
+    for group in FLAG_GROUPS:
         lines += ["", f"{group.title}:"]
         lines += [_help_line(flag) for flag in group.flags]
     return "\n".join(lines)

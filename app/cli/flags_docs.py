@@ -3,10 +3,10 @@ writes it."""
 
 from pathlib import Path
 
-from app.cli.flags import GROUPS, Flag
+from app.cli.flags import FLAG_GROUPS, Flag
 from app.cli.subcommands import HELP
 from app.exit_codes import MEANINGS
-from app.resources.files import write_text
+from app.resources.text_files import write_text
 
 PAGE = Path("docs/command-line.md")
 
@@ -53,7 +53,7 @@ def page() -> str:
     parts += ["\n## Exit codes\n", "| Code | Meaning |\n| --- | --- |"]
     parts += [f"| {code} | {meaning} |" for code, meaning in MEANINGS.items()]
     parts += [f"\n{_LIMITS}"]
-    for group in GROUPS:
+    for group in FLAG_GROUPS:
         parts += [f"\n## {group.title}\n", "| Option | Meaning |\n| --- | --- |"]
         parts += [_row(flag) for flag in group.flags]
     return "\n".join(parts) + "\n"

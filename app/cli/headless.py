@@ -7,31 +7,31 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from app.assembly.asking import TrustAsked
-from app.assembly.assembled import Assembled
-from app.assembly.build import assemble
-from app.assembly.ending import close_quietly, end_in_time
-from app.assembly.extensions.extending import extend
-from app.assembly.extensions.summary import summary
-from app.assembly.inputs import FirstInput, read_input, read_piped
+from app.assembly.assembled_session import AssembledSession
+from app.assembly.extensions.extension_setup import connect_extensions
+from app.assembly.extensions.startup_summary import startup_summary
+from app.assembly.first_prompt import FirstInput, read_input, read_piped
+from app.assembly.live_trust import untrusted_notice
 from app.assembly.options import Options
-from app.assembly.signals import ENDING, hear_signals
-from app.assembly.trusting import unasked
+from app.assembly.session_builder import assemble_session
+from app.assembly.shutdown import close_session, force_exit_deadline
+from app.assembly.signals import ENDING_SIGNALS, on_signals
+from app.assembly.trust_prompt import RpcTrustPrompt
 from app.engine.session import Session
 from app.exit_codes import FAILED, USAGE
-from app.extensions.ports import Mode
-from app.extensions.ui import EventUi, SilentUi
+from app.extensions.headless_ui import EventUi, SilentUi
+from app.extensions.ui_protocol import Mode
 from app.modes.answer_schema import read_schema
-from app.modes.endings import NO_PROMPT, EndAsked, Prepare, fail
+from app.modes.headless_runs import NO_PROMPT_ERROR, EndRequest, PrepareSession, print_failure
 from app.printing import print_note, print_problem
 from app.resources.paths import Paths
 from app.sessions.errors import SessionError, SessionWriteError
 from app.values.events import Event, ToolExecutionEnd
 from app.values.messages import AssistantMessage
 
-_LONG_SECONDS = 5.0
+_SLOW_STEP_SECONDS = 5.0
 
-NO_MODEL = (
+NO_MODEL_NOTICE = (
     "No model is connected: answers come from the offline guide, which is not a language "
     "model. To connect a model: bayou auth login PROVIDER, or set a key such as "
     "ANTHROPIC_API_KEY in the environment."
@@ -41,10 +41,10 @@ NO_MODEL = (
 async def run_headless(options: Options, paths: Paths, face: Mode) -> int:
     stood_in = paths.cwd
     try:
-        assembled = assemble(options, paths, ends_with_answer=face != "rpc")
+        assembled = assemble_session(options, paths, ends_with_answer=face != "rpc")
         piped = "" if face == "rpc" else read_piped()
     except SessionError as problem:
-        return fail(str(problem), FAILED if isinstance(problem, SessionWriteError) else USAGE)
+        return print_failure(str(problem), FAILED if isinstance(problem, SessionWriteError) else USAGE)
     for problem in assembled.problems:
         print_problem(problem)
     if assembled.left is not None:
@@ -59,14 +59,14 @@ async def run_headless(options: Options, paths: Paths, face: Mode) -> int:
     if not work.done():
         work.cancel()
     # The mode writes its last output while the session ends.
-    await asyncio.gather(close_quietly(assembled.session), asyncio.wait({work}, timeout=1.5))
+    await asyncio.gather(close_session(assembled.session), asyncio.wait({work}, timeout=1.5))
     if stopped.done():
         return 128 + stopped.result()
     stopped.cancel()
     return work.result()
 
 
-def _warm_up(assembled: Assembled) -> None:
+def _warm_up(assembled: AssembledSession) -> None:
     """Loads what the first request needs on a thread while extensions start, so that the request is not
     delayed."""
     if assembled.choice.model is not None:
@@ -88,15 +88,19 @@ def _collect_later(session: Session) -> None:
             begin()
 
     session.subscribe(tell)
-    asyncio.get_running_loop().call_later(_LONG_SECONDS, begin)
+    asyncio.get_running_loop().call_later(_SLOW_STEP_SECONDS, begin)
 
 
 async def _work(
-    options: Options, paths: Paths, assembled: Assembled, face: Mode, read: Callable[[Options], FirstInput]
+    options: Options,
+    paths: Paths,
+    assembled: AssembledSession,
+    face: Mode,
+    read: Callable[[Options], FirstInput],
 ) -> int:
     session = assembled.session
     given: FirstInput | None = None
-    ending = EndAsked()
+    ending = EndRequest()
 
     async def prepare() -> FirstInput:
         """Prepares the session once the mode listens, so that questions of starting extensions are heard."""
@@ -105,13 +109,13 @@ async def _work(
             if face == "rpc"
             else SilentUi(session.events.publish_now, face)
         )
-        extended = await extend(assembled, options, paths, mode=face, ui=ui, shutdown=ending.ask)
-        if (left_out := unasked(assembled.project.decision)) is not None:
+        extended = await connect_extensions(assembled, options, paths, mode=face, ui=ui, shutdown=ending.ask)
+        if (left_out := untrusted_notice(assembled.project.decision)) is not None:
             print_problem(left_out)
         if options.verbose:
-            print_note(summary(assembled, extended.extensions))
+            print_note(startup_summary(assembled, extended.extensions))
         if face == "rpc":
-            TrustAsked(assembled, paths, extended.trust).begin()
+            RpcTrustPrompt(assembled, paths, extended.trust).begin()
             for problem in assembled.problems:  # a reader of JSON lines does not read standard error
                 session.events.notify(problem, "warning")
             return FirstInput()
@@ -131,20 +135,22 @@ async def _work(
     if not options.extension_flags:
         given = read(options)  # reads once: a pipe cannot be read again
         if not given.prompts:
-            return fail(NO_PROMPT, USAGE)
+            return print_failure(NO_PROMPT_ERROR, USAGE)
     before = session.last_answer
     code = await _run(options, assembled, face, prepare, ending)
     if session.last_answer is not before and _is_guide_by_default(options, assembled):
-        print_problem(NO_MODEL)
+        print_problem(NO_MODEL_NOTICE)
     return code
 
 
-async def _run(options: Options, assembled: Assembled, face: Mode, prepare: Prepare, ending: EndAsked) -> int:
+async def _run(
+    options: Options, assembled: AssembledSession, face: Mode, prepare: PrepareSession, ending: EndRequest
+) -> int:
     """Runs print or JSON mode to its end."""
     session = assembled.session
     schema = read_schema(Path(options.output_schema)) if options.output_schema is not None else None
     if face == "json":
-        from app.modes.json_lines import run_json  # noqa: PLC0415  (this face only)
+        from app.modes.json_mode import run_json  # noqa: PLC0415  (this face only)
 
         return await run_json(
             session,
@@ -154,25 +160,27 @@ async def _run(options: Options, assembled: Assembled, face: Mode, prepare: Prep
             ending=ending,
             schema=schema,
         )
-    from app.modes.printing import run_print  # noqa: PLC0415  (this face only)
+    from app.modes.print_mode import run_print  # noqa: PLC0415  (this face only)
 
     return await run_print(session, prepare, partial(_next_step, assembled), ending=ending, schema=schema)
 
 
-def _is_guide_by_default(options: Options, assembled: Assembled) -> bool:
+def _is_guide_by_default(options: Options, assembled: AssembledSession) -> bool:
     """Whether the offline guide answers only because no other model can, rather than by choice."""
     model = assembled.choice.model
-    is_wished = options.model is not None or assembled.in_force.settings.model.default_model is not None
+    is_wished = (
+        options.model is not None or assembled.effective_settings.settings.model.default_model is not None
+    )
     return model is not None and model.api == "offline" and not is_wished
 
 
-def _next_step(assembled: Assembled, message: AssistantMessage) -> str:
-    from app.assembly.next_steps import NextSteps, Ways  # noqa: PLC0415  (with the first answer that fails)
+def _next_step(assembled: AssembledSession, message: AssistantMessage) -> str:
+    from app.assembly.error_remedies import NextSteps, RemedyTexts  # noqa: PLC0415  (with the first answer that fails)
 
-    ways = Ways(
+    ways = RemedyTexts(
         log_in="bayou auth login",
         choose_model="--model chooses",
-        look_at_window="Send less: a shorter prompt, fewer files, or start a new session",
+        show_context="Send less: a shorter prompt, fewer files, or start a new session",
     )
     return NextSteps(assembled.choice, ways, os.environ).of(message)
 
@@ -185,5 +193,5 @@ def _stop_on_signals() -> "asyncio.Future[int]":
             os._exit(128 + number)  # a second signal ends at once
         stopped.set_result(number)
 
-    hear_signals(ENDING, stop, at_once=lambda number: end_in_time(128 + number))
+    on_signals(ENDING_SIGNALS, stop, at_once=lambda number: force_exit_deadline(128 + number))
     return stopped

@@ -41,20 +41,20 @@ def list_models(
 async def _complete(
     options: Options, paths: Paths, catalogue: ModelCatalogue, credentials: Credentials, is_offline: bool
 ) -> tuple[str, ...]:
-    from app.assembly.extensions.providers import bring_providers  # noqa: PLC0415  (with what extensions stand on)
+    from app.assembly.extensions.extension_providers import load_extension_providers  # noqa: PLC0415  (with what extensions stand on)
 
     if catalogue.unlisted_providers:
         await _ask(paths, catalogue, credentials, {"offline": True} if is_offline else {})
-    return await bring_providers(options, paths, catalogue, credentials)
+    return await load_extension_providers(options, paths, catalogue, credentials)
 
 
 async def _ask(
     paths: Paths, catalogue: ModelCatalogue, credentials: Credentials, flags: Mapping[str, bool]
 ) -> None:
     from app.providers.models.discovery import discover, hint  # noqa: PLC0415  (only when there is somebody to ask)
-    from app.resources.settings.in_force import InForce  # noqa: PLC0415  (beside it)
+    from app.resources.settings.effective_settings import EffectiveSettings  # noqa: PLC0415  (beside it)
 
-    network = InForce(paths, flags=flags).settings.network
+    network = EffectiveSettings(paths, flags=flags).settings.network
     if network.offline:
         return
 
@@ -70,7 +70,7 @@ async def _ask(
 _HEADER = ("provider", "model", "context", "max output", "thinking", "images", "$/M in", "$/M out")
 
 
-def matching(models: tuple[Model, ...], search: str) -> tuple[Model, ...]:
+def matching_models(models: tuple[Model, ...], search: str) -> tuple[Model, ...]:
     """Returns the models whose provider, id or name contain every word."""
     words = search.lower().split()
     return tuple(
@@ -80,7 +80,7 @@ def matching(models: tuple[Model, ...], search: str) -> tuple[Model, ...]:
 
 def models_table(catalogue: ModelCatalogue, credentials: Credentials, search: str = "") -> list[str]:
     """Formats a table with one line per model that has a key; with a search, one per match."""
-    models = matching(catalogue.models(), search)
+    models = matching_models(catalogue.models(), search)
     paid = tuple(model for model in models if model.api == "offline" or credentials.has(model.provider))
     shown = models if search else paid
     if not shown:

@@ -26,9 +26,9 @@ def main(arguments: list[str] | None = None) -> int:
         return _written_out(0)
     code = _written_out(_run(words))
     if arguments is None:  # run as the program: nothing follows
-        from app.cli.leaving import leave  # noqa: PLC0415  (the version needs none of it)
+        from app.cli.process_exit import exit_process  # noqa: PLC0415  (the version needs none of it)
 
-        leave(code)
+        exit_process(code)
     return code
 
 
@@ -48,17 +48,17 @@ def _has_streams() -> bool:
 
 def _keep_to_itself(words: list[str]) -> None:
     # Before any process starts that could look; the version needs no protection.
-    from app.cli.own_process import forbid_looking_inside, hide_key  # noqa: PLC0415
+    from app.cli.process_protection import forbid_process_inspection, hide_key  # noqa: PLC0415
 
-    forbid_looking_inside()
+    forbid_process_inspection()
     hide_key(words)
 
 
 def _run(words: list[str]) -> int:
-    from app.cli.launching import launch  # noqa: PLC0415  (knows the system and nothing else)
+    from app.cli.early_frame import show_launch_frame  # noqa: PLC0415  (knows the system and nothing else)
 
     try:
-        held = launch(words)
+        held = show_launch_frame(words)
         try:
             return _started(words, held)
         finally:
@@ -81,13 +81,13 @@ def _started(words: list[str], held: "EarlyTerminal | None") -> int:
     _keep_to_itself(words)
     # Help and usage errors need only the flags' table.
     from app.cli.flags import help_text  # noqa: PLC0415
-    from app.cli.options import options_from, refuse_near_command  # noqa: PLC0415
+    from app.cli.options import options_from, reject_misspelled_command  # noqa: PLC0415
 
     subcommand = _subcommand(words)
     if subcommand is not None:
         gc.enable()
         return subcommand(words[1:])
-    refuse_near_command(words)
+    reject_misspelled_command(words)
     options = options_from(words)
     if options.version:
         print_line(f"bayou {VERSION}")
@@ -96,9 +96,9 @@ def _started(words: list[str], held: "EarlyTerminal | None") -> int:
         print_line(help_text())
         return 0
     # Imported late: the session's modules take longer than all of the above.
-    from app.cli.start import start  # noqa: PLC0415
+    from app.cli.start_interface import start_interface  # noqa: PLC0415
 
-    return start(options, held)
+    return start_interface(options, held)
 
 
 def _subcommand(words: list[str]):
@@ -111,10 +111,10 @@ def _crashed(problem: Exception) -> int:
     # Imported here because only an internal error needs these.
     from pathlib import Path  # noqa: PLC0415
 
-    from app.assembly.crash import report_crash, tell_of_crash  # noqa: PLC0415
+    from app.assembly.crash_report import print_crash, report_crash  # noqa: PLC0415
     from app.resources.paths import Paths  # noqa: PLC0415
 
-    return tell_of_crash(report_crash(Paths.from_env(os.environ, Path("/")).crash_dir, problem))
+    return print_crash(report_crash(Paths.from_env(os.environ, Path("/")).crash_dir, problem))
 
 
 def _written_out(code: int) -> int:

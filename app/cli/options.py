@@ -2,26 +2,26 @@
 
 import msgspec
 
-from app.assembly.options import Options, UsageError, said
-from app.cli.flags import FLAGS, Parsed, parse
+from app.assembly.options import Options, UsageError, split_words
+from app.cli.flags import FLAGS, ParsedCommandLine, parse_command_line
 from app.cli.subcommands import HELP
 from tools.patterns import late
 
 _COUNT = late(r"^[1-9][0-9]{0,8}\Z")
 _AMOUNT = late(r"^[0-9]{1,9}(?:\.[0-9]{1,9})?\Z")
-_WORD = late(r"^[a-z][a-z-]{2,}\Z")
+_COMMAND_LIKE_WORD = late(r"^[a-z][a-z-]{2,}\Z")
 _SESSION_ID = late(r"^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$")
 
 
 def options_from(arguments: list[str]) -> Options:
     """Parses the command line. Raises `UsageError`."""
-    parsed = parse(arguments)
+    parsed = parse_command_line(arguments)
     options = msgspec.convert(_fields(parsed), Options)
     _refuse_contradictions(options)
     return options
 
 
-def _fields(parsed: Parsed) -> dict[str, object]:
+def _fields(parsed: ParsedCommandLine) -> dict[str, object]:
     fields: dict[str, object] = dict(parsed.values)
     if "continue" in fields:
         fields["continue_"] = fields.pop("continue")
@@ -34,7 +34,7 @@ def _fields(parsed: Parsed) -> dict[str, object]:
         field = name.replace("-", "_")
         if field in fields:
             fields[field] = read(name, str(fields[field]))
-    fields["files"], fields["messages"] = said(parsed.words)
+    fields["files"], fields["messages"] = split_words(parsed.words)
     fields["words"] = parsed.words
     fields["extension_flags"] = dict(parsed.unknown)
     fields["follows"] = dict(parsed.follows)
@@ -95,9 +95,9 @@ def _refuse(flag: str, places: dict[str, object]) -> None:
             raise UsageError(f"{flag} and {other} cannot be used together.")
 
 
-def refuse_near_command(words: list[str]) -> None:
+def reject_misspelled_command(words: list[str]) -> None:
     """Rejects a single word that is nearly a command or an option, as a typing error. Raises `UsageError`."""
-    if len(words) != 1 or not _WORD.match(words[0]):
+    if len(words) != 1 or not _COMMAND_LIKE_WORD.match(words[0]):
         return
     # Imported here because only a typing error needs it.
     from difflib import get_close_matches  # noqa: PLC0415

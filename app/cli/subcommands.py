@@ -22,13 +22,13 @@ def _of(module: str) -> Subcommand:
 
 def _packages(name: str) -> Subcommand:
     def run(words: list[str]) -> int:
-        from app.cli.agreeing import agreed  # noqa: PLC0415
-        from app.cli.folder import current_folder  # noqa: PLC0415
+        from app.cli.change_folder import current_folder  # noqa: PLC0415
+        from app.cli.confirm import confirm  # noqa: PLC0415
         from app.extensions.packages.package_commands import run as run_command  # noqa: PLC0415
         from app.resources.paths import Paths  # noqa: PLC0415
 
         paths = Paths.from_env(os.environ, current_folder())
-        ask = agreed if sys.stdin.isatty() else None
+        ask = confirm if sys.stdin.isatty() else None
         return run_command(name, words, paths, ask=ask, say=print_line, complain=print_problem)
 
     return run

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from app.compaction.branch import BranchContent
-from app.compaction.cut import Preparation
-from app.compaction.serialise import as_text
+from app.compaction.branch_content import BranchContent
+from app.compaction.compaction_plan import CompactionPlan
+from app.compaction.conversation_text import conversation_text
 from app.values.messages import Message
 from app.values.usage import Usage
 
@@ -42,7 +42,7 @@ What the person asked for or ruled out; "(none)" if there is nothing.
 ## Critical Context
 - Names, values, error texts and findings that the work cannot go on without; "(none)" if there are none."""
 
-_FIRST_REQUEST = (
+_NEW_SUMMARY_REQUEST = (
     "Summarise the conversation above in this structure. Keep exact file paths, names and error messages."
     "\n\n" + _STRUCTURE
 )
@@ -85,14 +85,14 @@ Returns the whole answer."""
 
 
 async def write_summary(
-    preparation: Preparation, write: WriteSummary, instructions: str | None = None
+    preparation: CompactionPlan, write: WriteSummary, instructions: str | None = None
 ) -> WrittenSummary:
     """Writes one summary of all removed messages, with the files they touched."""
     usage = Usage()
     history = preparation.previous_summary or _NO_HISTORY
     if preparation.to_summarise:
         previous = preparation.previous_summary
-        wanted = _UPDATE_REQUEST if previous else _FIRST_REQUEST
+        wanted = _UPDATE_REQUEST if previous else _NEW_SUMMARY_REQUEST
         request = _request(preparation.to_summarise, wanted, instructions, previous=previous)
         written = await write(request, SUMMARY_SHARE)
         history, usage = written.text, usage + written.usage
@@ -118,7 +118,7 @@ def _request(
     left_out: int = 0,
 ) -> str:
     told = f"[{left_out} older messages are left out here]\n\n" if left_out else ""
-    parts = [f"<conversation>\n{told}{as_text(messages)}\n</conversation>"]
+    parts = [f"<conversation>\n{told}{conversation_text(messages)}\n</conversation>"]
     if previous:
         parts.append(f"<previous-summary>\n{previous}\n</previous-summary>")
     parts.append(wanted)

@@ -7,8 +7,8 @@ from typing import Literal, assert_never
 
 import msgspec
 
-from app.compaction.budget import estimate_tokens
-from app.compaction.serialise import as_text
+from app.compaction.context_meter import estimate_tokens
+from app.compaction.conversation_text import conversation_text
 from app.engine.core.toolbox import declared
 from app.engine.repository.repository_maps import FOLDER_MAP
 from app.engine.session import Session
@@ -197,7 +197,7 @@ def text_of_part(session: Session, part: ContextPart) -> str:
             part.group,
             part.title,
         ):
-            texts.append(as_text([message]))
+            texts.append(conversation_text([message]))
     return _SEPARATOR.join(text.strip() for text in texts)
 
 

@@ -72,7 +72,7 @@ class Prompts(msgspec.Struct, eq=False, kw_only=True):
         self.readiness.require_model()
         if self.servers.may_be_there:
             await self.servers.before_prompt()
-        is_first_told = self.options.in_force.settings.repository_maps.first_question != "off"
+        is_first_told = self.options.effective_settings.settings.repository_maps.first_question != "off"
         asides = await self.first_question.asides(taken.text) if is_first_told else ()
         companions = [
             *(self.masking.said(one, "an extension") for one in await self.hooks.companions(taken)),

@@ -10,9 +10,9 @@ from typing import Literal, assert_never
 import msgspec
 
 from app.agent.abort import Abort
-from app.agent.outcomes import describe_error
-from app.agent.ports import Ports
+from app.agent.loop_ports import LoopPorts
 from app.agent.queues import Aside
+from app.agent.tool_results import describe_error
 from app.engine.context.compactor import Compactor
 from app.engine.core.retry_policy import Countdown
 from app.engine.core.runs import OpenRunEvents
@@ -133,7 +133,7 @@ class Runner:
             await self._telling.publish(Notice(level="error", text=str(problem)))
             self._abort.set()
             await self._close_open_events(str(problem))
-        except loop.CannotContinue as problem:
+        except loop.NothingToContinue as problem:
             await self._telling.publish(Notice(level="error", text=str(problem)))
         except Exception as problem:  # noqa: BLE001  (after any error the session accepts prompts again)
             text = (
@@ -161,9 +161,9 @@ class Runner:
             self._following.look()  # every run begins with the settings as the files say them by then
             ports = self._ports()
             if pending:
-                await self._consume(loop.run(pending, ports, is_from_queue=is_queued))
+                await self._consume(loop.run_loop(pending, ports, is_from_queue=is_queued))
             else:
-                await self._consume(loop.resume(self._conversation.messages, ports))
+                await self._consume(loop.resume_loop(self._conversation.messages, ports))
             if await self._next_step() == "continue":
                 pending, self._pending = self._pending, []
                 continue
@@ -176,9 +176,9 @@ class Runner:
             if not pending:
                 return
 
-    def _ports(self) -> Ports:
+    def _ports(self) -> LoopPorts:
         """Returns the loop's ports for one run."""
-        return Ports(
+        return LoopPorts(
             ask=self._requests.ask,
             tools=self._core.toolbox.callable,
             tool_context=self._tools.nested.tool_context,

@@ -177,7 +177,7 @@ class Session:
         self._made.prompts.resume()
 
     async def unmask(self) -> Disposition:
-        """Sends the last masked prompt again, unmasked. Raises `Unable`."""
+        """Sends the last masked prompt again, unmasked. Raises `UserError`."""
         return await self._made.prompts.unmask()
 
     async def retry(self) -> bool:

@@ -3,13 +3,13 @@ together with files that configure MCP servers."""
 
 from app.engine.core.event_bus import EventBus
 from app.engine.mcp.servers import McpServers
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.settings.settings import SettingRefused
 
 
 class SettingsWatch:
-    def __init__(self, in_force: InForce, servers: McpServers, telling: EventBus) -> None:
-        self._in_force = in_force
+    def __init__(self, effective_settings: EffectiveSettings, servers: McpServers, telling: EventBus) -> None:
+        self._in_force = effective_settings
         self._servers = servers
         self._telling = telling
 

@@ -7,9 +7,9 @@ from typing import Literal
 
 import msgspec
 
-from app.agent.ports import InterruptMode
+from app.agent.loop_ports import InterruptMode
 from app.agent.queues import QueueMode
-from app.compaction.cut import CannotCompact
+from app.compaction.compaction_plan import NothingToCompact
 from app.engine.dependencies import Dependencies
 from app.engine.wiring import Wiring
 from app.permits.decide import Mode
@@ -97,7 +97,7 @@ def room_from(given: Dependencies, made: Wiring) -> Room:
     model = given.choice.model
     try:
         freed = made.context.compactor.preparation().freed_tokens
-    except CannotCompact:
+    except NothingToCompact:
         freed = 0
     return Room(
         tokens=made.core.account.context_tokens,
@@ -134,9 +134,9 @@ def state_from(given: Dependencies, made: Wiring) -> State:
         sandbox_warning=made.permits.boxes.missing if made.permits.asks_person else "",
         is_planning=made.planning.plan.is_on,
         asks_person=made.permits.asks_person,
-        compaction_mode=given.options.in_force.settings.compaction.mode,
+        compaction_mode=given.options.effective_settings.settings.compaction.mode,
         steering_mode=given.options.queue_mode("steering"),
         follow_up_mode=given.options.queue_mode("follow_up"),
         interrupt_mode=given.options.interrupt_mode(),
-        retries=given.options.in_force.settings.retry.enabled,
+        retries=given.options.effective_settings.settings.retry.enabled,
     )

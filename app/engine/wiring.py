@@ -57,7 +57,7 @@ class Wiring:
             core, given.registry, masking, self.models.cache, behind=self.planning.todos.behind
         )
         self.servers = McpServers(core, given.servers, self.models.requests, self.permits, masking)
-        self.following = SettingsWatch(core.options.in_force, self.servers, core.telling)
+        self.following = SettingsWatch(core.options.effective_settings, self.servers, core.telling)
         self.jobs = job_table(core, self._send)
         self.files = FileParts(
             core, given.undo, self.permits, masking, send=self._send, require_idle=self._require_idle

@@ -12,14 +12,12 @@ import msgspec
 
 from app.engine.jobs.background_jobs import JobTable
 from app.engine.session import Session
-from app.extensions.bound import Bound
 from app.extensions.contexts import Context, ToolCallContext
-from app.extensions.events import Bus
-from app.extensions.exec import ExecResult, run_program
+from app.extensions.extension_events import ExtensionBusView
+from app.extensions.extension_tools import make_tool
+from app.extensions.hooks.hook_registry import HookRegistry
 from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS
-from app.extensions.hooks.hooked import Hooked
-from app.extensions.loading.versions import API_VERSION
-from app.extensions.ports import DeliverAs, ProviderSpec
+from app.extensions.loading.api_version import API_VERSION
 from app.extensions.registrations import (
     Command,
     Extension,
@@ -28,11 +26,13 @@ from app.extensions.registrations import (
     Transform,
     require_bound,
 )
-from app.extensions.tools import make_tool
+from app.extensions.run_program import ExecResult, run_program
+from app.extensions.session_binding import SessionBinding
+from app.extensions.ui_protocol import DeliverAs, ProviderSpec
 from app.values.content import Image
+from app.values.mcp_servers import ServerView
 from app.values.messages import CustomMessage
 from app.values.models import Model, ThinkingLevel
-from app.values.servers import ServerView
 from tools.base import Tool, ToolContext
 from tools.operations import FileOperations, ProcessOperations
 
@@ -43,12 +43,12 @@ class ExtensionApi:
 
     version: str = API_VERSION
 
-    def __init__(self, hooked: Hooked, extension: Extension) -> None:
+    def __init__(self, hooked: HookRegistry, extension: Extension) -> None:
         self._all = hooked
         self._extension = extension
         self.context = Context(extension, hooked)
         """Reads the session as it is now."""
-        self.events = Bus(hooked.bus, extension)
+        self.events = ExtensionBusView(hooked.bus, extension)
         """Exchanges messages with other extensions."""
 
     @property
@@ -77,7 +77,7 @@ class ExtensionApi:
         """Registers a tool for the model. A tool with the name of a built-in replaces it."""
         self._register("tool", self._extension.tools, tool.name, tool)
         if self._all.bound is not None:
-            self._all.bound.brought.add_tool(tool, self._extension.owner)
+            self._all.bound.registrations.add_tool(tool, self._extension.owner)
 
     def tool(
         self,
@@ -115,7 +115,7 @@ class ExtensionApi:
     def unregister_tool(self, name: str) -> None:
         self._extension.require_open()
         if self._extension.tools.pop(name, None) is not None and self._all.bound is not None:
-            self._all.bound.brought.remove_tool(name, self._extension.owner)
+            self._all.bound.registrations.remove_tool(name, self._extension.owner)
 
     def command(
         self, name: str, *, description: str = "", complete: Callable[[str], Any] | None = None
@@ -189,12 +189,12 @@ class ExtensionApi:
         """Registers a provider's models and, where needed, the adapter that speaks to them."""
         self._register("provider", self._extension.providers, spec.name, spec)
         if self._all.bound is not None:
-            self._all.bound.brought.add_provider(spec, self._extension.owner_of(spec.name))
+            self._all.bound.registrations.add_provider(spec, self._extension.owner_of(spec.name))
 
     def unregister_provider(self, name: str) -> None:
         self._extension.require_open()
         if self._extension.providers.pop(name, None) is not None and self._all.bound is not None:
-            self._all.bound.brought.remove_owner(self._extension.owner_of(name))
+            self._all.bound.registrations.remove_owner(self._extension.owner_of(name))
 
     def register_mcp_server(self, name: str, config: Mapping[str, Any]) -> None:
         """Registers an MCP server, with the keys of a configuration file: `command` and `args`, or `url`. It
@@ -202,12 +202,12 @@ class ExtensionApi:
         `tools`) still apply."""
         self._register("MCP server", self._extension.servers, name, dict(config))
         if self._all.bound is not None:
-            self._all.bound.brought.add_server(name, dict(config), self._extension.owner)
+            self._all.bound.registrations.add_server(name, dict(config), self._extension.owner)
 
     def unregister_mcp_server(self, name: str) -> None:
         self._extension.require_open()
         if self._extension.servers.pop(name, None) is not None and self._all.bound is not None:
-            self._all.bound.brought.remove_server(name, self._extension.owner)
+            self._all.bound.registrations.remove_server(name, self._extension.owner)
 
     def mcp_servers(self) -> Sequence[ServerView]:
         """Lists all MCP servers of the session with their status and offers, without contacting any."""
@@ -222,8 +222,8 @@ class ExtensionApi:
         self._extension.require_open()
         self._extension.operations = (files, processes)
         if self._all.bound is not None:
-            self._all.bound.brought.remove_operations(self._extension.owner)
-            self._all.bound.brought.add_operations(files, processes, self._extension.owner)
+            self._all.bound.registrations.remove_operations(self._extension.owner)
+            self._all.bound.registrations.add_operations(files, processes, self._extension.owner)
 
     def autocomplete(self, complete: Callable[..., Any]) -> Callable[..., Any]:
         """Adds suggestions to the editor: `complete(text, cursor)` returns texts or `Completion`s, and may be
@@ -247,7 +247,7 @@ class ExtensionApi:
     # Acting
 
     @property
-    def _bound(self) -> Bound:
+    def _bound(self) -> SessionBinding:
         self._extension.require_open()
         return require_bound(self._all.bound)
 

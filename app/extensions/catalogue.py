@@ -11,18 +11,18 @@ from typing import Any
 
 import msgspec
 
-from app.extensions.guard import HookTooSlow, call, call_now
-from app.extensions.hooks.hooked import Hooked, in_words, is_cancelled
+from app.extensions.hooks.hook_registry import HookRegistry, describe_exception, is_cancelled
 from app.extensions.registrations import Command, Completion, Extension, ExtensionFlag, Shortcut
+from app.extensions.time_limits import HookTooSlow, call_sync_with_limit, call_with_limit
 from app.extensions.views import View, as_view
 from app.values.messages import CustomMessage
 from tools.results import Card, ToolResult
 
-COMMAND_SECONDS = 24 * 3600.0
+COMMAND_TIMEOUT = 24 * 3600.0
 """The limit of a command, which may run long: the user waits for it and can end it with Escape."""
 
 
-class Rendered(msgspec.Struct, frozen=True, kw_only=True):
+class RenderedOutput(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a renderer: a view for every user interface, or a widget that only the full screen can
     show."""
 
@@ -30,10 +30,10 @@ class Rendered(msgspec.Struct, frozen=True, kw_only=True):
     widget: Any = None
 
 
-class Catalogue:
+class ExtensionCatalogue:
     """Looks up and calls what all extensions registered for the user interface."""
 
-    def __init__(self, hooked: Hooked) -> None:
+    def __init__(self, hooked: HookRegistry) -> None:
         self._hooked = hooked
 
     # Commands and keys
@@ -57,7 +57,7 @@ class Catalogue:
         """Returns the flags of the command line that no extension has registered."""
         return tuple(name for name in self._hooked.flag_values if name not in self.flags())
 
-    def wrong_flags(self) -> tuple[str, ...]:
+    def flag_errors(self) -> tuple[str, ...]:
         """Describes the errors in the flags of the command line, one sentence each."""
         given = self._hooked.flag_values
         problems = [f"Unknown option: --{name}. See bayou --help." for name in self.unknown_flags()]
@@ -94,7 +94,7 @@ class Catalogue:
 
         extension, registered = found
         context = CommandContext(extension, self._hooked)
-        await self._guarded(extension, what, COMMAND_SECONDS, registered.run, *arguments, context)
+        await self._guarded(extension, what, COMMAND_TIMEOUT, registered.run, *arguments, context)
         return True
 
     async def complete_argument(self, name: str, typed: str) -> tuple[Completion, ...]:
@@ -117,18 +117,18 @@ class Catalogue:
 
     # Drawing
 
-    def render_message(self, message: CustomMessage, *, expanded: bool) -> Rendered | None:
+    def render_message(self, message: CustomMessage, *, expanded: bool) -> RenderedOutput | None:
         """Draws a message. None: no extension draws this type, or its renderer failed; draw it plainly."""
         return self._render(
             lambda extension: extension.message_renderers, message.custom_type, message, expanded
         )
 
-    def render_entry(self, custom_type: str, data: Any, *, expanded: bool) -> Rendered | None:
+    def render_entry(self, custom_type: str, data: Any, *, expanded: bool) -> RenderedOutput | None:
         return self._render(lambda extension: extension.entry_renderers, custom_type, data, expanded)
 
     def render_tool(
         self, name: str, arguments: Mapping[str, Any], result: ToolResult | None, usual: Card
-    ) -> Rendered | None:
+    ) -> RenderedOutput | None:
         return self._render(lambda extension: extension.tool_renderers, name, arguments, result, usual)
 
     def draws(self, custom_type: str) -> bool:
@@ -157,7 +157,7 @@ class Catalogue:
 
     def _render(
         self, table: Callable[[Extension], Mapping[str, Any]], name: str, *arguments: Any
-    ) -> Rendered | None:
+    ) -> RenderedOutput | None:
         found = self._owner(name, table)
         if found is None:
             return None
@@ -166,7 +166,7 @@ class Catalogue:
         if made is None:
             return None
         view = as_view(made, title=name)
-        return Rendered(view=view) if view is not None else Rendered(widget=made)
+        return RenderedOutput(view=view) if view is not None else RenderedOutput(widget=made)
 
     # Calling extension code
 
@@ -204,22 +204,28 @@ class Catalogue:
         self, extension: Extension, what: str, seconds: float, function: Callable[..., Any], *arguments: Any
     ) -> Any:
         try:
-            return await call(function, *arguments, seconds=seconds, block=self._hooked.limits.block)
+            return await call_with_limit(
+                function, *arguments, seconds=seconds, block=self._hooked.limits.block
+            )
         except asyncio.CancelledError:
             if is_cancelled():
                 raise
             self._hooked.report(extension.source.path, what, "it cancelled itself")
         except (Exception, SystemExit) as problem:  # noqa: BLE001  (foreign code: reported with its source)
-            self._hooked.report(extension.source.path, what, in_words(problem, extension.source.path))
+            self._hooked.report(
+                extension.source.path, what, describe_exception(problem, extension.source.path)
+            )
         return None
 
     def _guarded_now(
         self, extension: Extension, what: str, function: Callable[..., Any], *arguments: Any
     ) -> Any:
         try:
-            made = call_now(function, *arguments, block=self._hooked.limits.block)
+            made = call_sync_with_limit(function, *arguments, block=self._hooked.limits.block)
         except (Exception, SystemExit, HookTooSlow) as problem:  # noqa: BLE001  (foreign code: reported with its source)
-            self._hooked.report(extension.source.path, what, in_words(problem, extension.source.path))
+            self._hooked.report(
+                extension.source.path, what, describe_exception(problem, extension.source.path)
+            )
             return None
         if isinstance(made, Awaitable):
             close = getattr(made, "close", None)

@@ -8,17 +8,17 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from app.compaction.cut import CannotCompact
+from app.compaction.compaction_plan import NothingToCompact
 from app.engine.context.summariser import SummaryFailed
 from app.engine.core.conversation import prompt_text
 from app.engine.core.hook_results import NavigationOptions
 from app.engine.core.prompt_intake import Refused
 from app.engine.files.pending_changes import RequestedChange
 from app.engine.session import Session
-from app.extensions.bound import Bound, SessionRecord
-from app.extensions.ports import Mode, Ui, WindowUsage
+from app.extensions.headless_ui import WatchedUi
 from app.extensions.registrations import Extension, require_bound
-from app.extensions.ui import WatchedUi
+from app.extensions.session_binding import SessionBinding, SessionRecord
+from app.extensions.ui_protocol import Mode, Ui, WindowUsage
 from app.sessions.errors import SessionError
 from app.values.models import Model, ThinkingLevel
 from tools.base import ToolContext
@@ -26,10 +26,10 @@ from tools.results import ToolResult
 
 if TYPE_CHECKING:
     from app.agent.abort import Abort
-    from app.extensions.hooks.hooked import Hooked
+    from app.extensions.hooks.hook_registry import HookRegistry
 
 
-async def happened(work: Awaitable[object], *unless: type[Exception]) -> bool:
+async def ran_to_end(work: Awaitable[object], *unless: type[Exception]) -> bool:
     """Awaits the work. Returns False when it was cancelled or raised one of the exceptions in `unless`."""
     try:
         return await work is not False
@@ -40,14 +40,14 @@ async def happened(work: Awaitable[object], *unless: type[Exception]) -> bool:
 class Context:
     """The context of hooks, shortcuts and renderers."""
 
-    def __init__(self, extension: Extension, hooked: "Hooked") -> None:
+    def __init__(self, extension: Extension, hooked: "HookRegistry") -> None:
         self._extension = extension
         self._hooked = hooked
         self.ui: Ui = cast(Ui, WatchedUi(lambda: self._bound.ui, extension, hooked.emit))
         """The user interface: dialogs, notes, status, widgets."""
 
     @property
-    def _bound(self) -> Bound:
+    def _bound(self) -> SessionBinding:
         self._extension.require_open()
         return require_bound(self._hooked.bound)
 
@@ -125,7 +125,7 @@ class Context:
         await self._session.abort()
 
     async def compact(self, instructions: str | None = None) -> bool:
-        return await happened(self._session.compaction.run(instructions), CannotCompact, SummaryFailed)
+        return await ran_to_end(self._session.compaction.run(instructions), NothingToCompact, SummaryFailed)
 
     async def stage(
         self,
@@ -140,7 +140,7 @@ class Context:
 
         `changes`: the new text of each file, by its path; None removes it. Exactly that is written, or
         nothing if a file has changed meanwhile. `apply` is awaited with the reason when they are applied,
-        `reject` when they are discarded; the texts they return are reported. Raises `Unable` when there is
+        `reject` when they are discarded; the texts they return are reported. Raises `UserError` when there is
         nothing to stage, or too much is staged.
         """
         wished = [RequestedChange(path=path, text=text) for path, text in (changes or {}).items()]
@@ -163,21 +163,21 @@ class CommandContext(Context):
     async def new_session(self) -> bool:
         """Starts a new session. Returns False when an extension cancelled it, like the methods that
         follow."""
-        return await happened(self._session.branches.begin(), Refused, SessionError)
+        return await ran_to_end(self._session.branches.begin(), Refused, SessionError)
 
     async def fork(self, entry_id: str, position: Literal["before", "at"] = "before") -> bool:
-        return await happened(self._session.branches.fork(entry_id, position), Refused, SessionError)
+        return await ran_to_end(self._session.branches.fork(entry_id, position), Refused, SessionError)
 
     async def go_to(
         self, entry_id: str | None, *, summarize: bool = False, instructions: str | None = None
     ) -> bool:
         wish = NavigationOptions(summarise=summarize, instructions=instructions)
-        return await happened(
-            self._session.branches.go_to(entry_id, wish), Refused, SummaryFailed, CannotCompact
+        return await ran_to_end(
+            self._session.branches.go_to(entry_id, wish), Refused, SummaryFailed, NothingToCompact
         )
 
     async def switch_session(self, path: Path) -> bool:
-        return await happened(self._resumed(path), Refused, SessionError)
+        return await ran_to_end(self._resumed(path), Refused, SessionError)
 
     async def _resumed(self, path: Path) -> None:
         session = self._session
@@ -194,7 +194,7 @@ class CommandContext(Context):
 class ToolCallContext(Context):
     """The context of tools."""
 
-    def __init__(self, extension: Extension, hooked: "Hooked", call: ToolContext) -> None:
+    def __init__(self, extension: Extension, hooked: "HookRegistry", call: ToolContext) -> None:
         super().__init__(extension, hooked)
         self.call = call
         """The call's own data: call id, folder, progress, workspace, jobs."""

@@ -5,10 +5,9 @@ bayou's own extensions import this module and nothing else of the extension syst
 may change without notice.
 """
 
-from app.compaction.files import FileLists
+from app.compaction.touched_files import FileLists
 from app.extensions.api import ExtensionApi
 from app.extensions.contexts import CommandContext, Context, ToolCallContext
-from app.extensions.exec import ExecResult, run_program
 from app.extensions.hooks.payloads import (
     AfterProviderResponse,
     Answer,
@@ -55,23 +54,24 @@ from app.extensions.hooks.payloads import (
     UserBash,
     UserBashAnswer,
 )
-from app.extensions.loading.versions import API_VERSION
-from app.extensions.ports import DeliverAs, ProviderSpec
+from app.extensions.loading.api_version import API_VERSION
 from app.extensions.registrations import (
     Command,
     Completion,
     NotReady,
     StaleExtension,
 )
+from app.extensions.run_program import ExecResult, run_program
+from app.extensions.ui_protocol import DeliverAs, ProviderSpec
 from app.extensions.views import View, as_view, view_data, view_text
 from app.providers.contract import Credential
 from app.providers.key_values import CredentialError
 from app.providers.signin.interface import SignIn, SignInUi
 from app.values.content import Image, Text, ToolCall, text_of
 from app.values.entries import CompactionEntry, CustomEntry
+from app.values.mcp_servers import ServerView, ToolView
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage
 from app.values.models import Model
-from app.values.servers import ServerView, ToolView
 from app.values.stream import (
     TextDelta,
     TextEnd,

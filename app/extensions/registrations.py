@@ -14,8 +14,8 @@ from tools.base import Tool
 from tools.operations import FileOperations, ProcessOperations
 
 if TYPE_CHECKING:
-    from app.extensions.bound import Bound
-    from app.extensions.ports import ProviderSpec
+    from app.extensions.session_binding import SessionBinding
+    from app.extensions.ui_protocol import ProviderSpec
 
 
 class StaleExtension(RuntimeError):
@@ -26,13 +26,13 @@ class NotReady(RuntimeError):
     """There is no session yet: actions belong into hooks, tools and commands, not into loading."""
 
 
-def require_bound(bound: Bound | None) -> Bound:
+def require_bound(bound: SessionBinding | None) -> SessionBinding:
     if bound is None:
         raise NotReady("There is no session yet. Do this in a hook, for example session_start.")
     return bound
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
+class ExtensionProblem(msgspec.Struct, frozen=True, kw_only=True):
     """An error of an extension, with its name and file in the text."""
 
     source: str
@@ -44,7 +44,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.source}: {self.event}: {self.text}"
 
 
-class Status(msgspec.Struct, frozen=True, kw_only=True):
+class ExtensionStatus(msgspec.Struct, frozen=True, kw_only=True):
     """An extension's name, file, registrations and problems, for lists of extensions."""
 
     name: str
@@ -52,7 +52,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     origin: str = "not loaded"
     counts: dict[str, int] = {}
     """The number of registrations by kind: `{"tools": 1, "hooks": 3}`."""
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ExtensionProblem, ...] = ()
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +99,7 @@ class Transform(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...] = ("assistant",)
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True):
+class ExtensionSource(msgspec.Struct, frozen=True, kw_only=True):
     """An extension's origin and the function that loads it."""
 
     name: str
@@ -114,7 +114,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 class Extension:
     """One loaded extension. `is_open` is False once its epoch has ended."""
 
-    def __init__(self, source: Source, epoch: int) -> None:
+    def __init__(self, source: ExtensionSource, epoch: int) -> None:
         self.source = source
         self.epoch = epoch
         self.is_open = True

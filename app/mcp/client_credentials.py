@@ -17,14 +17,14 @@ from mcp.client.auth.extensions.client_credentials import (
     SignedJWTParameters,
 )
 
-from app.mcp.entries import OAuthConfig, ServerConfig
-from app.mcp.faults import ServerFault
-from app.mcp.oauth import Clients, SignInMemory, answered, stored_of
-from app.mcp.sign_ins import StoredSignIn
+from app.mcp.config_entries import OAuthConfig, ServerConfig
+from app.mcp.oauth import HttpClientFactory, PendingTokens, request_with_sign_in, to_stored_sign_in
+from app.mcp.server_errors import ServerUnavailable
+from app.mcp.token_store import StoredTokens
 from tools.text import one_line
 
-_SHOWN = 300
-_ALGORITHM = "RS256"
+_MAX_ERROR_CHARS = 300
+_DEFAULT_ALGORITHM = "RS256"
 
 
 class _WantedScope(httpx2.Auth):
@@ -58,26 +58,26 @@ class _WantedScope(httpx2.Auth):
         return httpx2.Request(request.method, request.url, data=data, headers=headers)
 
 
-async def signed_in_by_itself(server: ServerConfig, clients: Clients) -> StoredSignIn:
-    """Requests a token with the client's own credentials. Raises `ServerFault`: a person could not
+async def sign_in_without_person(server: ServerConfig, clients: HttpClientFactory) -> StoredTokens:
+    """Requests a token with the client's own credentials. Raises `ServerUnavailable`: a person could not
     help here."""
     given = server.oauth
     assert given is not None
     try:
         provider = _provider(server, given)
         async with clients(_WantedScope(provider, given.scope)) as client:
-            answer = await answered(client, provider, server.url or "")
+            answer = await request_with_sign_in(client, provider, server.url or "")
     except (OAuthFlowError, httpx2.HTTPError, jwt.PyJWTError, NotImplementedError, ValueError) as problem:
-        said = one_line(str(problem))[:_SHOWN] or type(problem).__name__
-        raise ServerFault(f"the client id {given.client_id} was rejected: {said}") from None
+        said = one_line(str(problem))[:_MAX_ERROR_CHARS] or type(problem).__name__
+        raise ServerUnavailable(f"the client id {given.client_id} was rejected: {said}") from None
     if provider.context.current_tokens is None:
-        raise ServerFault(f"the server answered {answer.status_code} without saying how to sign in")
-    found = stored_of(provider.context)
-    found.client = mark_of(given)  # the secret is not stored again: it stays in the configuration
+        raise ServerUnavailable(f"the server answered {answer.status_code} without saying how to sign in")
+    found = to_stored_sign_in(provider.context)
+    found.client = client_fingerprint(given)  # the secret is not stored again: it stays in the configuration
     return found
 
 
-def mark_of(given: OAuthConfig) -> dict[str, object]:
+def client_fingerprint(given: OAuthConfig) -> dict[str, object]:
     """Returns the marks by which a stored token is recognised as this client's."""
     return {"client_id": given.client_id, "grant_types": ["client_credentials"]}
 
@@ -89,10 +89,10 @@ def _provider(server: ServerConfig, given: OAuthConfig) -> OAuthClientProvider:
             issuer=given.client_id,
             subject=given.client_id,
             signing_key=given.private_key,
-            signing_algorithm=given.algorithm or _ALGORITHM,
+            signing_algorithm=given.algorithm or _DEFAULT_ALGORITHM,
         )
         assertion = key.create_assertion_provider()
-        return PrivateKeyJWTOAuthProvider(url, SignInMemory(None), given.client_id, assertion, issuer=issuer)
+        return PrivateKeyJWTOAuthProvider(url, PendingTokens(None), given.client_id, assertion, issuer=issuer)
     return ClientCredentialsOAuthProvider(
-        url, SignInMemory(None), given.client_id, given.client_secret, issuer=issuer
+        url, PendingTokens(None), given.client_id, given.client_secret, issuer=issuer
     )

@@ -28,40 +28,40 @@ from mcp.shared.auth import (
 )
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
 
-from app.mcp.entries import ServerConfig
-from app.mcp.faults import ServerFault, SignInNeeded
-from app.mcp.sign_ins import SignIns, StoredSignIn
+from app.mcp.config_entries import ServerConfig
+from app.mcp.server_errors import ServerUnavailable, SignInRequired
+from app.mcp.token_store import StoredTokens, TokenStore
 from app.providers.signin.interface import SignInUi
 from app.providers.signin.pkce import RedirectServer, first_redirect
-from app.values.unable import FileFault, Unable
+from app.values.user_errors import FileError, UserError
 from app.version import VERSION
 from tools.text import one_line
 
-Clients = Callable[[httpx2.Auth | None], httpx2.AsyncClient]
+HttpClientFactory = Callable[[httpx2.Auth | None], httpx2.AsyncClient]
 """Makes HTTP clients with bayou's proxy and certificates."""
-_CLIENT = {"name": "bayou", "version": VERSION}
-_PATH = "/callback"
-_SHOWN = 300
+_CLIENT_INFO = {"name": "bayou", "version": VERSION}
+_CALLBACK_PATH = "/callback"
+_MAX_ERROR_CHARS = 300
 
 
 class StoredAuth(httpx2.Auth):
-    """Sends the stored token, refreshes it when it has expired, and raises `SignInNeeded` when a person must
+    """Sends the stored token, refreshes it when it has expired, and raises `SignInRequired` when a person must
     sign in."""
 
-    def __init__(self, server: ServerConfig, sign_ins: SignIns, clients: Clients) -> None:
+    def __init__(self, server: ServerConfig, sign_ins: TokenStore, clients: HttpClientFactory) -> None:
         self._server = server
         self._url = server.url or ""
         self._sign_ins = sign_ins
         self._clients = clients
         self._one_at_a_time = asyncio.Lock()
-        self._refreshing: set[asyncio.Task[StoredSignIn]] = set()
+        self._refreshing: set[asyncio.Task[StoredTokens]] = set()
 
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         known = await self._stored()
-        is_alone = self._server.oauth is not None and self._server.oauth.is_by_itself
-        if known is not None and known.has_run_out:
+        is_alone = self._server.oauth is not None and self._server.oauth.signs_in_without_person
+        if known is not None and known.is_expired:
             known = await self._fresh(known)
         _authorize(request, known)
         response = yield request
@@ -72,24 +72,24 @@ class StoredAuth(httpx2.Auth):
             _authorize(request, newer)
             response = yield request
             if response.status_code == 401 and is_alone:
-                raise ServerFault("the server rejected its client's token (401)")
+                raise ServerUnavailable("the server rejected its client's token (401)")
             if response.status_code == 401:
                 raise self._needed("the server rejected the sign-in")
         challenge = response.headers.get("www-authenticate", "")
         if response.status_code == 403 and "insufficient_scope" in challenge and is_alone:
-            raise ServerFault("the server requires more permissions: add them to `oauth.scope`")
+            raise ServerUnavailable("the server requires more permissions: add them to `oauth.scope`")
         if response.status_code == 403 and "insufficient_scope" in challenge:
             await self._want(challenge)
             raise self._needed("the server requires more permissions than the sign-in has")
 
-    async def _stored(self) -> StoredSignIn | None:
+    async def _stored(self) -> StoredTokens | None:
         try:
             found = await asyncio.to_thread(self._sign_ins.of, self._server.name, self._url)
-        except FileFault as problem:
-            raise ServerFault(str(problem)) from None
+        except FileError as problem:
+            raise ServerUnavailable(str(problem)) from None
         return found if found is None or _is_of(self._server, found) else None
 
-    async def _fresh(self, known: StoredSignIn | None) -> StoredSignIn:
+    async def _fresh(self, known: StoredTokens | None) -> StoredTokens:
         """Refreshes the token, and finishes even when the caller is cancelled: a refresh token often works
         once, so the new token must be stored."""
         task = asyncio.ensure_future(self._newer(known))
@@ -97,21 +97,21 @@ class StoredAuth(httpx2.Auth):
         task.add_done_callback(self._refreshed_or_not)
         return await asyncio.shield(task)
 
-    def _refreshed_or_not(self, task: "asyncio.Task[StoredSignIn]") -> None:
+    def _refreshed_or_not(self, task: "asyncio.Task[StoredTokens]") -> None:
         self._refreshing.discard(task)
         if not task.cancelled():
             task.exception()
 
-    async def _newer(self, known: StoredSignIn | None) -> StoredSignIn:
+    async def _newer(self, known: StoredTokens | None) -> StoredTokens:
         """Returns a token that another process or a new sign-in has stored, else the result of a refresh."""
         async with self._one_at_a_time, self._sign_ins.refreshing(self._server.name, self._url):
             now = await self._stored()
             if now is not None and (known is None or now.tokens != known.tokens):
                 return now
-            if self._server.oauth is not None and self._server.oauth.is_by_itself:
-                from app.mcp.client_credentials import signed_in_by_itself  # noqa: PLC0415  (few are)
+            if self._server.oauth is not None and self._server.oauth.signs_in_without_person:
+                from app.mcp.client_credentials import sign_in_without_person  # noqa: PLC0415  (few are)
 
-                fresh = await signed_in_by_itself(self._server, self._clients)
+                fresh = await sign_in_without_person(self._server, self._clients)
             elif now is None:
                 raise self._needed("signed out")
             else:
@@ -119,7 +119,7 @@ class StoredAuth(httpx2.Auth):
             await asyncio.to_thread(self._sign_ins.keep, self._server.name, self._url, fresh)
             return fresh
 
-    async def _refreshed(self, known: StoredSignIn) -> StoredSignIn:
+    async def _refreshed(self, known: StoredTokens) -> StoredTokens:
         context = _context(self._server, known)
         if context is None or not context.can_refresh_token():
             raise self._needed("the sign-in expired")
@@ -127,9 +127,9 @@ class StoredAuth(httpx2.Auth):
             try:
                 answer = await client.send(_refresh_request(context))
             except httpx2.HTTPError as problem:
-                raise ServerFault(f"the sign-in server cannot be reached: {problem}") from None
+                raise ServerUnavailable(f"the sign-in server cannot be reached: {problem}") from None
         if answer.status_code == 429 or answer.status_code >= 500:
-            raise ServerFault(f"the sign-in server answered {answer.status_code}")
+            raise ServerUnavailable(f"the sign-in server answered {answer.status_code}")
         try:
             token = OAuthToken.model_validate_json(answer.content) if answer.status_code == 200 else None
         except ValueError:  # a validation error of pydantic: the stored data is invalid
@@ -138,7 +138,7 @@ class StoredAuth(httpx2.Auth):
             raise self._needed("the sign-in expired")
         said = token.model_dump(mode="json", exclude_none=True)
         context.current_tokens = OAuthToken.model_validate({**known.tokens, **said})
-        return stored_of(context)
+        return to_stored_sign_in(context)
 
     async def _want(self, challenge: str) -> None:
         """Stores the scope that the next sign-in should request."""
@@ -147,55 +147,59 @@ class StoredAuth(httpx2.Auth):
             known.wanted_scope = _joined(str(known.tokens.get("scope") or ""), known.wanted_scope, scope[1])
             await asyncio.to_thread(self._sign_ins.keep, self._server.name, self._url, known)
 
-    def _needed(self, why: str) -> SignInNeeded:
-        return SignInNeeded(f"{why}: /mcp login {self._server.name}")
+    def _needed(self, why: str) -> SignInRequired:
+        return SignInRequired(f"{why}: /mcp login {self._server.name}")
 
 
-async def sign_in(server: ServerConfig, sign_ins: SignIns, clients: Clients, ui: SignInUi) -> str:
+async def sign_in(
+    server: ServerConfig, sign_ins: TokenStore, clients: HttpClientFactory, ui: SignInUi
+) -> str:
     """Signs in with the user, from the first page to the stored token; returns a sentence about the result.
-    Raises `Unable`."""
-    if server.oauth is not None and server.oauth.is_by_itself:
+    Raises `UserError`."""
+    if server.oauth is not None and server.oauth.signs_in_without_person:
         return await _let_in(server, sign_ins, clients)
     port = server.oauth.callback_port if server.oauth is not None else 0
     url = server.url or ""
     before = await asyncio.to_thread(sign_ins.of, server.name, url)
     wanted = before.wanted_scope if before is not None else ""
-    async with RedirectServer(port, _PATH, "") as callback:
-        flow = _Flow(server, callback, ui, wanted)
+    async with RedirectServer(port, _CALLBACK_PATH, "") as callback:
+        flow = _BrowserSignIn(server, callback, ui, wanted)
         try:
             async with clients(flow.provider) as client:
-                answer = await answered(client, flow.provider, url)
-        except Unable:
+                answer = await request_with_sign_in(client, flow.provider, url)
+        except UserError:
             raise
         except (OAuthFlowError, httpx2.HTTPError, ValueError) as problem:
-            said = one_line(str(problem))[:_SHOWN] or type(problem).__name__
-            raise ServerFault(f'The sign-in to "{server.name}" failed: {said}') from None
+            said = one_line(str(problem))[:_MAX_ERROR_CHARS] or type(problem).__name__
+            raise ServerUnavailable(f'The sign-in to "{server.name}" failed: {said}') from None
     context = flow.provider.context
     if context.current_tokens is None:
         if answer.status_code < 400:
             return f'"{server.name}" needs no sign-in.'
-        raise ServerFault(
+        raise ServerUnavailable(
             f'"{server.name}" answered {answer.status_code} without saying how to sign in. If it '
             "needs a key, add it to `headers`."
         )
-    await asyncio.to_thread(sign_ins.keep, server.name, url, stored_of(context))
+    await asyncio.to_thread(sign_ins.keep, server.name, url, to_stored_sign_in(context))
     if answer.status_code >= 400:
         return f'Signed in to "{server.name}", but its next answer was {answer.status_code}.'
     return f'Signed in to "{server.name}".'
 
 
-async def _let_in(server: ServerConfig, sign_ins: SignIns, clients: Clients) -> str:
+async def _let_in(server: ServerConfig, sign_ins: TokenStore, clients: HttpClientFactory) -> str:
     """Signs in a client with its own credentials, to check at once that the server accepts it."""
-    from app.mcp.client_credentials import signed_in_by_itself  # noqa: PLC0415  (few are)
+    from app.mcp.client_credentials import sign_in_without_person  # noqa: PLC0415  (few are)
 
     assert server.oauth is not None
     async with sign_ins.refreshing(server.name, server.url or ""):
-        fresh = await signed_in_by_itself(server, clients)
+        fresh = await sign_in_without_person(server, clients)
         await asyncio.to_thread(sign_ins.keep, server.name, server.url or "", fresh)
     return f'"{server.name}" accepted the client {one_line(server.oauth.client_id)}.'
 
 
-async def answered(client: httpx2.AsyncClient, provider: OAuthClientProvider, url: str) -> httpx2.Response:
+async def request_with_sign_in(
+    client: httpx2.AsyncClient, provider: OAuthClientProvider, url: str
+) -> httpx2.Response:
     """Sends a greeting, signs in as the server demands, and returns the answer."""
     # Some servers accept the older greeting from anyone, and some know only the older one.
     answer = await client.send(_discovering(url))
@@ -204,7 +208,7 @@ async def answered(client: httpx2.AsyncClient, provider: OAuthClientProvider, ur
     return answer
 
 
-class _Flow:
+class _BrowserSignIn:
     """One sign-in with the user: opens the SDK's pages in the browser and waits for the redirect."""
 
     def __init__(
@@ -214,11 +218,11 @@ class _Flow:
         self._wanted_scope = wanted_scope
         self._callback = callback
         self._ui = ui
-        redirect = f"http://127.0.0.1:{callback.port}{_PATH}"
+        redirect = f"http://127.0.0.1:{callback.port}{_CALLBACK_PATH}"
         self.provider = OAuthClientProvider(
             server.url or "",
             _metadata(server, redirect),
-            SignInMemory(_given_client(server, redirect)),
+            PendingTokens(_given_client(server, redirect)),
             redirect_handler=self._open,
             callback_handler=self._answered,
         )
@@ -234,9 +238,9 @@ class _Flow:
         if given is not None and given.client_secret:
             self._choose_way_of_secret()
         page = urlunsplit(parts._replace(query=urlencode(fields)))
-        refused = await refusal(page, self._server.url or "")
+        refused = await forbidden_address_reason(page, self._server.url or "")
         if refused or parts.scheme not in ("http", "https"):
-            raise ServerFault(f'"{self._server.name}": {refused or "its sign-in is no web page"}.')
+            raise ServerUnavailable(f'"{self._server.name}": {refused or "its sign-in is no web page"}.')
         self._callback.expect(fields.get("state", ""))
         await self._ui.open_url(
             page,
@@ -258,14 +262,14 @@ class _Flow:
         query = urlsplit(answer.strip()).query or answer.strip()
         fields = {name: values[0] for name, values in parse_qs(query).items()}
         if "error" in fields:
-            told = one_line(fields.get("error_description") or fields["error"])[:_SHOWN]
-            raise ServerFault(f'The sign-in to "{self._server.name}" was refused: {told}.')
+            told = one_line(fields.get("error_description") or fields["error"])[:_MAX_ERROR_CHARS]
+            raise ServerUnavailable(f'The sign-in to "{self._server.name}" was refused: {told}.')
         if not fields.get("code"):
-            raise ServerFault("The address contains no sign-in code. Start the sign-in again.")
+            raise ServerUnavailable("The address contains no sign-in code. Start the sign-in again.")
         return AuthorizationCodeResult(code=fields["code"], state=fields.get("state"), iss=fields.get("iss"))
 
 
-class SignInMemory:
+class PendingTokens:
     """Holds the SDK's values of one sign-in until all of them are stored together."""
 
     def __init__(self, client: OAuthClientInformationFull | None) -> None:
@@ -285,7 +289,7 @@ class SignInMemory:
         self._client = client_info
 
 
-def stored_of(context: OAuthContext) -> StoredSignIn:
+def to_stored_sign_in(context: OAuthContext) -> StoredTokens:
     tokens = context.current_tokens
     assert tokens is not None
     resource = context.protected_resource_metadata
@@ -295,7 +299,7 @@ def stored_of(context: OAuthContext) -> StoredSignIn:
     ) -> dict[str, object]:
         return value.model_dump(mode="json", exclude_none=True) if value is not None else {}
 
-    return StoredSignIn(
+    return StoredTokens(
         tokens=plain(tokens),
         client=plain(context.client_info),
         server=plain(context.oauth_metadata),
@@ -304,21 +308,21 @@ def stored_of(context: OAuthContext) -> StoredSignIn:
     )
 
 
-def _is_of(server: ServerConfig, known: StoredSignIn) -> bool:
+def _is_of(server: ServerConfig, known: StoredTokens) -> bool:
     """Whether a stored token belongs to this configuration: the same client, and the same kind of sign-in."""
     alone = known.client.get("grant_types") == ["client_credentials"]
-    if server.oauth is None or not server.oauth.is_by_itself:
+    if server.oauth is None or not server.oauth.signs_in_without_person:
         return not alone
     return alone and known.client.get("client_id") == server.oauth.client_id
 
 
-def _context(server: ServerConfig, known: StoredSignIn) -> OAuthContext | None:
+def _context(server: ServerConfig, known: StoredTokens) -> OAuthContext | None:
     """Restores the SDK's state from the stored sign-in; None when the stored data is invalid."""
     try:
         return OAuthContext(
             server_url=server.url or "",
-            client_metadata=_metadata(server, f"http://127.0.0.1{_PATH}"),
-            storage=SignInMemory(None),
+            client_metadata=_metadata(server, f"http://127.0.0.1{_CALLBACK_PATH}"),
+            storage=PendingTokens(None),
             redirect_handler=None,
             callback_handler=None,
             current_tokens=OAuthToken.model_validate(known.tokens),
@@ -380,7 +384,7 @@ def _discovering(url: str) -> httpx2.Request:
     version = "2026-07-28"
     meta = {
         PROTOCOL_VERSION_META_KEY: version,
-        CLIENT_INFO_META_KEY: _CLIENT,
+        CLIENT_INFO_META_KEY: _CLIENT_INFO,
         CLIENT_CAPABILITIES_META_KEY: {},
     }
     headers = {"MCP-Protocol-Version": version, "Mcp-Method": "server/discover"}
@@ -388,7 +392,7 @@ def _discovering(url: str) -> httpx2.Request:
 
 
 def _greeting(url: str) -> httpx2.Request:
-    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": _CLIENT}
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": _CLIENT_INFO}
     return _asked(url, "initialize", params, {})
 
 
@@ -403,12 +407,12 @@ def _joined(*scopes: str) -> str:
     return " ".join(dict.fromkeys(word for scope in scopes for word in scope.split()))
 
 
-def _authorize(request: httpx2.Request, known: StoredSignIn | None) -> None:
+def _authorize(request: httpx2.Request, known: StoredTokens | None) -> None:
     if known is not None and known.tokens.get("access_token"):
         request.headers["Authorization"] = f"Bearer {known.tokens['access_token']}"
 
 
-async def is_private(url: str) -> bool:
+async def is_private_address(url: str) -> bool:
     """Whether a URL leads to a private address, checking all addresses of its name. A name without an address
     is not private."""
     host = urlsplit(url).hostname or ""
@@ -425,15 +429,15 @@ async def is_private(url: str) -> bool:
     return any(_is_own(str(address[4][0])) for address in found)
 
 
-async def refusal(url: str, server_url: str) -> str:
+async def forbidden_address_reason(url: str, server_url: str) -> str:
     """Returns why a sign-in may not use this address for that server; empty when it may."""
     parts, home = urlsplit(url), urlsplit(server_url)
-    if (parts.scheme, parts.netloc) == (home.scheme, home.netloc) or await is_private(server_url):
+    if (parts.scheme, parts.netloc) == (home.scheme, home.netloc) or await is_private_address(server_url):
         return ""
     where = parts.hostname or url[:80]
     if parts.scheme != "https":
         return f"its sign-in redirects to {where} without encryption, so it was stopped"
-    if await is_private(url):
+    if await is_private_address(url):
         return f"its sign-in redirects to {where} in your local network, so it was stopped"
     return ""
 

@@ -8,17 +8,17 @@ import msgspec
 
 from app.assembly.options import UsageError
 from app.values.codec import decode_json
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 
-REPAIRS: Final = 2
+MAX_REPAIRS: Final = 2
 """How often the model is asked again for an answer that does not match."""
 _MAX_SCHEMA_BYTES: Final = 256 * 1024
 _MAX_ERRORS: Final = 5
-_PROBES: Final = (None, True, 0, "", [None], {"": None})
+_SAMPLE_VALUES: Final = (None, True, 0, "", [None], {"": None})
 """Values of each type, used to find a schema that refers to itself without end."""
 
 
-class SchemaFault(Unable):
+class UnusableSchema(UserError):
     """The schema itself is unusable, which was found when a value was compared with it."""
 
 
@@ -37,13 +37,13 @@ class AnswerSchema:
             f"Schema, with no other text and no code fence around it:\n\n{json.dumps(self._schema)}"
         )
 
-    def misfit(self, answer: str) -> str:
-        """Describes how the answer differs from the schema; empty when it matches. Raises `SchemaFault`."""
+    def mismatch_text(self, answer: str) -> str:
+        """Describes how the answer differs from the schema; empty when it matches. Raises `UnusableSchema`."""
         try:
-            value = decode_json(answer_json(answer))
+            value = decode_json(strip_code_fence(answer))
         except msgspec.DecodeError as problem:
             return f"it is not a single JSON value: {problem}"
-        return "; ".join(self.misfits(value))
+        return "; ".join(self.mismatches(value))
 
     @staticmethod
     def repair(misfit: str) -> str:
@@ -53,8 +53,8 @@ class AnswerSchema:
             "nothing else."
         )
 
-    def misfits(self, value: Any) -> list[str]:
-        """Describes the first differences between a value and the schema. Raises `SchemaFault`."""
+    def mismatches(self, value: Any) -> list[str]:
+        """Describes the first differences between a value and the schema. Raises `UnusableSchema`."""
         # Imported late: few runs have a schema.
         from referencing.exceptions import Unresolvable  # noqa: PLC0415
 
@@ -65,9 +65,9 @@ class AnswerSchema:
                 if len(misfits) == _MAX_ERRORS:
                     break
         except Unresolvable as problem:
-            raise SchemaFault(f"it has a $ref to something outside the schema: {problem}") from None
+            raise UnusableSchema(f"it has a $ref to something outside the schema: {problem}") from None
         except RecursionError:
-            raise SchemaFault("it refers to itself without end, or is nested too deeply") from None
+            raise UnusableSchema("it refers to itself without end, or is nested too deeply") from None
         return misfits
 
 
@@ -99,18 +99,18 @@ def read_schema(path: Path) -> AnswerSchema:
         kind.check_schema(schema)
         # Without the registry a `$ref` to an address would be fetched.
         found = AnswerSchema(schema, kind(schema, registry=Registry()))
-        for probe in _PROBES:
-            found.misfits(probe)
+        for probe in _SAMPLE_VALUES:
+            found.mismatches(probe)
     except SchemaError as problem:
         raise unusable(f"it is not a valid schema: {problem.json_path}: {problem.message[:300]}") from None
-    except SchemaFault as problem:
+    except UnusableSchema as problem:
         raise unusable(str(problem)) from None
     except RecursionError:
         raise unusable("it is nested too deeply") from None
     return found
 
 
-def answer_json(text: str) -> str:
+def strip_code_fence(text: str) -> str:
     """Returns the answer without the code fence that models like to put around JSON."""
     text = text.strip()
     if text.startswith("```") and text.endswith("```") and "\n" in text:

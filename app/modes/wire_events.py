@@ -9,7 +9,7 @@ from app.engine.core.event_bus import join_deltas
 from app.values.codec import encode_line
 from app.values.events import AgentSettled, AgentStart, Event, MessageUpdate
 
-FRAME_SECONDS = 1 / 30
+MIN_UPDATE_SECONDS = 1 / 30
 
 
 class EventLines:
@@ -44,7 +44,7 @@ class EventLines:
         if joined is None:
             self.flush()
         self._held = joined if isinstance(joined, MessageUpdate) else event
-        wait = self._last_write + FRAME_SECONDS - time.monotonic()
+        wait = self._last_write + MIN_UPDATE_SECONDS - time.monotonic()
         if wait <= 0:
             self.flush()
         elif self._timer is None:

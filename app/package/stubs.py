@@ -18,9 +18,9 @@ _SPECIAL = re.compile("__(init|call|a?enter|a?exit|a?iter|a?next|len|getitem|con
 _INTERNAL = (
     "app.engine",
     "app.assembly",
-    "app.extensions.bound.Bound",
-    "app.extensions.hooks.hooked",
-    "app.extensions.runner",
+    "app.extensions.session_binding.Bound",
+    "app.extensions.hooks.hook_registry",
+    "app.extensions.extension_runner",
     "app.permits",
     "app.sessions",
     "app.resources",

@@ -11,7 +11,7 @@ import msgspec
 
 from app.providers.json_files import place_of, read_object
 from app.values.codec import decode_json, encode_json
-from app.values.unable import FileFault
+from app.values.user_errors import FileError
 from tools.files.replacing import replace_atomically
 from tools.files.watched import ReloadedFile
 
@@ -34,7 +34,7 @@ class AuthFile:
     @contextmanager
     def locked(self) -> Iterator[dict[str, Entry]]:
         """Holds a lock across processes and writes the yielded entries at its end, if they have changed.
-        Raises `FileFault`."""
+        Raises `FileError`."""
         from filelock import FileLock, Timeout  # noqa: PLC0415  (only changes need it)
 
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -42,14 +42,14 @@ class AuthFile:
         try:
             lock.acquire()
         except Timeout:
-            raise FileFault(
+            raise FileError(
                 self.path, "is locked by another process; close that process and try again"
             ) from None
         try:
             self.entries.forget()
             before = self.entries.now()
             if self.fault is not None:
-                raise FileFault(self.path, f"is damaged and was not changed; fix or delete it. {self.fault}")
+                raise FileError(self.path, f"is damaged and was not changed; fix or delete it. {self.fault}")
             entries = decode_json(encode_json(before))
             yield entries
             if entries != before:
@@ -62,7 +62,7 @@ class AuthFile:
         try:
             replace_atomically(self.path, text, mode=0o600)
         except OSError as problem:
-            raise FileFault(self.path, f"cannot be written: {problem.strerror or problem}") from None
+            raise FileError(self.path, f"cannot be written: {problem.strerror or problem}") from None
         self.entries.forget()
 
     def _restrict_permissions(self) -> None:
@@ -89,7 +89,7 @@ class AuthFile:
         self._restrict_permissions()
         try:
             data, text = read_object(self.path)
-        except FileFault as problem:
+        except FileError as problem:
             self.fault = str(problem)
             return {}
         entries: dict[str, Entry] = {}
@@ -99,7 +99,7 @@ class AuthFile:
             if wrong is None:
                 entries[provider] = entry
             else:
-                fault = str(FileFault(self.path, f"{provider}: {wrong}", *place_of(text, (provider,))))
+                fault = str(FileError(self.path, f"{provider}: {wrong}", *place_of(text, (provider,))))
         self.fault = fault
         return entries
 

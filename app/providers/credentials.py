@@ -17,7 +17,7 @@ from app.providers.contract import Credential
 from app.providers.key_values import CredentialError, KeyValues, can_be_had, masked
 from app.providers.models.known_providers import PROVIDERS, KnownProvider
 from app.providers.models.models_file import Access, ModelsFile, load_models_file
-from app.values.unable import FileFault
+from app.values.user_errors import FileError
 
 if TYPE_CHECKING:
     from app.providers.signin.interface import SignIn
@@ -275,7 +275,7 @@ class Credentials:
     async def _change(self, change: Any) -> None:
         try:
             await asyncio.to_thread(change)
-        except (FileFault, OSError) as problem:
+        except (FileError, OSError) as problem:
             raise CredentialError(f"The credential could not be stored: {problem}") from None
 
     async def _headers(self, provider: str) -> dict[str, str]:

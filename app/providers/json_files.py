@@ -4,38 +4,43 @@ place in it."""
 from pathlib import Path
 from typing import Any
 
-from app.values.json_comments import JsonFault, line_and_column, parse, places
-from app.values.unable import FileFault
+from app.values.json_comments import (
+    JsonSyntaxError,
+    line_and_column,
+    parse_json_with_comments,
+    value_positions,
+)
+from app.values.user_errors import FileError
 from tools.files.regular import read_regular
 
 
 def read_object(path: Path) -> tuple[dict[str, Any], str]:
-    """Returns the file's object and its text; an empty object if the file does not exist. Raises `FileFault`."""
+    """Returns the file's object and its text; an empty object if the file does not exist. Raises `FileError`."""
     try:
         raw = read_regular(path)
     except FileNotFoundError:
         return {}, ""
     except OSError as problem:
-        raise FileFault(path, f"cannot be read: {problem.strerror or problem}") from None
+        raise FileError(path, f"cannot be read: {problem.strerror or problem}") from None
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as problem:
         before = raw[: problem.start].decode("utf-8")
-        raise FileFault(path, "it is not UTF-8 text", *line_and_column(before, len(before))) from None
+        raise FileError(path, "it is not UTF-8 text", *line_and_column(before, len(before))) from None
     if not text.strip():
         return {}, text
     try:
-        data = parse(text)
-    except JsonFault as fault:
-        raise FileFault(path, fault.message, fault.line, fault.column) from None
+        data = parse_json_with_comments(text)
+    except JsonSyntaxError as fault:
+        raise FileError(path, fault.message, fault.line, fault.column) from None
     if not isinstance(data, dict):
-        raise FileFault(path, "the top level must be a JSON object", 1, 1)
+        raise FileError(path, "the top level must be a JSON object", 1, 1)
     return data, text
 
 
 def place_of(text: str, path: tuple[str | int, ...]) -> tuple[int, int]:
     """Returns line and column of the value at `path`, or of its nearest existing parent."""
-    found = places(text)
+    found = value_positions(text)
     while path not in found:
         path = path[:-1]
     return found[path].line, found[path].column

@@ -5,7 +5,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.patterns import late
 from tools.running.programs import RunningProgram
 
@@ -13,7 +13,7 @@ _VARIABLE = late(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 _COMMAND_SECONDS = 60.0
 
 
-class CredentialError(Unable):
+class CredentialError(UserError):
     """A credential that is not available. The message names the provider and the next step, never the secret."""
 
 

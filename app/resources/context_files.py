@@ -7,13 +7,13 @@ from pathlib import Path
 
 import msgspec
 
-from app.resources.files import read_text, way_out
 from app.resources.paths import Paths
-from app.values.unable import FileFault
+from app.resources.text_files import read_text, symlink_escape
+from app.values.user_errors import FileError
 from tools.files.presence import exists, is_dir, is_file
 from tools.files.replacing import replace_atomically
 
-NAMES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
+CONTEXT_FILE_NAMES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
 """Names in order of precedence; only the first that exists in a folder is read there."""
 
 
@@ -49,12 +49,12 @@ def find_context_files(paths: Paths) -> ContextFiles:
         if not folder.is_relative_to(top) and _is_strangers(path):
             problems.append(f"{path} belongs to another user of this machine and is not read")
             continue
-        if folder != paths.agent_dir and (problem := way_out(path, _base(folder, top))):
+        if folder != paths.agent_dir and (problem := symlink_escape(path, _base(folder, top))):
             problems.append(problem)
             continue
         try:
             text = read_text(path)
-        except FileFault as problem:
+        except FileError as problem:
             problems.append(str(problem))
             continue
         if text and text.strip():
@@ -78,7 +78,7 @@ def _base(folder: Path, top: Path) -> Path:
 
 
 def _first(folder: Path) -> Path | None:
-    for name in NAMES:
+    for name in CONTEXT_FILE_NAMES:
         path = folder / name
         try:
             if exists(path) and not is_dir(path):  # a pipe is reported, not skipped
@@ -141,23 +141,23 @@ class MemoryFile(msgspec.Struct, frozen=True, kw_only=True):
     """A context file that lines can be added to."""
 
     path: Path
-    whose: str
+    label: str
     """A label: `yours, in every project`, `this project's`."""
 
 
 def memory_files(paths: Paths) -> tuple[MemoryFile, ...]:
     """Returns the existing or future context files of the user and of the project's top folder."""
     return (
-        MemoryFile(path=_memory_file_in(paths.top), whose="this project's"),
-        MemoryFile(path=_memory_file_in(paths.agent_dir), whose="yours, in every project"),
+        MemoryFile(path=_memory_file_in(paths.top), label="this project's"),
+        MemoryFile(path=_memory_file_in(paths.agent_dir), label="yours, in every project"),
     )
 
 
 def _memory_file_in(folder: Path) -> Path:
-    return next((folder / name for name in NAMES if is_file(folder / name)), folder / NEW_FILE)
+    return next((folder / name for name in CONTEXT_FILE_NAMES if is_file(folder / name)), folder / NEW_FILE)
 
 
-def added_by(text: str, line: str) -> str:
+def appended_item_text(text: str, line: str) -> str:
     """Returns the text that appends `line` as a list item."""
     item = f"- {' '.join(line.split())}\n"
     if not text.strip():
@@ -168,14 +168,14 @@ def added_by(text: str, line: str) -> str:
 
 
 def add_line(file: MemoryFile, line: str, paths: Paths) -> None:
-    """Appends a line to the file's current content, which stays byte for byte. Raises `FileFault`."""
+    """Appends a line to the file's current content, which stays byte for byte. Raises `FileError`."""
     path = file.path
-    if path.parent != paths.agent_dir and (problem := paths.way_out(path)):
-        raise FileFault(path, f"was not saved: {problem}")
+    if path.parent != paths.agent_dir and (problem := paths.symlink_escape(path)):
+        raise FileError(path, f"was not saved: {problem}")
     text = read_text(path) or ""
     try:
         before = path.read_bytes() if is_file(path) else b""
-        more = added_by(text, line).encode()
+        more = appended_item_text(text, line).encode()
         replace_atomically(path, before + (more.replace(b"\n", b"\r\n") if b"\r\n" in before else more))
     except OSError as problem:
-        raise FileFault(path, f"could not be written: {problem.strerror or problem}") from None
+        raise FileError(path, f"could not be written: {problem.strerror or problem}") from None

@@ -5,13 +5,13 @@ from typing import Any
 
 import msgspec
 
-from app.resources.files import read_text
-from app.values.unable import FileFault
+from app.resources.text_files import read_text
+from app.values.user_errors import FileError
 from tools.files.presence import is_file
 from tools.patterns import late
 
 _PLAIN_LINE = late(r"([A-Za-z][A-Za-z_-]*): ([A-Za-z](?:(?!: | #)[ -~])*[A-Za-z0-9.!?)])")
-_NO_WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
+_NON_TEXT_SCALARS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 
 
 class Frontmatter(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ def read_document(path: Path, problems: list[str]) -> Frontmatter | None:
     """Reads a file; None if it is gone or unreadable. An unreadable file is added to `problems`."""
     try:
         text = read_text(path)
-    except FileFault as problem:
+    except FileError as problem:
         problems.append(str(problem))
         return None
     return None if text is None else split_frontmatter(text)
@@ -86,7 +86,7 @@ def _plain(block: str) -> dict[str, Any] | None:
     found: dict[str, Any] = {}
     for line in block.split("\n"):
         match = _PLAIN_LINE.fullmatch(line)
-        if match is None or not _NO_WORDS.isdisjoint((match[1].lower(), match[2].lower())):
+        if match is None or not _NON_TEXT_SCALARS.isdisjoint((match[1].lower(), match[2].lower())):
             return None
         found[match[1]] = match[2]
     return found

@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from app.resources.files import read_text, write_text
-from app.values.json_comments import JsonFault
-from app.values.unable import Unable
+from app.resources.text_files import read_text, write_text
+from app.values.json_comments import JsonSyntaxError
+from app.values.user_errors import UserError
 from tools.files.presence import exists
 
 
 def change_json(file: Path, edit: Callable[[str], str], *, new_mode: int | None = None) -> None:
     """Replaces the file's text by the result of `edit`. A missing file is created with `new_mode`.
 
-    Raises `OSError`, and `Unable` for a file that is broken or being changed, which stays as it is."""
+    Raises `OSError`, and `UserError` for a file that is broken or being changed, which stays as it is."""
     import filelock  # noqa: PLC0415  (most sessions change none)
 
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -24,6 +24,6 @@ def change_json(file: Path, edit: Callable[[str], str], *, new_mode: int | None 
             if changed != text or not exists(file):
                 write_text(file, changed, mode=None if exists(file) else new_mode)
     except filelock.Timeout:
-        raise Unable(f"{file} is being changed by another process; try again") from None
-    except JsonFault as problem:
-        raise Unable(f"{file}: {problem}. Fix the file first; it was not changed.") from None
+        raise UserError(f"{file} is being changed by another process; try again") from None
+    except JsonSyntaxError as problem:
+        raise UserError(f"{file}: {problem}. Fix the file first; it was not changed.") from None

@@ -14,8 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_SAYS = ("TERM", "COLORTERM", "TERM_PROGRAM", "COLORFGBG", "NO_COLOR", "LANG", "LC_ALL")
-_CAPABLE = (
+_TERMINAL_VARIABLES = ("TERM", "COLORTERM", "TERM_PROGRAM", "COLORFGBG", "NO_COLOR", "LANG", "LC_ALL")
+_CAPABLE_TERMINALS = (
     "xterm",
     "tmux",
     "screen",
@@ -31,11 +31,11 @@ _CAPABLE = (
     "wezterm",
 )
 """Terminals that have an alternate screen; other terminals start without a frame."""
-_MOST_SIZES = 8
-_LARGEST = 1 << 20
+_MAX_STORED_SIZES = 8
+_MAX_FRAME_BYTES = 1 << 20
 
 
-class Frame:
+class LaunchFrame:
     """A drawn page. `row` and `column`, from 1, are the position of typed text, `room` its width in cells,
     `style` its style.
 
@@ -45,25 +45,25 @@ class Frame:
         self.row, self.column, self.room = row, column, room
         self.style, self.theme, self.content = style, theme, content
 
-    def is_like(self, other: "Frame | None") -> bool:
+    def is_like(self, other: "LaunchFrame | None") -> bool:
         return other is not None and vars(self) == vars(other)
 
 
-def is_capable(env: "Mapping[str, str]") -> bool:
-    return env.get("TERM", "").startswith(_CAPABLE)
+def supports_launch_frame(env: "Mapping[str, str]") -> bool:
+    return env.get("TERM", "").startswith(_CAPABLE_TERMINALS)
 
 
-def read(size: tuple[int, int], env: "Mapping[str, str]", cwd: str) -> Frame | None:
+def read_frame(size: tuple[int, int], env: "Mapping[str, str]", cwd: str) -> LaunchFrame | None:
     """Returns the stored frame, or None if there is none that matches, is complete and belongs to the user."""
     try:
         with open(_path(size, env), "rb") as file:  # noqa: PTH123  (a `Path` costs more than all of this)
             status = os.fstat(file.fileno())
-            if status.st_mode & 0o077 or status.st_uid != os.getuid() or status.st_size > _LARGEST:
+            if status.st_mode & 0o077 or status.st_uid != os.getuid() or status.st_size > _MAX_FRAME_BYTES:
                 return None
             key, place, style, theme, length, content = file.read().split(b"\n", 5)
         row, column, room = map(int, place.split())
         theme = os.fsdecode(theme)
-        frame = Frame(row=row, column=column, room=room, style=style, theme=theme, content=content)
+        frame = LaunchFrame(row=row, column=column, room=room, style=style, theme=theme, content=content)
     except (OSError, ValueError):
         return None
     is_whole = (
@@ -72,7 +72,7 @@ def read(size: tuple[int, int], env: "Mapping[str, str]", cwd: str) -> Frame | N
     return frame if is_whole and key == _key(size, env, cwd, frame.theme) else None
 
 
-def write(frame: Frame, size: tuple[int, int], env: "Mapping[str, str]", cwd: str) -> None:
+def write_frame(frame: LaunchFrame, size: tuple[int, int], env: "Mapping[str, str]", cwd: str) -> None:
     """Stores the frame; a write error leaves no frame."""
     from pathlib import Path  # noqa: PLC0415  (who shows a frame must not pay for writing one)
 
@@ -87,13 +87,13 @@ def write(frame: Frame, size: tuple[int, int], env: "Mapping[str, str]", cwd: st
     try:
         replace_atomically(path, b"\n".join(parts), mode=0o600, durable=False)
         others = sorted(path.parent.iterdir(), key=lambda other: other.stat().st_mtime, reverse=True)
-        for other in others[_MOST_SIZES:]:
+        for other in others[_MAX_STORED_SIZES:]:
             other.unlink()
     except OSError:
         pass
 
 
-def remove_all(env: "Mapping[str, str]") -> None:
+def remove_all_frames(env: "Mapping[str, str]") -> None:
     """Deletes all stored frames."""
     folder = os.path.dirname(_path((0, 0), env))  # noqa: PTH120
     try:
@@ -120,7 +120,7 @@ def _key(size: tuple[int, int], env: "Mapping[str, str]", cwd: str, theme: str) 
     agent = _agent_dir(env)
     files = [theme, *(os.path.join(agent, name) for name in ("settings.json", "keybindings.json"))]  # noqa: PTH118
     files += _settings_above(cwd)
-    said = [env.get(name) for name in _SAYS]
+    said = [env.get(name) for name in _TERMINAL_VARIABLES]
     return repr((VERSION, size, said, [_stamp(path) for path in files])).encode("utf-8", "replace")
 
 

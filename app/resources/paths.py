@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.resources.files import way_out
+from app.resources.text_files import symlink_escape
 from tools.files.presence import exists, is_dir
 
 PROJECT_FOLDER = ".bayou"
@@ -86,11 +86,11 @@ class Paths(msgspec.Struct, kw_only=True):
         root = project_root(self.cwd)
         return self.cwd if root is None or (root != self.cwd and self.home.is_relative_to(root)) else root
 
-    def way_out(self, path: Path) -> str:
+    def symlink_escape(self, path: Path) -> str:
         """Says where a path in the project leads if its links leave the project; empty otherwise."""
         if path.is_relative_to(self.agent_dir):
             return ""
-        return way_out(path, self.top)
+        return symlink_escape(path, self.top)
 
     def shown(self, path: Path) -> str:
         """Returns a path in short form: relative to the working folder, or with `~`."""
@@ -136,7 +136,7 @@ def project_root(cwd: Path) -> Path | None:
     return None
 
 
-def between(cwd: Path, top: Path) -> Iterator[Path]:
+def folders_up_to(cwd: Path, top: Path) -> Iterator[Path]:
     """Yields `cwd` and the folders above it, up to the project's top folder."""
     for folder in (cwd, *cwd.parents):
         yield folder

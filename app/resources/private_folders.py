@@ -7,10 +7,10 @@ from pathlib import Path
 from app.resources.paths import Paths
 from tools.protected.keys import SHOWN_OWN_FILES
 
-_PRIVATE = 0o700
+_PRIVATE_MODE = 0o700
 
 
-def keep_private(paths: Paths) -> None:
+def make_folders_private(paths: Paths) -> None:
     """Tightens the agent folder, the sessions folder and the folders in the agent folder; folders that cannot
     be created or changed are skipped."""
     _keep(paths.agent_dir, is_made=True)
@@ -32,9 +32,9 @@ def _keep(folder: Path, *, is_made: bool) -> None:
     try:
         if is_made:
             folder.parent.mkdir(parents=True, exist_ok=True)
-            folder.mkdir(mode=_PRIVATE, exist_ok=True)
+            folder.mkdir(mode=_PRIVATE_MODE, exist_ok=True)
         mode = stat.S_IMODE(folder.stat().st_mode)
         if mode & 0o077:
-            folder.chmod(mode & _PRIVATE)
+            folder.chmod(mode & _PRIVATE_MODE)
     except OSError:
         pass  # A read-only home or another user's folder: writers of files in it report the error.

@@ -7,23 +7,23 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.resources.files import read_text
 from app.resources.paths import Paths
-from app.values.json_comments import JsonFault, parse, places
-from app.values.unable import FileFault
+from app.resources.text_files import read_text
+from app.values.json_comments import JsonSyntaxError, parse_json_with_comments, value_positions
+from app.values.user_errors import FileError
 
-KEY = "mcpServers"
+SERVERS_KEY = "mcpServers"
 ServerOrigin = Literal["user", "project", "flag", "extension", "client"]
 
 
-class ServerPlace(msgspec.Struct, frozen=True):
+class ServerConfigFile(msgspec.Struct, frozen=True):
     """A file that may configure servers."""
 
     path: Path
     origin: ServerOrigin
 
 
-class WrittenServers(msgspec.Struct, frozen=True, kw_only=True):
+class UncheckedServers(msgspec.Struct, frozen=True, kw_only=True):
     """The unchecked server entries of one file, by name."""
 
     path: Path
@@ -35,7 +35,7 @@ class WrittenServers(msgspec.Struct, frozen=True, kw_only=True):
 
     def line_of(self, *keys: str | int) -> int:
         """Returns the line of a value below `mcpServers`, or of its nearest parent."""
-        found, path = places(self.text), (KEY, *keys)
+        found, path = value_positions(self.text), (SERVERS_KEY, *keys)
         while path not in found:
             path = path[:-1]
         return found[path].line
@@ -50,36 +50,36 @@ def project_server_files(paths: Paths) -> tuple[Path, ...]:
     return (paths.cwd / "mcp.json", paths.cwd / ".mcp.json", paths.project_dir / "mcp.json")
 
 
-def read_servers(path: Path, *, way_out: str = "") -> WrittenServers:
+def read_servers(path: Path, *, symlink_escape: str = "") -> UncheckedServers:
     """Reads a file and never raises: an unreadable file has a fault and no entries. A missing file is not a
     fault."""
-    if way_out:
-        return WrittenServers(path=path, fault=f"{way_out}.")
+    if symlink_escape:
+        return UncheckedServers(path=path, fault=f"{symlink_escape}.")
     try:
         text = read_text(path)
-    except FileFault as problem:
-        return WrittenServers(path=path, fault=f"{problem.what}.")
+    except FileError as problem:
+        return UncheckedServers(path=path, fault=f"{problem.what}.")
     if text is None or not text.strip():
-        return WrittenServers(path=path)
+        return UncheckedServers(path=path)
     try:
-        data = parse(text)
-    except JsonFault as problem:
+        data = parse_json_with_comments(text)
+    except JsonSyntaxError as problem:
         words = f"column {problem.column}: {problem.message}. None of its servers are used."
-        return WrittenServers(path=path, text=text, fault=words, fault_line=problem.line)
+        return UncheckedServers(path=path, text=text, fault=words, fault_line=problem.line)
 
-    def broken(words: str, line: int) -> WrittenServers:
-        return WrittenServers(path=path, text=text, fault=words, fault_line=line)
+    def broken(words: str, line: int) -> UncheckedServers:
+        return UncheckedServers(path=path, text=text, fault=words, fault_line=line)
 
     if not isinstance(data, dict):
-        return broken(f'must be an object: {{ "{KEY}": {{ … }} }}.', 1)
-    if KEY not in data:
+        return broken(f'must be an object: {{ "{SERVERS_KEY}": {{ … }} }}.', 1)
+    if SERVERS_KEY not in data:
         if isinstance(data.get("servers"), dict) and data["servers"]:
             return broken(
-                f"servers are expected under `{KEY}`, but the file has `servers`: rename the key.", 1
+                f"servers are expected under `{SERVERS_KEY}`, but the file has `servers`: rename the key.", 1
             )
-        return WrittenServers(path=path, text=text)
-    entries = data[KEY]
+        return UncheckedServers(path=path, text=text)
+    entries = data[SERVERS_KEY]
     if not isinstance(entries, dict):
-        line = places(text)[(KEY,)].line
-        return broken(f'`{KEY}` must be an object of servers by name: {{ "NAME": {{ … }} }}.', line)
-    return WrittenServers(path=path, entries=entries, text=text)
+        line = value_positions(text)[(SERVERS_KEY,)].line
+        return broken(f'`{SERVERS_KEY}` must be an object of servers by name: {{ "NAME": {{ … }} }}.', line)
+    return UncheckedServers(path=path, entries=entries, text=text)

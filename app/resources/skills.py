@@ -8,18 +8,18 @@ from typing import Any
 
 import msgspec
 
-from app.resources.files import read_text
 from app.resources.frontmatter import read_document, split_frontmatter
-from app.resources.paths import Paths, between
-from app.values.unable import FileFault
+from app.resources.paths import Paths, folders_up_to
+from app.resources.text_files import read_text
+from app.values.user_errors import FileError
 from tools.files.presence import is_dir, is_file
 from tools.patterns import late
 
-_NAME = late(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
-_BLOCK = late(r'<skill name="([^"\n]*)" location="([^"\n]*)">\n.*?\n</skill>(?=\n\n|\Z)', re.DOTALL)
-_CALL = late(r"/skill:(\S+)\s*(.*)\Z", re.DOTALL)
-_DEPTH = 4
-_LIMIT = 2000
+_SKILL_NAME = late(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
+_SKILL_BLOCK = late(r'<skill name="([^"\n]*)" location="([^"\n]*)">\n.*?\n</skill>(?=\n\n|\Z)', re.DOTALL)
+_SKILL_CALL = late(r"/skill:(\S+)\s*(.*)\Z", re.DOTALL)
+_MAX_FOLDER_DEPTH = 4
+_MAX_FOLDERS = 2000
 
 
 class Skill(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,17 +38,17 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
         return self.path.parent
 
     def expand(self, arguments: str = "") -> str:
-        """Returns the prompt for `/skill:name arguments`. Raises `FileFault` if the file is gone."""
+        """Returns the prompt for `/skill:name arguments`. Raises `FileError` if the file is gone."""
         text = read_text(self.path)
         if text is None:
-            raise FileFault(self.path, "no longer exists; /reload looks for skills again")
+            raise FileError(self.path, "no longer exists; /reload looks for skills again")
         body = split_frontmatter(text).body
         told = f"Relative paths in this skill start at {self.folder.as_posix()}.\n\n{body}"
         block = skill_block(self.name, self.path.as_posix(), told)
         return f"{block}\n\n{arguments.strip()}" if arguments.strip() else block
 
 
-class GivenSkill(msgspec.Struct, frozen=True, kw_only=True):
+class SentSkill(msgspec.Struct, frozen=True, kw_only=True):
     """A skill that was sent at the beginning of a prompt."""
 
     name: str
@@ -62,10 +62,10 @@ def skill_block(name: str, location: str, text: str) -> str:
     return f'<skill name="{name}" location="{location}">\n{text}\n</skill>'
 
 
-def given_skill(prompt: str) -> GivenSkill | None:
+def parse_sent_skill(prompt: str) -> SentSkill | None:
     """Returns the skill that a prompt begins with, if `/skill:name` made the prompt."""
-    match = _BLOCK.match(prompt)
-    return GivenSkill(name=match[1], location=match[2], block=match[0]) if match else None
+    match = _SKILL_BLOCK.match(prompt)
+    return SentSkill(name=match[1], location=match[2], block=match[0]) if match else None
 
 
 class Skills(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,14 +77,14 @@ class Skills(msgspec.Struct, frozen=True, kw_only=True):
     def named(self, name: str) -> Skill | None:
         return next((skill for skill in self.skills if skill.name == name), None)
 
-    def called_by(self, text: str) -> Skill | None:
+    def skill_called_by(self, text: str) -> Skill | None:
         """Returns the skill that `/skill:name arguments` names."""
-        match = _CALL.match(text.strip())
+        match = _SKILL_CALL.match(text.strip())
         return self.named(match[1]) if match else None
 
     def expand(self, text: str) -> str | None:
         """Returns the prompt for `/skill:name arguments`, or None if the text names no skill."""
-        match, skill = _CALL.match(text.strip()), self.called_by(text)
+        match, skill = _SKILL_CALL.match(text.strip()), self.skill_called_by(text)
         return skill.expand(match[2]) if match and skill else None
 
 
@@ -100,7 +100,7 @@ def find_skills(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) ->
             if real in seen:
                 continue
             seen.add(real)
-            if problem := paths.way_out(path):
+            if problem := paths.symlink_escape(path):
                 problems.append(problem)
                 continue
             skill = _read(path, problems)
@@ -118,7 +118,7 @@ def find_skills(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) ->
 def _places(paths: Paths, is_trusted: bool) -> Iterator[Path]:
     if is_trusted:
         yield paths.project_dir / "skills"
-        for folder in between(paths.cwd, paths.top):
+        for folder in folders_up_to(paths.cwd, paths.top):
             yield folder / ".agents" / "skills"
     yield paths.agent_dir / "skills"
     yield paths.home / ".agents" / "skills"
@@ -145,7 +145,7 @@ def _skill_files(place: Path) -> Iterator[Path]:
             )
         except OSError:
             continue
-        if depth < _DEPTH and count < _LIMIT:
+        if depth < _MAX_FOLDER_DEPTH and count < _MAX_FOLDERS:
             waiting += [
                 (path, depth + 1) for path in below if path.name not in ("node_modules", "__pycache__")
             ]
@@ -180,7 +180,7 @@ def _reason(fields: dict[str, Any], problem: str) -> str:
         return problem or "needs a block between two --- lines at the top, with name and description"
     if not isinstance(name, str) or not name:
         return "the name is missing"
-    if len(name) > 64 or not _NAME.match(name):
+    if len(name) > 64 or not _SKILL_NAME.match(name):
         return f"the name {name[:80]!r} must be at most 64 lower-case letters, digits and single hyphens"
     if not isinstance(description, str) or not description.strip():
         return "the description is missing"

@@ -10,14 +10,14 @@ from pathlib import Path
 import msgspec
 
 from app.resources.context_files import ContextFile
-from app.resources.files import read_text
 from app.resources.paths import Paths
-from app.values.unable import FileFault
+from app.resources.text_files import read_text
+from app.values.user_errors import FileError
 from tools.patterns import late
 
 SECTION_NAME = late(r"[a-z][a-z0-9_-]*\Z")
 
-ROLE = (
+ROLE_TEXT = (
     "You are bayou's agent: you work on the project in the current folder together with the person at the "
     "terminal. Look before you change things, change what was asked for, and check what you did. Your tools "
     "act on the real files and the real shell."
@@ -27,7 +27,7 @@ _CLOSING_RULES = (
     "Be brief: say what you did and what is left, without repeating what the tools have shown.",
     "Name files by their paths, with line numbers where they help.",
 )
-_MORE_TOOLS = "Further tools may be described beside this list."
+_MORE_TOOLS_NOTE = "Further tools may be described beside this list."
 
 
 class ToolLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +92,7 @@ class PromptSections(msgspec.Struct, frozen=True, kw_only=True):
 
 def build_prompt(parts: PromptParts) -> PromptSections:
     """Builds the prompt. Pure: the same parts give the same bytes."""
-    sections: list[tuple[str, str]] = [("preamble", (parts.custom or "").strip() or ROLE)]
+    sections: list[tuple[str, str]] = [("preamble", (parts.custom or "").strip() or ROLE_TEXT)]
     if not (parts.custom and parts.custom.strip()):
         sections.append(("tools", _tools(parts.tools)))
         sections.append(("rules", _rules(parts)))
@@ -112,7 +112,7 @@ def build_prompt(parts: PromptParts) -> PromptSections:
 
 def _tools(tools: Sequence[ToolLine]) -> str:
     lines = [f"- {tool.name}: {tool.snippet}" for tool in tools if tool.snippet]
-    return "\n".join([*(lines or ["(none)"]), "", _MORE_TOOLS])
+    return "\n".join([*(lines or ["(none)"]), "", _MORE_TOOLS_NOTE])
 
 
 def _rules(parts: PromptParts) -> str:
@@ -196,12 +196,12 @@ def read_prompt_files(paths: Paths, *, is_trusted: bool) -> PromptFiles:
 
     def first(name: str) -> str | None:
         for folder in (paths.project_dir, paths.agent_dir) if is_trusted else (paths.agent_dir,):
-            if problem := paths.way_out(folder / name):
+            if problem := paths.symlink_escape(folder / name):
                 problems.append(problem)
                 continue
             try:
                 text = read_text(folder / name)
-            except FileFault as problem:
+            except FileError as problem:
                 problems.append(str(problem))
                 continue
             if text is not None and text.strip():

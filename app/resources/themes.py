@@ -9,13 +9,13 @@ from typing import Literal
 
 import msgspec
 
-from app.resources.files import way_out
 from app.resources.paths import Paths, styles_dir
+from app.resources.text_files import symlink_escape
 from tools.files.presence import exists, is_file
 from tools.files.watched import Stamp, file_stamp
 
-Source = Literal["built-in", "user", "project", "settings"]
-SUFFIXES = (".json", ".tcss")
+ThemeSource = Literal["built-in", "user", "project", "settings"]
+THEME_SUFFIXES = (".json", ".tcss")
 
 
 class ThemeFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +23,7 @@ class ThemeFile(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     path: Path
-    source: Source
+    source: ThemeSource
 
     def stamp(self) -> Stamp:
         """Returns a value that changes with the file, for hot reload."""
@@ -35,12 +35,12 @@ class Themes(msgspec.Struct, frozen=True, kw_only=True):
 
     files: tuple[ThemeFile, ...] = ()
     problems: tuple[str, ...] = ()
-    places: tuple[tuple[Path, Source], ...] = ()
+    places: tuple[tuple[Path, ThemeSource], ...] = ()
     """The folders that were searched."""
     top: Path | None = None
     """The project's top folder; files in it whose links lead out of it are not read."""
 
-    def looked_for_again(self) -> "Themes":
+    def refreshed(self) -> "Themes":
         return _find(self.places, self.top)
 
     def named(self, name: str) -> ThemeFile | None:
@@ -54,7 +54,7 @@ class Themes(msgspec.Struct, frozen=True, kw_only=True):
 def find_themes(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = (), has_own: bool = True) -> Themes:
     """Finds the themes; of several with one name, the last is used, so that a user's theme can replace a
     shipped one. `has_own` includes the user's themes."""
-    places: list[tuple[Path, Source]] = [(styles_dir() / "themes", "built-in")]
+    places: list[tuple[Path, ThemeSource]] = [(styles_dir() / "themes", "built-in")]
     if has_own:
         places.append((paths.themes_dir, "user"))
     if is_trusted:
@@ -64,14 +64,18 @@ def find_themes(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = (), ha
     return _find(tuple(places), paths.top)
 
 
-def _find(places: tuple[tuple[Path, Source], ...], top: Path | None) -> Themes:
+def _find(places: tuple[tuple[Path, ThemeSource], ...], top: Path | None) -> Themes:
     found: dict[str, ThemeFile] = {}
     problems: list[str] = []
     for place, source in places:
         if source == "settings" and not exists(place):
             problems.append(f"{place}: no such theme file or folder")
         for path in _files(place):
-            if top is not None and source in ("project", "settings") and (problem := way_out(path, top)):
+            if (
+                top is not None
+                and source in ("project", "settings")
+                and (problem := symlink_escape(path, top))
+            ):
                 problems.append(problem)
                 continue
             if path.stem == "system":
@@ -86,8 +90,8 @@ def _find(places: tuple[tuple[Path, Source], ...], top: Path | None) -> Themes:
 
 def _files(place: Path) -> list[Path]:
     if is_file(place):
-        return [place] if place.suffix in SUFFIXES else []
+        return [place] if place.suffix in THEME_SUFFIXES else []
     try:
-        return sorted(path for path in place.iterdir() if path.suffix in SUFFIXES and is_file(path))
+        return sorted(path for path in place.iterdir() if path.suffix in THEME_SUFFIXES and is_file(path))
     except OSError:
         return []

@@ -4,12 +4,12 @@ import errno
 import os
 from pathlib import Path
 
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 
 DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)
 
 
-class SessionError(Unable):
+class SessionError(UserError):
     """An error about a session file: `what` happened to `path`, and `remedy`, the next step. `str()` gives
     a sentence to show."""
 

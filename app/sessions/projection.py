@@ -63,11 +63,11 @@ def project(path: Sequence[Entry]) -> Projection:
     """Projects a path (root first) to messages, model, thinking level and system state."""
     messages = in_call_order(_messages(path))
     return msgspec.structs.replace(
-        settings_of(path), messages=tuple(messages), system=merged_system(messages)
+        read_settings(path), messages=tuple(messages), system=merged_system(messages)
     )
 
 
-def settings_of(path: Sequence[Entry]) -> Projection:
+def read_settings(path: Sequence[Entry]) -> Projection:
     """Returns the model and the thinking level of a path without its messages, which is cheaper."""
     return settings_above(reversed(path), reversed(path))
 

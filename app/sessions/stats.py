@@ -7,7 +7,7 @@ import msgspec
 from app.values.content import ToolCall
 from app.values.entries import CustomMessageEntry, Entry, MessageEntry, usage_of
 from app.values.messages import AssistantMessage, ToolResultMessage, UserMessage
-from app.values.usage import Usage, total
+from app.values.usage import Usage, total_usage
 
 _FAILED_REASONS = ("error", "aborted")
 
@@ -38,7 +38,7 @@ class Stats(msgspec.Struct, kw_only=True):
             for message in messages
             if type(message) is AssistantMessage or type(message) is ToolResultMessage
         ]
-        self.usage = total((self.usage, *filter(None, (*map(usage_of, others), *spent))))
+        self.usage = total_usage((self.usage, *filter(None, (*map(usage_of, others), *spent))))
         whole = (answer.usage for answer in reversed(answers) if answer.stop_reason not in _FAILED_REASONS)
         self.last_usage = next(whole, self.last_usage)
 

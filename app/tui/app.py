@@ -18,7 +18,7 @@ from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.message import Message
 
-from app.assembly.assembled import Assembled
+from app.assembly.assembled_session import AssembledSession
 from app.resources.settings.settings import Settings
 from app.sessions.index.reading_all import SessionTexts
 from app.tui import current_theme
@@ -72,7 +72,7 @@ from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
 
 if TYPE_CHECKING:
-    from app.assembly.extensions.extending import Extended
+    from app.assembly.extensions.extension_setup import ConnectedExtensions
 
 
 class BayouApp(App[int]):
@@ -84,7 +84,7 @@ class BayouApp(App[int]):
 
     def __init__(
         self,
-        assembled: Assembled,
+        assembled: AssembledSession,
         *,
         opening: StartOptions = StartOptions(),  # noqa: B008  (frozen)
         home: Path | None = None,
@@ -101,7 +101,7 @@ class BayouApp(App[int]):
         self.home = home or Path.home()
         self.env = os.environ if env is None else env
         self.clock = clock
-        self.extended: Extended | None = None
+        self.extended: ConnectedExtensions | None = None
         """What the session's extensions add, once they are loaded."""
         self.is_ready = asyncio.Event()
         """Set when everything that waits for the first paint has been done."""
@@ -109,7 +109,7 @@ class BayouApp(App[int]):
         self.theme_problem = self.look.begin()
         self.programs = TerminalHost(self)
         self.session.use_terminal(self.programs)
-        self.images = images_for(self, assembled.in_force, self.env, self.find_program)
+        self.images = images_for(self, assembled.effective_settings, self.env, self.find_program)
         self._make_page()
         self._make_habits()
         self.register = Register(full_screen(self))
@@ -153,7 +153,7 @@ class BayouApp(App[int]):
         paths, say = self.assembled.prompt.paths, self.presenter.note
 
         def settings() -> Settings:
-            return self.assembled.in_force.settings
+            return self.assembled.effective_settings.settings
 
         beside = partial(write_to, self)
         self.tasks = Tasks(
@@ -217,7 +217,7 @@ class BayouApp(App[int]):
             self.presenter,
             self.status,
             self.unsent,
-            settings=lambda: self.assembled.in_force.settings,
+            settings=lambda: self.assembled.effective_settings.settings,
             may_begin=self.is_ready.wait,
             meant=self.first_screen.meant,
             run_slash=self.register.run_slash,
@@ -233,7 +233,9 @@ class BayouApp(App[int]):
     @property
     def program_env(self) -> Mapping[str, str]:
         """The environment for programs that bayou starts: without secrets, except those passed on."""
-        return child_variables(self.assembled.in_force.settings.shell.shell_pass_environment, self.env)
+        return child_variables(
+            self.assembled.effective_settings.settings.shell.shell_pass_environment, self.env
+        )
 
     def get_default_screen(self) -> MainScreen:
         return MainScreen(
@@ -269,7 +271,7 @@ class BayouApp(App[int]):
             maps=self.session.repository,
             cells=self.session.cells,
             servers=self.session.mcp,
-            max_rows=self.assembled.in_force.settings.editor.autocomplete_max_visible,
+            max_rows=self.assembled.effective_settings.settings.editor.autocomplete_max_visible,
         )
         yield self.editor
         yield self.footer
@@ -316,7 +318,7 @@ class BayouApp(App[int]):
 
     @on(events.TextSelected)
     def _selected(self) -> None:
-        if self.assembled.in_force.settings.display.fullscreen_copy_on_select and (
+        if self.assembled.effective_settings.settings.display.fullscreen_copy_on_select and (
             text := self.screen.get_selected_text()
         ):
             self.system_clipboard.copy(text, "selection")

@@ -13,7 +13,7 @@ from textual.css.stylesheet import StylesheetErrors, StylesheetParseError
 from textual.filter import ANSIToTruecolor, LineFilter, Monochrome, NoColor
 from textual.theme import Theme
 
-from app.assembly.assembled import Assembled
+from app.assembly.assembled_session import AssembledSession
 from app.resources.themes import ThemeFile, Themes
 from app.tui.style_cache import load_rules, save_rules
 from tools.files.regular import read_regular
@@ -48,7 +48,7 @@ def use_colors(app: App[int], *, is_true_color: bool) -> None:
 class CurrentTheme:
     """Finds, applies, watches and reloads the theme of one application."""
 
-    def __init__(self, app: App[int], assembled: Assembled) -> None:
+    def __init__(self, app: App[int], assembled: AssembledSession) -> None:
         self._app = app
         self._assembled = assembled
         self._file: ThemeFile | None = None
@@ -93,7 +93,7 @@ class CurrentTheme:
 
     def names(self) -> tuple[str, ...]:
         """Lists the theme names, looking for themes that were added while bayou runs."""
-        self._assembled.themes = self._assembled.themes.looked_for_again()
+        self._assembled.themes = self._assembled.themes.refreshed()
         return self._assembled.themes.names
 
     def use(self, name: str) -> str | None:
@@ -152,7 +152,7 @@ class CurrentTheme:
         """Returns whether a theme may be used: one from the project could hide approval questions, so
         it needs the project's trust."""
         here = self._assembled
-        is_named = file.source == "settings" and here.in_force.origin("themes") == "project"
+        is_named = file.source == "settings" and here.effective_settings.origin("themes") == "project"
         return not (is_named or file.source == "project") or here.project.counts()
 
     def _remember(self, file: ThemeFile | None) -> None:

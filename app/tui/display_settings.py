@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from textual import constants
 
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.settings.settings import Settings
 from app.tui.current_theme import CurrentTheme
 from app.tui.features.side.feature import SIDE
@@ -41,11 +41,11 @@ class ShownSettings(msgspec.Struct, frozen=True):
     say: ShowMessage
     env: Mapping[str, str]
 
-    def begin(self, in_force: InForce) -> None:
+    def begin(self, effective_settings: EffectiveSettings) -> None:
         """Applies the settings before the first paint, and again at every change."""
-        self._show(in_force.settings)
-        self.transcript.open_all(thinking=not in_force.settings.display.hide_thinking_block)
-        in_force.subscribe(lambda before: self._follow(before, in_force.settings))
+        self._show(effective_settings.settings)
+        self.transcript.open_all(thinking=not effective_settings.settings.display.hide_thinking_block)
+        effective_settings.subscribe(lambda before: self._follow(before, effective_settings.settings))
 
     def _follow(self, before: Settings, now: Settings) -> None:
         is_other = now.display.theme != before.display.theme

@@ -11,7 +11,7 @@ import msgspec
 from textual.screen import Screen
 from textual.widget import Widget
 
-from app.assembly.assembled import Assembled
+from app.assembly.assembled_session import AssembledSession
 from app.engine.session import Session
 from app.sessions.index.reading_all import SessionTexts
 from app.tui.current_theme import CurrentTheme
@@ -35,7 +35,7 @@ from widgets.transcript.searching.search_bar import SearchBar
 from widgets.transcript.view import Transcript
 
 if TYPE_CHECKING:
-    from app.assembly.extensions.extending import Extended
+    from app.assembly.extensions.extension_setup import ConnectedExtensions
 
 P = TypeVar("P")
 
@@ -58,7 +58,7 @@ def topics_of(event: object) -> tuple[Topic, ...]:
 class FullScreen(msgspec.Struct, frozen=True, kw_only=True):
     """The services and parts from which pages are built."""
 
-    assembled: Assembled
+    assembled: AssembledSession
     ask: AskPerson
     say: ShowMessage
     copy: Copy
@@ -92,7 +92,7 @@ class FullScreen(msgspec.Struct, frozen=True, kw_only=True):
     suspend: Callable[[], object]
     do: Callable[[str], Awaitable[None]]
     """Runs an action by its id."""
-    extended: Callable[[], "Extended | None"]
+    extended: Callable[[], "ConnectedExtensions | None"]
     """Returns what the session's extensions add, once they are loaded."""
     page: "PageOf"
     """Returns the page of another feature."""
@@ -118,11 +118,11 @@ class FullScreen(msgspec.Struct, frozen=True, kw_only=True):
     def keep(self, name: str, value: Any) -> None:
         """Saves a setting as the user's default; None removes the user's value. Raises
         `SettingRefused`."""
-        in_force = self.assembled.in_force
+        effective_settings = self.assembled.effective_settings
         if value is None:
-            in_force.reset(name)
+            effective_settings.reset(name)
         else:
-            in_force.keep(name, value)
+            effective_settings.keep(name, value)
 
     def show_progress(self, text: str) -> None:
         """Shows an activity that can be stopped; an empty text hides it."""

@@ -18,13 +18,13 @@ os.environ.setdefault("TEXTUAL_FPS", "240")
 # isort: split
 from textual.driver import Driver
 
-from app.assembly.assembled import Assembled
-from app.assembly.build import assemble
-from app.assembly.crash import Crash, report_crash, tell_of_crash
-from app.assembly.ending import close_quietly, end_in_time
-from app.assembly.inputs import FirstInput, read_input
+from app.assembly.assembled_session import AssembledSession
+from app.assembly.crash_report import Crash, print_crash, report_crash
+from app.assembly.first_prompt import FirstInput, read_input
 from app.assembly.options import Options, UsageError
-from app.assembly.signals import ENDING, hear_signals
+from app.assembly.session_builder import assemble_session
+from app.assembly.shutdown import close_session, force_exit_deadline
+from app.assembly.signals import ENDING_SIGNALS, on_signals
 from app.engine.session import Session
 from app.exit_codes import CRASHED, USAGE
 from app.printing import print_problem, safe_text
@@ -33,7 +33,7 @@ from app.sessions.errors import SessionError
 from app.tui import current_theme
 from app.tui.app import BayouApp
 from app.tui.current_theme import appearance_of
-from app.tui.startup import StartOptions, extensions_for
+from app.tui.startup import StartOptions, make_extensions
 from tools.files.presence import exists
 from widgets.terminal.early_terminal import EarlyTerminal
 from widgets.terminal.terminal_control import restore_terminal
@@ -55,7 +55,7 @@ def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
     the process, with its replies so far."""
     stood_in = paths.cwd
     try:
-        assembled = assemble(options, paths, can_ask=True)
+        assembled = assemble_session(options, paths, can_ask=True)
     except SessionError as problem:
         held.end()
         print_problem(str(problem))
@@ -65,7 +65,7 @@ def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
     read = partial(read_input, cwd=stood_in, permissions=assembled.session.permissions)
     given = FirstInput() if options.extension_flags else read(options)
     opening = StartOptions(
-        extend=extensions_for(assembled, options, paths),
+        extend=make_extensions(assembled, options, paths),
         opens_sessions=options.resume,
         indexes=True,
         prompts=given.prompts,
@@ -86,7 +86,7 @@ def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
         type[Driver],
         partial(TerminalDriver, held=held, ahead=app.typed_ahead, raw=app.raw_input, images=app.images),
     )
-    terminal = assembled.in_force.settings.terminal
+    terminal = assembled.effective_settings.settings.terminal
     if terminal.true_color != "auto":
         current_theme.use_colors(app, is_true_color=terminal.true_color == "on")
     if terminal.scroll_regions:
@@ -96,7 +96,7 @@ def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
     if faults.refused is not None:
         raise faults.refused
     if faults.crash is not None:
-        return tell_of_crash(faults.crash)
+        return print_crash(faults.crash)
     return code
 
 
@@ -104,7 +104,7 @@ class Shutdown:
     """Ends the application within two seconds even if parts hang, restores the terminal and prints
     how to resume."""
 
-    def __init__(self, assembled: Assembled, held: EarlyTerminal) -> None:
+    def __init__(self, assembled: AssembledSession, held: EarlyTerminal) -> None:
         self._assembled = assembled
         self._held = held
         self._code: int | None = None
@@ -117,10 +117,10 @@ class Shutdown:
         """Starts the shutdown; further calls have no effect."""
         if self._code is None:
             self._code = code
-            self._call_off = end_in_time(code, self._give_up)
+            self._call_off = force_exit_deadline(code, self._give_up)
 
     async def close(self, session: Session) -> None:
-        await close_quietly(session, self._problems.append)
+        await close_session(session, self._problems.append)
 
     def expect_threads(self) -> None:
         """Limits the wait for threads, the last step: an export can take seconds."""
@@ -148,7 +148,7 @@ class Shutdown:
                 print_problem(problem)
         except OSError:
             pass  # the terminal is gone
-        end_in_time(self._code or 0)
+        force_exit_deadline(self._code or 0)
 
     def _give_up(self) -> None:
         """Does the remaining steps of a shutdown that hangs, and ends the process."""
@@ -170,7 +170,7 @@ async def _run(app: BayouApp, leaving: Shutdown, faults: "FaultReports", *, mous
         app.begin_leaving(128 + number)
         ending.add(asyncio.ensure_future(_end(app, leaving, 128 + number)))
 
-    hear_signals(ENDING, end_on_signal, at_once=lambda number: leaving.begin(128 + number))
+    on_signals(ENDING_SIGNALS, end_on_signal, at_once=lambda number: leaving.begin(128 + number))
     try:
         code = await app.run_async(mouse=mouse)
     finally:
@@ -210,9 +210,9 @@ _WIDEST = 100
 """The maximum line width of the closing message, for readability."""
 
 
-def say_goodbye(assembled: Assembled) -> None:
+def say_goodbye(assembled: AssembledSession) -> None:
     """Prints to the terminal's scroll-back: the last answer or everything, and how to resume."""
-    wanted = assembled.in_force.settings.display.fullscreen_exit_output
+    wanted = assembled.effective_settings.settings.display.fullscreen_exit_output
     log = assembled.session.log
     message = assembled.session.last_answer
     if wanted == "transcript":
@@ -243,7 +243,7 @@ _MOST_LEFT = 50_000
 """The maximum number of characters of the last answer in the closing message."""
 
 
-def resume_hint(assembled: Assembled) -> str:
+def resume_hint(assembled: AssembledSession) -> str:
     log = assembled.session.log
     if log.path is None or not exists(log.path):
         return ""

@@ -16,14 +16,14 @@ from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from app.assembly.assembled import Assembled
-from app.assembly.inputs import FirstInput
+from app.assembly.assembled_session import AssembledSession
+from app.assembly.first_prompt import FirstInput
 from app.assembly.options import Options
 from app.engine.permissions.gate import PermissionGate
 from app.engine.session import Session
-from app.extensions.catalogue import Catalogue
+from app.extensions.catalogue import ExtensionCatalogue
 from app.resources import launch_frame
-from app.resources.launch_frame import Frame
+from app.resources.launch_frame import LaunchFrame
 from app.resources.paths import Paths
 from app.tui.features.extensions.feature import TRUST
 from app.tui.features.permissions.feature import APPROVALS
@@ -38,10 +38,10 @@ from widgets.textual_internals import bindings_of, rows_of
 from widgets.transcript.blocks import NoteKind
 
 if TYPE_CHECKING:
-    from app.assembly.extensions.extending import Extended
+    from app.assembly.extensions.extension_setup import ConnectedExtensions
     from app.tui.app import BayouApp
 
-LoadExtensions = Callable[["BayouApp"], Awaitable["Extended"]]
+LoadExtensions = Callable[["BayouApp"], Awaitable["ConnectedExtensions"]]
 """Loads the session's extensions for the full screen."""
 
 LEAST = Size(40, 10)
@@ -67,13 +67,15 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     def begin(self, app: "BayouApp") -> None:
         """Prepares the page before the first paint."""
-        app.shown_settings.begin(app.assembled.in_force)
+        app.shown_settings.begin(app.assembled.effective_settings)
         if app.theme_problem:
             app.presenter.note(app.theme_problem, NoteKind.WARNING)
         key_problems = app.user_keys.read()
         app.session.subscribe(app.presenter.show)
         app.presenter.show_all()
-        if not app.assembled.in_force.settings.display.quiet_startup and bars.is_offline_session(app.session):
+        if not app.assembled.effective_settings.settings.display.quiet_startup and bars.is_offline_session(
+            app.session
+        ):
             app.transcript.add(app.first_screen.block(app.assembled.places.folder))
         if app.size.width < LEAST.width or app.size.height < LEAST.height:
             app.presenter.note(SMALL.format(size=app.size), NoteKind.WARNING)
@@ -164,10 +166,10 @@ async def _look_at_system(permissions: PermissionGate, tell: Callable[[], None])
 def _keep_frame(app: "BayouApp") -> None:
     """Saves or removes the launch frame for the next start in such a terminal."""
     env, cwd, size = app.env, str(app.session.cwd), (app.size.width, app.size.height)
-    if not app.assembled.in_force.settings.terminal.launch_frame:
-        launch_frame.remove_all(env)
+    if not app.assembled.effective_settings.settings.terminal.launch_frame:
+        launch_frame.remove_all_frames(env)
     elif (frame := frame_to_keep(app, app.editor, app.look.file, env, cwd)) is not None:
-        app.tasks.spawn(asyncio.to_thread(launch_frame.write, frame, size, env, cwd))
+        app.tasks.spawn(asyncio.to_thread(launch_frame.write_frame, frame, size, env, cwd))
 
 
 def _needs_an_answer(app: "BayouApp") -> bool:
@@ -188,12 +190,12 @@ def _found_again(count: int, key_label: KeyLabel, *, is_behind: bool) -> str:
     return f"{what} not sent last time {where}."
 
 
-def extensions_for(assembled: Assembled, options: Options, paths: Paths) -> LoadExtensions:
+def make_extensions(assembled: AssembledSession, options: Options, paths: Paths) -> LoadExtensions:
     """Returns the function that loads the extensions once there is a page."""
 
-    async def load(app: "BayouApp") -> "Extended":
+    async def load(app: "BayouApp") -> "ConnectedExtensions":
         # imported after the first paint
-        from app.assembly.extensions.extending import extend  # noqa: PLC0415
+        from app.assembly.extensions.extension_setup import connect_extensions  # noqa: PLC0415
         from app.tui.extensions.screen_ui import ScreenUi  # noqa: PLC0415
 
         ui = ScreenUi(
@@ -211,7 +213,7 @@ def extensions_for(assembled: Assembled, options: Options, paths: Paths) -> Load
             look=app.look,
             raw_input=app.raw_input,
         )
-        return await extend(
+        return await connect_extensions(
             assembled,
             options,
             paths,
@@ -224,7 +226,7 @@ def extensions_for(assembled: Assembled, options: Options, paths: Paths) -> Load
     return load
 
 
-def adopt(app: "BayouApp", extended: "Extended") -> None:
+def adopt(app: "BayouApp", extended: "ConnectedExtensions") -> None:
     """Connects loaded extensions to the page, the first time and after every reload."""
     app.extended = extended
     catalogue = extended.catalogue
@@ -252,7 +254,7 @@ _ACTION = "extension_key("
 
 
 def bind_shortcuts(
-    app: App[Any], widgets: Sequence[Widget], catalogue: Catalogue, table: ActionTable
+    app: App[Any], widgets: Sequence[Widget], catalogue: ExtensionCatalogue, table: ActionTable
 ) -> None:
     """Binds the extensions' keys that bayou does not use, and removes those of extensions that are
     gone.
@@ -272,17 +274,17 @@ def bind_shortcuts(
 
 def frame_to_keep(
     app: App[Any], editor: PromptEditor, theme: str, env: Mapping[str, str], cwd: str
-) -> Frame | None:
+) -> LaunchFrame | None:
     """Returns the frame of the page after its first paint; None if the saved frame is the same."""
-    if app.is_headless or not launch_frame.is_capable(env):
+    if app.is_headless or not launch_frame.supports_launch_frame(env):
         return None
     frame = _frame_of(app, editor, theme)
-    if frame is None or frame.is_like(launch_frame.read((app.size.width, app.size.height), env, cwd)):
+    if frame is None or frame.is_like(launch_frame.read_frame((app.size.width, app.size.height), env, cwd)):
         return None
     return frame
 
 
-def _frame_of(app: App[Any], editor: PromptEditor, theme: str) -> Frame | None:
+def _frame_of(app: App[Any], editor: PromptEditor, theme: str) -> LaunchFrame | None:
     """Captures the page: the editor in full, and of all other rows only the background."""
     caret, area = app.cursor_position, editor.content_region
     if (
@@ -296,7 +298,7 @@ def _frame_of(app: App[Any], editor: PromptEditor, theme: str) -> Frame | None:
             strip = _ground(strip)
         rows.append(b"\x1b[%d;1H" % (number + 1) + strip.render(app.console).encode())
     style = Strip([Segment("x", editor.rich_style)]).render(app.console).partition("x")[0]
-    return Frame(
+    return LaunchFrame(
         row=caret.y + 1,
         column=caret.x + 1,
         room=area.right - caret.x,

@@ -9,7 +9,7 @@ from textual.app import App
 
 from app.engine.core.prompt_intake import Busy
 from app.tui.page_protocols import KeyLabel
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from widgets.terminal.terminal_driver import reraise
 
 
@@ -76,7 +76,7 @@ class Tasks:
         """Runs a user's action; if it is not possible, the user gets the reason."""
         try:
             await work
-        except Unable as problem:
+        except UserError as problem:
             self._refused(problem)
         self._done()
 

@@ -10,7 +10,7 @@ from app.undo.differences import Differences, FileDifference
 from app.undo.disk import UnsupportedFile, look
 from app.undo.images import display_path
 from app.undo.patches import FilePatch, PatchSide, patch_of
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.git.command import git_command
 from tools.git.config import Configuration
 from tools.git.repository import Repository, find_repository
@@ -35,7 +35,7 @@ _NEW_FILES_COMMAND = ("ls-files", "--others", "--exclude-standard", "-z")
 _BINARY = "\nGIT binary patch\n"
 
 
-class GitRefused(Unable):
+class GitRefused(UserError):
     """Git may not be run here, or failed."""
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from app.sessions.file.lock import try_lock
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.files.replacing import swap_in_file
 
 
@@ -36,7 +36,7 @@ _COMPRESSED_SUFFIX = ".z"
 _HEX = frozenset("0123456789abcdef")
 
 
-class MissingContent(Unable):
+class MissingContent(UserError):
     """The store does not hold this content, or no longer."""
 
 
@@ -142,7 +142,7 @@ class BlobStore:
         return f"{self.folder}/{name[:2]}/{name}"
 
 
-def name_in(file: str) -> str | None:
+def name_in_file(file: str) -> str | None:
     """Returns the blob's name from its file name; None for a partial file."""
     name = file.removesuffix(_COMPRESSED_SUFFIX)
     return name if len(name) == 64 and _HEX.issuperset(name) else None
@@ -261,7 +261,7 @@ def collect_garbage(
     total = sum(found.st_size for _, found in blobs)
     sizes: dict[str, int] = {}
     for entry, found in blobs:
-        name = name_in(entry.name)
+        name = name_in_file(entry.name)
         if name is not None:
             sizes[name] = sizes.get(name, 0) + found.st_size
     needed = [(path, frozenset(names_in(path))) for _, path in lists]
@@ -279,7 +279,7 @@ def collect_garbage(
     keep = frozenset[str]().union(*(names for _, names in needed))
     removed = freed = 0
     for entry, found in blobs:
-        if name_in(entry.name) in keep or found.st_mtime > now - GRACE_SECONDS:
+        if name_in_file(entry.name) in keep or found.st_mtime > now - GRACE_SECONDS:
             continue
         if _unlink_if_old(entry.path, now):
             removed, freed = removed + 1, freed + found.st_size

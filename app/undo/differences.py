@@ -16,7 +16,7 @@ from app.undo.patches import FilePatch, PatchSide, patch_of
 from app.undo.plan import HeldContents, words_of
 from app.undo.recording import Recorder
 from app.values.entries import Entry
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 
 _MAX_COMPARED = 300
 """For more files, line counts are the sums of the single changes, and the disk is not checked."""
@@ -77,7 +77,7 @@ class Differences(msgspec.Struct, frozen=True, kw_only=True):
         return "".join(texts), tuple(lacking)
 
 
-class NoSuchPrompt(Unable):
+class NoSuchPrompt(UserError):
     """The prompt does not exist on this branch or changed no files."""
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from app.undo.blobs import hash_of
 from app.undo.images import FileImage, is_same
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.files.replacing import overwrite_in_place, swap_in_file, swap_in_link
 
 Signature = tuple[int, int, int, int, int]
@@ -22,7 +22,7 @@ Signature = tuple[int, int, int, int, int]
 _SPECIAL_FILE_TEXT = "is not a file (a device, a pipe or a socket)"
 
 
-class UnsupportedFile(Unable):
+class UnsupportedFile(UserError):
     """The file cannot be read or replaced; `str()` gives the reason."""
 
 

@@ -19,7 +19,7 @@ from app.undo.blobs import hash_of
 from app.undo.disk import MAX_FOLDER_ENTRIES, find_folders
 from app.undo.images import FileImage
 from app.undo.scans import ContentHolder, Scan, ScanLimits, ScannedName
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.files.replacing import is_temporary_name
 from tools.git.command import git_command
 from tools.git.config import Configuration
@@ -45,7 +45,7 @@ _GITLINK = 0o160000.to_bytes(4, "big")
 _GIT_TIMEOUT = 120.0
 
 
-class GitScanFailed(Unable):
+class GitScanFailed(UserError):
     """A git command failed or timed out."""
 
 

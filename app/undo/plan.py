@@ -26,7 +26,7 @@ from app.undo.disk import (
 from app.undo.history import FileHistory, HistorySegment, Target, TreePath
 from app.undo.images import Choice, FileImage, decode_text, display_path, is_same
 from app.undo.patches import merge
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.edits.diffs import diff_texts
 
 RowState = Literal["ready", "conflict", "same", "unheld", "refused"]
@@ -77,7 +77,7 @@ class RestorePlan(msgspec.Struct, frozen=True, kw_only=True):
         """Returns the diff that the restore would make to a file; empty when it is not text. Blocks."""
         step = next((step for step in self.steps if step.row.path == path), None)
         if step is None:
-            raise Unable(f"{path} is not among the files of this restore.")
+            raise UserError(f"{path} is not among the files of this restore.")
         return diff_of(step, self.contents, is_merged=is_merged)
 
     @property

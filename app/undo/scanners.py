@@ -14,7 +14,7 @@ from app.undo.disk import find_folders
 from app.undo.git_scan import GitScanFailed, GitScanner
 from app.undo.images import FileImage, UnheldFile
 from app.undo.scans import ContentHolder, FolderScanner, Scan, ScanLimits, ScannedName
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.files.presence import exists
 from tools.files.replacing import is_temporary_name
 from tools.git.command import git_command
@@ -38,7 +38,7 @@ _GENERATED_FOLDERS = frozenset(
 )
 
 
-class TooManyFiles(Unable):
+class TooManyFiles(UserError):
     """The folder has too many files to be scanned before each command."""
 
 

@@ -17,9 +17,9 @@ from app.undo.disk import place_of
 from app.undo.history import (
     Target,
     TreePath,
+    blocked_on,
     changes_in,
     has_changes,
-    needed_by,
     redo_target,
     settled,
     taking_back,
@@ -51,16 +51,16 @@ from app.undo.scanners import scanner_for
 from app.undo.scans import ContentHolder, FolderScanner
 from app.undo.watching import CommandWatch
 from app.values.entries import Entry
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from app.values.wire import new_id
 from tools.files.replacing import remove_stale_temporaries
 
 
-class NothingToRestore(Unable):
+class NothingToRestore(UserError):
     """There is nothing to undo or redo."""
 
 
-class FilesChangedSincePlan(Unable):
+class FilesChangedSincePlan(UserError):
     """Files have changed since the plan was shown."""
 
 
@@ -170,7 +170,7 @@ class Restores:
     # Carrying out
 
     def carry_out(self, make_plan: RestorePlan, choices: Mapping[str, Choice]) -> RestoredData:
-        """Carries out a plan with the user's choices; other files get the plan's default. Raises `Unable`
+        """Carries out a plan with the user's choices; other files get the plan's default. Raises `UserError`
         with nothing changed."""
         check(make_plan, choices)
         contents = self._recorder.contents
@@ -194,7 +194,7 @@ class Restores:
             announced = self._recorder.shortened(data)
             self._recorder.ledger.begin(LedgerLine(kind="restore", id=data.id, restore=announced))
         except OSError as problem:
-            raise Unable(
+            raise UserError(
                 f"The plan of the restore cannot be written: {problem.strerror or problem}. Nothing was changed; free "
                 "some disk space and try again."
             ) from None
@@ -269,18 +269,18 @@ class Restores:
 
 
 def check(make_plan: RestorePlan, choices: Mapping[str, Choice]) -> None:
-    """Raises `Unable` for choices that cannot be carried out."""
+    """Raises `UserError` for choices that cannot be carried out."""
     rows = {row.path: row for row in make_plan.rows}
     for path, choice in choices.items():
         row = rows.get(path)
         if row is None:
-            raise Unable(f"{path} is not among the files of this restore.")
+            raise UserError(f"{path} is not among the files of this restore.")
         if choice not in CHOICES:
-            raise Unable(f"{path}: there is no choice {choice!r}. Choices: {', '.join(CHOICES)}.")
+            raise UserError(f"{path}: there is no choice {choice!r}. Choices: {', '.join(CHOICES)}.")
         if choice == "merge" and not row.can_merge:
-            raise Unable(f"{path} cannot be merged: both sides changed the same lines, or it is no text.")
+            raise UserError(f"{path} cannot be merged: both sides changed the same lines, or it is no text.")
         if choice != "keep" and row.state in ("unheld", "refused"):
-            raise Unable(f"{path} cannot be restored: {row.why}.")
+            raise UserError(f"{path} cannot be restored: {row.why}.")
 
 
 def restored_text(data: RestoredData) -> str:
@@ -311,7 +311,7 @@ def open_undo(log: SessionLog, place: UndoConfig, cwd: Path, *, limit: Callable[
     needed = ContentReferences(place.store, log.session_id)
     entries = list(log.entries)
     try:
-        needed.open(lambda: needed_by(entries, store.get))
+        needed.open(lambda: blocked_on(entries, store.get))
     except OSError:
         pass
     root = Path(os.path.realpath(cwd))

@@ -15,10 +15,10 @@ from app.values.approvals import Approval
 from app.values.content import UserContent
 from app.values.diagnostics import DiagnosticsEnd, DiagnosticsStart
 from app.values.entries import Entry
+from app.values.mcp_servers import McpServersChange
 from app.values.messages import AssistantMessage, Message, ToolResultMessage
 from app.values.models import Model
 from app.values.pending import PendingChanged
-from app.values.servers import McpServersChange
 from app.values.stream import BlockEvent
 from app.values.todos import TodoItem, TodoPhase
 from app.values.usage import Usage

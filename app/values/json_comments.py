@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.patterns import late
 
-Path = tuple[str | int, ...]
+JsonPath = tuple[str | int, ...]
 """The keys and indices that lead from the document to a value."""
 
 # Patterns as text, compiled at first use: most files are valid JSON and need none of them.
@@ -25,7 +25,7 @@ _SCALAR = r'[^\s,\[\]{}:"]+'
 _HUGE_NUMBER = late(r"\d{4301,}")
 
 
-class JsonFault(Unable):
+class JsonSyntaxError(UserError):
     """The text is not JSON. `str()` names line and column."""
 
     def __init__(self, message: str, line: int, column: int) -> None:
@@ -35,7 +35,7 @@ class JsonFault(Unable):
         self.column = column
 
 
-class ValuePlace(msgspec.Struct, frozen=True, kw_only=True):
+class ValuePosition(msgspec.Struct, frozen=True, kw_only=True):
     """The position of a value in its text; offsets count characters."""
 
     line: int
@@ -46,8 +46,8 @@ class ValuePlace(msgspec.Struct, frozen=True, kw_only=True):
     """The offset of its key, for a member of an object."""
 
 
-def parse(text: str) -> Any:
-    """Parses the document to plain Python data. Raises `JsonFault`."""
+def parse_json_with_comments(text: str) -> Any:
+    """Parses the document to plain Python data. Raises `JsonSyntaxError`."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -62,16 +62,18 @@ def _parse_tolerantly(text: str) -> Any:
     try:
         return json.loads(plain, parse_constant=_refuse_constant)
     except json.JSONDecodeError as problem:
-        raise JsonFault(_ERROR_TEXT.get(problem.msg, problem.msg), problem.lineno, problem.colno) from None
+        raise JsonSyntaxError(
+            _ERROR_TEXT.get(problem.msg, problem.msg), problem.lineno, problem.colno
+        ) from None
     except _BadConstant as problem:
         line, column = line_and_column(plain, max(plain.find(str(problem)), 0))
-        raise JsonFault(f"{problem} is not a JSON value", line, column) from None
+        raise JsonSyntaxError(f"{problem} is not a JSON value", line, column) from None
     except RecursionError:
-        raise JsonFault("nested too deeply", 1, 1) from None
+        raise JsonSyntaxError("nested too deeply", 1, 1) from None
     except ValueError:  # Python reads no number that is so long
         digits = _HUGE_NUMBER.search(plain)
         place = line_and_column(plain, digits.start() if digits else 0)
-        raise JsonFault("a number of more than 4,300 digits", *place) from None
+        raise JsonSyntaxError("a number of more than 4,300 digits", *place) from None
 
 
 def without_comments(text: str) -> str:
@@ -88,7 +90,7 @@ def without_comments(text: str) -> str:
     return re.sub(_SKIPPED, blank, text)
 
 
-def places(text: str) -> dict[Path, ValuePlace]:
+def value_positions(text: str) -> dict[JsonPath, ValuePosition]:
     """Returns the position of each value by its path; `()` is the whole document. The text must be valid
     for `parse`."""
     return _PlaceFinder(without_comments(text)).run()
@@ -102,12 +104,12 @@ def line_and_column(text: str, offset: int) -> tuple[int, int]:
 
 def with_value(text: str, path: tuple[str, ...], value: Any) -> str:
     """Sets the value at `path`, creating objects on the way; all other text stays unchanged. Raises
-    `JsonFault`."""
+    `JsonSyntaxError`."""
     if not text.strip().lstrip("\ufeff"):
         text = "{}\n"
-    if not isinstance(parse(text), dict):
-        raise JsonFault("the document is not an object", 1, 1)
-    found = places(text)
+    if not isinstance(parse_json_with_comments(text), dict):
+        raise JsonSyntaxError("the document is not an object", 1, 1)
+    found = value_positions(text)
     depth = len(path)
     while depth and path[:depth] not in found:
         depth -= 1
@@ -124,9 +126,9 @@ def with_value(text: str, path: tuple[str, ...], value: Any) -> str:
 
 
 def without_key(text: str, path: tuple[str, ...]) -> str:
-    """Removes the member at `path`; without such a member the text is unchanged. Raises `JsonFault`."""
-    parse(text)
-    found = places(text)
+    """Removes the member at `path`; without such a member the text is unchanged. Raises `JsonSyntaxError`."""
+    parse_json_with_comments(text)
+    found = value_positions(text)
     place = found.get(path)
     if place is None or place.key_start is None:
         return text
@@ -175,11 +177,11 @@ class _PlaceFinder:
         self._line = 1
         self._line_start = 0
         self._counted = 0
-        self._places: dict[Path, ValuePlace] = {}
-        self._open: list[tuple[Path, int, int, int, int | None]] = []
+        self._places: dict[JsonPath, ValuePosition] = {}
+        self._open: list[tuple[JsonPath, int, int, int, int | None]] = []
 
-    def run(self) -> dict[Path, ValuePlace]:
-        path: Path = ()
+    def run(self) -> dict[JsonPath, ValuePosition]:
+        path: JsonPath = ()
         key_start: int | None = None
         index: list[int] = []
         while True:
@@ -207,7 +209,7 @@ class _PlaceFinder:
             if not self._open:
                 return self._places
 
-    def _value(self, path: Path, key_start: int | None, index: list[int]) -> None:
+    def _value(self, path: JsonPath, key_start: int | None, index: list[int]) -> None:
         line, column = self._line_and_column()
         start = self._at
         character = self._text[start]
@@ -218,13 +220,13 @@ class _PlaceFinder:
             return
         match = re.compile(_STRING if character == '"' else _SCALAR).match(self._text, start)
         self._at = match.end() if match else len(self._text)
-        self._places[path] = ValuePlace(
+        self._places[path] = ValuePosition(
             line=line, column=column, start=start, end=self._at, key_start=key_start
         )
 
     def _close(self) -> None:
         path, start, line, column, key_start = self._open.pop()
-        self._places[path] = ValuePlace(
+        self._places[path] = ValuePosition(
             line=line, column=column, start=start, end=self._at, key_start=key_start
         )
 
@@ -254,7 +256,12 @@ class _PlaceFinder:
 
 
 def _with_member(
-    text: str, place: ValuePlace, parent: tuple[str, ...], key: str, value: Any, found: dict[Path, ValuePlace]
+    text: str,
+    place: ValuePosition,
+    parent: tuple[str, ...],
+    key: str,
+    value: Any,
+    found: dict[JsonPath, ValuePosition],
 ) -> str:
     """Adds a member behind the last one of the object at `place`."""
     members = [

@@ -5,7 +5,7 @@ from typing import Literal
 from app.values.wire import Wire
 
 TodoStatus = Literal["pending", "in_progress", "completed", "abandoned"]
-OPEN: tuple[TodoStatus, ...] = ("pending", "in_progress")
+OPEN_STATUSES: tuple[TodoStatus, ...] = ("pending", "in_progress")
 _BEGIN, _END = "\n\n<todo-list>\n", "\n</todo-list>"
 _MARKS = {"pending": " ", "in_progress": ">", "completed": "x", "abandoned": "-"}
 
@@ -22,7 +22,7 @@ class TodoItem(Wire, frozen=True, kw_only=True):
 
     @property
     def is_open(self) -> bool:
-        return self.status in OPEN
+        return self.status in OPEN_STATUSES
 
 
 class TodoPhase(Wire, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ def current_item(phases: Phases) -> TodoItem | None:
     return next((item for item in items_of(phases) if item.status == "in_progress"), None)
 
 
-def told(phases: Phases) -> str:
+def todos_text(phases: Phases) -> str:
     """Returns the whole list as text for the model."""
     if not phases:
         return "The list is empty."
@@ -66,7 +66,7 @@ def told(phases: Phases) -> str:
     return "\n".join(lines)
 
 
-def told_after(phases: Phases) -> str:
+def todo_progress_text(phases: Phases) -> str:
     """Returns the state after an operation as text: the progress, and all items of the current phase."""
     if not phases:
         return "The list is empty."
@@ -92,7 +92,7 @@ def _line(item: TodoItem) -> str:
 def with_list(summary: str, phases: Phases) -> str:
     """Appends the list to a summary verbatim, replacing a list that an earlier summary had."""
     bare = without_list(summary)
-    return bare if not phases else f"{bare}{_BEGIN}{told(phases)}{_END}"
+    return bare if not phases else f"{bare}{_BEGIN}{todos_text(phases)}{_END}"
 
 
 def without_list(summary: str) -> str:
@@ -102,7 +102,7 @@ def without_list(summary: str) -> str:
     return head + rest.partition(_END)[2]
 
 
-def reminder(phases: Phases) -> str:
+def reminder_text(phases: Phases) -> str:
     left = open_items(phases)
     return (
         f"{len(left)} {'items are' if len(left) > 1 else 'item is'} still open:\n"

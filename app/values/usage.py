@@ -18,7 +18,7 @@ class Cost(Wire, frozen=True, kw_only=True):
     """Whether the provider reported the cost (some programs store the amount here)."""
 
 
-def dollars(amount: float) -> str:
+def format_dollars(amount: float) -> str:
     """Formats an amount with two significant digits, since a turn often costs less than a cent."""
     if amount >= 0.1 or not amount:
         return f"${amount:.2f}"
@@ -41,10 +41,10 @@ class Usage(Wire, frozen=True, kw_only=True):
     cost: Cost = Cost()
 
     def __add__(self, other: "Usage") -> "Usage":
-        return total((self, other))
+        return total_usage((self, other))
 
 
-def total(usages: Sequence[Usage]) -> Usage:
+def total_usage(usages: Sequence[Usage]) -> Usage:
     """Returns the sum of all usages."""
     costs = [usage.cost for usage in usages]
     return Usage(

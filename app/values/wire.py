@@ -17,7 +17,7 @@ from typing import Any, TypeGuard, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from app.values.beginning import PrefixView
+from app.values.prefix_view import PrefixView
 from tools.results import Json
 
 PRIVATE = f"*{os.urandom(8).hex()}."

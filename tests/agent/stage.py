@@ -7,8 +7,8 @@ from typing import Any
 
 from app.agent.abort import Abort
 from app.agent.hooks import LoopHooks
-from app.agent.loop import resume, run
-from app.agent.ports import InterruptMode, Ports
+from app.agent.loop import resume_loop, run_loop
+from app.agent.loop_ports import InterruptMode, LoopPorts
 from app.agent.queues import QueueMode, Queues
 from app.providers.contract import AssistantStream, Context, StreamOptions
 from app.providers.registry import Registry
@@ -44,7 +44,7 @@ class Stage:
         self.events: list[Event] = []
         self.tools = {tool.name: tool for tool in tools}
         self.on_event: Callable[[Event], None] = lambda event: None
-        self.ports = Ports(
+        self.ports = LoopPorts(
             ask=self._ask,
             tools=lambda: self.tools,
             tool_context=lambda call, progress: ToolContext(call_id=call.id, cwd=Path(), progress=progress),
@@ -59,12 +59,12 @@ class Stage:
 
     async def run(self, *prompts: str) -> list[str]:
         """Returns the kinds of the events, in order."""
-        async for event in run([user_message(text) for text in prompts], self.ports):
+        async for event in run_loop([user_message(text) for text in prompts], self.ports):
             self._take(event)
         return self.kinds
 
     async def resume(self) -> list[str]:
-        async for event in resume(self.conversation, self.ports):
+        async for event in resume_loop(self.conversation, self.ports):
             self._take(event)
         return self.kinds
 

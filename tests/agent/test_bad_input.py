@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.agent.calls import ToolCallBatch
-from app.agent.hooks import TurnOutcome, Verdict
-from app.agent.outcomes import describe_error
+from app.agent.call_batch import ToolCallBatch
+from app.agent.hooks import CallVerdict, TurnOutcome
+from app.agent.tool_results import describe_error
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.values.codec import encode
 from app.values.content import ToolCall
@@ -225,7 +225,7 @@ async def test_a_preparation_that_fails_is_told_as_what_it_is() -> None:
     [RuntimeError("x"), SystemExit(1), asyncio.CancelledError("x"), KeyboardInterrupt(), Unspeakable()],
 )
 async def test_whatever_a_gate_raises_closes_it(problem: BaseException) -> None:
-    async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
+    async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
         raise problem
 
     stage = Stage(call("echo"), say("ok"), tools=[echo()], before_tool=gate)
@@ -243,8 +243,8 @@ async def test_a_gate_may_change_arguments_but_not_into_wrong_ones() -> None:
         seen.append(arguments["n"])
         return text_result("ok")
 
-    async def change(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
-        return Verdict(arguments={"n": arguments["n"] + 1} if arguments["n"] < 5 else {"n": "many"})
+    async def change(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
+        return CallVerdict(arguments={"n": arguments["n"] + 1} if arguments["n"] < 5 else {"n": "many"})
 
     stage = Stage(
         call("note", n=1) + call("note", n=7),
@@ -261,14 +261,14 @@ async def test_a_gate_may_change_arguments_but_not_into_wrong_ones() -> None:
 async def test_a_gate_that_waits_for_a_person_ends_with_the_run() -> None:
     is_cancelled: list[bool] = []
 
-    async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
+    async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
         asyncio.get_running_loop().call_soon(stage.abort.set)
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
             is_cancelled.append(True)
             raise
-        return Verdict()
+        return CallVerdict()
 
     stage = Stage(call("echo") + call("echo"), tools=[echo()], before_tool=gate)
     async with asyncio.timeout(10):
@@ -279,9 +279,9 @@ async def test_a_gate_that_waits_for_a_person_ends_with_the_run() -> None:
 
 
 async def test_a_gate_that_aborts_by_itself_may_return() -> None:
-    async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
+    async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
         stage.abort.set()
-        return Verdict(is_blocked=True, reason="stopped by the gate")
+        return CallVerdict(is_blocked=True, reason="stopped by the gate")
 
     stage = Stage(call("echo"), tools=[echo()], before_tool=gate)
     await stage.run("go")
@@ -292,14 +292,14 @@ async def test_a_gate_that_aborts_by_itself_may_return() -> None:
 async def test_a_gate_that_does_not_end_with_the_run_is_left_behind() -> None:
     let_go = asyncio.Event()
 
-    async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
+    async def gate(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
         asyncio.get_running_loop().call_soon(stage.abort.set)
         while not let_go.is_set():
             try:
                 await let_go.wait()
             except asyncio.CancelledError:
                 pass
-        return Verdict()
+        return CallVerdict()
 
     stage = Stage(call("echo") + call("echo"), tools=[echo()], before_tool=gate)
     async with asyncio.timeout(10):

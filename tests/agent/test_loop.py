@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.agent.hooks import Verdict
-from app.agent.loop import CannotContinue
+from app.agent.hooks import CallVerdict
+from app.agent.loop import NothingToContinue
 from app.agent.queues import Aside
 from app.providers.scripted import ScriptedAnswer, call, fail, say, think
 from app.values.content import ToolCall
@@ -172,8 +172,8 @@ async def test_a_blocked_call_does_not_run_and_tells_the_reason() -> None:
         ran.append("ran")
         return text_result("ran")
 
-    async def refuse(call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
-        return Verdict(is_blocked=True, reason="Not on a Friday.")
+    async def refuse(call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
+        return CallVerdict(is_blocked=True, reason="Not on a Friday.")
 
     stage = Stage(call("deploy"), say("ok"), tools=[tool("deploy", run)], before_tool=refuse)
     await stage.run("go")
@@ -182,7 +182,7 @@ async def test_a_blocked_call_does_not_run_and_tells_the_reason() -> None:
 
 
 async def test_a_gate_that_fails_is_closed() -> None:
-    async def broken(call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
+    async def broken(call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
         raise RuntimeError("gate fell over")
 
     stage = Stage(call("echo"), say("ok"), tools=[echo()], before_tool=broken)
@@ -413,17 +413,17 @@ async def test_a_failed_request_ends_the_run_with_its_message() -> None:
 
 async def test_resume_adds_no_message_and_needs_something_to_answer() -> None:
     stage = Stage(say("hello"))
-    with pytest.raises(CannotContinue, match="no messages"):
+    with pytest.raises(NothingToContinue, match="no messages"):
         await stage.resume()
     stage.conversation.append(user_message("hi"))
     await stage.resume()
     assert [plain(event.message) for event in stage.all(MessageEnd)] == ["hello"]
-    with pytest.raises(CannotContinue, match="assistant"):
+    with pytest.raises(NothingToContinue, match="assistant"):
         await stage.resume()
 
 
 async def test_a_run_needs_a_message() -> None:
-    with pytest.raises(CannotContinue):
+    with pytest.raises(NothingToContinue):
         await Stage(say("x")).run()
 
 

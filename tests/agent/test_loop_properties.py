@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.agent.hooks import Verdict
+from app.agent.hooks import CallVerdict
 from app.agent.queues import Aside
 from app.providers.scripted import ScriptedAnswer, call, fail, say
 from app.values.content import ToolCall
@@ -87,8 +87,8 @@ def tools(plan: dict[str, Any]) -> list[Any]:
     return [one(how) for how in BEHAVIOURS if how != "unknown"]
 
 
-async def block(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
-    return Verdict(is_blocked=tool_call.name == "blocked")
+async def block(tool_call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
+    return CallVerdict(is_blocked=tool_call.name == "blocked")
 
 
 @settings(max_examples=150, deadline=None)

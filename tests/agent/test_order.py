@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.agent.hooks import Verdict
+from app.agent.hooks import CallVerdict
 from app.providers.scripted import ScriptedAnswer, call, say
 from app.values.content import ToolCall
 from app.values.events import Event, ToolExecutionEnd, ToolExecutionStart
@@ -85,8 +85,8 @@ async def test_a_change_that_waits_for_nobody_does_not_wait(tmp_path: Path) -> N
 
 
 async def test_the_place_is_that_of_the_arguments_that_were_allowed(tmp_path: Path) -> None:
-    async def moved(call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
-        return Verdict(arguments={**arguments, "path": "moved.py"})
+    async def moved(call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
+        return CallVerdict(arguments={**arguments, "path": "moved.py"})
 
     stage = stage_in(
         tmp_path, write("a.py", "one\n") + edit("b.py", "one", "two"), say("done"), before_tool=moved
@@ -126,9 +126,9 @@ async def test_whoever_is_asked_about_a_call_reads_its_arguments_by_the_names_th
 ) -> None:
     seen: list[dict[str, Any]] = []
 
-    async def look(call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> Verdict:
+    async def look(call: ToolCall, arguments: dict[str, Any], parent_id: str | None) -> CallVerdict:
         seen.append(arguments)
-        return Verdict(is_blocked=True)
+        return CallVerdict(is_blocked=True)
 
     stage = stage_in(
         tmp_path,

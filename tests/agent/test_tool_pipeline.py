@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.agent.hooks import Verdict
+from app.agent.hooks import CallVerdict
 from app.agent.tool_pipeline import NoMasks, ParseCall
 from app.providers.scripted import call, say
 from tests.agent.stage import Stage, plain, tool
@@ -37,7 +37,7 @@ both = pytest.mark.parametrize("made", [awaiting, in_thread])
 class WatchedMasks(NoMasks):
     """Notes in which thread it is asked, and masks nothing."""
 
-    are_needed = True
+    is_masking = True
 
     def __init__(self) -> None:
         self.threads: list[int] = []
@@ -137,11 +137,11 @@ async def test_a_call_is_given_what_counts_when_it_is_let_run(looks: bool) -> No
     """What a gate has read is what runs, though it asked a person, which takes time."""
     folder, seen = [Path("before")], list[Path]()
 
-    async def gate(call: Any, read: ParseCall) -> Verdict:
+    async def gate(call: Any, read: ParseCall) -> CallVerdict:
         if looks:
             await asyncio.to_thread(read)
         folder[0] = Path("after")
-        return Verdict()
+        return CallVerdict()
 
     async def run(arguments: Any, context: ToolContext) -> ToolResult:
         seen.append(context.cwd)

@@ -17,8 +17,8 @@ CONVENTIONS = {
 BOUNDARIES = {
     "app/assembly/own_tools.py": "loads the tools behind the first paint",
     "app/cli/commands/export.py": "a subcommand, loaded when it is the one that was typed",
-    "app/cli/leaving.py": "imports only the standard library, for an end without the session",
-    "app/cli/own_process.py": "runs before anything else is imported, to protect the process's memory",
+    "app/cli/process_exit.py": "imports only the standard library, for an end without the session",
+    "app/cli/process_protection.py": "runs before anything else is imported, to protect the process's memory",
     "app/engine/jobs/job_notices.py": "brings together the core and the jobs, which do not know it",
     "app/engine/session_notes.py": "a subject of a session",
     "app/engine/tree/compaction.py": "a subject of a session",

@@ -6,18 +6,18 @@ from tests.architecture.sources import classes, files, name
 
 OF_A_MODULE_FOR_ITSELF = {
     "app/agent/abort.py:Aborted": "how a wait ends that somebody stopped",
-    "app/agent/loop.py:CannotContinue": "a fault: the loop was asked to go on from an answer",
-    "app/extensions/guard.py:HookTooSlow": "a limit of foreign code, told as that extension's failure",
-    "app/extensions/guard.py:_Blocked": "raised into foreign code that does not let go",
+    "app/agent/loop.py:NothingToContinue": "a fault: the loop was asked to go on from an answer",
+    "app/extensions/time_limits.py:HookTooSlow": "a limit of foreign code, told as that extension's failure",
+    "app/extensions/time_limits.py:_Blocked": "raised into foreign code that does not let go",
     "app/extensions/registrations.py:StaleExtension": "a fault of an extension, told to whoever wrote it",
     "app/extensions/registrations.py:NotReady": "as above",
-    "app/extensions/hooks/hook_table.py:UnreadAnswer": "as above; its hook says what counts instead",
+    "app/extensions/hooks/hook_table.py:InvalidHookAnswer": "as above; its hook says what counts instead",
     "app/package/bayou/connection.py:RpcError": "of the client in another program: what the server answered",
-    "app/modes/rpc/lines.py:TooLong": "a line that cannot be read; its answer has the words",
+    "app/modes/rpc/lines.py:LineTooLong": "a line that cannot be read; its answer has the words",
     "app/providers/errors.py:ProviderError": "becomes the answer's terminal event",
     "app/providers/stream/pieces.py:StreamBroken": "how a script breaks off",
     "app/resources/rules/rule_patterns.py:PatternTooSlow": "a pattern that takes too long; its rule is told",
-    "app/resources/trust/fingerprint.py:TooMuch": "more than can be looked at; the question says so",
+    "app/resources/trust/content_fingerprint.py:TooMuch": "more than can be looked at; the question says so",
     "app/sessions/index/lines_read.py:FileRewritten": "the file is another than it was: it is read again",
     "app/values/json_comments.py:_BadConstant": "becomes a JsonFault with its place",
 }
@@ -40,7 +40,7 @@ def test_exceptions_of_app_are_of_the_family_or_have_a_reason() -> None:
         for _, place, bases in all_
         if "Unable" not in roots(bases) and any(map(_is_raised, roots(bases)))
     }
-    assert outside - {"app/values/unable.py:Unable"} == set(OF_A_MODULE_FOR_ITSELF)
+    assert outside - {"app/values/user_errors.py:UserError"} == set(OF_A_MODULE_FOR_ITSELF)
 
 
 def _is_raised(name: str) -> bool:

@@ -36,16 +36,16 @@ OF_MAPS = ("sqlite3", "tools.filemap.map", "tools.repomap", "tree_sitter", "tree
 
 BEHIND_IT = (
     "app.agent.loop",
-    "app.assembly.extensions.extending",
+    "app.assembly.extensions.extension_setup",
     "app.assembly.own_tools",
     "app.engine.jobs.jobs_tool",
     "app.engine.planning.planning_tools",
     "app.extensions.api",
-    "app.extensions.bound",
+    "app.extensions.session_binding",
     "app.extensions.contexts",
-    "app.extensions.loading.modules",
-    "app.extensions.ports",
-    "app.extensions.ui",
+    "app.extensions.loading.module_import",
+    "app.extensions.ui_protocol",
+    "app.extensions.headless_ui",
     "app.sessions.fork",
     "app.sessions.file.opening",
     "app.sessions.file.reading",
@@ -106,7 +106,7 @@ def test_what_is_not_needed_for_the_first_paint_is_loaded_behind_it(tmp_path: Pa
 
 def test_a_session_that_asks_no_map_loads_nothing_of_one(tmp_path: Path) -> None:
     loaded = loaded_in(tmp_path, IDLE)
-    assert "app.assembly.extensions.extending" in loaded, "it has gone behind the first paint"
+    assert "app.assembly.extensions.extension_setup" in loaded, "it has gone behind the first paint"
     assert those_of(loaded, OF_MAPS) == []
 
 

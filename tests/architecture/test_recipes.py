@@ -114,7 +114,7 @@ home = Path(sys.argv[1])
 IN_A_SESSION = (
     BEGIN
     + """
-from app.assembly.build import assemble
+from app.assembly.session_builder import assemble_session
 from app.assembly.options import Options
 from app.resources.paths import Paths
 
@@ -156,7 +156,7 @@ from app.values.messages import ToolResultMessage
 (project / ".env").write_text("KEY=1\\n")
 
 async def main():
-    assembled = assemble(Options(no_session=True), paths, {}, ends_with_answer=True)  # nobody can be asked
+    assembled = assemble_session(Options(no_session=True), paths, {}, ends_with_answer=True)  # nobody can be asked
     calls = call("count", path="log.txt") + call("count", path=".env")
     assembled.choice.set(Scripted([calls, say("done")]).register(assembled.registry))
     session = assembled.session
@@ -253,7 +253,7 @@ async def main():
         delta = {"choices": [{"index": 0, "delta": {"content": "Aye."}, "finish_reason": "stop"}]}
         server.sse(sse(delta, done=True))
         options = Options(no_session=True, provider="harbour")
-        session = assemble(options, paths, os.environ).session
+        session = assemble_session(options, paths, os.environ).session
         await session.prompt("Ready?")
         await session.wait_until_idle()
         (asked,) = server.requests

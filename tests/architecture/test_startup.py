@@ -45,7 +45,7 @@ ENTRIES: dict[str, tuple[str, ...]] = {
     "app.sessions.log": HEAVY,
     "app.resources.settings.settings": HEAVY,
     "app.engine.session": HEAVY,
-    "app.modes.printing": HEAVY,
+    "app.modes.print_mode": HEAVY,
     "app.cli.headless": (*HEAVY, "app.providers.offline.answers", "app.modes.rpc.serve"),
     "tools.results": (*HEAVY, "asyncio"),
     "tools.registry": HEAVY,
@@ -56,7 +56,7 @@ ENTRIES: dict[str, tuple[str, ...]] = {
 
 NOT_PRINTED = (
     "app.engine.commands.results",
-    "app.extensions.listing",
+    "app.extensions.command_listing",
     "app.resources.launch_frame",
     "app.tui.run",
     "textual",
@@ -129,7 +129,7 @@ def test_a_printed_answer_loads_nothing_of_screens_terminals_and_listings(tmp_pa
         "from app.cli.main import main; main(['--no-session', '--offline', '-p', 'list'])",
         tmp_path,
     )
-    assert "app.modes.printing" in loaded, "it has answered"
+    assert "app.modes.print_mode" in loaded, "it has answered"
     assert sorted(loaded & set(NOT_PRINTED)) == []
 
 

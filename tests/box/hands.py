@@ -7,7 +7,7 @@ from app.engine.core.options import SessionOptions
 from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.sandbox_places import SandboxGrant
 from app.engine.sandbox.sandboxes import Sandboxes
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from tools.box.abilities import system_abilities
 from tools.box.plan import ConfinementMethod, limit_abilities
 from tools.files.artifacts import Artifacts
@@ -30,9 +30,9 @@ class BoxedHands:
             abilities=lambda: abilities,
             cache_dir=own / "cache",
         )
-        self.in_force = InForce()
+        self.effective_settings = EffectiveSettings()
         self.boxes = Sandboxes(
-            SessionOptions(self.in_force),
+            SessionOptions(self.effective_settings),
             self.workspace,
             CommandContext(home, own),
             mode=lambda: "auto-edit",

@@ -59,7 +59,7 @@ async def test_what_only_reads_cannot_write_even_inside(boxed: Boxed, project: P
 
 async def test_without_a_network_servers_of_the_session_reach_each_other(boxed: Boxed) -> None:
     hands = boxed()
-    hands.in_force.set("sandbox.network", "off")
+    hands.effective_settings.set("sandbox.network", "off")
     server = "exec python3 -m http.server 8931 --bind 127.0.0.1"
     look = (
         "python3 - <<'E'\nimport time, urllib.request as u\n"
@@ -119,10 +119,10 @@ async def test_a_shell_that_was_not_boxed_is_not_used_in_a_box(
     boxed()
     hands = BoxedHands(home, project, "namespaces", is_persistent=True)
     try:
-        hands.in_force.set("sandbox.mode", "off")
+        hands.effective_settings.set("sandbox.mode", "off")
         await hands.outcome("echo out > ~/b.txt")
         assert (home / "b.txt").exists()
-        hands.in_force.set("sandbox.mode", "auto")
+        hands.effective_settings.set("sandbox.mode", "auto")
         await hands.outcome("echo out > ~/c.txt")
         assert not (home / "c.txt").exists()
     finally:
@@ -165,7 +165,7 @@ async def test_a_linked_work_tree_can_commit_and_protects_the_hooks_of_all(
 @pytest.mark.parametrize("name", ["off", "required"])
 async def test_the_setting_counts_at_the_next_command(name: str, boxed: Boxed, home: Path) -> None:
     hands = boxed()
-    hands.in_force.set("sandbox.mode", name)
+    hands.effective_settings.set("sandbox.mode", name)
     await hands.outcome("echo out > ~/b.txt")
     assert (home / "b.txt").exists() == (name == "off")
 
@@ -236,7 +236,7 @@ async def test_what_a_command_plants_in_a_cache_is_moved_away(
 
 async def test_what_one_call_was_let_through_to_is_not_for_a_shell_that_lasts(boxed: Boxed) -> None:
     hands = boxed()
-    hands.in_force.set("sandbox.network", "off")
+    hands.effective_settings.set("sandbox.network", "off")
     hands.let_run("n", kind="work", uses_network=True, programs=frozenset({"git"}))
     box = await hands.boxes.for_call("n", lasts=True)
     assert box is not None and box.network == "own" and not box.may_read(f"{Path.home()}/.ssh/id_ed25519")

@@ -19,11 +19,11 @@ from typing import Any
 
 import pytest
 
-from app.cli.own_process import forbid_looking_inside
+from app.cli.process_protection import forbid_process_inspection
 from app.engine.core.options import SessionOptions
 from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.sandboxes import Sandboxes
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from tests.box.conftest import skip_below, skip_without_user_namespaces
 from tests.box.ordinary import run_ordinary
 from tests.box.shared_objects import shared_objects
@@ -130,11 +130,11 @@ async def attempts(step: ConfinementMethod) -> Results:
         home, project = Path(told["home"]), Path(told["inside"])
         abilities = limit_abilities(system_abilities(), step)
         workspace = Workspace(project, abilities=lambda: abilities)
-        in_force = InForce()
-        in_force.set("sandbox.network", "off")
+        effective_settings = EffectiveSettings()
+        effective_settings.set("sandbox.network", "off")
         own = home / ".bayou" / "agent"
         boxes = Sandboxes(
-            SessionOptions(in_force),
+            SessionOptions(effective_settings),
             workspace,
             CommandContext(home, own),
             mode=lambda: "auto-edit",
@@ -251,7 +251,7 @@ def _print(step: ConfinementMethod) -> None:
     import app.engine.sandbox.sandbox_places as engine
 
     engine.temporary_folders = lambda: ("/var/tmp",)
-    forbid_looking_inside()
+    forbid_process_inspection()
     found = asyncio.run(attempts(step))
     print(json.dumps([(*words, came) for words, came in found.items()]))
 

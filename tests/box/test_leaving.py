@@ -43,7 +43,7 @@ async def test_a_refusal_is_told_and_a_narrow_place_is_offered(
     assert question.approval.why == "outside the sandbox: a note"
     assert [rule.text for rule in question.approval.rules] == ["sandbox.write: ~/notes"]
     assert (notes / "b.txt").exists()
-    assert play.in_force.settings.sandbox.write == ("~/notes",)
+    assert play.effective_settings.settings.sandbox.write == ("~/notes",)
 
 
 async def asked_for(play: Any, *replies: Any) -> list[Any]:
@@ -82,8 +82,10 @@ async def test_always_for_this_project_keeps_the_place_for_this_project(
     (question,) = await asked_for(play, reply)
     assert [rule.text for rule in question.rules] == ["sandbox.write: ~/notes"]
     assert (notes / "b.txt").exists() and not any("refused" in text for text in results(play))
-    assert list(play.in_force.settings.permissions.allow_in.values()) == [("sandbox.write: ~/notes",)]
-    assert play.in_force.settings.sandbox.write == ()
+    assert list(play.effective_settings.settings.permissions.allow_in.values()) == [
+        ("sandbox.write: ~/notes",)
+    ]
+    assert play.effective_settings.settings.sandbox.write == ()
 
 
 @pytest.mark.parametrize(
@@ -190,7 +192,7 @@ async def test_where_nobody_can_be_asked_it_is_refused_by_name(
         say("ok"),
         asks="nobody",
     )
-    play.in_force.set("sandbox.mode", "required")
+    play.effective_settings.set("sandbox.mode", "required")
     play.session.permissions.rules.set_mode(mode)
     await answered(play)
     assert "Needs approval and nobody can give it" in results(play)[0]

@@ -85,7 +85,7 @@ async def test_a_keeper_that_somebody_killed_is_another_soon_and_hosts_are_reach
     skip_below("namespaces")
     looks = [call("bash", command=LOOK) for _ in range(3)]
     play: Any = stage(tmp_path, *looks, say("ok"), mode="auto-edit")
-    play.in_force.set("sandbox.network", "listed")
+    play.effective_settings.set("sandbox.network", "listed")
     play.session.permissions.rules.allow("net: unknown.example.invalid:80")
     keepers: list[int] = []
 

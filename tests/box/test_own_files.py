@@ -123,7 +123,7 @@ async def test_a_session_s_tools_have_its_box(
         files.open(f"{home}/.ssh/id_ed25519")
     with pytest.raises(DeniedByBox):
         files.replace(f"{home}/b.txt", b"out")
-    hands.in_force.set("sandbox.mode", "off")
+    hands.effective_settings.set("sandbox.mode", "off")
     files.replace(f"{home}/b.txt", b"out")
 
 

@@ -20,7 +20,7 @@ async def test_no_other_session_speaks_to_a_lasting_shell_outside(
 ) -> None:
     boxed(step)
     free = BoxedHands(home, project, step, is_persistent=True)
-    free.in_force.set("sandbox.mode", "off")
+    free.effective_settings.set("sandbox.mode", "off")
     other = BoxedHands(home, project, step)
     try:
         await free.outcome("echo begun")

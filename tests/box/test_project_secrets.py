@@ -46,7 +46,9 @@ async def test_a_yes_shows_the_file_and_always_keeps_that_for_the_project(tmp_pa
     assert question.approval.parts[0].text == f"allow reading {place}"
     assert [rule.text for rule in question.approval.rules] == [f"sandbox.read: {place}"]
     assert length(play) == "7" and not any("hidden" in text for text in results(play))
-    assert list(play.in_force.settings.permissions.allow_in.values()) == [(f"sandbox.read: {place}",)]
+    assert list(play.effective_settings.settings.permissions.allow_in.values()) == [
+        (f"sandbox.read: {place}",)
+    ]
 
 
 async def test_a_folder_that_is_moved_takes_no_secret_into_sight(tmp_path: Path) -> None:

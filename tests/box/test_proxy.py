@@ -242,7 +242,7 @@ async def test_a_yes_counts_for_its_command_and_always_writes_the_narrow_rule(tm
     always = ApprovalReply(allows=True, rule="net: unknown.example.invalid:80", keeps="project")
     assert len(await answered(play, ApprovalReply(allows=True), always)) == 2
     assert all("502" in text or "Bad Gateway" in text for text in results(play))
-    (rules,) = play.in_force.settings.permissions.allow_in.values()
+    (rules,) = play.effective_settings.settings.permissions.allow_in.values()
     assert rules == ("net: unknown.example.invalid:80",)
 
 
@@ -306,7 +306,7 @@ async def test_an_allow_rule_written_while_a_host_is_asked_about_takes_the_quest
 
     def allow(event: Any) -> None:
         if isinstance(event, QuestionAsked):
-            play.in_force.set("permissions.allow", ("net: late.example",))
+            play.effective_settings.set("permissions.allow", ("net: late.example",))
 
     play.session.subscribe(allow)
     assert await hosts.allow("late.example", 443, hosts.caller("c", "python x.py"))

@@ -60,7 +60,7 @@ async def test_programs_outside_are_not_reached_with_the_network_open(
     step: ConfinementMethod, boxed: Boxed, daemon: Path
 ) -> None:
     hands = boxed(step)
-    hands.in_force.set("sandbox.network", "open")
+    hands.effective_settings.set("sandbox.network", "open")
     await hands.outcome("true")
     text = await hands.text(f"echo ran; {CONNECT} {daemon}; cd {daemon.parent} && {CONNECT} {daemon.name}")
     assert "ran" in text and "reached" not in text
@@ -104,7 +104,7 @@ async def test_processes_of_node_find_each_other(boxed: Boxed) -> None:
 
 async def test_connections_of_the_network_are_made_as_they_were_asked_for(boxed: Boxed) -> None:
     hands = boxed()
-    hands.in_force.set("sandbox.network", "open")
+    hands.effective_settings.set("sandbox.network", "open")
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         text = await hands.text(

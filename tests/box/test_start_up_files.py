@@ -58,7 +58,7 @@ async def test_what_the_persons_shell_has_is_there_in_the_box(tmp_path: Path, ki
 
 async def test_where_the_person_wants_no_sandbox_there_is_none(tmp_path: Path) -> None:
     hands = _hands(tmp_path)
-    hands.in_force.set("sandbox.mode", "off")
+    hands.effective_settings.set("sandbox.mode", "off")
     await user_shell_snapshot(hands.workspace, hands.workspace.shell())
     assert (tmp_path / "home" / "written").exists()
     hands.close()
@@ -68,7 +68,7 @@ async def test_where_nothing_may_run_outside_and_no_sandbox_can_be_made_they_are
     tmp_path: Path,
 ) -> None:
     hands = _hands(tmp_path, "none")
-    hands.in_force.set("sandbox.mode", "required")
+    hands.effective_settings.set("sandbox.mode", "required")
     found = await user_shell_snapshot(hands.workspace, hands.workspace.shell())
     assert found is not None and found.problem.startswith("Nothing was run") and not found.file
     with pytest.raises(ToolError):

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from app.assembly.build import assemble
-from app.assembly.opened import settings_of
 from app.assembly.options import Options, UsageError
-from app.assembly.servers import server_places
+from app.assembly.server_config_files import server_config_files
+from app.assembly.session_builder import assemble_session
+from app.assembly.session_opening import read_settings
 from app.cli.commands.mcp_command import run
 from app.engine.mcp.servers import ServerSources
 from app.resources.paths import Paths
-from app.resources.trust.project_trust import question_for, remember
-from app.values.unable import Unable
+from app.resources.trust.project_trust import store_answer, trust_question_for
+from app.values.user_errors import UserError
 from tests.mcp.guarded_server import GuardedServer, last_page
 from tests.mcp.test_servers import FAULTY
 
@@ -80,7 +80,7 @@ def test_a_server_is_added_shown_without_its_secrets_and_removed(paths: Paths, c
 def test_a_projects_server_is_switched_off_in_the_persons_own_file(paths: Paths, capsys):
     theirs = '{"mcpServers": {"my_docs": {"command": "d"}}}'
     Path(".mcp.json").write_text(theirs)
-    remember(paths, question_for(paths), is_trusted=True)
+    store_answer(paths, trust_question_for(paths), is_trusted=True)
     own(paths).parent.mkdir(parents=True, exist_ok=True)
     own(paths).write_text('{\n  // mine\n  "other": 1\n}\n')
     assert run(["disable", "my-docs"]) == 0
@@ -119,7 +119,7 @@ def test_taking_over_shows_asks_and_leaves_what_is_there(
         "b": {"command": "mine", "args": []},
         "a": {"command": "a", "args": [], "env": {"KEY": "hunter2"}},
     }
-    with pytest.raises(Unable, match="no servers of codex in"):
+    with pytest.raises(UserError, match="no servers of codex in"):
         run(["import", "codex"])
 
 
@@ -147,20 +147,20 @@ def test_words_that_make_no_sense_are_told(paths: Paths, words, told):
 
 
 def test_what_cannot_be_done_says_why_and_changes_nothing(paths: Paths):
-    with pytest.raises(Unable, match="must be an address"):
+    with pytest.raises(UserError, match="must be an address"):
         run(["add", "x", "--url", "docs.example"])
-    with pytest.raises(Unable, match='Server "x" not found'):
+    with pytest.raises(UserError, match='Server "x" not found'):
         run(["disable", "x"])
     own(paths).parent.mkdir(parents=True, exist_ok=True)
     own(paths).write_text('{"mcpServers": {')
-    with pytest.raises(Unable, match="Fix the file first"):
+    with pytest.raises(UserError, match="Fix the file first"):
         run(["add", "x", "--", "y"])
     assert own(paths).read_text() == '{"mcpServers": {'
 
 
 def places(paths: Paths, options: Options) -> ServerSources:
-    in_force, project = settings_of(options, paths)
-    return server_places(paths, project, in_force, options)
+    effective_settings, project = read_settings(options, paths)
+    return server_config_files(paths, project, effective_settings, options)
 
 
 def test_the_command_line_adds_a_file_or_leaves_all_out(paths: Paths):
@@ -190,9 +190,9 @@ def test_servers_are_contacted_from_outside_of_a_session(paths: Paths, capsys):
     assert run(["logs", "broken"]) == 0
     assert "no config" in capsys.readouterr().out
     assert run(["restart", "docs"]) == 0
-    with pytest.raises(Unable, match="not found"):
+    with pytest.raises(UserError, match="not found"):
         run(["logs", "nobody"])
-    with pytest.raises(Unable, match="a program on this machine"):
+    with pytest.raises(UserError, match="a program on this machine"):
         run(["login", "docs"])
 
 
@@ -201,9 +201,9 @@ async def test_a_sign_in_from_the_command_line_counts_in_a_session_that_is_open(
     server = GuardedServer()
     try:
         run(["add", "guarded", "--url", server.url])
-        assembled = assemble(Options(permissions="full"), paths, {}, ends_with_answer=True)
+        assembled = assemble_session(Options(permissions="full"), paths, {}, ends_with_answer=True)
         verbs = assembled.session.mcp
-        with pytest.raises(Unable, match="sign-in required: /mcp login guarded"):
+        with pytest.raises(UserError, match="sign-in required: /mcp login guarded"):
             await verbs.test("guarded")
         assert verbs.server("guarded").state == "sign-in"
         process = await asyncio.create_subprocess_exec(

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from app.assembly.assembled import Assembled
-from app.assembly.build import assemble
-from app.assembly.extensions.extending import extend
+from app.assembly.assembled_session import AssembledSession
+from app.assembly.extensions.extension_setup import connect_extensions
 from app.assembly.options import Options
-from app.compaction.files import FileLists, files_of
+from app.assembly.session_builder import assemble_session
+from app.compaction.touched_files import FileLists, files_of
 from app.engine.core.conversation import prompt_text
 from app.engine.core.toolbox import Toolbox
-from app.extensions.ui import SilentUi
+from app.extensions.headless_ui import SilentUi
 from app.providers.contract import Context
 from app.providers.scripted import Response, Scripted
 from app.resources.paths import Paths
@@ -47,7 +47,7 @@ class Scene:
         self.project.mkdir(parents=True, exist_ok=True)
         self.paths = Paths.from_env({"HOME": str(home)}, self.project)
         self.script = Scripted(responses, context_window=window)
-        self.assembled: Assembled
+        self.assembled: AssembledSession
 
     def write(self, name: str, text: str) -> Path:
         """A file of the project, or with `~/` of the person."""
@@ -68,10 +68,10 @@ class Scene:
 
     async def open(self, **options: Any) -> "Scene":
         chosen = Options(**{"approve": True, **options})
-        self.assembled = assemble(chosen, self.paths, {})
+        self.assembled = assemble_session(chosen, self.paths, {})
         session = self.session
         self.assembled.choice.set(self.script.register(self.assembled.registry))
-        self.extended = await extend(
+        self.extended = await connect_extensions(
             self.assembled,
             chosen,
             self.paths,

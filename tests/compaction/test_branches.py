@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.compaction.branch import branch_content
+from app.compaction.branch_content import branch_content
 from app.compaction.summary import branch_request
 from app.engine.tree.tree_commands import navigate_tree
 from app.providers.scripted import say

@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.compaction.budget import ContextLimits, ContextMeter, estimate_tokens
-from app.compaction.cut import CannotCompact, Preparation, prepare
-from app.compaction.files import FileLists
+from app.compaction.compaction_plan import CompactionPlan, NothingToCompact, plan_compaction
+from app.compaction.context_meter import ContextLimits, ContextMeter, estimate_tokens
+from app.compaction.touched_files import FileLists
 from app.values.content import Image, Text, ToolCall
 from app.values.entries import (
     BranchSummaryEntry,
@@ -36,7 +36,7 @@ def result(call: ToolCall, text: str = TOKENS_10) -> ToolResultMessage:
     return ToolResultMessage(tool_call_id=call.id, tool_name=call.name, content=(Text(text=text),))
 
 
-def files(prepared: Preparation) -> FileLists:
+def files(prepared: CompactionPlan) -> FileLists:
     return files_in(prepared.recorded, prepared.carried)
 
 
@@ -54,7 +54,7 @@ def path(*parts: Message | Entry) -> list[Entry]:
 
 def test_whole_turns_are_summarised_and_the_last_stay():
     old, answer, new, last = user(), said(), user(), said()
-    prepared = prepare(path(old, answer, new, last), SMALL, 500)
+    prepared = plan_compaction(path(old, answer, new, last), SMALL, 500)
     assert prepared.to_summarise == (old, answer)
     assert prepared.first_kept_entry_id == new.id
     assert not prepared.turn_prefix
@@ -63,7 +63,7 @@ def test_whole_turns_are_summarised_and_the_last_stay():
 
 def test_a_turn_that_is_too_long_is_cut_in_two():
     prompt, first, second, last = user(), said(), said("y" * 40), said("z" * 40)
-    prepared = prepare(path(prompt, first, second, last), SMALL, 0)
+    prepared = plan_compaction(path(prompt, first, second, last), SMALL, 0)
     assert prepared.to_summarise == ()
     assert prepared.turn_prefix == (prompt, first)
     assert prepared.first_kept_entry_id == second.id
@@ -73,7 +73,7 @@ def test_a_turn_that_is_too_long_is_cut_in_two():
 def test_a_result_is_no_place_to_cut():
     call = ToolCall(id="1", name="read", arguments={"path": "a.py"})
     prompt, asks, answer, last = user(), said("look", call), result(call, "r" * 400), said()
-    prepared = prepare(path(user(), said(), prompt, asks, answer, last), SMALL, 0)
+    prepared = plan_compaction(path(user(), said(), prompt, asks, answer, last), SMALL, 0)
     assert prepared.first_kept_entry_id in (asks.id, last.id)
     cut_away = {message.id for message in (*prepared.to_summarise, *prepared.turn_prefix)}
     assert (asks.id in cut_away) == (answer.id in cut_away)
@@ -83,13 +83,13 @@ def test_what_is_said_while_tools_run_is_no_place_to_cut():
     call = ToolCall(id="1", name="bash", arguments={"command": "make"})
     asks, answer = said("look", call), result(call, "r" * 40)
     note = CustomMessageEntry(parent_id=None, custom_type="note", content=TOKENS_10)
-    prepared = prepare(path(user(), said(), user(), asks, note, answer), SMALL, 0)
+    prepared = plan_compaction(path(user(), said(), user(), asks, note, answer), SMALL, 0)
     assert prepared.first_kept_entry_id == asks.id
 
 
 def test_only_the_first_kept_message_may_exceed_the_budget():
     long, last = said("y" * 4_000), said()
-    prepared = prepare(path(user(), said(), long, last), SMALL, 0)
+    prepared = plan_compaction(path(user(), said(), long, last), SMALL, 0)
     assert prepared.first_kept_entry_id == long.id
     assert sum(map(estimate_tokens, prepared.kept)) - estimate_tokens(long) < SMALL.keep_recent_tokens
 
@@ -97,7 +97,7 @@ def test_only_the_first_kept_message_may_exceed_the_budget():
 def test_a_message_with_its_results_stays_whole_however_large_it_is():
     calls = [ToolCall(id=str(number), name="read", arguments={"path": "a.py"}) for number in range(3)]
     asks = said("look", *calls)
-    prepared = prepare(path(user(), asks, *(result(call, "r" * 4_000) for call in calls)), SMALL, 0)
+    prepared = plan_compaction(path(user(), asks, *(result(call, "r" * 4_000) for call in calls)), SMALL, 0)
     assert prepared.first_kept_entry_id == asks.id
     assert len(prepared.kept) == 4
 
@@ -106,22 +106,22 @@ def test_an_extension_may_cut_elsewhere_and_the_files_follow_the_cut():
     call = writes("new.py")
     old, asks, done, answer, new, last = user(), said("w", call), result(call), said(), user(), said()
     entries = path(old, asks, done, answer, new, last)
-    assert files(prepare(entries, SMALL, 0)).modified_files == ("new.py",)
-    earlier = prepare(entries, SMALL, 0, first_kept_entry_id=asks.id)
+    assert files(plan_compaction(entries, SMALL, 0)).modified_files == ("new.py",)
+    earlier = plan_compaction(entries, SMALL, 0, first_kept_entry_id=asks.id)
     assert earlier.discarded == (old,) and files(earlier).modified_files == ()
-    later = prepare(entries, SMALL, 0, first_kept_entry_id=last.id)
+    later = plan_compaction(entries, SMALL, 0, first_kept_entry_id=last.id)
     assert later.kept == (last,) and files(later).modified_files == ("new.py",)
     for place, words in (
         (done.id, "its result, which must stay together"),
         ("nowhere", "not on this branch"),
     ):
-        with pytest.raises(CannotCompact, match=words):
-            prepare(entries, SMALL, 0, first_kept_entry_id=place)
+        with pytest.raises(NothingToCompact, match=words):
+            plan_compaction(entries, SMALL, 0, first_kept_entry_id=place)
 
 
 def test_a_call_that_failed_with_its_answer_has_changed_nothing():
     failed = said("", writes("never.py"), stop_reason="error", error_message="overloaded")
-    assert files(prepare(path(user(), failed, user(), said()), SMALL, 0)).modified_files == ()
+    assert files(plan_compaction(path(user(), failed, user(), said()), SMALL, 0)).modified_files == ()
 
 
 def test_files_are_listed_by_the_effects_of_the_tools_that_were_called():
@@ -150,7 +150,7 @@ def test_what_a_branch_changed_is_carried_on_with_its_summary():
     branch = BranchSummaryEntry(
         parent_id=None, from_id="x", summary="s", details={"readFiles": ["r.py"], "modifiedFiles": ["b.py"]}
     )
-    prepared = prepare(path(user(), branch, said(), user(), said()), SMALL, 0)
+    prepared = plan_compaction(path(user(), branch, said(), user(), said()), SMALL, 0)
     assert files(prepared) == FileLists(modified_files=("b.py",), read_files=("r.py",))
 
 
@@ -158,8 +158,8 @@ def test_directly_after_a_compaction_there_is_nothing_to_do():
     entries = path(
         user(), said(), CompactionEntry(parent_id=None, summary="s", first_kept_entry_id="x", tokens_before=9)
     )
-    with pytest.raises(CannotCompact, match="Already compacted"):
-        prepare(entries, SMALL, 0)
+    with pytest.raises(NothingToCompact, match="Already compacted"):
+        plan_compaction(entries, SMALL, 0)
 
 
 @pytest.mark.parametrize(
@@ -175,8 +175,8 @@ def test_directly_after_a_compaction_there_is_nothing_to_do():
     ids=["nothing", "one prompt", "changes of state only"],
 )
 def test_what_is_too_small_is_left_alone(entries):
-    with pytest.raises(CannotCompact, match="Nothing to compact"):
-        prepare(entries, SMALL, 0)
+    with pytest.raises(NothingToCompact, match="Nothing to compact"):
+        plan_compaction(entries, SMALL, 0)
 
 
 @pytest.mark.parametrize(
@@ -189,14 +189,14 @@ def test_what_is_too_small_is_left_alone(entries):
 )
 def test_summaries_and_custom_messages_open_a_turn(opening):
     entries = path(user(), said(), opening, said())
-    prepared = prepare(entries, SMALL, 0)
+    prepared = plan_compaction(entries, SMALL, 0)
     assert prepared.first_kept_entry_id == opening.id
     assert not prepared.turn_prefix
 
 
 def test_changes_of_state_stay_with_what_follows_them():
     change = ModelChangeEntry(parent_id=None, provider="p", model_id="m")
-    prepared = prepare(path(user(), said(), change, user(), said()), SMALL, 0)
+    prepared = plan_compaction(path(user(), said(), change, user(), said()), SMALL, 0)
     assert prepared.first_kept_entry_id == change.id
 
 
@@ -210,7 +210,7 @@ def test_the_last_compaction_is_a_wall_and_its_summary_is_carried_on():
         details={"readFiles": ["old.py"], "modifiedFiles": ["changed.py"]},
     )
     entries = path(before, keeps, answer, wall, user(), said(), user(), said())
-    prepared = prepare(entries, SMALL, 0)
+    prepared = plan_compaction(entries, SMALL, 0)
     assert prepared.previous_summary == "what was"
     assert before not in prepared.to_summarise
     assert keeps in prepared.to_summarise
@@ -221,14 +221,14 @@ def test_what_was_left_out_of_the_context_does_not_come_back_through_a_summary()
     secret = said("secret")
     entries = path(user(), secret, user(), said(), user(), said())
     entries.append(ContextEditEntry(parent_id=None, target_id=secret.id, replacement=None))
-    assert secret not in prepare(entries, SMALL, 0).to_summarise
+    assert secret not in plan_compaction(entries, SMALL, 0).to_summarise
 
 
 def test_what_was_kept_is_not_lost_when_its_first_message_is_left_out():
     first, answer = user(), said("kept")
     wall = CompactionEntry(parent_id=None, summary="s", first_kept_entry_id=first.id, tokens_before=9)
     edit = ContextEditEntry(parent_id=None, target_id=first.id, replacement=None)
-    prepared = prepare(path(user("gone"), first, answer, wall, edit, user(), said()), SMALL, 0)
+    prepared = plan_compaction(path(user("gone"), first, answer, wall, edit, user(), said()), SMALL, 0)
     assert prepared.to_summarise == (answer,)
 
 

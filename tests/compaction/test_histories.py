@@ -14,8 +14,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.compaction.budget import estimate_tokens
-from app.compaction.cut import CannotCompact, message_of
+from app.compaction.compaction_plan import NothingToCompact, message_of
+from app.compaction.context_meter import estimate_tokens
 from app.providers.contract import Context
 from app.providers.scripted import ScriptedAnswer, say
 from app.sessions.log import SessionLog
@@ -184,13 +184,13 @@ async def _compacted_again_and_again(history: History, keeps: Sequence[int]) -> 
         session, parts = play.session, parts_of(play.session)
         draw, changed = history.draw, files_changed(history.log.path_to())
         for keep in keeps:
-            play.in_force.set("compaction.reserveTokens", 1_000)
-            play.in_force.set("compaction.keepRecentTokens", keep)
+            play.effective_settings.set("compaction.reserveTokens", 1_000)
+            play.effective_settings.set("compaction.keepRecentTokens", keep)
             before, declared = session.messages, parts.core.conversation.declared
             path = session.log.path_to()
             try:
                 prepared = parts.context.compactor.preparation()
-            except CannotCompact:
+            except NothingToCompact:
                 _require_no_more_to_do(path, before, keep)
                 continue
             await session.compaction.run()

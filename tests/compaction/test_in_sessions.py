@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from app.agent.abort import Abort
-from app.compaction.budget import ContextLimits
-from app.compaction.cut import CannotCompact, Preparation
+from app.compaction.compaction_plan import CompactionPlan, NothingToCompact
+from app.compaction.context_meter import ContextLimits
 from app.compaction.summary import SYSTEM_PROMPT
 from app.engine.context.summariser import SummaryCancelled
 from app.engine.core.hook_results import CompactionOverride
@@ -57,8 +57,8 @@ class Model:
 
 def play_of(folder: Path, *responses: Any, window: int = 4_000, keep: int = 500, **more: Any) -> Play:
     play = Play(folder, *responses, context_window=window, **more)
-    play.in_force.set("compaction.reserveTokens", 1_000)
-    play.in_force.set("compaction.keepRecentTokens", keep)
+    play.effective_settings.set("compaction.reserveTokens", 1_000)
+    play.effective_settings.set("compaction.keepRecentTokens", keep)
     return play
 
 
@@ -151,7 +151,7 @@ async def test_off_means_never_and_that_is_told_beside_the_failure(tmp_path: Pat
     play = play_of(
         tmp_path, say(LONG), say(LONG), say(LONG), say(LONG), fail("prompt is too long", status=400)
     )
-    play.in_force.set("compaction.mode", "off")
+    play.effective_settings.set("compaction.mode", "off")
     for number in range(5):
         await play.prompt(f"prompt {number}")
     assert not reasons(play)
@@ -162,7 +162,7 @@ async def test_off_means_never_and_that_is_told_beside_the_failure(tmp_path: Pat
 
 async def test_remind_tells_once_and_does_nothing(tmp_path: Path) -> None:
     play = play_of(tmp_path, *([Model()] * 6))
-    play.in_force.set("compaction.mode", "remind")
+    play.effective_settings.set("compaction.mode", "remind")
     for number in range(5):
         await play.prompt(f"prompt {number}")
     told = [notice for notice in play.all(Notice) if notice.about == "contextFull"]
@@ -212,12 +212,12 @@ async def test_a_loop_is_guarded_against_with_what_fills_the_window(tmp_path: Pa
 
 async def test_limits_of_one_model_hold_for_it_alone(tmp_path: Path) -> None:
     play = play_of(tmp_path, *([Model()] * 8))
-    in_force, own = play.in_force, {"reserveTokens": 10, "keepRecentTokens": 10}
-    in_force.set("compaction.modelOverrides", {"scripted/script": own})
+    effective_settings, own = play.effective_settings, {"reserveTokens": 10, "keepRecentTokens": 10}
+    effective_settings.set("compaction.modelOverrides", {"scripted/script": own})
     assert parts_of(play.session).context.compactor.limits == ContextLimits(
         reserve_tokens=10, keep_recent_tokens=10
     )
-    in_force.set("compaction.modelOverrides", {"scripted/other": own})
+    effective_settings.set("compaction.modelOverrides", {"scripted/other": own})
     assert parts_of(play.session).context.compactor.limits.reserve_tokens == 1_000
 
 
@@ -255,7 +255,7 @@ def cheap_model(play: Play, *responses: ScriptedAnswer, window: int = 9_000) -> 
         "models": [{"id": "cheap", "name": "Cheap", "contextWindow": window}],
     }
     play.choice.catalogue.add_provider("cheap", entry, owner="cheap")
-    play.in_force.set("compaction.model", "cheap/cheap")
+    play.effective_settings.set("compaction.model", "cheap/cheap")
     return script
 
 
@@ -299,7 +299,7 @@ async def test_a_draft_of_a_branch_that_was_left_does_not_count(tmp_path: Path) 
     await play.prompt("two")
     draft = await play.session.compaction.draft()
     await play.session.branches.go_to(None)
-    with pytest.raises(CannotCompact, match="not on this branch"):
+    with pytest.raises(NothingToCompact, match="not on this branch"):
         await play.session.compaction.accept(draft)
 
 
@@ -309,11 +309,11 @@ async def test_an_extension_writes_changes_or_stops_a_summary_a_previewed_one_to
         CompactionOverride(is_cancelled=True),
         CompactionOverride(instructions="Only the colours."),
     ]
-    given: list[Preparation] = []
+    given: list[CompactionPlan] = []
 
     class Opinionated(Hooks):
         async def before_compaction(
-            self, preparation: Preparation, reason: str, instructions: str | None, will_retry: bool
+            self, preparation: CompactionPlan, reason: str, instructions: str | None, will_retry: bool
         ) -> CompactionOverride:
             given.append(preparation)
             return replies.pop(0)
@@ -342,7 +342,7 @@ async def test_a_stopped_run_stops_its_compaction(tmp_path: Path) -> None:
     run = asyncio.create_task(
         parts_of(play.session).context.compactor.compact("threshold", run=(abort := Abort()))
     )
-    with pytest.raises(CannotCompact):
+    with pytest.raises(NothingToCompact):
         await run
     await play.prompt("one")
     await play.prompt("two")

@@ -56,7 +56,7 @@ async def test_a_summary_may_take_a_share_of_the_reserve(tmp_path: Path) -> None
 
 async def test_a_reserve_of_nothing_sets_no_limit(tmp_path: Path) -> None:
     play = play_of(tmp_path, say(LONG), say(LONG), *TWO_PARTS, window=100_000)
-    play.in_force.set("compaction.reserveTokens", 0)
+    play.effective_settings.set("compaction.reserveTokens", 0)
     await play.prompt("one")
     await play.prompt("two")
     asked = noting(play)
@@ -66,7 +66,7 @@ async def test_a_reserve_of_nothing_sets_no_limit(tmp_path: Path) -> None:
 
 async def test_the_summary_of_a_branch_has_its_own_reserve(tmp_path: Path) -> None:
     play = play_of(tmp_path, say(LONG), say("of the branch"), window=100_000)
-    play.in_force.set("branchSummary.reserveTokens", 2_000)
+    play.effective_settings.set("branchSummary.reserveTokens", 2_000)
     await play.prompt("one")
     asked = noting(play)
     await play.session.branches.go_to(None, NavigationOptions(summarise=True))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.compaction.budget import ContextLimits
+from app.compaction.context_meter import ContextLimits
 from app.compaction.summary import SYSTEM_PROMPT
 from app.providers.contract import Context
 from app.providers.scripted import ScriptedAnswer, say
@@ -23,7 +23,7 @@ async def test_without_settings_the_defaults_hold(tmp_path: Path) -> None:
     assert parts_of(on.session).context.compactor.limits == ContextLimits(
         reserve_tokens=16_384, keep_recent_tokens=20_000
     )
-    assert on.assembled.in_force.settings.compaction.mode == "auto"
+    assert on.assembled.effective_settings.settings.compaction.mode == "auto"
 
 
 async def test_the_limits_of_one_model_hold_for_it_and_what_is_left_out_is_the_general_one(

@@ -16,7 +16,7 @@ from app.engine.commands.table import COMMANDS
 from app.engine.planning.planning_tools import plan_tool, todo_tool
 from app.extensions.hooks.hook_table import HOOKS
 from app.modes.rpc.host_tools import set_host_tools
-from app.resources.settings.settings import choices, keys
+from app.resources.settings.settings import keys, setting_choices
 from app.tui.register import HINTS
 from app.values.events import Event
 from tests.tui.keys_pressed import KEYS
@@ -57,7 +57,7 @@ def _arguments() -> set[str]:
 
 def _values() -> set[str]:
     """The named values of all settings."""
-    found = {str(choice) for key in keys() for choice in choices(key)}
+    found = {str(choice) for key in keys() for choice in setting_choices(key)}
     return found | {name for key in keys() for name in re.findall(r"'(\w+)'", str(key.type))}
 
 

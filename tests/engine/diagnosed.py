@@ -34,11 +34,11 @@ def stage(folder: Path, *responses: Any, when: str = "turn", command: str = "", 
     project.mkdir(exist_ok=True)
     (folder / "lint.py").write_text(LINT)
     standing = more.pop("standing", None) or PermissionContext(
-        asks="nobody", home=folder, agent_dir=folder / "agent", is_trusted=lambda: True, counts_now=yes
+        asks="nobody", home=folder, agent_dir=folder / "agent", is_trusted=lambda: True, counts_async=yes
     )
     play = Play(folder, *responses, tools=builtin_tools(), standing=standing, cwd=project, **more)
-    play.in_force.set("diagnostics.when", when)
-    play.in_force.set(
+    play.effective_settings.set("diagnostics.when", when)
+    play.effective_settings.set(
         "diagnostics.commands", {"*.txt": command or f"{sys.executable} {folder}/lint.py {{files}}"}
     )
     return play

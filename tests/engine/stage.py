@@ -21,7 +21,7 @@ from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.registry import Registry
 from app.providers.scripted import Response, Scripted
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.log import SessionLog
 from app.undo.blobs import UndoConfig
 from app.values.events import AgentSettled, Event
@@ -57,7 +57,7 @@ class Play:
         self.script = Scripted(responses, **script)
         self.registry = Registry()
         self.script.register(self.registry)
-        self.in_force = in_force_with(retry)
+        self.effective_settings = in_force_with(retry)
         self.places = SessionPaths(own=folder / "sessions", cwd=cwd)
         self.events: list[Event] = []
         self.choice = ModelChoice(
@@ -67,7 +67,9 @@ class Play:
         self.choice.set(self.script.model)
         self.toolbox = Toolbox(
             lambda toolbox: tools,
-            Workspace(cwd, shell=lambda: shell_settings(self.in_force), spawn_hook=self.hooks.before_spawn),
+            Workspace(
+                cwd, shell=lambda: shell_settings(self.effective_settings), spawn_hook=self.hooks.before_spawn
+            ),
         )
         self.session = Session(
             Dependencies(
@@ -82,7 +84,7 @@ class Play:
                 undo=undo,
                 budget=budget or Budget(),
                 secrets=secrets or SecretSources(),
-                options=SessionOptions(self.in_force, merges_deltas=merges_deltas),
+                options=SessionOptions(self.effective_settings, merges_deltas=merges_deltas),
                 standing=standing or PermissionContext(home=folder, agent_dir=folder / "agent"),
             )
         )
@@ -118,14 +120,14 @@ class Play:
         return [decode_json(line) for line in self.session.log.path.read_bytes().splitlines()]
 
 
-def in_force_with(retry: RetryPolicy) -> InForce:
+def in_force_with(retry: RetryPolicy) -> EffectiveSettings:
     """Settings for a test that does not wait for long."""
-    in_force = InForce()
-    in_force.set("retry.enabled", retry.is_enabled)
-    in_force.set("retry.maxRetries", retry.max_attempts)
-    in_force.set("retry.baseDelayMs", retry.base_delay_ms)
-    in_force.set("retry.maxAgentDelayMs", retry.max_delay_ms)
-    return in_force
+    effective_settings = EffectiveSettings()
+    effective_settings.set("retry.enabled", retry.is_enabled)
+    effective_settings.set("retry.maxRetries", retry.max_attempts)
+    effective_settings.set("retry.baseDelayMs", retry.base_delay_ms)
+    effective_settings.set("retry.maxAgentDelayMs", retry.max_delay_ms)
+    return effective_settings
 
 
 def kinds(events: Iterable[Event]) -> list[str]:

@@ -110,7 +110,7 @@ async def test_secrets_in_what_is_asked_beside_the_work_stay_here(tmp_path: Path
     await play.prompt("count the oars")
     await play.session.side_questions.ask(f"is {key} one of them?", lambda text: None)
     await play.session.side_questions.draft_handoff(f"publish with {key}", lambda text: None)
-    play.in_force.set("compaction.keepRecentTokens", 1)
+    play.effective_settings.set("compaction.keepRecentTokens", 1)
     await play.session.compaction.run(f"keep {key}")
     asked = [plain(context.messages[-1]) for context in play.script.contexts[1:]]
     assert len(asked) == 3

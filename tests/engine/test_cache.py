@@ -33,7 +33,7 @@ async def talked(folder: Path, prices: Prices) -> Play:
     play = Play(folder, *([answer] * 12), tools=[echo()])
     play.script.model = msgspec.structs.replace(play.script.model, cost=prices)
     session = play.session
-    play.in_force.set("compaction.keepRecentTokens", 500)
+    play.effective_settings.set("compaction.keepRecentTokens", 500)
     play.choice.set(play.script.model)
     for text in ("one", "two", "three"):
         await play.prompt(text)

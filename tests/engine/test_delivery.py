@@ -130,7 +130,7 @@ async def test_what_is_summarised_away_before_it_was_sent_is_dropped(tmp_path: P
     message = note()
     await play.session.send(message)  # stands in the context, unsent
     waiting = asyncio.ensure_future(play.session.wait_for_delivery(message.id))
-    play.in_force.set("compaction.keepRecentTokens", 1)
+    play.effective_settings.set("compaction.keepRecentTokens", 1)
     await play.session.send(note("something newer " * 50))
     await play.session.compaction.run()
     assert message.id not in parts_of(play.session).core.conversation.context_ids
@@ -267,7 +267,7 @@ def with_provider(folder: Path, server: Loopback) -> Play:
     play = Play(folder, tools=builtin_tools())
     play.choice.credentials = Credentials(folder / "agent", {"OPENAI_API_KEY": "k"})
     play.choice.set(model_for("openai-completions", server.url, provider="openai"))
-    play.in_force.set("bash.autoBackground.thresholdMs", 50)
+    play.effective_settings.set("bash.autoBackground.thresholdMs", 50)
     return play
 
 
@@ -321,7 +321,7 @@ async def test_a_background_result_is_pending_until_headers_answer_a_request_wit
 
 async def test_a_quick_command_has_no_mark_at_all(tmp_path: Path, server: Loopback) -> None:
     play = with_provider(tmp_path, server)
-    play.in_force.set("bash.autoBackground.thresholdMs", 60000)
+    play.effective_settings.set("bash.autoBackground.thresholdMs", 60000)
     server.reply(runs("echo quick"), speaks("ok"))
     await play.prompt("go")
     assert play.all(JobChanged) == []
@@ -339,7 +339,7 @@ async def test_nothing_goes_to_the_background_by_itself_that_a_later_call_waits_
         say("both"),
         tools=builtin_tools(),
     )
-    play.in_force.set("bash.autoBackground.thresholdMs", 50)
+    play.effective_settings.set("bash.autoBackground.thresholdMs", 50)
     os.mkfifo(tmp_path / "gate")
     os.mkfifo(tmp_path / "other")
     running = asyncio.create_task(play.prompt("go"))
@@ -353,7 +353,7 @@ async def test_nothing_goes_to_the_background_by_itself_that_a_later_call_waits_
 
 async def test_nothing_goes_to_the_background_by_itself_that_code_has_called(tmp_path: Path) -> None:
     play = Play(tmp_path, tools=builtin_tools())
-    play.in_force.set("bash.autoBackground.thresholdMs", 50)
+    play.effective_settings.set("bash.autoBackground.thresholdMs", 50)
     result = await parts_of(play.session).tools.nested.run("bash", {"command": "sleep 0.3; echo yes"}, "cell")
     assert result.text == "yes"
     assert play.all(JobChanged) == []

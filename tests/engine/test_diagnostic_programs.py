@@ -78,7 +78,7 @@ async def test_one_that_takes_too_long_is_ended_with_its_children(tmp_path: Path
         say("done"),
         command=f"sh {tmp_path}/slow.sh",
     )
-    play.in_force.set("diagnostics.timeoutSeconds", 3)
+    play.effective_settings.set("diagnostics.timeoutSeconds", 3)
     await play.prompt("go")
     assert "took longer than 3 seconds" in warnings(play)[0]
     assert [is_alive(pid) for pid in pids.read_text().split()] == [False, False]

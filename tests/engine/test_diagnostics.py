@@ -140,7 +140,7 @@ async def test_nothing_of_a_folder_that_is_not_trusted_runs(tmp_path: Path):
     standing = PermissionContext(asks="nobody", home=tmp_path, agent_dir=tmp_path / "agent")
     play = stage(tmp_path, call("write", path="a.txt", content="BAD"), say("done"), standing=standing)
     write(play, ".venv/bin/lint", f"#!/bin/sh\necho > {ran}\n").chmod(0o755)
-    play.in_force.set("diagnostics.commands", {"*.txt": "lint {files}"})
+    play.effective_settings.set("diagnostics.commands", {"*.txt": "lint {files}"})
     await play.prompt("go")
     assert not ran.exists() and "not trusted" in warnings(play)[0]
 
@@ -149,7 +149,7 @@ async def test_nothing_of_a_folder_that_is_not_trusted_runs(tmp_path: Path):
 async def test_a_rule_that_refuses_a_command_refuses_it_here(tmp_path: Path, rule: str):
     play = stage(tmp_path, call("write", path="a.txt", content="BAD"), say("done"))
     program = Path(sys.executable)
-    play.in_force.set("permissions.deny", [rule.format(name=program.name, path=program)])
+    play.effective_settings.set("permissions.deny", [rule.format(name=program.name, path=program)])
     await play.prompt("go")
     assert "is refused by" in warnings(play)[0] and play.all(DiagnosticsStart) == []
 
@@ -179,7 +179,7 @@ async def test_secrets_are_masked_in_what_a_program_breaks_with_and_in_names(tmp
     play = stage(
         tmp_path, call("write", path=f"{key}.txt", content="1"), say("done"), say("oh"), command=command
     )
-    play.in_force.set(
+    play.effective_settings.set(
         "diagnostics.commands", {"*.txt": [command, f"{sys.executable} -c 'import sys; sys.exit(3)' {key}"]}
     )
     write(play, "a.txt", "1")
@@ -198,7 +198,7 @@ async def test_nothing_is_told_of_a_file_that_is_kept_back(tmp_path: Path, files
     change = call("bash", command="echo BAD hidden > hidden.txt; echo BAD open > open.txt")
     undo = UndoConfig(store=tmp_path / "agent" / "blobs", home=tmp_path, may_ask_git=lambda: False)
     play = stage(tmp_path, change, say("done"), say("oh"), command=command, undo=undo)
-    play.in_force.set("permissions.deny", ["read:hidden.txt"])
+    play.effective_settings.set("permissions.deny", ["read:hidden.txt"])
     write(play, "open.txt", "fine")
     await play.prompt("go")
     assert (
@@ -260,7 +260,7 @@ async def test_ruff_with_its_own_words(tmp_path: Path):
         change("a.py", "import json\n", ""),
         say("mended"),
     )
-    play.in_force.set("diagnostics.commands", {"*.py": "ruff"})
+    play.effective_settings.set("diagnostics.commands", {"*.py": "ruff"})
     write(play, "a.py", "import os\nx = 1\n")
     local = play.session.cwd / ".venv" / "bin"
     local.mkdir(parents=True)

@@ -28,7 +28,7 @@ def counted(play: Play) -> list[int]:
 
     def rule(tools: Mapping[str, Tool]) -> list[str]:
         asked.append(len(tools))
-        return ["echo"] if play.in_force.settings.images.block_images else []
+        return ["echo"] if play.effective_settings.settings.images.block_images else []
 
     play.toolbox.withhold(rule)
     return asked
@@ -40,7 +40,7 @@ async def test_tools_are_worked_out_when_something_has_changed_and_no_more_often
     await play.prompt("a")
     await play.prompt("b")
     assert len(asked) == 1
-    play.in_force.set("images.blockImages", True)
+    play.effective_settings.set("images.blockImages", True)
     await play.prompt("c")
     assert len(asked) == 2
     assert "echo" not in play.session.tools.active()

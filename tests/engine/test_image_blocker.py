@@ -40,7 +40,7 @@ async def test_images_of_tools_and_prompts_stay_here_as_long_as_the_setting_says
 
     answers = [call("draw"), say("seen"), say("again"), say("and now")]
     play = Play(tmp_path, *map(noting, answers), tools=[tool("draw", _drawn)])
-    play.in_force.set("images.blockImages", True)
+    play.effective_settings.set("images.blockImages", True)
     await play.session.prompt("look", (Image(data=PIXEL, mime_type="image/png"),))
     await play.session.wait_until_idle()
     await play.prompt("once more")
@@ -48,6 +48,6 @@ async def test_images_of_tools_and_prompts_stay_here_as_long_as_the_setting_says
     assert "a drawing" in str(asked[-1].messages) and "images.blockImages" in str(asked[-1].messages)
     before = asked[1].messages
     assert all(one is other for one, other in zip(before, asked[2].messages, strict=False))
-    play.in_force.set("images.blockImages", False)
+    play.effective_settings.set("images.blockImages", False)
     await play.prompt("and now?")
     assert images_in(asked[-1]) == 2

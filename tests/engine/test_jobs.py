@@ -12,7 +12,7 @@ from app.providers.scripted import call, say
 from app.values.content import ToolCall
 from app.values.events import AgentSettled, JobChanged, Notice, QueueUpdate
 from app.values.messages import CustomMessage
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tests.agent.stage import Gate, plain, tool
 from tests.engine.stage import Play
 from tests.support.sessions import parts_of, waiting_texts
@@ -22,7 +22,7 @@ from tools.results import ToolResult, text_result
 
 def test_a_job_that_is_not_there_is_told_in_words_and_known_as_a_missing_key(tmp_path: Path):
     table = Play(tmp_path).session.jobs
-    for expected in (KeyError, Unable):
+    for expected in (KeyError, UserError):
         with pytest.raises(expected) as problem:
             table.get("job9")
         assert str(problem.value) == "There is no job job9: this session has started none."
@@ -64,7 +64,7 @@ def background_messages(play: Play) -> list[CustomMessage]:
 async def test_the_end_of_a_job_wakes_an_idle_agent(tmp_path: Path, how: str) -> None:
     slow = Slow()
     play = Play(tmp_path, call("slow"), say("I go on."), say("Done."), tools=[slow.tool])
-    play.in_force.set("background.resultDelivery", how)
+    play.effective_settings.set("background.resultDelivery", how)
     await play.prompt("go")
     assert len(play.all(AgentSettled)) == 1
     slow.done.set()
@@ -80,7 +80,7 @@ async def test_the_end_of_a_job_wakes_an_idle_agent(tmp_path: Path, how: str) ->
 async def test_the_end_of_a_job_is_queued_while_the_agent_works(tmp_path: Path, how: str, calls: int) -> None:
     slow, gate = Slow(), Gate("gate")
     play = Play(tmp_path, call("slow") + call("gate"), say("a"), say("b"), tools=[slow.tool, gate.tool])
-    play.in_force.set("background.resultDelivery", how)
+    play.effective_settings.set("background.resultDelivery", how)
     await play.session.prompt("go")
     await gate.started.wait()
     slow.done.set()
@@ -202,7 +202,7 @@ async def test_a_job_that_ends_while_a_summary_is_written_wakes_the_agent_behind
     )
     await play.prompt("go " * 400)
 
-    play.in_force.set("compaction.keepRecentTokens", 1)
+    play.effective_settings.set("compaction.keepRecentTokens", 1)
     compacting = asyncio.ensure_future(play.session.compaction.run())
     await play.until(lambda: play.script.call_count == 3)
     slow.done.set()

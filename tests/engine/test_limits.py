@@ -10,8 +10,8 @@ from app.engine.core.request_budget import Budget, Limits
 from app.providers.contract import Context
 from app.providers.scripted import Scripted, ScriptedAnswer, call, fail, say
 from app.values.messages import user_message
-from app.values.unable import Unable
 from app.values.usage import Cost, Usage
+from app.values.user_errors import UserError
 from tests.engine.stage import Play
 
 RUNS = 1_000
@@ -127,10 +127,10 @@ async def test_a_summary_is_not_asked_for_once_a_limit_is_reached(tmp_path: Path
     now = [0.0]
     budget = Budget(Limits(seconds=5), clock=lambda: now[0])
     play = Play(tmp_path, *[say("a long answer " * 400)] * 2, say("summary"), budget=budget)
-    play.in_force.set("compaction.keepRecentTokens", 100)
+    play.effective_settings.set("compaction.keepRecentTokens", 100)
     await play.prompt("go")
     await play.prompt("go on")
     now[0] = 5.0
-    with pytest.raises(Unable, match="The limit of 5 seconds is reached"):
+    with pytest.raises(UserError, match="The limit of 5 seconds is reached"):
         await play.session.compaction.run()
     assert play.script.call_count == 2

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.hooks import Verdict
+from app.agent.hooks import CallVerdict
 from app.engine.core.hooks import Hooks
 from app.engine.permissions.permission_context import PermissionContext
 from app.providers.scripted import ScriptedAnswer, call, say
@@ -35,7 +35,7 @@ def play(tmp_path: Path, *responses: Any, rules: dict[str, Any] | None = None, *
         **{**SLOW, **more},
     )
     for name, value in (rules or {}).items():
-        made.in_force.set(name, value)
+        made.effective_settings.set(name, value)
     return made
 
 
@@ -164,7 +164,7 @@ class _Listening(Hooks):
             {**edit, "oldText": edit["oldText"].replace("not in it at all", "line 9")}
             for edit in arguments["edits"]
         ]
-        return Verdict(arguments={**arguments, "edits": edits}) if call.name == "edit" else Verdict()
+        return CallVerdict(arguments={**arguments, "edits": edits}) if call.name == "edit" else CallVerdict()
 
 
 @pytest.mark.parametrize("before", ["command", "write", "read", "no path", "hook", "ask", "mark"])

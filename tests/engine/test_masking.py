@@ -21,7 +21,7 @@ from app.providers.scripted import call, say
 from app.values.content import text_of
 from app.values.events import Event, Notice, QuestionAsked, ToolExecutionEnd, ToolExecutionUpdate
 from app.values.messages import ToolResultMessage, UserMessage
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tests.engine.stage import Play
 from tests.masking.examples import KEY_LINES, PRIVATE_KEY, SHAPED, random_text
 from tests.support.sessions import parts_of
@@ -265,7 +265,7 @@ async def test_what_a_prompt_holds_is_masked_and_can_be_sent_as_it_is(tmp_path: 
     await play.session.unmask()
     await play.session.wait_until_idle()
     assert text_of(play.script.contexts[-1].messages[-1].content) == f"Use {TOKEN} please"  # type: ignore[union-attr]
-    with pytest.raises(Unable):
+    with pytest.raises(UserError):
         await play.session.unmask()
 
 
@@ -293,25 +293,25 @@ async def test_not_a_secret(tmp_path: Path) -> None:
     play.script.responses += (call("bash", command=f"echo {TOKEN}"), say("x"))
     await play.prompt("go")
     assert results(play)[-1] == TOKEN
-    assert play.in_force.settings.secrets.ignore == (one.digest,)
-    with pytest.raises(Unable):
+    assert play.effective_settings.settings.secrets.ignore == (one.digest,)
+    with pytest.raises(UserError):
         play.session.secrets.call_no_secret("0123456789")
 
 
 @pytest.mark.parametrize("ending", ["html", "md", "jsonl"])
 async def test_exports_mask_what_older_sessions_hold(tmp_path: Path, ending: str) -> None:
     play = stage(tmp_path, say(f"I saw {TOKEN} and _{OWN}_"))
-    play.in_force.set("secrets.mask", False)
+    play.effective_settings.set("secrets.mask", False)
     await play.prompt(f"Here: {TOKEN} & `{OWN}`")
     assert TOKEN in written(play)
-    play.in_force.set("secrets.mask", True)
+    play.effective_settings.set("secrets.mask", True)
     text = play.session.export(tmp_path / f"out.{ending}").read_text()
     assert TOKEN not in text and OWN not in text and text.count("[secret:") >= 4
 
 
 async def test_without_the_mask_everything_is_as_it_is(tmp_path: Path) -> None:
     play = stage(tmp_path, call("read", path=".env"), say("x"))
-    play.in_force.set("secrets.mask", False)
+    play.effective_settings.set("secrets.mask", False)
     await play.prompt("go")
     assert results(play)[0] == ENV.rstrip("\n")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from app.agent.hooks import Verdict
+from app.agent.hooks import CallVerdict
 from app.engine.core.hooks import Hooks
 from app.values.content import ToolCall
 from app.values.events import ToolExecutionEnd, ToolExecutionStart
@@ -52,10 +52,10 @@ async def test_what_fails_around_a_call_within_a_call_is_a_result(tmp_path: Path
     class Broken(Hooks):
         async def before_tool(
             self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
-        ) -> Verdict:
+        ) -> CallVerdict:
             if arguments.get("path") == "gate":
                 raise SystemExit("no gate")
-            return Verdict()
+            return CallVerdict()
 
         async def after_tool(
             self, call: ToolCall, arguments: dict[str, Any], result: ToolResult, parent_id: str | None = None
@@ -77,10 +77,10 @@ async def test_a_call_is_given_the_model_that_is_chosen_when_it_runs_and_not_whe
     class Switching(Hooks):
         async def before_tool(
             self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
-        ) -> Verdict:
+        ) -> CallVerdict:
             assert play.script.model is not None
             play.choice.set(msgspec.structs.replace(play.script.model, input=("text",), context_window=9))
-            return Verdict()
+            return CallVerdict()
 
     told: list[ToolContext] = []
 

@@ -13,7 +13,7 @@ from app.values.content import text_of
 from app.values.entries import CustomEntry, CustomMessageEntry
 from app.values.events import Event, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from app.values.messages import ToolResultMessage
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tests.compaction.stage import Scene
 
 
@@ -61,7 +61,7 @@ async def test_it_is_told_as_it_runs_and_can_be_stopped(tmp_path: Path) -> None:
     )
     await printed.wait()
     assert scene.session.state.is_cell_running and scene.session.state.is_busy
-    with pytest.raises(Unable, match="already running"):
+    with pytest.raises(UserError, match="already running"):
         await scene.session.cells.run("1")
     await scene.session.abort()
     assert (await running).result.text == "so far\nInterrupted; state kept."
@@ -120,7 +120,7 @@ async def test_the_cells_of_a_notebook_run_from_its_file(tmp_path: Path) -> None
         ("note book.ipynb", "x", "names no cells"),
         ("nowhere.ipynb", "", "No such file"),
     ):
-        with pytest.raises(Unable, match=words):
+        with pytest.raises(UserError, match=words):
             await run_notebook(scene.session, path, wanted)
     await scene.session.close()
 

@@ -8,7 +8,7 @@ import pytest
 from app.engine.commands.prompt_commands import init_context, review
 from app.providers.scripted import say
 from app.undo.blobs import UndoConfig
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tests.agent.stage import plain
 from tests.engine.stage import Play
 
@@ -70,7 +70,7 @@ async def test_what_is_reviewed_is_named_by_what_it_touches(tmp_path: Path, proj
 async def test_what_is_not_committed_is_reviewed_by_its_files(tmp_path: Path, project: Path) -> None:
     place = UndoConfig(store=tmp_path / "blobs", home=tmp_path, may_ask_git=lambda: True)
     play = Play(tmp_path, say("Fine."), cwd=project, undo=place)
-    with pytest.raises(Unable, match="Nothing differs from the last commit"):
+    with pytest.raises(UserError, match="Nothing differs from the last commit"):
         await review(play.session)
     (project / "boats.py").write_text("oars = 4\n")
     (project / "new.py").write_text("a\nb\n")
@@ -113,5 +113,5 @@ async def test_a_branch_or_commit_is_reviewed_by_its_name_with_what_it_touches(
         ("a; rm b", "not the name of a branch or commit"),
         ("$(x)", "not the name of a branch or commit"),
     ):
-        with pytest.raises(Unable, match=why):
+        with pytest.raises(UserError, match=why):
             await review(play.session, name)

@@ -14,7 +14,7 @@ from app.values.content import text_of
 from app.values.entries import CustomEntry
 from app.values.messages import CustomMessage
 from app.values.pending import PendingChanged
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tests.engine.stage import Play
 from tests.permits.test_gate import answered, results, stage
 
@@ -95,7 +95,7 @@ async def test_a_person_answers_first_and_the_model_hears_of_it(tmp_path: Path) 
     await play.prompt("and?")
     told = [text_of(one.content) for one in play.session.messages if isinstance(one, CustomMessage)]
     assert any("The user applied the staged changes. Applied: AST Edit" in text for text in told)
-    with pytest.raises(Unable, match="No pending action to resolve"):
+    with pytest.raises(UserError, match="No pending action to resolve"):
         await play.session.pending.answer(None, "discard", "")
 
 
@@ -175,14 +175,14 @@ async def test_what_others_stage_is_bytes_or_a_deed(tmp_path: Path) -> None:
         "two files", "mine", [RequestedChange(path="a.js", text=None), RequestedChange(path="b", text="b\n")]
     )
     await play.session.pending.stage("a deed", "mine", apply=apply)
-    with pytest.raises(Unable, match="Several actions wait"):
+    with pytest.raises(UserError, match="Several actions wait"):
         await play.session.pending.answer(None, "apply", "")
     first, second = play.session.pending.waiting
     await play.session.pending.answer(first.id, "apply", "yes")
     assert not (play.session.cwd / "a.js").exists() and (play.session.cwd / "b").read_text() == "b\n"
     resolved = await play.session.pending.answer(second.id, "apply", "please", by="extension")
     assert (resolved.text, done) == ("Sent.", ["please"])
-    with pytest.raises(Unable, match="nothing to stage"):
+    with pytest.raises(UserError, match="nothing to stage"):
         await play.session.pending.stage("empty", "mine")
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from app.assembly.build import assemble
 from app.assembly.options import Options
+from app.assembly.session_builder import assemble_session
 from app.engine.core.questions import ApprovalReply
 from app.engine.planning.plan_mode import STAY
 from app.engine.session import Session
@@ -108,13 +108,15 @@ async def session(tmp_path: Path, script: Scripted) -> AsyncIterator[Session]:
     paths.agent_dir.mkdir(parents=True)
     server = {"command": sys.executable, "args": [SCRIBBLING, str(project / "scribbled.txt")]}
     (paths.agent_dir / "mcp.json").write_text(json.dumps({"mcpServers": {"scribbling": server}}))
-    known = assemble(Options(no_session=True), paths, {}).session  # what it offers is asked once, before
+    known = assemble_session(
+        Options(no_session=True), paths, {}
+    ).session  # what it offers is asked once, before
     await known.mcp.test("scribbling")
     await known.close()
     options = Options(no_session=True, plan=True, permissions="auto-edit", tools="+ast_grep,+ast_edit")
-    assembled = assemble(options, paths, {}, can_ask=True)
-    assembled.in_force.set("renderMermaid.enabled", True)
-    assembled.in_force.set("todo.reminders", False)
+    assembled = assemble_session(options, paths, {}, can_ask=True)
+    assembled.effective_settings.set("renderMermaid.enabled", True)
+    assembled.effective_settings.set("todo.reminders", False)
     assembled.choice.set(script.register(assembled.registry))
     session = assembled.session
 

@@ -74,7 +74,7 @@ async def test_a_new_session_is_without(play: Play) -> None:
 
 
 async def test_a_compaction_changes_nothing(play: Play) -> None:
-    play.in_force.set("compaction.keepRecentTokens", 10)
+    play.effective_settings.set("compaction.keepRecentTokens", 10)
     await play.prompt("third")
     await play.session.compaction.run()
     assert _is_on(play)

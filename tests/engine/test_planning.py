@@ -36,7 +36,7 @@ def planning(folder: Path, *answers: Any, asks: Any = "program", **more: Any) ->
     session = play.session
     session.tools.register(plan_tool(session.plan.propose), owner="test")
     session.tools.register(todo_tool(lambda: session.todos.phases, session.todos.change), owner="test")
-    play.in_force.set("todo.reminders", False)
+    play.effective_settings.set("todo.reminders", False)
     session.plan.switch(True)
     return play
 
@@ -131,7 +131,7 @@ async def test_a_run_that_is_stopped_takes_its_question_back(tmp_path: Path) -> 
 
 async def test_nobody_is_reminded_of_todos_while_nothing_can_be_done(tmp_path: Path) -> None:
     play = planning(tmp_path, say("I looked."), say("I looked again."), say("never said"))
-    play.in_force.set("todo.reminders", True)
+    play.effective_settings.set("todo.reminders", True)
     await play.session.todos.set([TodoPhase(name="Work", tasks=(TodoItem(content="Paint it"),))])
     await play.prompt("look")
     assert play.script.call_count == 1

@@ -203,10 +203,10 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(mode=st.sampled_from(("all", "one-at-a-time")), interrupt=st.sampled_from(("wait", "immediate")))
     def change_modes(self, mode: Any, interrupt: Any) -> None:
-        in_force = self.play.in_force
-        in_force.set("steeringMode", mode)
-        in_force.set("followUpMode", mode)
-        in_force.set("interruptMode", interrupt)
+        effective_settings = self.play.effective_settings
+        effective_settings.set("steeringMode", mode)
+        effective_settings.set("followUpMode", mode)
+        effective_settings.set("interruptMode", interrupt)
 
     @precondition(lambda self: self.play.session.state.waiting_count > 0)
     @rule(how=st.sampled_from(("remove", "edit", "switch")), which=st.integers(0, 10))

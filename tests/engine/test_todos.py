@@ -123,7 +123,7 @@ async def test_three_reminders_are_the_most(tmp_path: Path) -> None:
 )
 async def test_there_is_no_reminder_when_the_agent(tmp_path: Path, answers: list[Any]) -> None:
     play = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), *answers)
-    play.in_force.set("retry.enabled", False)
+    play.effective_settings.set("retry.enabled", False)
     await play.prompt("go")
     assert play.all(TodoReminder) == []
 
@@ -139,7 +139,7 @@ async def test_a_stop_is_a_stop(tmp_path: Path) -> None:
 
 async def test_reminders_can_be_switched_off(tmp_path: Path) -> None:
     play = playing(tmp_path, call("todo", op="set", phases=ONE_BY_ONE), say("I stop."))
-    play.in_force.set("todo.reminders", False)
+    play.effective_settings.set("todo.reminders", False)
     await play.prompt("go")
     assert play.all(TodoReminder) == []
 
@@ -195,8 +195,8 @@ FORTY_THREE = tuple(f"Item {number}: {'word ' * 5}{number}" for number in range(
 
 async def test_43_items_stand_word_for_word_behind_three_summaries(tmp_path: Path) -> None:
     play = playing(tmp_path, *[say("long " * 3_000) for _ in range(3)], *[say("The summary.")] * 9)
-    play.in_force.set("compaction.keepRecentTokens", 10)
-    play.in_force.set("todo.reminders", False)
+    play.effective_settings.set("compaction.keepRecentTokens", 10)
+    play.effective_settings.set("todo.reminders", False)
     await play.session.todos.set(
         [TodoPhase(name="Much", tasks=tuple(TodoItem(content=text) for text in FORTY_THREE))]
     )
@@ -217,7 +217,7 @@ async def test_the_agent_is_told_of_a_list_that_a_person_changed(tmp_path: Path)
     play = playing(tmp_path, say("Hello."), say("I see."))
     await play.prompt("hi")
     await play.session.todos.set([TodoPhase(name="Work", tasks=(TodoItem(content="Tea"),))])
-    play.in_force.set("todo.reminders", False)
+    play.effective_settings.set("todo.reminders", False)
     await play.prompt("on")
     told = [plain(message) for message in play.script.contexts[1].messages]
     assert "The user changed the todo list. It is now:\nWork:\n- [ ] Tea" in told

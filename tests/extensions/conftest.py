@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from app.extensions import guard
-from app.extensions.guard import HookLimits
+from app.extensions import time_limits
+from app.extensions.extension_runner import Extensions
 from app.extensions.loading.loader import ExtensionChoice, find_extensions
-from app.extensions.registrations import Source
-from app.extensions.runner import Extensions
+from app.extensions.registrations import ExtensionSource
+from app.extensions.time_limits import HookLimits
 from app.resources.paths import Paths
 from tests.extensions.scene import Scene
 
@@ -19,7 +19,7 @@ QUICK = HookLimits(answer=0.2, slow_answer=0.4, block=0.15, load=0.5)
 
 @pytest.fixture(autouse=True)
 def little_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "GRACE", 0.1)
+    monkeypatch.setattr(time_limits, "GRACE", 0.1)
 
 
 @pytest.fixture
@@ -47,9 +47,9 @@ def write(paths: Paths) -> Callable[[str, str], Path]:
     return put
 
 
-def source(function: Callable[..., Any], name: str = "mine") -> Source:
+def source(function: Callable[..., Any], name: str = "mine") -> ExtensionSource:
     """Returns an extension source that loads a function of the test."""
-    return Source(name=name, path=f"/x/{name}.py", origin="user", load=lambda extension: function)
+    return ExtensionSource(name=name, path=f"/x/{name}.py", origin="user", load=lambda extension: function)
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from app.extensions import public
+from app.extensions.headless_ui import SilentUi
 from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS
-from app.extensions.ui import SilentUi
 from tests.extensions.theatre import Theatre
 
 FILE = Path(__file__).with_suffix(".json")

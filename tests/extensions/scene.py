@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from app.extensions.bound import Bound, Brought
-from app.extensions.runner import Extensions
-from app.extensions.ui import SilentUi
+from app.extensions.extension_runner import Extensions
+from app.extensions.headless_ui import SilentUi
+from app.extensions.session_binding import RegistrationTables, SessionBinding
 from app.providers.scripted import say
 from app.values.entries import Entry
 from app.values.events import ExtensionError
@@ -90,12 +90,12 @@ class Scene:
         """What was asked of the program around the session."""
         self.sent: list[Sent] = []
         self._usual_send, self.session.send = self.session.send, self._send
-        self.bound = Bound(
+        self.bound = SessionBinding(
             session=self.session,
             mode="tui",
             ui=PersonUi(),
             places=self.play.places,
-            brought=Brought(self.session, self.choice, self.play.registry),
+            registrations=RegistrationTables(self.session, self.choice, self.play.registry),
             settings=lambda: self.settings,
             is_trusted=True,
             shutdown=lambda: self.done.append("shutdown"),

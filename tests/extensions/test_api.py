@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.extensions.catalogue import Catalogue
-from app.extensions.ui import EventUi, SilentUi
+from app.extensions.catalogue import ExtensionCatalogue
+from app.extensions.headless_ui import EventUi, SilentUi
 from app.providers.offline.model import offline_model
 from app.values.content import text_of
 from app.values.entries import ContextEditEntry, MessageEntry
@@ -133,7 +133,7 @@ async def test_commands_may_change_the_conversation(load, scene: Scene):
 
     extensions = await load(mine)
     await scene.play.prompt("hello")
-    await Catalogue(extensions.hooked).run_command("all", "")
+    await ExtensionCatalogue(extensions.hooked).run_command("all", "")
     assert extensions.hooked.problems == []
     assert done == [True, True, True, True, False]
     assert [event.reason for event in scene.play.all(SessionReplaced)] == ["tree", "fork", "new", "resume"]

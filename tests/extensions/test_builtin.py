@@ -8,7 +8,7 @@ import pytest
 
 from app.agent.hooks import TurnOutcome
 from app.extensions.builtin import file_maps, read_recovery
-from app.extensions.catalogue import Catalogue
+from app.extensions.catalogue import ExtensionCatalogue
 from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.values.content import Text, ToolCall
 from app.values.messages import AssistantMessage, ToolResultMessage
@@ -126,7 +126,7 @@ async def test_it_is_drawn_as_one_line_that_opens(load, scene: Scene):
     scene.session.tools.register(read_tool(), owner="the test")
     extensions = await load(read_recovery.extension)
     await ExtensionHooks(extensions).after_turn(turn((call(1, path="b"), SKIPPED)))
-    shown = Catalogue(extensions.hooked).render_message(scene.sent[0].message, expanded=False)
+    shown = ExtensionCatalogue(extensions.hooked).render_message(scene.sent[0].message, expanded=False)
     assert shown and shown.view
     assert (shown.view.title, shown.view.summary, shown.view.level) == (
         "read recovery",

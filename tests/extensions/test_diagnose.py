@@ -33,7 +33,7 @@ def stage(folder: Path) -> Theatre:
         say("I see"),
     )
     (folder / "a.md").write_text("one\ntwo\nthree\n")
-    theatre.play.in_force.set("diagnostics.when", "turn")
+    theatre.play.effective_settings.set("diagnostics.when", "turn")
     return theatre
 
 
@@ -94,7 +94,7 @@ async def test_the_example_of_the_page_works(tmp_path: Path) -> None:
     space: dict[str, Any] = {}
     exec(compile(code, "page", "exec"), space)
     theatre = Theatre(tmp_path, call("write", path="a.md", content="no heading\n"), say("done"), say("I see"))
-    theatre.play.in_force.set("diagnostics.when", "turn")
+    theatre.play.effective_settings.set("diagnostics.when", "turn")
     await theatre.load(space["extension"])
     await theatre.prompt("go")
     assert "a.md:1: error: no heading [headings]" in told(theatre)[0]

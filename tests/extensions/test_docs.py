@@ -3,16 +3,16 @@
 import re
 from pathlib import Path
 
-from app.extensions.docs import PAGE, filled
+from app.extensions.docs_generator import PAGE, fill_generated_parts
 from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS
-from app.resources.files import read_text
+from app.resources.text_files import read_text
 
 HOME = Path(__file__).resolve().parent.parent.parent
 
 
 def test_the_generated_parts_are_up_to_date():
     page = read_text(HOME / PAGE)
-    assert page and filled(page) == page, "run: python -m app.extensions.docs"
+    assert page and fill_generated_parts(page) == page, "run: python -m app.extensions.docs_generator"
     for name in (*HOOKS, *SESSION_EVENTS):
         assert f"| `{name}` |" in page
 

@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.assembly.assembled import Assembled
-from app.assembly.build import assemble
-from app.assembly.extensions import extending
-from app.assembly.extensions.extending import Extended
+from app.assembly.assembled_session import AssembledSession
+from app.assembly.extensions import extension_setup
+from app.assembly.extensions.extension_setup import ConnectedExtensions
 from app.assembly.options import Options
+from app.assembly.session_builder import assemble_session
 from app.engine.tree.tree_commands import fork, new_session
+from app.extensions.headless_ui import EventUi, SilentUi
 from app.extensions.hooks.hook_table import HOOKS, SESSION_EVENTS
-from app.extensions.loading.choosing import Chosen, choose
-from app.extensions.ui import EventUi, SilentUi
+from app.extensions.loading.extension_sources import ChosenExtensions, choose_sources
 from app.providers.scripted import Scripted, call, say
 from app.resources.paths import Paths
 from app.values.entries import Entry, MessageEntry
@@ -41,8 +41,8 @@ class Stage:
         (project / "a.txt").write_text("hello\n")
         self.paths = Paths.from_env({"HOME": str(home)}, project)
         self.options = Options(permissions="full")
-        self.assembled: Assembled = assemble(self.options, self.paths, {}, can_ask=True)
-        self.assembled.in_force.set("diagnostics.when", "turn")
+        self.assembled: AssembledSession = assemble_session(self.options, self.paths, {}, can_ask=True)
+        self.assembled.effective_settings.set("diagnostics.when", "turn")
         self.session = self.assembled.session
         self.script = Scripted(responses)
         self.assembled.choice.set(self.script.register(self.assembled.registry))
@@ -63,13 +63,13 @@ class Stage:
             await api.set_session_name("named")
             raise ValueError("on purpose")
 
-    def _choose(self, *arguments: Any, **more: Any) -> Chosen:
+    def _choose(self, *arguments: Any, **more: Any) -> ChosenExtensions:
         """What is found on disk, and the extension that is this test."""
-        found = choose(*arguments, **more)
+        found = choose_sources(*arguments, **more)
         return msgspec.structs.replace(found, sources=(*found.sources, source(self.listens, "listens")))
 
     @asynccontextmanager
-    async def in_mode(self, mode: Any) -> AsyncIterator[Extended]:
+    async def in_mode(self, mode: Any) -> AsyncIterator[ConnectedExtensions]:
         def publish(event: Any) -> None:
             if isinstance(event, QuestionAsked) and event.answer is not None:
                 event.answer.set_result(True)
@@ -77,8 +77,8 @@ class Stage:
 
         uis = {"tui": PersonUi([True]), "rpc": EventUi(publish), "print": SilentUi(publish)}
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(extending, "choose", self._choose)
-            extended = await extending.extend(
+            patch.setattr(extension_setup, "choose_sources", self._choose)
+            extended = await extension_setup.connect_extensions(
                 self.assembled, self.options, self.paths, mode=mode, ui=uis[mode], shutdown=lambda: None
             )
         yield extended

@@ -12,12 +12,12 @@ from textual.app import App
 from textual.widgets import OptionList
 
 from app.engine.core.prompt_intake import PromptInput
-from app.extensions.catalogue import Catalogue
+from app.extensions.catalogue import ExtensionCatalogue
+from app.extensions.extension_runner import Extensions
+from app.extensions.headless_ui import SilentUi
 from app.extensions.hooks.payloads import BeforeAgentStart, SessionBeforeCompact
 from app.extensions.hooks.session_hooks import ExtensionHooks
 from app.extensions.loading.loader import ExtensionChoice, find_extensions
-from app.extensions.runner import Extensions
-from app.extensions.ui import SilentUi
 from app.providers.contract import Context, StreamOptions
 from app.providers.registry import Registry
 from app.resources.paths import Paths
@@ -104,7 +104,7 @@ async def test_git_checkpoint(example, scene: Scene):
         subprocess.run([*base, *words], cwd=scene.cwd, check=True, capture_output=True)
 
     extensions = await example("git_checkpoint")
-    catalogue = Catalogue(extensions.hooked)
+    catalogue = ExtensionCatalogue(extensions.hooked)
     start = BeforeAgentStart(prompt="change it")
     await extensions.hooked.emit("before_agent_start", start)
     await catalogue.run_command("undo-run", "")
@@ -134,7 +134,7 @@ async def test_todo(example, scene: Scene):
     result = await tool.run(arguments, ToolContext(call_id="c", cwd=scene.cwd))
     assert result.text == "Noted: 2 items, 1 left."
     assert scene.ui.widgets["todo"].summary == "1/2"
-    await Catalogue(extensions.hooked).run_command("todos", "")
+    await ExtensionCatalogue(extensions.hooked).run_command("todos", "")
     assert scene.ui.notes == [("info", "☑ read\n☐ write")]
     done = msgspec.convert({"items": [{"text": "read", "state": "done"}]}, tool.arguments)
     await tool.run(done, ToolContext(call_id="c", cwd=scene.cwd))
@@ -253,7 +253,7 @@ async def test_ssh_without_a_host_runs_nothing(tmp_path: Path, there: Path, flag
 
 async def test_custom_screen(example, scene: Scene):
     extensions = await example("custom_screen")
-    catalogue = Catalogue(extensions.hooked)
+    catalogue = ExtensionCatalogue(extensions.hooked)
     await catalogue.run_command("pick-prompt", "")
     assert scene.ui.notes == [("info", "There is no prompt yet.")]
     for text in ("first [red]", "second"):
@@ -313,7 +313,7 @@ async def test_redact_secrets(example, text: str, hidden: str):
 
 async def test_long_task(example, scene: Scene):
     extensions = await example("long_task")
-    await Catalogue(extensions.hooked).run_command("watch", "echo 'it works'")
+    await ExtensionCatalogue(extensions.hooked).run_command("watch", "echo 'it works'")
     await scene.play.until(lambda: scene.ui.statuses_shown[-1:] == [None])
     assert scene.ui.statuses_shown[-2:] == ["echo: result on its way", None]
     sent = scene.sent[0]
@@ -328,4 +328,4 @@ async def test_prompt_macros(example):
     changed = await hooks.change_words(PromptInput(text="?why does it fail"))
     assert changed == PromptInput(text="Explain, without changing anything: does it fail")
     assert await hooks.change_words(PromptInput(text="why")) == PromptInput(text="why")
-    assert [item.value for item in await Catalogue(extensions.hooked).complete("?w", 2)] == ["?why"]
+    assert [item.value for item in await ExtensionCatalogue(extensions.hooked).complete("?w", 2)] == ["?why"]

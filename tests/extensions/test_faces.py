@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from app.extensions.catalogue import Catalogue
-from app.extensions.ui import EventUi, SilentUi
+from app.extensions.catalogue import ExtensionCatalogue
+from app.extensions.headless_ui import EventUi, SilentUi
 from app.values.events import Event, Notice, QuestionAsked
 from app.values.messages import CustomMessage
 from bayou import Completion, ExtensionApi, View, as_view, view_data, view_text
@@ -84,7 +84,7 @@ async def test_renderers_are_found_by_type_and_fail_alone(load):
         )
 
     extensions = await load(mine)
-    catalogue = Catalogue(extensions.hooked)
+    catalogue = ExtensionCatalogue(extensions.hooked)
 
     def shown(custom_type: str):
         message = CustomMessage(custom_type=custom_type, content="hi")
@@ -111,7 +111,7 @@ async def test_markdown_is_changed_for_drawing_only(load):
         api.markdown_transform(lambda text: text + "!", kinds=("assistant", "user"))
         api.markdown_transform(lambda text: 1 / 0)  # pyright: ignore[reportArgumentType]  (fails before it returns)
 
-    catalogue = Catalogue((await load(mine)).hooked)
+    catalogue = ExtensionCatalogue((await load(mine)).hooked)
     assert catalogue.transform("hi", "assistant") == "HI!"
     assert catalogue.transform("hi", "user") == "hi!"
     assert catalogue.transform("hi", "thinking") == "hi"
@@ -135,7 +135,7 @@ async def test_commands_shortcuts_and_completions(load, scene: Scene):
         api.autocomplete(lambda text, cursor: [Completion(value=f"#{text}", description="a tag")])
 
     extensions = await load(mine)
-    catalogue = Catalogue(extensions.hooked)
+    catalogue = ExtensionCatalogue(extensions.hooked)
     assert await catalogue.run_command("greet", "ann")
     assert await catalogue.run_shortcut("ctrl+y")
     assert await catalogue.run_command("bad", "")
@@ -199,7 +199,7 @@ async def test_a_question_nobody_answers_ends_with_its_timeout():
 
 
 async def test_a_question_without_a_timeout_does_not_wait_for_ever_either(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("app.extensions.ui.WRITING_SECONDS", 0.02)
+    monkeypatch.setattr("app.extensions.headless_ui.WRITING_SECONDS", 0.02)
     told: list[Event] = []
     ui = EventUi(told.append, answer_seconds=0.01)
     assert await ui.select("Which?", ["a"]) is None

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from app.extensions.builtin import file_maps
-from app.extensions.builtin.file_maps import BATCH_BYTES, draw
+from app.extensions.builtin.file_maps import MAX_BATCH_BYTES, draw_file_map
 from app.providers.scripted import call, say
 from app.values.content import text_of
 from app.values.messages import CustomMessage, ToolResultMessage
@@ -137,8 +137,8 @@ async def test_five_large_reads_share_one_room(tmp_path: Path):
     await theatre.prompt("look at all")
     sizes = [len(text.encode()) for text in texts_of(theatre)]
     assert len(sizes) == 5
-    assert sum(sizes) <= BATCH_BYTES
-    assert min(sizes) > BATCH_BYTES / 5 * 0.7, "each has its part"
+    assert sum(sizes) <= MAX_BATCH_BYTES
+    assert min(sizes) > MAX_BATCH_BYTES / 5 * 0.7, "each has its part"
 
 
 async def test_a_model_that_asks_for_the_map_gets_more_and_never_less(tmp_path: Path):
@@ -198,7 +198,7 @@ async def test_a_map_is_drawn_with_its_symbols_as_the_session_file_has_them(tmp_
     await theatre.prompt("look")
     sent, again = maps_of(theatre)
     stored = msgspec.json.decode(msgspec.json.encode(sent.details))
-    view = draw(msgspec.structs.replace(sent, details=stored), expanded=False)
+    view = draw_file_map(msgspec.structs.replace(sent, details=stored), expanded=False)
     assert (view.title, view.subject, view.summary) == ("map", "b.py", "2,503 lines · 2 symbols · Python")
     (block,) = view.body
     assert isinstance(block, MapBlock)
@@ -212,7 +212,7 @@ async def test_a_map_is_drawn_with_its_symbols_as_the_session_file_has_them(tmp_
         ("method run(self) -> list[int]", "method", 1, 2502, 2503),
     ]
     assert all(symbol.label in lines[symbol.row] for symbol in block.symbols)
-    assert draw(again, expanded=False).summary == "The map of b.py stands above, unchanged."
+    assert draw_file_map(again, expanded=False).summary == "The map of b.py stands above, unchanged."
 
 
 @pytest.mark.parametrize(
@@ -222,6 +222,6 @@ def test_a_map_with_foreign_details_is_drawn_all_the_same(details: Any):
     message = CustomMessage(
         custom_type="file-map", content="File map: a", display=True, details=details, timestamp=0
     )
-    (block,) = draw(message, expanded=True).body
+    (block,) = draw_file_map(message, expanded=True).body
     assert isinstance(block, MapBlock)
     assert (block.text, block.symbols) == ("File map: a", ())

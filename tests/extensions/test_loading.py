@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.extensions.catalogue import Catalogue
-from app.extensions.loading.loader import BUILTIN, ExtensionChoice, find_extensions
-from app.extensions.loading.versions import WrongVersion, require_version
+from app.extensions.catalogue import ExtensionCatalogue
+from app.extensions.extension_runner import Extensions
+from app.extensions.loading.api_version import IncompatibleApiVersion, require_version
+from app.extensions.loading.loader import BUILTIN_EXTENSIONS, ExtensionChoice, find_extensions
 from app.extensions.registrations import NotReady
-from app.extensions.runner import Extensions
 from app.resources.paths import Paths
 from bayou import API_VERSION, ExtensionApi, StaleExtension, ToolError, run_program
 from tests.extensions.conftest import QUICK, source
@@ -140,7 +140,7 @@ async def test_modules_have_private_names_and_leave_no_bytecode(load_files, writ
         write(f"{name}/helper.py", f"def extension(api): api.command({name!r})(print)")
     before = set(sys.modules)
     extensions = await load_files()
-    assert set(Catalogue(extensions.hooked).commands()) >= {"a", "b"}
+    assert set(ExtensionCatalogue(extensions.hooked).commands()) >= {"a", "b"}
     new = {name for name in set(sys.modules) - before if "helper" in name}
     assert len(new) == 2
     assert "helper" not in sys.modules
@@ -168,7 +168,7 @@ def test_version_ranges(declared: str, fits: bool):
     if fits:
         require_version(declared, "1.0")
     else:
-        with pytest.raises(WrongVersion):
+        with pytest.raises(IncompatibleApiVersion):
             require_version(declared, "1.0")
 
 
@@ -275,8 +275,8 @@ async def test_registering_twice(load, scene: Scene):
         api.command("quit")(print)
 
     extensions = await load(one, two)
-    assert set(Catalogue(extensions.hooked).commands(taken=("quit",))) == {"go"}
-    await Catalogue(extensions.hooked).run_command("go", "")
+    assert set(ExtensionCatalogue(extensions.hooked).commands(taken=("quit",))) == {"go"}
+    await ExtensionCatalogue(extensions.hooked).run_command("go", "")
     assert scene.done == ["second"]
     assert [str(problem) for problem in extensions.hooked.problems] == [
         "/x/one.py: register: the command go is registered twice; the second counts",
@@ -351,8 +351,8 @@ async def test_flags(load, scene: Scene):
     extensions = scene.extensions(limits=lambda: QUICK, flags={"plan": True, "other": "x"})
     await extensions.load([source(mine)])
     assert seen == [True, "3", None]
-    assert set(Catalogue(extensions.hooked).flags()) == {"plan", "depth"}
-    assert Catalogue(extensions.hooked).unknown_flags() == ("other",)
+    assert set(ExtensionCatalogue(extensions.hooked).flags()) == {"plan", "depth"}
+    assert ExtensionCatalogue(extensions.hooked).unknown_flags() == ("other",)
 
 
 async def test_the_bus_between_extensions(load):
@@ -398,7 +398,7 @@ def test_the_entry_point_group_is_looked_through(paths: Paths, tmp_path: Path, m
 
 
 def test_bayous_own_are_all_there():
-    assert set(BUILTIN) == {"builtin:file-maps", "builtin:read-recovery", "builtin:rules"}
+    assert set(BUILTIN_EXTENSIONS) == {"builtin:file-maps", "builtin:read-recovery", "builtin:rules"}
 
 
 async def test_the_status_names_what_each_has_registered_and_what_went_wrong(load_files, write):
@@ -406,7 +406,7 @@ async def test_the_status_names_what_each_has_registered_and_what_went_wrong(loa
     bad = write("bad.py", "raise ValueError")
     statuses = {
         status.name: status
-        for status in (await load_files(settings=tuple(f"-{name}" for name in BUILTIN))).status()
+        for status in (await load_files(settings=tuple(f"-{name}" for name in BUILTIN_EXTENSIONS))).status()
     }
     assert statuses["good"].counts == {"commands": 1}
     assert statuses[str(bad)].origin == "not loaded"

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from app.assembly.build import assemble
-from app.assembly.ending import close_quietly
-from app.assembly.extensions.extending import extend
+from app.assembly.extensions.extension_setup import connect_extensions
 from app.assembly.options import Options
-from app.extensions.ui import SilentUi
+from app.assembly.session_builder import assemble_session
+from app.assembly.shutdown import close_session
+from app.extensions.headless_ui import SilentUi
 from app.resources.paths import Paths
 from tests.providers.loopback import Reply, loopback, sse
 
@@ -45,9 +45,9 @@ async def test_three_reads_complete_and_their_maps_follow_in_call_order_in_the_n
         entry = {"baseUrl": server.url, "api": "openai-completions", "models": [{"id": "m"}]}
         (paths.agent_dir / "models.json").write_text(json.dumps({"providers": {"mine": entry}}))
         options = Options(no_session=True, model="mine/m")
-        assembled = assemble(options, paths, {})
+        assembled = assemble_session(options, paths, {})
         session = assembled.session
-        await extend(
+        await connect_extensions(
             assembled,
             options,
             paths,
@@ -58,7 +58,7 @@ async def test_three_reads_complete_and_their_maps_follow_in_call_order_in_the_n
         await session.prompt("Look at them")
         await session.wait_until_idle()
         await session.events.drain()
-        await close_quietly(session)
+        await close_session(session)
         assert len(server.requests) == 2
         sent = server.requests[1].json["messages"]
     results = [message for message in sent if message["role"] == "tool"]

@@ -8,20 +8,20 @@ from pathlib import Path
 import pytest
 
 from app.extensions.loading.loader import ExtensionChoice, find_extensions
-from app.extensions.packages import installing as packages_module
-from app.extensions.packages.installing import (
-    commit,
-    discard,
-    installed,
-    kind_of,
-    remove,
-    resource_paths,
-    stage,
-)
+from app.extensions.packages import package_installer as packages_module
 from app.extensions.packages.package_commands import run
-from app.extensions.packages.package_contents import BadPackage, look_into
+from app.extensions.packages.package_contents import PackageError, inspect_folder
+from app.extensions.packages.package_installer import (
+    commit_package,
+    discard_package,
+    installed_packages,
+    kind_of,
+    remove_package,
+    resource_paths,
+    stage_package,
+)
 from app.resources.paths import Paths
-from app.resources.prompts import find_prompts
+from app.resources.prompt_templates import find_prompts
 from app.resources.skills import find_skills
 
 
@@ -51,20 +51,20 @@ def notes(paths: Paths) -> Path:
 
 
 def test_what_is_fetched_is_shown_and_counts_once_agreed_to(paths: Paths, notes: Path):
-    staged = stage(paths, str(notes))
+    staged = stage_package(paths, str(notes))
     assert staged.shown() == (
         f"Install notes from {notes}:\n  runs Python code: ext.py\n  skill: skills/pdf\n  prompts: prompts"
     )
-    assert installed(paths) == ()
+    assert installed_packages(paths) == ()
     assert not (paths.home / "ran").exists()
-    commit(paths, staged)
-    assert [package.name for package in installed(paths)] == ["notes"]
+    commit_package(paths, staged)
+    assert [package.name for package in installed_packages(paths)] == ["notes"]
     assert not (paths.home / "ran").exists()
     assert [path.name for path in paths.packages_dir.iterdir() if path.name.startswith(".staging")] == []
 
 
 async def test_its_parts_are_found_where_parts_are_found(paths: Paths, notes: Path, scene):
-    commit(paths, stage(paths, str(notes)))
+    commit_package(paths, stage_package(paths, str(notes)))
     found = resource_paths(paths)
     extensions = scene.extensions()
     await extensions.load(find_extensions(paths, ExtensionChoice(packages=found.extensions)).sources)
@@ -74,16 +74,16 @@ async def test_its_parts_are_found_where_parts_are_found(paths: Paths, notes: Pa
 
 
 def test_what_is_not_agreed_to_leaves_nothing_behind(paths: Paths, notes: Path):
-    discard(stage(paths, str(notes)))
+    discard_package(stage_package(paths, str(notes)))
     assert list(paths.packages_dir.iterdir()) == []
 
 
 def test_a_package_that_changes_after_it_was_shown_is_refused(paths: Paths, notes: Path):
-    staged = stage(paths, str(notes))
+    staged = stage_package(paths, str(notes))
     (staged.place / "ext.py").write_text("import os")
-    with pytest.raises(BadPackage, match="changed after it was shown"):
-        commit(paths, staged)
-    assert installed(paths) == ()
+    with pytest.raises(PackageError, match="changed after it was shown"):
+        commit_package(paths, staged)
+    assert installed_packages(paths) == ()
 
 
 def test_without_a_manifest_the_usual_places_count(paths: Paths, tmp_path: Path):
@@ -97,11 +97,11 @@ def test_without_a_manifest_the_usual_places_count(paths: Paths, tmp_path: Path)
             "themes/t.json": "{}",
         },
     )
-    contents = look_into(folder)
+    contents = inspect_folder(folder)
     assert contents.extensions == ("extensions/a.py",)
     assert (contents.skills, contents.prompts, contents.themes) == (("skills/x",), ("prompts",), ("themes",))
     single = put(tmp_path / "one", {"gate.py": "def extension(api): pass", "helper.py": "x = 1"})
-    assert look_into(single).extensions == ("gate.py",)
+    assert inspect_folder(single).extensions == ("gate.py",)
 
 
 @pytest.mark.parametrize(
@@ -116,20 +116,20 @@ def test_without_a_manifest_the_usual_places_count(paths: Paths, tmp_path: Path)
 def test_what_is_no_package_is_refused_in_words(
     paths: Paths, tmp_path: Path, files: dict[str, str], words: str
 ):
-    with pytest.raises(BadPackage, match=words):
-        stage(paths, str(put(tmp_path / "p", files)))
+    with pytest.raises(PackageError, match=words):
+        stage_package(paths, str(put(tmp_path / "p", files)))
     assert list(paths.packages_dir.iterdir()) == []
 
 
 def test_a_link_out_of_the_package_is_refused(paths: Paths, notes: Path):
     (notes / "key").symlink_to("/etc/passwd")
-    with pytest.raises(BadPackage, match="to a place outside the package"):
-        stage(paths, str(notes))
+    with pytest.raises(PackageError, match="to a place outside the package"):
+        stage_package(paths, str(notes))
 
 
 def test_a_missing_source_is_named(paths: Paths):
-    with pytest.raises(BadPackage, match="nowhere: there is no such folder"):
-        stage(paths, "nowhere")
+    with pytest.raises(PackageError, match="nowhere: there is no such folder"):
+        stage_package(paths, "nowhere")
 
 
 @pytest.fixture
@@ -145,19 +145,19 @@ def repository(paths: Paths, notes: Path) -> str:
 
 
 def test_a_git_repository(paths: Paths, notes: Path, repository: str):
-    package = commit(paths, stage(paths, repository))
+    package = commit_package(paths, stage_package(paths, repository))
     assert (package.kind, len(package.revision)) == ("git", 12)
     assert not (package.folder(paths) / ".git").exists()
-    again = stage(paths, repository)
+    again = stage_package(paths, repository)
     assert again.is_unchanged
-    discard(again)
-    with pytest.raises(BadPackage, match="installed already, from file://"):
-        stage(paths, str(notes))
+    discard_package(again)
+    with pytest.raises(PackageError, match="installed already, from file://"):
+        stage_package(paths, str(notes))
 
 
 def test_a_repository_that_is_not_there_is_told_in_gits_words(paths: Paths):
-    with pytest.raises(BadPackage, match="git: "):
-        stage(paths, "file:///nowhere/at/all")
+    with pytest.raises(PackageError, match="git: "):
+        stage_package(paths, "file:///nowhere/at/all")
 
 
 def wheel(folder: Path) -> Path:
@@ -180,10 +180,10 @@ async def test_a_python_distribution(paths: Paths, tmp_path: Path, scene, monkey
     for name, value in (("NO_INDEX", "1"), ("FIND_LINKS", str(tmp_path))):
         monkeypatch.setenv(f"PIP_{name}", value)
         monkeypatch.setenv(f"UV_{name}", value)
-    staged = stage(paths, "pip:bayou-thing==1.5")
+    staged = stage_package(paths, "pip:bayou-thing==1.5")
     assert staged.package.revision == "1.5"
     assert "runs Python code: thing (bayou_thing_module:extension)" in staged.shown()
-    commit(paths, staged)
+    commit_package(paths, staged)
     found = find_extensions(paths, ExtensionChoice(sites=resource_paths(paths).sites))
     extensions = scene.extensions()
     await extensions.load([source for source in found.sources if source.name == "thing"])
@@ -207,36 +207,36 @@ def test_kinds_of_sources(source: str, kind: str):
 
 def test_an_option_in_place_of_a_source_is_no_source(paths: Paths):
     for source in ("pip:--index-url=x", "pip:"):
-        with pytest.raises(BadPackage, match="write a package name"):
-            stage(paths, source)
+        with pytest.raises(PackageError, match="write a package name"):
+            stage_package(paths, source)
 
 
 def test_removing(paths: Paths, notes: Path):
-    package = commit(paths, stage(paths, str(notes)))
-    remove(paths, "notes")
-    assert installed(paths) == ()
+    package = commit_package(paths, stage_package(paths, str(notes)))
+    remove_package(paths, "notes")
+    assert installed_packages(paths) == ()
     assert not package.folder(paths).exists()
-    with pytest.raises(BadPackage, match=r"notes is not installed\. Installed: none\."):
-        remove(paths, "notes")
+    with pytest.raises(PackageError, match=r"notes is not installed\. Installed: none\."):
+        remove_package(paths, "notes")
 
 
 def test_a_broken_list_is_never_overwritten(paths: Paths, notes: Path):
     paths.packages_dir.mkdir(parents=True)
     (paths.packages_dir / "installed.json").write_text("{")
-    with pytest.raises(BadPackage, match="Fix or delete"):
-        stage(paths, str(notes))
+    with pytest.raises(PackageError, match="Fix or delete"):
+        stage_package(paths, str(notes))
     assert (paths.packages_dir / "installed.json").read_text() == "{"
 
 
 def test_a_failed_update_leaves_the_old_version(paths: Paths, notes: Path, monkeypatch):
-    commit(paths, stage(paths, str(notes)))
+    commit_package(paths, stage_package(paths, str(notes)))
     (notes / "ext.py").write_text("def extension(api): pass  # new")
-    staged = stage(paths, str(notes))
+    staged = stage_package(paths, str(notes))
     monkeypatch.setattr(packages_module, "_write", lambda *arguments: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        commit(paths, staged)
+        commit_package(paths, staged)
     assert "new" not in (paths.packages_dir / "notes" / "ext.py").read_text()
-    assert [package.name for package in installed(paths)] == ["notes"]
+    assert [package.name for package in installed_packages(paths)] == ["notes"]
 
 
 # The commands
@@ -256,7 +256,7 @@ def test_nothing_is_installed_without_a_yes(paths: Paths, notes: Path):
     assert "runs Python code: ext.py" in said
     assert complained == "Nothing was installed. Add --yes to install without being asked."
     assert command(paths, "install", str(notes), answer=False)[0] == 1
-    assert installed(paths) == ()
+    assert installed_packages(paths) == ()
     assert command(paths, "install", str(notes), "--yes")[0] == 0
     assert command(paths, "list")[1].startswith(f"notes from {notes}, ")
 

@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from app.assembly.assembled import Assembled
-from app.assembly.build import assemble
-from app.assembly.ending import close_quietly
-from app.assembly.extensions.extending import extend
+from app.assembly.assembled_session import AssembledSession
+from app.assembly.extensions.extension_setup import connect_extensions
 from app.assembly.options import Options
-from app.extensions.ui import SilentUi
+from app.assembly.session_builder import assemble_session
+from app.assembly.shutdown import close_session
+from app.extensions.headless_ui import SilentUi
 from app.resources.paths import Paths
 from tests.providers.loopback import Reply, loopback, sse
 
@@ -46,14 +46,14 @@ def extension(api):
 """
 
 
-async def opened(home: Path, code: str, **options: Any) -> Assembled:
+async def opened(home: Path, code: str, **options: Any) -> AssembledSession:
     paths = Paths.from_env({"HOME": str(home)}, home)
     file = paths.agent_dir / "extensions" / "mine.py"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(code)
     given = Options(no_session=True, **options)
-    assembled = assemble(given, paths, {})
-    extended = await extend(
+    assembled = assemble_session(given, paths, {})
+    extended = await connect_extensions(
         assembled,
         given,
         paths,
@@ -78,7 +78,7 @@ async def test_a_bundled_provider_can_have_another_address(tmp_path: Path) -> No
         assert session.last_answer.text == "Hi"
         assert server.requests[0].headers["authorization"] == "Bearer literal"
         assert server.requests[0].json["model"] == model.id
-        await close_quietly(session)
+        await close_session(session)
 
 
 class Words:
@@ -104,7 +104,7 @@ async def test_a_person_signs_in_the_way_an_extension_brings(tmp_path: Path) -> 
         await session.prompt("Hello")
         await session.wait_until_idle()
         assert server.requests[0].headers["authorization"] == "Bearer of-sesame-fresh"
-        await close_quietly(session)
+        await close_session(session)
     kept = json.loads((assembled.prompt.paths.agent_dir / "auth.json").read_text())
     assert kept["groq"]["access"] == "of-sesame-fresh", "refreshed once, and kept"
 
@@ -116,4 +116,4 @@ async def test_what_an_extension_brought_goes_with_it(tmp_path: Path) -> None:
     await assembled.extensions.close()
     assert "groq" not in assembled.choice.credentials.sign_ins
     assert assembled.choice.catalogue.models_of("groq")[0].base_url.startswith("https://")
-    await close_quietly(assembled.session)
+    await close_session(assembled.session)

@@ -3,11 +3,11 @@
 import json
 from pathlib import Path
 
-from app.assembly.build import assemble
-from app.assembly.ending import close_quietly
-from app.assembly.extensions.extending import extend
+from app.assembly.extensions.extension_setup import connect_extensions
 from app.assembly.options import Options
-from app.extensions.ui import SilentUi
+from app.assembly.session_builder import assemble_session
+from app.assembly.shutdown import close_session
+from app.extensions.headless_ui import SilentUi
 from app.resources.paths import Paths
 from app.values.events import Notice
 from tests.providers.loopback import Loopback, Reply, loopback, sse
@@ -50,11 +50,11 @@ async def run(home: Path, server: Loopback, code: str) -> list[str]:
     entry = {"baseUrl": server.url, "api": "openai-completions", "models": models}
     (paths.agent_dir / "models.json").write_text(json.dumps({"providers": {"mine": entry}}))
     options = Options(no_session=True, model="mine/m")
-    assembled = assemble(options, paths, {})
+    assembled = assemble_session(options, paths, {})
     session = assembled.session
     notes: list[str] = []
     session.subscribe(lambda event: notes.append(event.text) if isinstance(event, Notice) else None)
-    extended = await extend(
+    extended = await connect_extensions(
         assembled,
         options,
         paths,
@@ -67,7 +67,7 @@ async def run(home: Path, server: Loopback, code: str) -> list[str]:
     await session.wait_until_idle()
     await session.prompt("/told")
     await session.events.drain()
-    await close_quietly(session)
+    await close_session(session)
     return notes
 
 

@@ -51,7 +51,7 @@ async def test_a_compaction_says_which_files_it_drops_and_takes_a_count(tmp_path
     theatre = Theatre(
         tmp_path, call("read", path="a.txt") + call("write", path="b.txt", content="b"), say(LONG), say(LONG)
     )
-    theatre.play.in_force.set("compaction.keepRecentTokens", 100)
+    theatre.play.effective_settings.set("compaction.keepRecentTokens", 100)
     await theatre.load(summarises)
     await theatre.prompt("one")
     await theatre.prompt("two")
@@ -76,7 +76,7 @@ async def test_a_dictionary_may_say_so_too(tmp_path: Path) -> None:
         )
 
     theatre = Theatre(tmp_path, say(LONG), say(LONG))
-    theatre.play.in_force.set("compaction.keepRecentTokens", 100)
+    theatre.play.effective_settings.set("compaction.keepRecentTokens", 100)
     await theatre.load(summarises)
     await theatre.prompt("one")
     await theatre.prompt("two")

@@ -61,7 +61,7 @@ async def test_reads_that_steering_skipped_are_asked_for_again(tmp_path, large) 
     """With `interruptMode: immediate`; the follow-up comes when the agent would otherwise stop."""
     reads = call("read", "1", path="a.txt") + call("read", "2", path="b.txt", offset=7)
     theatre = Theatre(tmp_path, reads, say("ok"), say("reading again"))
-    theatre.play.in_force.set("interruptMode", "immediate")
+    theatre.play.effective_settings.set("interruptMode", "immediate")
 
     def interrupts(api: ExtensionApi) -> None:
         @api.on("tool_call")

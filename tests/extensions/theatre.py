@@ -4,12 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from app.extensions.bound import Bound, Brought
-from app.extensions.guard import HookLimits
+from app.extensions.extension_runner import Extensions
+from app.extensions.headless_ui import SilentUi
+from app.extensions.hooks.event_forwarder import EventForwarder
 from app.extensions.hooks.session_hooks import ExtensionHooks
-from app.extensions.hooks.told_events import ToldEvents
-from app.extensions.runner import Extensions
-from app.extensions.ui import SilentUi
+from app.extensions.session_binding import RegistrationTables, SessionBinding
+from app.extensions.time_limits import HookLimits
 from app.providers.contract import Context
 from app.values.content import text_of
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage, UserMessage
@@ -45,17 +45,17 @@ class Theatre:
         await self.extensions.load([source(function, function.__name__) for function in functions])
         play, session = self.play, self.play.session
         self.extensions.bind(
-            Bound(
+            SessionBinding(
                 session=session,
                 mode=mode,
                 ui=SilentUi(session.events.publish_now),
                 places=play.places,
-                brought=Brought(session, play.choice, play.registry),
+                registrations=RegistrationTables(session, play.choice, play.registry),
                 prompt_sections=self.sections,
                 is_trusted=True,
             )
         )
-        ToldEvents(self.extensions, self.hooks.catalogue).listen_to(session)
+        EventForwarder(self.extensions, self.hooks.catalogue).listen_to(session)
 
     async def prompt(self, text: str) -> None:
         await self.play.prompt(text)

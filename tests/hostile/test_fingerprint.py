@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from app.resources.paths import Paths
-from app.resources.trust.fingerprint import MOST_BYTES, MOST_FILES
-from app.resources.trust.project_trust import decide, question_for, remember
+from app.resources.trust.content_fingerprint import MAX_FINGERPRINT_BYTES, MAX_FINGERPRINT_FILES
+from app.resources.trust.project_trust import decide_trust, store_answer, trust_question_for
 from tests.hostile.conftest import Put
 from tests.hostile.repositories import git, repository
 
 
 def trusted_now(paths: Paths) -> bool:
-    return decide(paths, can_ask=True).is_trusted
+    return decide_trust(paths, can_ask=True).is_trusted
 
 
 Change = Callable[[Path, Put], Path]
@@ -120,7 +120,7 @@ def skills_of_all_agents(folder: Path, put: Put) -> Path:
 def test_a_change_is_seen(prepare: Change, paths: Paths, folder: Path, put: Put) -> None:
     """Also one that leaves size and times as they were."""
     file = prepare(folder, put)
-    remember(paths, question_for(paths), is_trusted=True)
+    store_answer(paths, trust_question_for(paths), is_trusted=True)
     assert trusted_now(paths)
     before = file.stat()
     text = file.read_text()
@@ -134,15 +134,15 @@ def test_above_a_limit_nothing_can_be_vouched_for(what: str, paths: Paths, folde
     place = folder / ".bayou" / "extensions" / "one"
     put(place / "__init__.py", "x = 1")
     if what == "files":
-        for number in range(MOST_FILES):
+        for number in range(MAX_FINGERPRINT_FILES):
             (place / f"{number}.txt").touch()
     else:
         with (place / "large").open("wb") as file:
-            file.truncate(MOST_BYTES + 1)
-    question = question_for(paths)
-    assert [item.path for item in question.too_much] == [".bayou/extensions/one"]
+            file.truncate(MAX_FINGERPRINT_BYTES + 1)
+    question = trust_question_for(paths)
+    assert [item.path for item in question.exceeded_limit] == [".bayou/extensions/one"]
     with pytest.raises(Exception, match="more files than bayou can check"):
-        remember(paths, question, is_trusted=True)
+        store_answer(paths, question, is_trusted=True)
     assert not trusted_now(paths)
 
 
@@ -154,7 +154,7 @@ def test_loops_pipes_and_what_cannot_be_read_keep_nothing_waiting(
     (place / "round").symlink_to(place)
     (place / "nowhere").symlink_to(folder / "nowhere")
     os.mkfifo(place / "pipe")
-    remember(paths, question_for(paths), is_trusted=True)
+    store_answer(paths, trust_question_for(paths), is_trusted=True)
     assert trusted_now(paths)
 
 
@@ -188,7 +188,7 @@ def test_an_answer_about_the_top_covers_what_a_folder_below_has_in_common_with_i
 ) -> None:
     repository(folder)
     git(folder, "config", "core.hooksPath", ".husky")
-    remember(paths, question_for(paths), is_trusted=True)
+    store_answer(paths, trust_question_for(paths), is_trusted=True)
     below = Paths.from_env({"HOME": str(paths.home)}, folder / "src")
     below.cwd.mkdir()
     assert trusted_now(below)
@@ -199,7 +199,7 @@ def test_an_answer_about_the_top_covers_what_a_folder_below_has_in_common_with_i
 def test_configuration_of_a_repository_is_part_of_it(paths: Paths, folder: Path) -> None:
     repository(folder)
     git(folder, "config", "core.sshCommand", "ssh -4")
-    remember(paths, question_for(paths), is_trusted=True)
+    store_answer(paths, trust_question_for(paths), is_trusted=True)
     assert trusted_now(paths)
     git(folder, "config", "core.sshCommand", "evil")
     assert not trusted_now(paths)
@@ -217,10 +217,10 @@ def test_a_prefix_does_not_make_bayou_walk_or_read_for_ever(paths: Paths, folder
         json.dumps({"shellCommandPrefix": f"ls **/nothing {words[:9000]};"}),
     )
     begun = time.process_time()
-    before = question_for(paths)
+    before = trust_question_for(paths)
     put(
         folder / ".bayou" / "settings.json", json.dumps({"shellCommandPrefix": "ls */*/*/*/*/nothing " * 300})
     )
-    question_for(paths)
+    trust_question_for(paths)
     assert time.process_time() - begun < 3
     assert any(item.path.endswith("large.bin") for item in before.items) and large.exists()

@@ -16,13 +16,18 @@ import msgspec
 import pytest
 
 from app.resources.paths import Paths
-from app.resources.settings.settings_reading import read_layer
-from app.resources.trust.project_trust import decide, problem_with, question_for, remember
+from app.resources.settings.settings_reader import read_layer
+from app.resources.trust.project_trust import (
+    decide_trust,
+    store_answer,
+    trust_file_problem,
+    trust_question_for,
+)
 from app.sessions.errors import SessionError
 from app.sessions.log import SessionLog
-from app.values.json_comments import JsonFault
-from app.values.json_comments import parse as parse_json
-from app.values.unable import FileFault
+from app.values.json_comments import JsonSyntaxError
+from app.values.json_comments import parse_json_with_comments as parse_json
+from app.values.user_errors import FileError
 from tests.conftest import OUTSIDE
 from tests.hostile.fuzzing import keep, kept, mutations, seeds_of
 from tests.modes.test_rpc_fuzz import Dialogue
@@ -118,14 +123,14 @@ def test_trust_files(tmp_path: Path, is_new: bool):
     def attempt(data: bytes) -> None:
         paths.trust_file.write_bytes(data)
         said = _said_of(data, paths.cwd, tmp_path)
-        assert decide(paths).is_trusted == said, said
-        problem, before = problem_with(paths.trust_file), paths.trust_file.read_bytes()
+        assert decide_trust(paths).is_trusted == said, said
+        problem, before = trust_file_problem(paths.trust_file), paths.trust_file.read_bytes()
         try:
-            remember(paths, question_for(paths), is_trusted=False)
-        except FileFault:
+            store_answer(paths, trust_question_for(paths), is_trusted=False)
+        except FileError:
             assert problem and paths.trust_file.read_bytes() == before
             return
-        assert not problem and not decide(paths).is_trusted
+        assert not problem and not decide_trust(paths).is_trusted
 
     try_all("trust", [json.dumps(one).encode() for one in sound], is_new, attempt)
 
@@ -134,7 +139,7 @@ def _said_of(data: bytes, *folders: Path) -> bool:
     """Whether the file trusts the nearest of these folders that it speaks of, whatever it will bring along."""
     try:
         table = parse_json(data.decode("utf-8-sig").replace("\r\n", "\n"))
-    except (UnicodeDecodeError, JsonFault):
+    except (UnicodeDecodeError, JsonSyntaxError):
         return False
     if not isinstance(table, dict):
         return False

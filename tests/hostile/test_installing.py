@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.extensions.packages.installing import installed, stage
-from app.extensions.packages.package_contents import BadPackage
+from app.extensions.packages.package_contents import PackageError
+from app.extensions.packages.package_installer import installed_packages, stage_package
 from app.resources.paths import Paths
 from tests.hostile.conftest import Put, program
 
@@ -44,10 +44,10 @@ def test_what_is_no_name_is_refused_before_anything_is_started(
         put(place / "setup.py", f"open({str(mark)!r}, 'w')\n")
     monkeypatch.setattr(sys, "executable", str(program(folder.parent / "python", f"touch '{mark}'; exit 1")))
     monkeypatch.chdir(folder)
-    with pytest.raises(BadPackage, match="write a package name"):
-        stage(paths, f"pip:{what}")
+    with pytest.raises(PackageError, match="write a package name"):
+        stage_package(paths, f"pip:{what}")
     assert not mark.exists()
-    assert installed(paths) == ()
+    assert installed_packages(paths) == ()
 
 
 def test_a_pip_in_the_folder_is_not_taken_for_pip(
@@ -60,8 +60,8 @@ def test_a_pip_in_the_folder_is_not_taken_for_pip(
     for name, value in (("NO_INDEX", "1"), ("FIND_LINKS", str(folder.parent))):
         monkeypatch.setenv(f"PIP_{name}", value)
         monkeypatch.setenv(f"UV_{name}", value)
-    with pytest.raises(BadPackage):
-        stage(paths, "pip:there-is-no-such-package")
+    with pytest.raises(PackageError):
+        stage_package(paths, "pip:there-is-no-such-package")
     assert not mark.exists()
 
 
@@ -81,8 +81,8 @@ def test_a_source_is_not_built(
     for name, value in (("NO_INDEX", "1"), ("FIND_LINKS", str(folder.parent))):
         monkeypatch.setenv(f"PIP_{name}", value)
         monkeypatch.setenv(f"UV_{name}", value)
-    with pytest.raises(BadPackage):
-        stage(paths, "pip:theirs")
+    with pytest.raises(PackageError):
+        stage_package(paths, "pip:theirs")
     assert not mark.exists()
 
 
@@ -125,10 +125,10 @@ def test_a_distribution_that_depends_on_an_address_is_refused_before_it_is_fetch
     for name, value in (("NO_INDEX", "1"), ("FIND_LINKS", str(index))):
         monkeypatch.setenv(f"PIP_{name}", value)
         monkeypatch.setenv(f"UV_{name}", value)
-    with pytest.raises(BadPackage):
-        stage(paths, "pip:theirs")
-    assert not mark.exists() and installed(paths) == ()
-    staged = stage(paths, "pip:fine")
+    with pytest.raises(PackageError):
+        stage_package(paths, "pip:theirs")
+    assert not mark.exists() and installed_packages(paths) == ()
+    staged = stage_package(paths, "pip:fine")
     assert staged.package.revision == "1.0" and (staged.place / "plain.py").is_file()
 
 
@@ -136,5 +136,5 @@ def test_a_package_with_a_link_out_of_it_is_refused(paths: Paths, folder: Path, 
     put(folder / "theirs" / "one.py", "def extension(api): ...")
     put(folder / "elsewhere.py", "def extension(api): ...")
     (folder / "theirs" / "two.py").symlink_to(folder / "elsewhere.py")
-    with pytest.raises(BadPackage, match="to a place outside the package"):
-        stage(paths, str(folder / "theirs"))
+    with pytest.raises(PackageError, match="to a place outside the package"):
+        stage_package(paths, str(folder / "theirs"))

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from app.assembly.crash import report_crash
+from app.assembly.crash_report import report_crash
 from app.providers.key_values import CredentialError
 from app.providers.signin.pkce import RedirectServer, code_of
 from tests.hostile.staging import BAYOU, MODEL, called, model_at, run, settings, spoken

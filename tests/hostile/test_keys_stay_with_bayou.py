@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.extensions.exec import run_program
+from app.extensions.run_program import run_program
 from tests.modes.processes import RPC, lines_until, put, start
 from tests.support.terminals import terminal
 from tests.tools.conftest import Hands

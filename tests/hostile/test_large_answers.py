@@ -62,8 +62,8 @@ async def test_the_thousandth_summary_looks_at_no_more_entries_than_the_tenth(
 
     monkeypatch.setattr(Tree, "_upwards", counted)
     play = Play(tmp_path, *[say("word " * 400)] * 1000, context_window=5000)
-    play.in_force.set("compaction.reserveTokens", 1500)
-    play.in_force.set("compaction.keepRecentTokens", 600)
+    play.effective_settings.set("compaction.reserveTokens", 1500)
+    play.effective_settings.set("compaction.keepRecentTokens", 600)
     costs: list[int] = []
     for _ in range(120):
         steps = 0

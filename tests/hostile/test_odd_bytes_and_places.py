@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.resources.paths import Paths
-from app.resources.trust.project_trust import forget, question_for, remember
-from app.values.unable import FileFault
+from app.resources.trust.project_trust import forget_answer, store_answer, trust_question_for
+from app.values.user_errors import FileError
 from tests.hostile.staging import BAYOU, MODEL, model_at, piece, run, settings, spoken
 from tests.modes.processes import RPC, put, start
 from tests.providers.loopback import Loopback, Reply, loopback, sse
@@ -114,10 +114,10 @@ def test_an_answer_about_a_folder_does_not_overwrite_what_cannot_be_read(tmp_pat
     paths = Paths.from_env({"HOME": str(tmp_path)}, tmp_path / "project")
     paths.trust_file.parent.mkdir(parents=True)
     paths.trust_file.write_text('{"/elsewhere": {"trusted": false, "fingerprint": "f"')
-    with pytest.raises(FileFault, match=r"trust\.json, line 1"):
-        remember(paths, question_for(paths), is_trusted=True)
-    with pytest.raises(FileFault):
-        forget(paths, paths.cwd)
+    with pytest.raises(FileError, match=r"trust\.json, line 1"):
+        store_answer(paths, trust_question_for(paths), is_trusted=True)
+    with pytest.raises(FileError):
+        forget_answer(paths, paths.cwd)
     assert "/elsewhere" in paths.trust_file.read_text()
 
 

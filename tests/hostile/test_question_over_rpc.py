@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.assembly.asking import LATER, NO, YES
+from app.assembly.trust_prompt import DECIDE_LATER, DISTRUST_FOLDER, TRUST_FOLDER
 from tests.hostile.conftest import Put
 from tests.hostile.test_keys_stay_with_bayou import told_by
 from tests.hostile.test_later import code
@@ -36,7 +36,7 @@ async def ended(process: asyncio.subprocess.Process) -> int:
 
 
 @pytest.mark.parametrize(
-    "answer", [{"value": LATER}, {"cancelled": True}, {"value": "yes"}, {"confirmed": True}, None]
+    "answer", [{"value": DECIDE_LATER}, {"cancelled": True}, {"value": "yes"}, {"confirmed": True}, None]
 )
 async def test_a_client_is_asked_and_what_is_no_yes_lets_nothing_count(
     folder: Path, mark: Path, put: Put, answer: dict[str, Any] | None
@@ -44,7 +44,7 @@ async def test_a_client_is_asked_and_what_is_no_yes_lets_nothing_count(
     prepared(folder, mark, put)
     process = await start(folder, "--offline", "--no-session")
     question = await asked(process)
-    assert question["options"] == [LATER, YES, NO]
+    assert question["options"] == [DECIDE_LATER, TRUST_FOLDER, DISTRUST_FOLDER]
     for words in ("extension .bayou/extensions/theirs.py", "shellCommandPrefix", "<U+202E>"):
         assert words in question["title"]
     if answer is not None:
@@ -61,7 +61,7 @@ async def test_a_yes_of_a_client_counts_at_once_and_at_the_next_start(
     process = await start(folder, "--offline", "--no-session")
     question = await asked(process)
     assert not mark.exists()
-    put_line(process, type="extension_ui_response", id=question["id"], value=YES)
+    put_line(process, type="extension_ui_response", id=question["id"], value=TRUST_FOLDER)
     while not mark.exists():
         await state(process)
     assert "yes" in await told_by(process, "echo $PREFIXED")
@@ -82,7 +82,7 @@ async def test_a_yes_to_what_has_changed_meanwhile_is_none(folder: Path, mark: P
     process = await start(folder, "--offline", "--no-session")
     question = await asked(process)
     put(folder / ".bayou" / "extensions" / "late.py", code(mark))
-    put_line(process, type="extension_ui_response", id=question["id"], value=YES)
+    put_line(process, type="extension_ui_response", id=question["id"], value=TRUST_FOLDER)
     assert "late.py" in (await asked(process))["title"]
     await ended(process)
     assert not mark.exists()
@@ -92,7 +92,7 @@ async def test_a_no_of_a_client_is_kept(folder: Path, mark: Path, put: Put) -> N
     prepared(folder, mark, put)
     process = await start(folder, "--offline", "--no-session")
     question = await asked(process)
-    put_line(process, type="extension_ui_response", id=question["id"], value=NO)
+    put_line(process, type="extension_ui_response", id=question["id"], value=DISTRUST_FOLDER)
     file = Path(os.environ["BAYOU_AGENT_DIR"]) / "trust.json"
     while not file.exists():
         await state(process)

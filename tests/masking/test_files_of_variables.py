@@ -5,7 +5,7 @@ import pytest
 from tools.masking.assigned import secret_variables
 
 
-def secrets_in(text: str) -> list[str]:
+def secret_values(text: str) -> list[str]:
     return [one.value for one in secret_variables(text)]
 
 
@@ -23,7 +23,7 @@ def secrets_in(text: str) -> list[str]:
     ],
 )
 def test_a_random_value_is_a_secret_under_any_name(value: str):
-    assert secrets_in(f"GREETING_WORD={value}\nexport greeting='{value}'\n") == [value, value]
+    assert secret_values(f"GREETING_WORD={value}\nexport greeting='{value}'\n") == [value, value]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_random_value_is_a_secret_under_any_name(value: str):
     ],
 )  # fmt: skip
 def test_words_numbers_places_and_identifiers_are_none(value: str):
-    assert secrets_in(f"GREETING_WORD={value}\n") == []
+    assert secret_values(f"GREETING_WORD={value}\n") == []
 
 
 @pytest.mark.parametrize(
@@ -50,4 +50,4 @@ def test_words_numbers_places_and_identifiers_are_none(value: str):
     ["GIT_COMMIT", "IMAGE_DIGEST", "GOOGLE_CLIENT_ID", "STRIPE_PUBLISHABLE_KEY", "SENTRY_DSN", "APP_VERSION"],
 )
 def test_what_identifies_may_look_random(name: str):
-    assert secrets_in(f"{name}=3f7a9c2e81d04b6f9a2c\n") == []
+    assert secret_values(f"{name}=3f7a9c2e81d04b6f9a2c\n") == []

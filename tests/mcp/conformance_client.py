@@ -16,13 +16,13 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
-from app.mcp.entries import OAuthConfig, ServerConfig  # noqa: E402
-from app.mcp.faults import SignInNeeded  # noqa: E402
-from app.mcp.ground import ServerGround  # noqa: E402  (after the path)
-from app.mcp.link import load_sdk  # noqa: E402
-from app.mcp.server import ServerLife  # noqa: E402
-from app.mcp.sign_ins import SignIns  # noqa: E402
-from app.values.unable import Unable  # noqa: E402
+from app.mcp.config_entries import OAuthConfig, ServerConfig  # noqa: E402
+from app.mcp.managed_server import ManagedServer  # noqa: E402
+from app.mcp.server_connection import load_sdk  # noqa: E402
+from app.mcp.server_context import ServerContext  # noqa: E402  (after the path)
+from app.mcp.server_errors import SignInRequired  # noqa: E402
+from app.mcp.token_store import TokenStore  # noqa: E402
+from app.values.user_errors import UserError  # noqa: E402
 from tools.running.process import LocalProcesses  # noqa: E402
 
 ROUNDS = 4
@@ -67,7 +67,7 @@ async def accepted(server: str, params: dict[str, Any]) -> dict[str, Any]:
     return {"action": "accept", "content": content}
 
 
-def configured(url: str) -> ServerConfig:
+def merge_configured_servers(url: str) -> ServerConfig:
     given = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
     oauth = None
     if given.get("client_id"):
@@ -84,34 +84,34 @@ def configured(url: str) -> ServerConfig:
 
 async def drive(url: str, scenario: str) -> None:
     await load_sdk()
-    from app.mcp.http import http_transport, signed_in
+    from app.mcp.http_transport import http_transport, sign_in_with_browser
 
-    config = configured(url)
+    config = merge_configured_servers(url)
     with tempfile.TemporaryDirectory() as folder:
-        sign_ins = SignIns(Path(folder) / "mcp-auth.json")
+        sign_ins = TokenStore(Path(folder) / "mcp-auth.json")
         processes = LocalProcesses()
-        ground = ServerGround(
+        ground = ServerContext(
             processes=lambda: processes,
             folder=Path.cwd,
             environment=dict,
             remote=lambda config, log: http_transport(config, sign_ins),
             elicit=accepted,
         )
-        life = ServerLife(config, ground, lambda: None)
+        life = ManagedServer(config, ground, lambda: None)
         for _ in range(ROUNDS):
             try:
                 await life.link()
                 await use(life, scenario)
                 break
-            except SignInNeeded as problem:
+            except SignInRequired as problem:
                 print("sign-in:", problem, file=sys.stderr)
-                await signed_in(config, sign_ins, WillingPerson())
+                await sign_in_with_browser(config, sign_ins, WillingPerson())
                 await life.restart()
         await life.end()
         processes.close()
 
 
-async def use(life: ServerLife, scenario: str) -> None:
+async def use(life: ManagedServer, scenario: str) -> None:
     if scenario in CALLS:
         await life.call(*CALLS[scenario])
         return
@@ -121,9 +121,9 @@ async def use(life: ServerLife, scenario: str) -> None:
     for name, arguments in [(one["name"], one["arguments"]) for one in given] or made_up:
         try:
             print(name, str(await life.call(name, arguments))[:300], file=sys.stderr)
-        except SignInNeeded:
+        except SignInRequired:
             raise
-        except Unable as problem:
+        except UserError as problem:
             print(name, "refused:", problem, file=sys.stderr)
 
 

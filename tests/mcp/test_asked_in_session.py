@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from app.assembly.build import assemble
+from app.assembly.session_builder import assemble_session
 from app.providers.scripted import say
 from app.resources.paths import Paths
 from app.values.content import text_of
 from app.values.events import Notice, QuestionAsked
 from app.values.messages import UserMessage
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tests.mcp.guarded_server import GuardedServer
 from tests.mcp.test_in_session import Desk
 from tests.mcp.test_sign_in import Browser
@@ -24,7 +24,7 @@ class Asked(Desk):
 
     def open(self, asks: str = "program", *answers: Any) -> Any:
         can_ask = {"person": {"can_ask": True}, "program": {}}[asks]
-        self.assembled = assemble(self.options, self.paths, {}, **can_ask)
+        self.assembled = assemble_session(self.options, self.paths, {}, **can_ask)
         self.assembled.choice.set(self.script.register(self.assembled.registry))
         left = list(answers)
 
@@ -116,7 +116,7 @@ async def test_values_of_a_configuration_are_secrets_of_the_session(desk: Asked)
     )
     desk.open()
     assert desk.assembled is not None
-    desk.assembled.in_force.set("secrets.mask", True)
+    desk.assembled.effective_settings.set("secrets.mask", True)
     told = await desk.result("mcp__docs__echo", text="hunter2-hunter2-x sesame-open-77 information")
     assert "hunter2" not in told
     assert "sesame" not in told
@@ -131,8 +131,8 @@ async def test_the_command_is_the_same_in_every_face(desk: Asked):
         await asyncio.sleep(0)
         await session.prompt(words)
         assert "docs" in (await told).text
-    with pytest.raises(Unable, match="Server name required"):
+    with pytest.raises(UserError, match="Server name required"):
         await session.prompt("/mcp test")
-    with pytest.raises(Unable, match="Run: bayou mcp login docs"):
+    with pytest.raises(UserError, match="Run: bayou mcp login docs"):
         await session.prompt("/mcp login docs")
     assert not [one for one in session.messages if isinstance(one, UserMessage)]

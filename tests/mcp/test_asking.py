@@ -7,7 +7,7 @@ import pytest
 
 from app.engine.mcp.prompts import ServerQuestions
 from app.engine.permissions.permission_context import PermissionContext
-from app.mcp.asking import checked_field, content_of, defaults_of, form_of
+from app.mcp.elicitation_forms import default_answers, elicitation_form, validate_answers, validate_field
 from app.values.events import Notice, QuestionAsked
 
 SCHEMA: dict[str, Any] = {
@@ -34,10 +34,10 @@ PARAMS: dict[str, Any] = {"message": "Who?", "requestedSchema": SCHEMA}
 
 
 def test_answers_are_what_the_server_wants():
-    form = form_of("docs", PARAMS)
-    assert defaults_of(form) == {"oars": "4", "sure": "no"}
+    form = elicitation_form("docs", PARAMS)
+    assert default_answers(form) == {"oars": "4", "sure": "no"}
     typed = {"name": " Ada ", "mail": "a@b.org", "oars": "4", "deep": "1.5", "sure": "Yes", "colour": "green"}
-    assert content_of(form, {**typed, "born": "2020-02-29", "size": "Large", "tags": "b, b"}) == (
+    assert validate_answers(form, {**typed, "born": "2020-02-29", "size": "Large", "tags": "b, b"}) == (
         {
             **{"name": "Ada", "mail": "a@b.org", "born": "2020-02-29", "oars": 4, "deep": 1.5, "sure": True},
             **{"colour": "g", "size": "l", "tags": ["b"]},
@@ -65,8 +65,8 @@ def test_answers_are_what_the_server_wants():
     ],
 )
 def test_what_does_not_fit_is_told(name: str, text: str, words: str):
-    field = next(each for each in form_of("docs", PARAMS).fields if each.name == name)
-    value, problem = checked_field(field, text)
+    field = next(each for each in elicitation_form("docs", PARAMS).fields if each.name == name)
+    value, problem = validate_field(field, text)
     assert value is None
     assert words in problem
 
@@ -87,7 +87,7 @@ def test_what_does_not_fit_is_told(name: str, text: str, words: str):
     ],
 )
 def test_a_nonsense_of_a_schema_is_no_fault(params: dict[str, Any]):
-    form = form_of("docs", params)
+    form = elicitation_form("docs", params)
     assert len(form.fields) <= 50
     assert "\x1b" not in form.message
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from app.mcp.config import ServerValues
-from app.mcp.entries import OAuthConfig, ServerConfig, checked_entry
-from app.mcp.faults import ServerFault, SignInNeeded
-from app.mcp.http import signed_in
-from app.mcp.sign_ins import SignIns
+from app.mcp.config_entries import OAuthConfig, ServerConfig, decode_entry
+from app.mcp.http_transport import sign_in_with_browser
+from app.mcp.server_config import ServerValues
+from app.mcp.server_errors import ServerUnavailable, SignInRequired
+from app.mcp.token_store import TokenStore
 from tests.mcp.guarded_server import GuardedServer
 from tests.mcp.test_sign_in import Browser, config_of, connected, heard
 
@@ -28,8 +28,8 @@ def server() -> Iterator[GuardedServer]:
 
 
 @pytest.fixture
-def sign_ins(tmp_path: Path) -> SignIns:
-    return SignIns(tmp_path / "agent" / "mcp-auth.json")
+def sign_ins(tmp_path: Path) -> TokenStore:
+    return TokenStore(tmp_path / "agent" / "mcp-auth.json")
 
 
 def robot(server: GuardedServer, **more: Any) -> ServerConfig:
@@ -38,7 +38,7 @@ def robot(server: GuardedServer, **more: Any) -> ServerConfig:
 
 
 async def test_it_is_let_in_without_anybody_and_again_when_its_token_runs_out(
-    server: GuardedServer, sign_ins: SignIns
+    server: GuardedServer, sign_ins: TokenStore
 ):
     server.scope_of_calls = "read"
     config = robot(server, scope="read")
@@ -55,50 +55,54 @@ async def test_it_is_let_in_without_anybody_and_again_when_its_token_runs_out(
 
 
 async def test_what_it_is_refused_for_is_told_and_nobody_is_sent_to_a_browser(
-    server: GuardedServer, sign_ins: SignIns
+    server: GuardedServer, sign_ins: TokenStore
 ):
-    with pytest.raises(ServerFault, match=r"the client id robot was rejected: .*invalid_client") as told:
+    with pytest.raises(
+        ServerUnavailable, match=r"the client id robot was rejected: .*invalid_client"
+    ) as told:
         await heard(robot(server, client_secret="wrong"), sign_ins)
-    assert not isinstance(told.value, SignInNeeded)
+    assert not isinstance(told.value, SignInRequired)
     server.scope_of_calls = "write"
-    with pytest.raises(ServerFault, match=r"more rights than its client has: name them in `oauth\.scope`"):
+    with pytest.raises(
+        ServerUnavailable, match=r"more rights than its client has: name them in `oauth\.scope`"
+    ):
         await heard(robot(server), sign_ins)
     sign_ins.forget("docs", server.url)
-    with pytest.raises(ServerFault, match="was rejected"):
+    with pytest.raises(ServerUnavailable, match="was rejected"):
         await heard(robot(server, private_key="no key at all"), sign_ins)
 
 
-async def test_a_secret_goes_to_its_own_issuer_only(server: GuardedServer, sign_ins: SignIns):
-    with pytest.raises(ServerFault, match="was rejected"):
+async def test_a_secret_goes_to_its_own_issuer_only(server: GuardedServer, sign_ins: TokenStore):
+    with pytest.raises(ServerUnavailable, match="was rejected"):
         await heard(robot(server, issuer="https://elsewhere.example"), sign_ins)
     assert "POST /token" not in server.requests
     assert await heard(robot(server, issuer=server.base), sign_ins) == "heard"
 
 
-async def test_a_sign_in_by_command_tries_it_and_opens_nothing(server: GuardedServer, sign_ins: SignIns):
+async def test_a_sign_in_by_command_tries_it_and_opens_nothing(server: GuardedServer, sign_ins: TokenStore):
     browser = Browser()
-    assert await signed_in(robot(server), sign_ins, browser) == '"docs" accepted the client robot.'
+    assert await sign_in_with_browser(robot(server), sign_ins, browser) == '"docs" accepted the client robot.'
     assert browser.opened == []
     assert await heard(robot(server), sign_ins) == "heard"
 
 
 async def test_a_persons_token_and_a_clients_are_not_taken_for_each_other(
-    server: GuardedServer, sign_ins: SignIns
+    server: GuardedServer, sign_ins: TokenStore
 ):
-    await signed_in(config_of(server), sign_ins, Browser())
+    await sign_in_with_browser(config_of(server), sign_ins, Browser())
     before = server.requests.count("POST /token")
     assert await heard(robot(server), sign_ins) == "heard"
     assert server.requests.count("POST /token") == before + 1
-    with pytest.raises(SignInNeeded):
+    with pytest.raises(SignInRequired):
         await heard(config_of(server), sign_ins)
 
 
-async def test_its_secret_may_come_from_elsewhere(server: GuardedServer, sign_ins: SignIns):
+async def test_its_secret_may_come_from_elsewhere(server: GuardedServer, sign_ins: TokenStore):
     entry = {
         "url": server.url,
         "oauth": {"grantType": "client_credentials", "clientId": "robot", "clientSecret": "${ROBOT}"},
     }
-    config, problems = checked_entry("docs", entry, origin="user")
+    config, problems = decode_entry("docs", entry, origin="user")
     assert problems == ()
     assert await heard(await ServerValues({"ROBOT": SECRET}).resolved(config), sign_ins) == "heard"
 
@@ -114,6 +118,6 @@ async def test_its_secret_may_come_from_elsewhere(server: GuardedServer, sign_in
     ],
 )
 def test_what_makes_no_sense_is_told(oauth: dict[str, Any], words: str):
-    config, problems = checked_entry("docs", {"url": "https://x.example", "oauth": oauth}, origin="user")
+    config, problems = decode_entry("docs", {"url": "https://x.example", "oauth": oauth}, origin="user")
     assert any(words in one.text for one in problems), json.dumps([one.text for one in problems])
     assert config.problem

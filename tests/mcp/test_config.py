@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from app.mcp.config import GivenServer, configured
-from app.mcp.entries import checked_entry
+from app.mcp.config_entries import decode_entry
+from app.mcp.server_config import AddedByExtensionServer, merge_configured_servers
 from app.resources.paths import Paths
 from app.resources.server_files import project_server_files, user_servers_file
 
@@ -20,10 +20,10 @@ def test_the_last_file_wins_by_name_and_an_entry_without_a_way_overrides(paths: 
     put(plain, written(docs={"command": "b"}, files={"command": "f", "tools": {"read_*": "direct"}}))
     put(dotted, written(docs={"url": "https://docs.example/mcp"}))
     put(own, written(files={"exposure": "direct", "tools": {"delete_*": "hidden"}}, time={"enabled": False}))
-    found = configured(
+    found = merge_configured_servers(
         paths,
         is_trusted=True,
-        given=[GivenServer("editor", {"command": "e"}, "client"), GivenServer("x", {})],
+        given=[AddedByExtensionServer("editor", {"command": "e"}, "client"), AddedByExtensionServer("x", {})],
     )
     docs, editor, files, time, x = found.servers
     assert (docs.url, docs.command, docs.file, docs.type) == (
@@ -44,7 +44,7 @@ def test_the_persons_own_word_about_a_projects_server_counts_last(paths: Paths, 
     own = project_server_files(paths)[2]
     put(user_servers_file(paths), written(docs={"enabled": False}, elsewhere={"exposure": "hidden"}))
     put(own, written(docs={"command": "d", "enabled": True}))
-    found = configured(paths, is_trusted=True)
+    found = merge_configured_servers(paths, is_trusted=True)
     assert [(each.name, each.enabled) for each in found.servers] == [("docs", False)]
     assert found.problems == ()
 
@@ -54,7 +54,7 @@ def test_names_that_differ_in_dashes_are_one(paths: Paths, put):
         user_servers_file(paths),
         '{"mcpServers": {\n"my-docs": {"command": "a"},\n"my_docs": {"command": "b"}}}',
     )
-    found = configured(paths, is_trusted=False)
+    found = merge_configured_servers(paths, is_trusted=False)
     assert [each.command for each in found.servers] == ["b"]
     assert 'mcp.json:3: server "my_docs": is the same as "my-docs" above' in str(found.problems[0])
     assert found.named("my-docs") == found.named("my_docs")
@@ -66,7 +66,7 @@ def test_nothing_of_a_project_counts_without_trust_not_even_what_is_wrong_in_it(
     put(plain, written(theirs={"command": "evil"}))
     put(dotted, written(mine={"command": "evil"}, **{"bad name": {"command": "x"}}))
     put(own, written(mine={"enabled": False, "exposure": "wrong"}))
-    found = configured(paths, is_trusted=False)
+    found = merge_configured_servers(paths, is_trusted=False)
     assert [(each.name, each.command, each.enabled) for each in found.servers] == [("mine", "m", True)]
     assert [each.name for each in found.untrusted] == ["bad name", "theirs"]
     assert found.problems == ()
@@ -75,13 +75,13 @@ def test_nothing_of_a_project_counts_without_trust_not_even_what_is_wrong_in_it(
 def test_a_file_that_leads_out_of_the_project_is_not_read(paths: Paths, put, tmp_path):
     put(tmp_path / "elsewhere.json", written(theirs={"command": "x"}))
     (paths.cwd / ".mcp.json").symlink_to(tmp_path / "elsewhere.json")
-    found = configured(paths, is_trusted=True)
+    found = merge_configured_servers(paths, is_trusted=True)
     assert found.servers == ()
     assert "leads out of" in str(found.problems[0])
 
 
 def test_other_programs_words_are_read(paths: Paths):
-    server, problems = checked_entry(
+    server, problems = decode_entry(
         "x",
         {
             "url": "https://x.example",
@@ -97,8 +97,8 @@ def test_other_programs_words_are_read(paths: Paths):
     assert problems == ()
     assert (server.type, server.enabled, server.timeout) == ("http", False, 60.0)
     assert server.tools == {"a": "search", "b": "search"}
-    assert checked_entry("x", {"command": "/usr/bin/npx"}, origin="user")[0].start_timeout == 60
-    assert checked_entry("x", {"command": "x"}, origin="user")[0].start_timeout == 30
+    assert decode_entry("x", {"command": "/usr/bin/npx"}, origin="user")[0].start_timeout == 60
+    assert decode_entry("x", {"command": "x"}, origin="user")[0].start_timeout == 30
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_broken_entry_says_what_is_wrong_and_the_others_count(paths: Paths, pu
         user_servers_file(paths),
         '{"mcpServers": {\n"sound": {"command": "s"},\n"broken": ' + json.dumps(entry) + "}}",
     )
-    found = configured(paths, is_trusted=False)
+    found = merge_configured_servers(paths, is_trusted=False)
     broken, sound = found.servers
     assert sound.problem == ""
     assert words in broken.problem
@@ -167,11 +167,11 @@ def test_a_broken_file_is_told_and_nothing_is_raised(paths: Paths, text, words):
     file = user_servers_file(paths)
     file.parent.mkdir(parents=True)
     file.write_bytes(text.encode("utf-8", "surrogateescape"))
-    told = "\n".join(map(str, configured(paths, is_trusted=True).problems))
+    told = "\n".join(map(str, merge_configured_servers(paths, is_trusted=True).problems))
     assert words in told
     assert "\x1b" not in told
 
 
 def test_a_file_without_servers_is_nobodys_business(paths: Paths, put):
     put(paths.cwd / "mcp.json", '{"name": "a package that is a server"}')
-    assert configured(paths, is_trusted=True).problems == ()
+    assert merge_configured_servers(paths, is_trusted=True).problems == ()

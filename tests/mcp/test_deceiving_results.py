@@ -2,13 +2,13 @@
 
 import pytest
 
-from app.mcp.results import Answers
+from app.mcp.result_conversion import AnswerConverter
 from tools.files.artifacts import Artifacts
 
 
 @pytest.mark.parametrize("character", ["\u202e", "\u2066", "\U000e0041"])
 def test_an_answer_turns_no_direction_and_hides_no_letters(character: str) -> None:
-    answers = Answers("notes", Artifacts(), reads_images=True)
+    answers = AnswerConverter("notes", Artifacts(), reads_images=True)
     shown = f"<U+{ord(character):04X}>"
     text = answers.tool_result({"content": [{"type": "text", "text": f"a{character}b"}]}).text
     assert text == f"a{shown}b"
@@ -20,6 +20,6 @@ def test_an_answer_turns_no_direction_and_hides_no_letters(character: str) -> No
 
 
 def test_joined_emoji_and_other_scripts_stay() -> None:
-    answers = Answers("notes", Artifacts(), reads_images=True)
+    answers = AnswerConverter("notes", Artifacts(), reads_images=True)
     text = "\U0001f469\u200d\U0001f4bb \u05e9\u05dc\u05d5\u05dd"
     assert answers.tool_result({"content": [{"type": "text", "text": text}]}).text == text

@@ -12,7 +12,7 @@ from app.providers.scripted import say
 from app.resources.paths import Paths
 from app.sessions.log import SessionLog
 from app.values.entries import CustomEntry
-from app.values.servers import McpServersChange
+from app.values.mcp_servers import McpServersChange
 from tests.mcp.test_in_session import Desk
 
 
@@ -66,7 +66,7 @@ async def test_a_session_that_is_resumed_has_the_same_list_of_tools(desk: Desk):
     assert kept_in(path) == [{"auto": "direct", "servers": ["docs"]}]
     session = resumed(desk, path)
     assert desk.assembled is not None
-    desk.assembled.in_force.set("mcp.directTokens", 1)
+    desk.assembled.effective_settings.set("mcp.directTokens", 1)
     await desk.say(say("again"))
     assert len(declared(session)) == 11
     assert head_of(session) == head
@@ -75,7 +75,7 @@ async def test_a_session_that_is_resumed_has_the_same_list_of_tools(desk: Desk):
     desk.options = type(desk.options)(permissions="full")
     session = desk.open()
     assert desk.assembled is not None
-    desk.assembled.in_force.set("mcp.directTokens", 1)
+    desk.assembled.effective_settings.set("mcp.directTokens", 1)
     await desk.say(say("a new one decides by itself"))
     assert declared(session) == []
 
@@ -94,7 +94,7 @@ async def test_a_fork_and_the_way_back_have_it_too(desk: Desk):
     session = resumed(desk, path)
     assert desk.assembled is not None
     await desk.say(say("again"))
-    desk.assembled.in_force.set("mcp.directTokens", 1)
+    desk.assembled.effective_settings.set("mcp.directTokens", 1)
     await session.branches.fork(session.log.leaf_id, "at")
     desk.assembled.choice.set(desk.script.model)
     await desk.say(say("in the fork"))
@@ -115,7 +115,7 @@ async def test_a_persons_wish_counts_and_is_kept(desk: Desk):
     session = resumed(desk, path)
     await desk.say(say("again"))
     assert desk.assembled is not None
-    desk.assembled.in_force.set("mcp.directTokens", 1)
+    desk.assembled.effective_settings.set("mcp.directTokens", 1)
     session.mcp.set_exposure("docs", "search")
     await desk.say(say("as they wish"))
     assert declared(session) == []

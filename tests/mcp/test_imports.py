@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from app.mcp.imports import servers_of
+from app.mcp.import_configs import servers_of_program
 from app.resources.paths import Paths
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 
 
 def entries(program: str, paths: Paths) -> dict[str, dict]:
-    found = servers_of(program, paths.home, paths.cwd, {})
+    found = servers_of_program(program, paths.home, paths.cwd, {})
     assert found.problems == ()
     return {each.name: dict(each.entry) for each in found.servers if not each.problem}
 
@@ -45,7 +45,7 @@ def test_vscodes_with_what_it_asks_for(paths: Paths, put):
         "inputs": [{"id": "api-key"}],
         "servers": {"p": {"type": "stdio", "command": "p", "env": {"K": "${input:api-key}"}, "envFile": "x"},}}""",
     )
-    (found,) = servers_of("vscode", paths.home, paths.cwd, {}).servers
+    (found,) = servers_of_program("vscode", paths.home, paths.cwd, {}).servers
     assert found.entry == {"command": "p", "args": [], "env": {"K": "${API_KEY}"}}
     assert found.notes == (
         "set the variable API_KEY: that program asks for it",
@@ -109,12 +109,12 @@ def test_opencodes_lists_and_pis_exposures(paths: Paths, put):
 )
 def test_what_is_broken_there_is_told_and_taken_from_nobody(paths: Paths, put, text):
     put(paths.home / ".cursor" / "mcp.json", text)
-    found = servers_of("cursor", paths.home, paths.cwd, {})
+    found = servers_of_program("cursor", paths.home, paths.cwd, {})
     assert all(each.problem for each in found.servers)
     put(paths.home / ".codex" / "config.toml", text + "\n[[[")
-    assert "config.toml cannot be read" in servers_of("codex", paths.home, paths.cwd, {}).problems[0]
+    assert "config.toml cannot be read" in servers_of_program("codex", paths.home, paths.cwd, {}).problems[0]
 
 
 def test_a_program_that_nobody_knows_is_refused(paths: Paths):
-    with pytest.raises(Unable, match="claude, cursor"):
-        servers_of("emacs", paths.home, paths.cwd, {})
+    with pytest.raises(UserError, match="claude, cursor"):
+        servers_of_program("emacs", paths.home, paths.cwd, {})

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from app.assembly.assembled import Assembled
-from app.assembly.build import assemble
-from app.assembly.extensions.extending import extend
+from app.assembly.assembled_session import AssembledSession
+from app.assembly.extensions.extension_setup import connect_extensions
 from app.assembly.options import Options
+from app.assembly.session_builder import assemble_session
 from app.engine.context_breakdown import context_breakdown
-from app.extensions.ui import SilentUi
+from app.extensions.headless_ui import SilentUi
 from app.providers.scripted import Scripted, call, say
 from app.resources.paths import Paths
 from app.values.content import text_of
 from app.values.events import Notice, ToolExecutionStart, ToolExecutionUpdate
+from app.values.mcp_servers import McpServersChange
 from app.values.messages import ToolResultMessage
-from app.values.servers import McpServersChange
 from tests.mcp.test_servers import FAULTY, is_alive
 from tools.results import text_result
 
@@ -31,7 +31,7 @@ class Desk:
     def __init__(self, paths: Paths, **options: Any) -> None:
         self.paths = paths
         self.options = Options(**{"permissions": "full", **options})
-        self.assembled: Assembled | None = None
+        self.assembled: AssembledSession | None = None
         self.script = Scripted()
         self.events: list[Any] = []
 
@@ -44,7 +44,7 @@ class Desk:
         (self.paths.agent_dir / "mcp.json").write_text(json.dumps({"mcpServers": written}))
 
     def open(self) -> Any:
-        self.assembled = assemble(self.options, self.paths, {}, ends_with_answer=True)
+        self.assembled = assemble_session(self.options, self.paths, {}, ends_with_answer=True)
         self.assembled.choice.set(self.script.register(self.assembled.registry))
         self.assembled.session.subscribe(self.events.append)
         return self.assembled.session
@@ -330,7 +330,7 @@ async def test_servers_that_are_switched_off_by_a_setting_are_gone_with_the_next
     await desk.say(say("hello"))
     assert "mcp__docs__echo" in session.tools.active()
     assert desk.assembled is not None
-    desk.assembled.in_force.set("mcp.enabled", False)
+    desk.assembled.effective_settings.set("mcp.enabled", False)
     await desk.say(say("hello again"))
     assert [name for name in session.tools.active() if name.startswith("mcp")] == []
     assert "mcp_servers" not in session.requests.sections()
@@ -428,7 +428,7 @@ async def test_an_extension_brings_a_server_and_hears_of_it(desk: Desk):
     session = desk.open()
     assert desk.assembled is not None
     ui = SilentUi(session.events.publish_now)
-    extended = await extend(
+    extended = await connect_extensions(
         desk.assembled, desk.options, desk.paths, mode="print", ui=ui, shutdown=lambda: None
     )
     await session.mcp.test("brought")

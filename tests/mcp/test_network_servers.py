@@ -12,14 +12,14 @@ from typing import Literal
 
 import pytest
 
-from app.mcp.entries import ServerConfig
-from app.mcp.faults import CallTimedOut, ConnectionLost, ServerFault
-from app.mcp.ground import ServerGround
-from app.mcp.http import http_transport
-from app.mcp.manifest import Manifests
-from app.mcp.server import ServerLife
-from app.mcp.sign_ins import SignIns
-from app.values.unable import Unable
+from app.mcp.config_entries import ServerConfig
+from app.mcp.http_transport import http_transport
+from app.mcp.managed_server import ManagedServer
+from app.mcp.server_context import ServerContext
+from app.mcp.server_errors import CallTimedOut, ConnectionLost, ServerUnavailable
+from app.mcp.server_manifest import ManifestStore
+from app.mcp.token_store import TokenStore
+from app.values.user_errors import UserError
 from tests.mcp.guarded_server import GuardedServer
 from tools.running.process import LocalProcesses
 
@@ -67,13 +67,13 @@ class Place:
         self.served = served
         self.processes = LocalProcesses()
         self.changed = asyncio.Event()
-        sign_ins = SignIns(folder / "mcp-auth.json")
-        ground = ServerGround(
+        sign_ins = TokenStore(folder / "mcp-auth.json")
+        ground = ServerContext(
             processes=lambda: self.processes,
             folder=lambda: folder,
             environment=dict,
             remote=lambda config, log: http_transport(config, sign_ins),
-            manifests=Manifests(folder / "manifests"),
+            manifests=ManifestStore(folder / "manifests"),
             logs=folder / "logs",
         )
         config = ServerConfig(
@@ -83,7 +83,7 @@ class Place:
             start_timeout=20,
             timeout=20,
         )
-        self.life = ServerLife(config, ground, self.changed.set)
+        self.life = ManagedServer(config, ground, self.changed.set)
 
     async def echo(self, text: str) -> str:
         answer = await self.life.call("echo", {"text": text})
@@ -139,7 +139,7 @@ async def test_one_that_dies_in_a_call_is_told_and_the_call_is_not_repeated(plac
     assert await place.echo("one") == "one"
     with pytest.raises(ConnectionLost, match="The call may have been carried out"):
         await place.life.call("die", {})
-    with pytest.raises(ServerFault, match=rf"127\.0\.0\.1:{place.served.port} cannot be reached"):
+    with pytest.raises(ServerUnavailable, match=rf"127\.0\.0\.1:{place.served.port} cannot be reached"):
         await place.echo("two")
     await place.life.restart()
     await place.served.kill()
@@ -167,7 +167,7 @@ async def test_a_call_that_says_nothing_ends_at_its_limit(place: Place):
 @pytest.mark.parametrize("kind", ["streamable-http"])
 async def test_an_address_that_does_not_speak_sse_is_told_in_words(place: Place):
     place.life.config = ServerConfig(name="far", type="sse", url=place.served.url, start_timeout=20)
-    with pytest.raises(ServerFault) as told:
+    with pytest.raises(ServerUnavailable) as told:
         await place.life.link()
     assert str(told.value) == "far is not available: the server answered 400 Bad Request."
 
@@ -175,21 +175,21 @@ async def test_an_address_that_does_not_speak_sse_is_told_in_words(place: Place)
 @pytest.mark.parametrize("kind", ["sse"])
 async def test_an_address_that_speaks_sse_alone_is_told_in_words(place: Place):
     place.life.config = ServerConfig(name="far", type="http", url=place.served.url, start_timeout=20)
-    with pytest.raises(ServerFault) as told:
+    with pytest.raises(ServerUnavailable) as told:
         await place.life.link()
     assert 'for an old server set "type": "sse"' in str(told.value)
 
 
 @contextlib.asynccontextmanager
-async def life_with(server: GuardedServer, folder: Path) -> AsyncIterator[ServerLife]:
+async def life_with(server: GuardedServer, folder: Path) -> AsyncIterator[ManagedServer]:
     processes = LocalProcesses()
-    ground = ServerGround(
+    ground = ServerContext(
         processes=lambda: processes,
         folder=lambda: folder,
         environment=dict,
-        remote=lambda config, log: http_transport(config, SignIns(folder / "mcp-auth.json")),
+        remote=lambda config, log: http_transport(config, TokenStore(folder / "mcp-auth.json")),
     )
-    life = ServerLife(ServerConfig(name="far", type="http", url=server.url), ground, lambda: None)
+    life = ManagedServer(ServerConfig(name="far", type="http", url=server.url), ground, lambda: None)
     try:
         yield life
     finally:
@@ -220,7 +220,7 @@ async def test_an_answer_without_an_end_is_not_read_to_it(tmp_path: Path, kind_o
     server.needs_sign_in, server.flood, server.encoding = False, kind_of_answer, encoding
     before = most_memory()
     async with life_with(server, tmp_path) as life:
-        with pytest.raises(Unable, match="the server sent an answer of more than 64 MB"):
+        with pytest.raises(UserError, match="the server sent an answer of more than 64 MB"):
             await life.call("echo", {})
         assert most_memory() - before < 400_000_000
         server.flood = ""
@@ -243,7 +243,7 @@ async def test_a_stream_of_events_that_ends_without_the_answer_is_told_as_that(t
     server = GuardedServer()
     server.needs_sign_in, server.events = False, "nothing"
     async with life_with(server, tmp_path) as life:
-        with pytest.raises(Unable, match="the event stream ended without an answer"):
+        with pytest.raises(UserError, match="the event stream ended without an answer"):
             await life.call("echo", {})
 
 
@@ -251,5 +251,5 @@ async def test_an_answer_that_is_not_packed_as_it_says_is_told_as_that(tmp_path:
     server = GuardedServer()
     server.needs_sign_in, server.mislabelled = False, True
     async with life_with(server, tmp_path) as life:
-        with pytest.raises(Unable, match="cannot be decompressed"):
+        with pytest.raises(UserError, match="cannot be decompressed"):
             await life.call("echo", {})

@@ -11,9 +11,9 @@ from app.providers.scripted import say
 from app.resources.paths import Paths
 from app.tui.prompt.mcp_completions import ResourceCompletions, hint_of, prompt_arguments
 from app.values.content import text_of
+from app.values.mcp_servers import PromptView
 from app.values.messages import UserMessage
-from app.values.servers import PromptView
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tests.mcp.test_in_session import Desk
 from widgets.completion.source import CompletionRequest
 
@@ -68,7 +68,7 @@ def test_arguments_stand_by_name_or_in_order_and_the_last_takes_the_rest():
     assert arguments_of(prompt, "b=2 x=1") == {"b": "2", "a": "x=1"}
     assert arguments_of(prompt, "it's") == {"a": "it's"}
     assert hint_of(prompt) == "a [b]"
-    with pytest.raises(Unable, match="takes nothing"):
+    with pytest.raises(UserError, match="takes nothing"):
         arguments_of(PromptView(server="s", name="p"), "too much")
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from app.mcp.entries import ServerConfig
-from app.mcp.faults import CallRefused
-from app.mcp.ground import ServerGround
-from app.mcp.manifest import Manifests
-from app.mcp.process import server_variables
-from app.mcp.results import Answers
-from app.mcp.server import ServerLife
+from app.mcp.config_entries import ServerConfig
+from app.mcp.managed_server import ManagedServer
+from app.mcp.result_conversion import AnswerConverter
+from app.mcp.server_context import ServerContext
+from app.mcp.server_errors import CallRefused
+from app.mcp.server_manifest import ManifestStore
+from app.mcp.stdio_process import server_variables
 from tests.conftest import OUTSIDE
 from tests.support.npm import why_npm_cannot
 from tools.files.artifacts import Artifacts
@@ -58,7 +58,7 @@ class Bench:
         self.action = "decline"
         self.asked: list[str] = []
         self.processes = LocalProcesses()
-        self.lives: list[ServerLife] = []
+        self.lives: list[ManagedServer] = []
         (folder / "a.txt").write_text("hello\n")
 
     def make_repository(self) -> None:
@@ -70,24 +70,24 @@ class Bench:
         accepts = self.action == "accept" and params.get("mode") != "url"
         return {"action": self.action, **({"content": {"name": "Ada"}} if accepts else {})}
 
-    async def server(self, name: str, program: Path, *arguments: str) -> ServerLife:
-        ground = ServerGround(
+    async def server(self, name: str, program: Path, *arguments: str) -> ManagedServer:
+        ground = ServerContext(
             processes=lambda: self.processes,
             folder=lambda: self.folder,
             environment=lambda: server_variables(os.environ),
             elicit=self.elicit,
-            manifests=Manifests(self.folder / "manifests"),
+            manifests=ManifestStore(self.folder / "manifests"),
         )
         config = ServerConfig(name=name, command=str(program), args=arguments)
-        life = ServerLife(config, ground, lambda: None)
+        life = ManagedServer(config, ground, lambda: None)
         self.lives.append(life)
         await life.link()
         return life
 
 
-async def made(life: ServerLife, tool: str, **arguments: Any) -> ToolResult:
+async def made(life: ManagedServer, tool: str, **arguments: Any) -> ToolResult:
     answer = await life.call(tool, arguments)
-    return Answers(life.config.name, Artifacts(), reads_images=True).tool_result(answer)
+    return AnswerConverter(life.config.name, Artifacts(), reads_images=True).tool_result(answer)
 
 
 @pytest.fixture

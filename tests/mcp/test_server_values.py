@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from app.mcp.config import ServerValues
-from app.mcp.entries import ServerConfig
-from app.values.unable import Unable
+from app.mcp.config_entries import ServerConfig
+from app.mcp.server_config import ServerValues
+from app.values.user_errors import UserError
 
 
 async def test_variables_defaults_and_commands_are_filled_in():
@@ -46,7 +46,7 @@ async def test_variables_defaults_and_commands_are_filled_in():
     ],
 )
 async def test_what_cannot_be_filled_in_says_which(server: ServerConfig, words: str):
-    with pytest.raises(Unable) as told:
+    with pytest.raises(UserError) as told:
         await ServerValues({"ADDRESS": "hunter2", "LINES": "hunter2\nx"}).resolved(server)
     assert words in str(told.value)
     assert "hunter2" not in str(told.value)

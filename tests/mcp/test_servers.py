@@ -13,13 +13,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.mcp.entries import ServerConfig
-from app.mcp.faults import CallRefused, CallTimedOut, ConnectionLost, ServerFault
-from app.mcp.ground import FILE_BYTES, ServerGround, ServerLog
-from app.mcp.hub import Hub
-from app.mcp.manifest import Manifests
-from app.mcp.process import server_variables
-from app.mcp.server import ServerLife
+from app.mcp.config_entries import ServerConfig
+from app.mcp.managed_server import ManagedServer
+from app.mcp.server_context import MAX_LOG_FILE_BYTES, ServerContext, ServerLog
+from app.mcp.server_errors import CallRefused, CallTimedOut, ConnectionLost, ServerUnavailable
+from app.mcp.server_manifest import ManifestStore
+from app.mcp.server_registry import ServerRegistry
+from app.mcp.stdio_process import server_variables
 from tests.architecture.sources import ROOT
 from tools.running.process import LocalProcesses
 
@@ -34,14 +34,14 @@ class Place:
         self.processes = LocalProcesses()
         self.now: float | None = None
         self.asked: list[Any] = []
-        self.lives: list[ServerLife] = []
+        self.lives: list[ManagedServer] = []
         self.changed = asyncio.Event()
-        self.ground = ServerGround(
+        self.ground = ServerContext(
             processes=lambda: self.processes,
             folder=lambda: folder,
             environment=lambda: server_variables(os.environ),
             elicit=self._elicit,
-            manifests=Manifests(folder / "manifests"),
+            manifests=ManifestStore(folder / "manifests"),
             logs=folder / "logs",
             now=lambda: time.monotonic() if self.now is None else self.now,
         )
@@ -50,9 +50,9 @@ class Place:
         self.asked.append((server, params["message"]))
         return {"action": "accept", "content": {"name": "Ada"}}
 
-    def life(self, *words: str, **more: Any) -> ServerLife:
+    def life(self, *words: str, **more: Any) -> ManagedServer:
         config = ServerConfig(name="docs", command=sys.executable, args=(FAULTY, *words), **more)
-        life = ServerLife(config, self.ground, self.changed.set)
+        life = ManagedServer(config, self.ground, self.changed.set)
         self.lives.append(life)
         return life
 
@@ -182,10 +182,10 @@ async def test_a_log_is_named_once_something_stands_in_it(place: Place):
 
 def test_a_log_that_is_full_makes_room_before_it_goes_on(tmp_path: Path) -> None:
     log = ServerLog(tmp_path / "docs.log")
-    (tmp_path / "docs.log").write_bytes(b"x" * (FILE_BYTES + 1))
+    (tmp_path / "docs.log").write_bytes(b"x" * (MAX_LOG_FILE_BYTES + 1))
     log.note("late")
     assert log.file is not None and log.file.read_text() == "late\n"
-    assert (tmp_path / "docs.log.1").stat().st_size == FILE_BYTES + 1
+    assert (tmp_path / "docs.log.1").stat().st_size == MAX_LOG_FILE_BYTES + 1
 
 
 async def test_noise_is_kept_apart(place: Place):
@@ -197,21 +197,21 @@ async def test_noise_is_kept_apart(place: Place):
 
 async def test_a_server_that_exits_says_why(place: Place):
     life = place.life("exit-in-start")
-    with pytest.raises(ServerFault, match=r'docs is not available: it exited with 3 \("no config"\)\.'):
+    with pytest.raises(ServerUnavailable, match=r'docs is not available: it exited with 3 \("no config"\)\.'):
         await life.link()
     assert life.state == "failed"
 
 
 async def test_a_program_that_is_not_there(place: Place):
     config = ServerConfig(name="docs", command="no-such-program")
-    life = ServerLife(config, place.ground, place.changed.set)
-    with pytest.raises(ServerFault, match="no-such-program: No such file or directory"):
+    life = ManagedServer(config, place.ground, place.changed.set)
+    with pytest.raises(ServerUnavailable, match="no-such-program: No such file or directory"):
         await life.link()
 
 
 async def test_a_server_that_hangs_in_its_start_is_given_up_with_its_process(place: Place):
     life = place.life("hang-in-start", start_timeout=0.8)
-    with pytest.raises(ServerFault, match=r"did not answer within 0\.8 s"):
+    with pytest.raises(ServerUnavailable, match=r"did not answer within 0\.8 s"):
         await life.link()
     assert life.pid is None
 
@@ -245,12 +245,12 @@ async def test_three_failures_in_a_minute_and_it_is_left_alone_for_a_while(place
     place.now = 100.0
     life = place.life("exit-in-start")
     for _ in range(3):
-        with pytest.raises(ServerFault):
+        with pytest.raises(ServerUnavailable):
             await life.link()
-    with pytest.raises(ServerFault, match=r"Tried again in 30 s\.$"):
+    with pytest.raises(ServerUnavailable, match=r"Tried again in 30 s\.$"):
         await life.link()
     place.now = 131.0
-    with pytest.raises(ServerFault, match=r"Tried again in 60 s\.$"):
+    with pytest.raises(ServerUnavailable, match=r"Tried again in 60 s\.$"):
         await life.link()
     await life.restart()
     assert life.wait_seconds == 0
@@ -269,20 +269,20 @@ HOLDS = """
 import asyncio, os, sys, time
 from pathlib import Path
 sys.path.insert(0, {root!r})
-from app.mcp.ground import ServerGround
-from app.mcp.entries import ServerConfig
-from app.mcp.process import server_variables
-from app.mcp.server import ServerLife
-from app.mcp.ground import FILE_BYTES, ServerLog
+from app.mcp.server_context import ServerContext
+from app.mcp.config_entries import ServerConfig
+from app.mcp.stdio_process import server_variables
+from app.mcp.managed_server import ManagedServer
+from app.mcp.server_context import FILE_BYTES, ServerLog
 from tools.running.process import LocalProcesses
 
 async def hold():
     processes = LocalProcesses()
-    ground = ServerGround(
+    ground = ServerContext(
         processes=lambda: processes, folder=Path.cwd, environment=lambda: server_variables(os.environ)
     )
     config = ServerConfig(name="docs", command=sys.executable, args=({faulty!r}, "hang-at-end"))
-    life = ServerLife(config, ground, lambda: None)
+    life = ManagedServer(config, ground, lambda: None)
     await life.link()
     print(life.pid, flush=True)
     await asyncio.sleep(1000)
@@ -321,7 +321,9 @@ async def test_a_refusal_is_in_the_servers_words(place: Place):
 
 async def test_a_list_that_no_client_can_read_says_what_is_wrong_in_it(place: Place):
     life = place.life("broken-list")
-    with pytest.raises(ServerFault, match=r"does not follow the protocol: tools\.0\.inputSchema\.properties"):
+    with pytest.raises(
+        ServerUnavailable, match=r"does not follow the protocol: tools\.0\.inputSchema\.properties"
+    ):
         await life.link()
     assert life.pid is None
 
@@ -329,7 +331,7 @@ async def test_a_list_that_no_client_can_read_says_what_is_wrong_in_it(place: Pl
 @pytest.mark.parametrize("words", [("liar",), ("hostile",), ("many",)])
 async def test_lists_that_lie_are_made_sound(place: Place, words: tuple[str, ...]):
     life = place.life(*words)
-    hub = Hub(place.ground)
+    hub = ServerRegistry(place.ground)
     hub.use([life.config])
     view = await hub.test("docs")
     for tool in view.tools:
@@ -343,7 +345,7 @@ async def test_lists_that_lie_are_made_sound(place: Place, words: tuple[str, ...
 
 async def test_servers_that_did_not_change_keep_their_connection(place: Place):
     config = ServerConfig(name="docs", command=sys.executable, args=(FAULTY,))
-    hub = Hub(place.ground)
+    hub = ServerRegistry(place.ground)
     hub.use([config])
     await hub.server("docs").link()
     pid = hub.server("docs").pid
@@ -357,10 +359,10 @@ async def test_servers_that_did_not_change_keep_their_connection(place: Place):
 
 async def test_servers_of_a_folder_without_trust_are_neither_started_nor_named(place: Place):
     config = ServerConfig(name="theirs", command=sys.executable, args=(FAULTY,), origin="project")
-    hub = Hub(place.ground)
+    hub = ServerRegistry(place.ground)
     hub.use([], [config])
-    hub.meet_new()
+    hub.connect_new_servers()
     assert [life.state for life in hub.servers] == ["untrusted"]
     assert hub.usable == () and hub.entries() == {} and hub.server("theirs").pid is None
-    with pytest.raises(ServerFault, match="not trusted"):
+    with pytest.raises(ServerUnavailable, match="not trusted"):
         await hub.server("theirs").link()

@@ -15,12 +15,12 @@ import httpx2
 import pytest
 from mcp.client.session import ClientSession
 
-from app.mcp.entries import OAuthConfig, ServerConfig
-from app.mcp.faults import ServerFault, SignInNeeded
-from app.mcp.http import clients_for, http_transport, signed_in
-from app.mcp.oauth import StoredAuth, is_private, refusal
-from app.mcp.sign_ins import SignIns
-from app.values.unable import FileFault
+from app.mcp.config_entries import OAuthConfig, ServerConfig
+from app.mcp.http_transport import http_clients_for, http_transport, sign_in_with_browser
+from app.mcp.oauth import StoredAuth, forbidden_address_reason, is_private_address
+from app.mcp.server_errors import ServerUnavailable, SignInRequired
+from app.mcp.token_store import TokenStore
+from app.values.user_errors import FileError
 from tests.architecture.sources import ROOT
 from tests.mcp.guarded_server import GuardedServer, last_page
 
@@ -63,8 +63,8 @@ def server() -> Iterator[GuardedServer]:
 
 
 @pytest.fixture
-def sign_ins(tmp_path: Path) -> SignIns:
-    return SignIns(tmp_path / "agent" / "mcp-auth.json")
+def sign_ins(tmp_path: Path) -> TokenStore:
+    return TokenStore(tmp_path / "agent" / "mcp-auth.json")
 
 
 def config_of(server: GuardedServer, **more) -> ServerConfig:
@@ -72,7 +72,7 @@ def config_of(server: GuardedServer, **more) -> ServerConfig:
 
 
 @asynccontextmanager
-async def connected(config: ServerConfig, sign_ins: SignIns) -> AsyncIterator[ClientSession]:
+async def connected(config: ServerConfig, sign_ins: TokenStore) -> AsyncIterator[ClientSession]:
     try:
         async with (
             http_transport(config, sign_ins)() as (reading, writing, *_),
@@ -90,73 +90,77 @@ def _first(problem: BaseException) -> BaseException:
     return problem
 
 
-async def heard(config: ServerConfig, sign_ins: SignIns) -> str:
+async def heard(config: ServerConfig, sign_ins: TokenStore) -> str:
     async with connected(config, sign_ins) as session:
         return (await session.call_tool("echo", {})).content[0].text  # type: ignore[union-attr]
 
 
-async def test_a_person_signs_in_once_and_it_counts_from_then_on(server: GuardedServer, sign_ins: SignIns):
+async def test_a_person_signs_in_once_and_it_counts_from_then_on(server: GuardedServer, sign_ins: TokenStore):
     config = config_of(server)
-    with pytest.raises(SignInNeeded, match="sign-in required: /mcp login docs"):
+    with pytest.raises(SignInRequired, match="sign-in required: /mcp login docs"):
         await heard(config, sign_ins)
     browser = Browser()
-    assert await signed_in(config, sign_ins, browser) == 'Signed in to "docs".'
+    assert await sign_in_with_browser(config, sign_ins, browser) == 'Signed in to "docs".'
     assert "code_challenge_method=S256" in browser.opened[0]
     assert sign_ins.path.stat().st_mode & 0o777 == 0o600
     assert await heard(config, sign_ins) == "heard"
     (client,) = server.clients.values()
     assert client["client_name"] == "bayou"
     assert sign_ins.forget("docs", server.url)
-    with pytest.raises(SignInNeeded):
+    with pytest.raises(SignInRequired):
         await heard(config, sign_ins)
 
 
 async def test_where_the_browser_is_elsewhere_the_last_address_is_pasted(
-    server: GuardedServer, sign_ins: SignIns
+    server: GuardedServer, sign_ins: TokenStore
 ):
-    await signed_in(config_of(server), sign_ins, Browser(is_elsewhere=True))
+    await sign_in_with_browser(config_of(server), sign_ins, Browser(is_elsewhere=True))
     assert await heard(config_of(server), sign_ins) == "heard"
 
 
 async def test_a_client_of_ones_own_is_not_registered_and_names_its_scope(
-    server: GuardedServer, sign_ins: SignIns
+    server: GuardedServer, sign_ins: TokenStore
 ):
     server.clients["mine"] = {}
     config = config_of(server, oauth=OAuthConfig(client_id="mine", scope="read"))
-    await signed_in(config, sign_ins, Browser())
+    await sign_in_with_browser(config, sign_ins, Browser())
     assert "POST /register" not in server.requests
     assert server.scopes_seen == ["read"]
     assert await heard(config, sign_ins) == "heard"
 
 
-async def test_a_secret_of_ones_own_is_shown_as_the_server_wants_it(server: GuardedServer, sign_ins: SignIns):
+async def test_a_secret_of_ones_own_is_shown_as_the_server_wants_it(
+    server: GuardedServer, sign_ins: TokenStore
+):
     server.clients["mine"] = {"basic": "Basic " + base64.b64encode(b"mine:shh").decode()}
     config = config_of(server, oauth=OAuthConfig(client_id="mine", client_secret="shh"))
-    await signed_in(config, sign_ins, Browser())
+    await sign_in_with_browser(config, sign_ins, Browser())
     server.valid.clear()
     assert await heard(config, sign_ins) == "heard"
     assert server.refreshes == 1
 
 
 async def test_rights_that_a_call_wants_are_asked_for_at_the_next_sign_in(
-    server: GuardedServer, sign_ins: SignIns
+    server: GuardedServer, sign_ins: TokenStore
 ):
     server.scope_of_calls = "write"
     config = config_of(server)
-    await signed_in(config, sign_ins, Browser())
+    await sign_in_with_browser(config, sign_ins, Browser())
     with pytest.raises(
-        SignInNeeded, match="the server requires more permissions than the sign-in has: /mcp login docs"
+        SignInRequired, match="the server requires more permissions than the sign-in has: /mcp login docs"
     ):
         await heard(config, sign_ins)
-    await signed_in(config, sign_ins, Browser())
+    await sign_in_with_browser(config, sign_ins, Browser())
     assert await heard(config, sign_ins) == "heard"
 
 
 @pytest.mark.parametrize("is_known", [True, False], ids=["it says when", "it does not"])
-async def test_a_token_that_runs_out_is_made_fresh(server: GuardedServer, sign_ins: SignIns, is_known: bool):
+async def test_a_token_that_runs_out_is_made_fresh(
+    server: GuardedServer, sign_ins: TokenStore, is_known: bool
+):
     server.seconds = 1 if is_known else 3600
     config = config_of(server)
-    await signed_in(config, sign_ins, Browser())
+    await sign_in_with_browser(config, sign_ins, Browser())
     server.valid.clear()
     server.seconds = 3600
     assert await heard(config, sign_ins) == "heard"
@@ -164,30 +168,30 @@ async def test_a_token_that_runs_out_is_made_fresh(server: GuardedServer, sign_i
 
 
 async def test_a_token_that_expires_in_the_middle_is_made_fresh_and_the_call_comes_through(
-    server: GuardedServer, sign_ins: SignIns
+    server: GuardedServer, sign_ins: TokenStore
 ):
     config = config_of(server)
-    await signed_in(config, sign_ins, Browser())
+    await sign_in_with_browser(config, sign_ins, Browser())
     async with connected(config, sign_ins) as session:
         server.valid.clear()
         assert not (await session.call_tool("echo", {})).is_error
     assert server.refreshes == 1
 
 
-async def test_many_who_need_a_fresh_token_ask_for_one(server: GuardedServer, sign_ins: SignIns):
+async def test_many_who_need_a_fresh_token_ask_for_one(server: GuardedServer, sign_ins: TokenStore):
     """A refresh token is good once: the second would end the sign-in of both."""
     config = config_of(server)
-    await signed_in(config, sign_ins, Browser())
+    await sign_in_with_browser(config, sign_ins, Browser())
     server.valid.clear()
-    others = [SignIns(sign_ins.path) for _ in range(4)]
+    others = [TokenStore(sign_ins.path) for _ in range(4)]
     assert await asyncio.gather(*(heard(config, each) for each in others)) == ["heard"] * 4
     assert server.refreshes == 1
 
 
-async def test_a_call_that_is_given_up_loses_no_refresh_token(server: GuardedServer, sign_ins: SignIns):
+async def test_a_call_that_is_given_up_loses_no_refresh_token(server: GuardedServer, sign_ins: TokenStore):
     """The server has made a new one for it by then, and takes the old one from nobody any more."""
     config = config_of(server)
-    await signed_in(config, sign_ins, Browser())
+    await sign_in_with_browser(config, sign_ins, Browser())
     server.valid.clear()
     asked, may_answer = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
@@ -197,7 +201,7 @@ async def test_a_call_that_is_given_up_loses_no_refresh_token(server: GuardedSer
         may_answer.wait(20)
 
     server.at_token = hold
-    auth = StoredAuth(config, sign_ins, clients_for(config, None))
+    auth = StoredAuth(config, sign_ins, http_clients_for(config, None))
     request = httpx2.Request("POST", server.url)
     flow = auth.async_auth_flow(request)
     await flow.asend(None)  # type: ignore[arg-type]
@@ -220,8 +224,8 @@ async def test_two_bayous_that_need_a_fresh_token_ask_for_one(
     """Two whole processes, each of which knows the old token: the second waits, and takes what the first brought."""
     home = tmp_path / "home"
     agent = home / ".bayou" / "agent"
-    sign_ins = SignIns(agent / "mcp-auth.json")
-    await signed_in(config_of(server), sign_ins, Browser())
+    sign_ins = TokenStore(agent / "mcp-auth.json")
+    await sign_in_with_browser(config_of(server), sign_ins, Browser())
     (agent / "mcp.json").write_text(json.dumps({"mcpServers": {"docs": {"url": server.url}}}))
     server.valid.clear()
     if how == "run out":
@@ -260,58 +264,58 @@ async def test_two_bayous_that_need_a_fresh_token_ask_for_one(
     assert len(server.presented) == len(set(server.presented)) == 1
 
 
-async def test_a_new_sign_in_counts_in_a_connection_that_is_open(server: GuardedServer, sign_ins: SignIns):
+async def test_a_new_sign_in_counts_in_a_connection_that_is_open(server: GuardedServer, sign_ins: TokenStore):
     config = config_of(server)
-    await signed_in(config, sign_ins, Browser())
+    await sign_in_with_browser(config, sign_ins, Browser())
     async with connected(config, sign_ins) as session:
         old = set(server.valid)
-        await signed_in(config, SignIns(sign_ins.path), Browser())
+        await sign_in_with_browser(config, TokenStore(sign_ins.path), Browser())
         server.valid -= old
         assert not (await session.call_tool("echo", {})).is_error
     assert server.refreshes == 0
 
 
-async def test_who_is_not_taken_back_signs_in_anew(server: GuardedServer, sign_ins: SignIns):
+async def test_who_is_not_taken_back_signs_in_anew(server: GuardedServer, sign_ins: TokenStore):
     config = config_of(server)
-    await signed_in(config, sign_ins, Browser())
+    await sign_in_with_browser(config, sign_ins, Browser())
     server.valid.clear()
     server.refresh.clear()
-    with pytest.raises(SignInNeeded, match="the sign-in expired: /mcp login docs"):
+    with pytest.raises(SignInRequired, match="the sign-in expired: /mcp login docs"):
         await heard(config, sign_ins)
 
 
 async def test_a_sign_in_that_names_another_issuer_or_no_proof_is_refused(
-    server: GuardedServer, sign_ins: SignIns
+    server: GuardedServer, sign_ins: TokenStore
 ):
     server.overrides = {"issuer": "https://elsewhere.example"}
-    with pytest.raises(ServerFault, match='The sign-in to "docs" failed'):
-        await signed_in(config_of(server), sign_ins, Browser())
+    with pytest.raises(ServerUnavailable, match='The sign-in to "docs" failed'):
+        await sign_in_with_browser(config_of(server), sign_ins, Browser())
     assert sign_ins.of("docs", server.url) is None
 
 
-async def test_a_server_for_everybody_needs_none(server: GuardedServer, sign_ins: SignIns):
+async def test_a_server_for_everybody_needs_none(server: GuardedServer, sign_ins: TokenStore):
     server.needs_sign_in = False
-    assert "needs no sign-in" in await signed_in(config_of(server), sign_ins, Browser())
+    assert "needs no sign-in" in await sign_in_with_browser(config_of(server), sign_ins, Browser())
 
 
 async def test_a_key_of_ones_own_is_sent_and_told_when_it_is_refused(
-    server: GuardedServer, sign_ins: SignIns
+    server: GuardedServer, sign_ins: TokenStore
 ):
     config = config_of(server, headers={"authorization": "Bearer hunter2"})
     with pytest.raises(
-        ServerFault, match=r"does not take the Authorization in its `headers` \(401\)"
+        ServerUnavailable, match=r"does not take the Authorization in its `headers` \(401\)"
     ) as told:
         await heard(config, sign_ins)
-    assert not isinstance(told.value, SignInNeeded)
+    assert not isinstance(told.value, SignInRequired)
     server.valid.add("hunter2")
     assert await heard(config, sign_ins) == "heard"
 
 
-async def test_a_greeting_is_tried_again_and_a_call_never(server: GuardedServer, sign_ins: SignIns):
+async def test_a_greeting_is_tried_again_and_a_call_never(server: GuardedServer, sign_ins: TokenStore):
     server.needs_sign_in = False
     server.failures = [503, 429]
     before = 0
-    with pytest.raises(ServerFault, match="the server answered 503"):
+    with pytest.raises(ServerUnavailable, match="the server answered 503"):
         async with connected(config_of(server), sign_ins) as session:
             await session.call_tool("echo", {})
             before = len(server.requests)
@@ -320,17 +324,17 @@ async def test_a_greeting_is_tried_again_and_a_call_never(server: GuardedServer,
     assert server.requests[before:].count("POST /mcp") == 1
 
 
-async def test_nobody_there_is_told_in_words(sign_ins: SignIns):
-    with pytest.raises(ServerFault, match=r"127\.0\.0\.1:9 cannot be reached"):
+async def test_nobody_there_is_told_in_words(sign_ins: TokenStore):
+    with pytest.raises(ServerUnavailable, match=r"127\.0\.0\.1:9 cannot be reached"):
         await heard(ServerConfig(name="docs", type="http", url="http://127.0.0.1:9/mcp"), sign_ins)
 
 
-async def test_a_broken_store_is_left_alone_and_told(server: GuardedServer, sign_ins: SignIns):
+async def test_a_broken_store_is_left_alone_and_told(server: GuardedServer, sign_ins: TokenStore):
     sign_ins.path.parent.mkdir(parents=True)
     sign_ins.path.write_text("{")
-    with pytest.raises(FileFault, match="is damaged and was not changed"):
+    with pytest.raises(FileError, match="is damaged and was not changed"):
         sign_ins.of("docs", server.url)
-    with pytest.raises(ServerFault):
+    with pytest.raises(ServerUnavailable):
         await heard(config_of(server), sign_ins)
     assert sign_ins.path.read_text() == "{"
 
@@ -348,11 +352,13 @@ async def test_a_broken_store_is_left_alone_and_told(server: GuardedServer, sign
     ],
 )
 async def test_a_public_servers_sign_in_leads_nowhere_near(url: str, is_ours: bool):
-    assert await is_private(url) == is_ours
-    assert bool(await refusal(url, "https://9.9.9.9/mcp")) == is_ours
-    assert await refusal(url, "http://127.0.0.1:8000/mcp") == ""
+    assert await is_private_address(url) == is_ours
+    assert bool(await forbidden_address_reason(url, "https://9.9.9.9/mcp")) == is_ours
+    assert await forbidden_address_reason(url, "http://127.0.0.1:8000/mcp") == ""
 
 
 async def test_a_public_servers_sign_in_is_encrypted():
-    assert "without encryption" in await refusal("http://8.8.8.8/token", "https://9.9.9.9/mcp")
-    assert await refusal("https://9.9.9.9/anything", "https://9.9.9.9/mcp") == ""
+    assert "without encryption" in await forbidden_address_reason(
+        "http://8.8.8.8/token", "https://9.9.9.9/mcp"
+    )
+    assert await forbidden_address_reason("https://9.9.9.9/anything", "https://9.9.9.9/mcp") == ""

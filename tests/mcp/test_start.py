@@ -12,11 +12,11 @@ from tests.mcp.test_in_session import Desk
 
 ASSEMBLE = """
 from pathlib import Path
-from app.assembly.build import assemble
+from app.assembly.session_builder import assemble_session
 from app.assembly.options import Options
 from app.resources.paths import Paths
 import os
-assembled = assemble(Options(), Paths.from_env(os.environ, Path.cwd()), os.environ)
+assembled = assemble_session(Options(), Paths.from_env(os.environ, Path.cwd()), os.environ)
 """
 PROMPT = "from app.cli.main import main; main(['-p', 'help'])"
 CONTACT = tuple(
@@ -53,7 +53,7 @@ async def test_known_servers_cost_a_start_nothing_and_a_prompt_no_sdk(paths: Pat
     assert "app.engine.mcp.servers" in begun
     assert sorted(name for name in begun if name.startswith("app.mcp") or name in SDK) == []
     asked = loaded_in(paths, PROMPT)
-    assert "app.mcp.hub" in asked
+    assert "app.mcp.server_registry" in asked
     assert sorted(asked & {*SDK, *CONTACT}) == []
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from app.assembly.options import UsageError
-from app.cli.options import options_from, refuse_near_command
+from app.cli.options import options_from, reject_misspelled_command
 from app.exit_codes import BLOCKED, DONE, LIMIT, MISFIT, REFUSED, USAGE
-from app.modes.answer_schema import answer_json, read_schema
+from app.modes.answer_schema import read_schema, strip_code_fence
 from bayou.client import RpcClient
 from tests.modes.processes import STAGE
 from tests.modes.test_print_and_json import bayou
@@ -109,17 +109,17 @@ def test_a_recursive_schema_and_one_that_nothing_fits_are_compared(tmp_path: Pat
     tree = {"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#"}}}}
     file.write_text(json.dumps({**tree, "additionalProperties": False}))
     schema = read_schema(file)
-    assert schema.misfit('{"kids": [{"kids": []}]}') == ""
-    assert "$.kids[0]" in schema.misfit('{"kids": [{"boat": 1}]}')
-    assert schema.misfit('{"kids": ' * 3_000 + "[]" + "}" * 3_000) != ""
-    assert schema.misfit("no JSON").startswith("it is not a single JSON value")
-    assert schema.misfit(answer_json('```json\n{"kids": []}\n```')) == ""
+    assert schema.mismatch_text('{"kids": [{"kids": []}]}') == ""
+    assert "$.kids[0]" in schema.mismatch_text('{"kids": [{"boat": 1}]}')
+    assert schema.mismatch_text('{"kids": ' * 3_000 + "[]" + "}" * 3_000) != ""
+    assert schema.mismatch_text("no JSON").startswith("it is not a single JSON value")
+    assert schema.mismatch_text(strip_code_fence('```json\n{"kids": []}\n```')) == ""
     file.write_text('{"allOf": [{"type": "string"}, {"type": "number"}]}')
-    assert read_schema(file).misfit("1") != "" != read_schema(file).misfit('"x"')
+    assert read_schema(file).mismatch_text("1") != "" != read_schema(file).mismatch_text('"x"')
     file.write_text(NOWHERE)
-    assert read_schema(file).misfit("{}") == ""
+    assert read_schema(file).mismatch_text("{}") == ""
     file.write_text(WITHOUT_END)
-    assert read_schema(file).misfit("{}") == ""
+    assert read_schema(file).mismatch_text("{}") == ""
 
 
 @pytest.mark.parametrize(
@@ -128,14 +128,14 @@ def test_a_recursive_schema_and_one_that_nothing_fits_are_compared(tmp_path: Pat
 )
 def test_a_word_that_is_nearly_a_command_is_no_prompt(word: str, meant: str) -> None:
     with pytest.raises(UsageError, match=f"There is no command {word}. Did you mean {meant}[?]"):
-        refuse_near_command([word])
+        reject_misspelled_command([word])
 
 
 @pytest.mark.parametrize(
     "words", [["hello"], ["--", "sesions"], ["sesions", "now"], ["why?"], ["tour"], ["help"], ["-p"], []]
 )
 def test_other_words_are_prompts(words: list[str]) -> None:
-    refuse_near_command(words)
+    reject_misspelled_command(words)
 
 
 async def test_a_slip_is_refused_by_the_program(tmp_path: Path) -> None:

@@ -59,8 +59,8 @@ def test_every_event_and_command_is_in_the_schema() -> None:
 
 
 def test_the_clients_methods_are_up_to_date() -> None:
-    text = (ROOT / client_methods.FILE).read_text(encoding="utf-8")
-    assert text == client_methods.source(COMMANDS.values()), REMEDY
+    text = (ROOT / client_methods.OUTPUT_FILE).read_text(encoding="utf-8")
+    assert text == client_methods.client_source(COMMANDS.values()), REMEDY
 
 
 @pytest.mark.parametrize("command", reference.commands(), ids=lambda command: command.name)

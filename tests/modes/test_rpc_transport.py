@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.modes.output import LineWriter
+from app.modes.stdout_writer import LineWriter
 from app.modes.wire_events import EventLines
 from app.sessions.log import SessionLog
 from app.values.codec import decode_json

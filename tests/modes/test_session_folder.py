@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.resources.paths import Paths
-from app.resources.trust.project_trust import question_for, remember
+from app.resources.trust.project_trust import store_answer, trust_question_for
 from app.sessions.library import list_sessions
 from bayou.client import RpcClient, RpcError
 from bayou.values import ToolResultMessage, text_of
@@ -142,7 +142,7 @@ async def test_extensions_and_settings_are_those_of_the_folder_if_it_is_trusted(
         assert (await client.bash("pwd"))["output"].strip() == str(proj)
         assert any("not trusted" in text for text in told)
     paths = paths_at(proj)
-    remember(paths, question_for(paths), is_trusted=True)
+    store_answer(paths, trust_question_for(paths), is_trusted=True)
     async with RpcClient(cwd=other, env={**os.environ, **FAST}) as client:
         await client.switch_session(str(path))
         assert "here" in {one["name"] for one in await client.get_commands()}

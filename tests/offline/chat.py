@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from app.agent.abort import Abort
-from app.agent.loop import run
-from app.agent.ports import Ports
+from app.agent.loop import run_loop
+from app.agent.loop_ports import LoopPorts
 from app.agent.queues import Queues
 from app.engine.core.toolbox import Toolbox, ToolChoice, declared
 from app.providers.contract import AssistantStream, Context, StreamOptions
@@ -31,7 +31,7 @@ class Chat:
         self._toolbox = Toolbox(lambda toolbox: own, Workspace(folder))
         if tools is not None:
             self._toolbox.choose(ToolChoice(only=tuple(tools.split())))
-        self._ports = Ports(
+        self._ports = LoopPorts(
             ask=self._ask,
             tools=self._toolbox.active,
             tool_context=self._tool_context,
@@ -46,7 +46,7 @@ class Chat:
     async def say(self, *texts: str) -> str:
         """Returns everything that the guide wrote until it stopped."""
         before = len(self.messages)
-        async for event in run([user_message(text) for text in texts], self._ports):
+        async for event in run_loop([user_message(text) for text in texts], self._ports):
             if isinstance(event, MessageEnd):
                 self.messages.append(event.message)
         return "\n\n".join(

@@ -133,7 +133,7 @@ async def test_a_deny_rule_for_a_path_holds_for_every_tool_that_reads_or_changes
     )
     play.session.tools.register(stat_tool(effects=declared), owner="test")
     (play.session.cwd / "a.txt").write_text("plain\n")
-    play.in_force.set("permissions.deny", ("read: a.txt",))
+    play.effective_settings.set("permissions.deny", ("read: a.txt",))
     await play.prompt("go")
     assert all("This was refused by deny" in text for text in results(play))
     assert (play.session.cwd / "a.txt").read_text() == "plain\n"

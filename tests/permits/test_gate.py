@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.agent.hooks import Verdict
+from app.agent.hooks import CallVerdict
 from app.engine.core.hooks import Hooks
 from app.engine.core.questions import ApprovalReply
 from app.engine.permissions.permission_context import PermissionContext
@@ -177,7 +177,7 @@ async def test_an_abort_answers_a_call_that_waits_as_aborted(tmp_path: Path) -> 
 
 async def test_a_program_that_stays_silent_is_refused_after_its_time(tmp_path: Path) -> None:
     play = stage(tmp_path, call("bash", command="git stash clear"), say("ok"), asks="program")
-    play.in_force.set("permissions.timeoutSeconds", 1)
+    play.effective_settings.set("permissions.timeoutSeconds", 1)
     async with asyncio.timeout(8):
         await play.prompt("go")
     assert "no answer came" in results(play)[0]
@@ -222,9 +222,9 @@ async def test_deny_goes_over_ask_over_allow_and_says_which_rule_it_was(tmp_path
         say("ok"),
         mode="full",
     )
-    play.in_force.set("permissions.allow", ["bash: touch **"])
-    play.in_force.set("permissions.ask", ["bash: touch b"])
-    play.in_force.set("permissions.deny", ["bash: touch a"])
+    play.effective_settings.set("permissions.allow", ["bash: touch **"])
+    play.effective_settings.set("permissions.ask", ["bash: touch b"])
+    play.effective_settings.set("permissions.deny", ["bash: touch a"])
     asked = await answered(play, ApprovalReply(allows=False))
     assert "deny “bash: touch a” (session)" in results(play)[0]
     assert [event.approval.decided_by for event in asked if event.approval] == [
@@ -234,15 +234,15 @@ async def test_deny_goes_over_ask_over_allow_and_says_which_rule_it_was(tmp_path
 
 async def test_a_rule_lets_no_floor_run(tmp_path: Path) -> None:
     play = stage(tmp_path, call("bash", command="git stash clear"), say("ok"), asks="nobody", mode="full")
-    play.in_force.set("permissions.allow", ["bash: git stash clear", "tool: bash"])
+    play.effective_settings.set("permissions.allow", ["bash: git stash clear", "tool: bash"])
     await play.prompt("go")
     assert "nobody can give it" in results(play)[0]
 
 
 async def test_a_rule_that_cannot_be_read_is_named_and_nothing_is_allowed_beside_it(tmp_path: Path) -> None:
     play = stage(tmp_path, call("bash", command="touch a"), say("ok"), asks="nobody", mode="ask")
-    play.in_force.set("permissions.allow", ["bash: touch **"])
-    play.in_force.set("permissions.deny", ["rm everything"])
+    play.effective_settings.set("permissions.allow", ["bash: touch **"])
+    play.effective_settings.set("permissions.deny", ["rm everything"])
     await play.prompt("go")
     assert "nobody can give it" in results(play)[0]
     view = play.session.permissions.view()
@@ -274,8 +274,8 @@ async def test_an_extension_tightens_and_never_loosens(tmp_path: Path) -> None:
     class Loose(Hooks):
         async def before_tool(
             self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
-        ) -> Verdict:
-            return Verdict(arguments={"command": "git stash clear"})
+        ) -> CallVerdict:
+            return CallVerdict(arguments={"command": "git stash clear"})
 
     play = stage(tmp_path, call("bash", command="ls"), say("ok"), asks="nobody", mode="full", hooks=Loose())
     await play.prompt("go")
@@ -291,7 +291,7 @@ async def test_a_command_is_judged_where_it_begins(tmp_path: Path) -> None:
 
 async def test_in_a_shell_that_lasts_nobody_knows_the_folder(tmp_path: Path) -> None:
     play = stage(tmp_path, call("bash", command="rm -rf build"), say("ok"), asks="nobody", mode="full")
-    play.in_force.set("bash.persistentShell", True)
+    play.effective_settings.set("bash.persistentShell", True)
     await play.prompt("go")
     assert "nobody can give it" in results(play)[0]
 

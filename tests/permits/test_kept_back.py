@@ -14,9 +14,9 @@ from tests.permits.test_gate import decisions, results, stage
 def fleet(folder: Path, *calls: Any, deny: tuple[str, ...] = (), ask: tuple[str, ...] = ()) -> Play:
     play = stage(folder, *calls, say("ok"), asks="nobody", mode="full")
     if deny:
-        play.in_force.set("permissions.deny", deny)
+        play.effective_settings.set("permissions.deny", deny)
     if ask:
-        play.in_force.set("permissions.ask", ask)
+        play.effective_settings.set("permissions.ask", ask)
     play.session.tools.set_active((*play.session.tools.active(), "ast_grep"))
     cwd = play.session.cwd
     for name in ("plans/secret.py", "plans/deep/more.py", "crew.py"):
@@ -163,7 +163,7 @@ async def test_no_edit_shows_a_line_of_what_may_be_secret(tmp_path: Path, edit: 
 async def test_what_was_read_by_leave_is_told_of_again(tmp_path: Path) -> None:
     miss = call("edit", path=".env", edits=[{"oldText": "mooring='of nobody'", "newText": "x"}])
     play = fleet(tmp_path, call("read", path=".env"), miss)
-    play.in_force.set("permissions.floorExceptions", ("read .env",))
+    play.effective_settings.set("permissions.floorExceptions", ("read .env",))
     await play.prompt("go")
     assert "Nearest text" in results(play)[1]
 

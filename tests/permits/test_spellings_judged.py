@@ -10,7 +10,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.agent.hooks import Verdict
+from app.agent.hooks import CallVerdict
 from app.agent.tool_pipeline import ParseCall, ParsedCall, PreparedCall, ToolPipeline
 from app.engine.core.hooks import Hooks
 from app.permits.place import CommandPlace
@@ -84,9 +84,9 @@ async def judged(tool: Tool, arguments: dict[str, Any]) -> Judged:
     readings: list[ParsedCall] = []
     ran: list[Any] = []
 
-    async def gate(call: ToolCall, read: ParseCall) -> Verdict:
+    async def gate(call: ToolCall, read: ParseCall) -> CallVerdict:
         readings.append(read())
-        return Verdict()
+        return CallVerdict()
 
     async def run(given: Any, context: ToolContext) -> Any:
         ran.append(given)

@@ -97,7 +97,7 @@ async def test_a_patch_that_arrives(screen: Screen, photographs: Photographs) ->
     (screen.project / "boats" / "legs.py").write_text(FLEET, encoding="utf-8")
     app = screen.app(theme=photographs.theme, script=Scripted([say("unused")]))
     async with photographs.of(app) as tour:
-        app.assembled.in_force.set("edit.mode", "patch")
+        app.assembled.effective_settings.set("edit.mode", "patch")
         goes_on = paused(app, "apply_patch", {"input": PATCH}, "+    def rest")
         await tour.say("change the legs")
         await tour.until("is_rested")

@@ -50,7 +50,7 @@ async def test_compaction(screen: Screen, photographs: Photographs) -> None:
     )
     app = screen.app(theme=photographs.theme, script=script)
     async with photographs.of(app) as tour:
-        app.assembled.in_force.set("compaction.keepRecentTokens", 200)
+        app.assembled.effective_settings.set("compaction.keepRecentTokens", 200)
         await tour.say("read the fleet, then tell me of the harbour")
         await tour.idle()
         await tour.say("how many oars has a boat?")
@@ -83,13 +83,13 @@ async def test_compaction(screen: Screen, photographs: Photographs) -> None:
 async def test_a_window_that_is_nearly_full(screen: Screen, photographs: Photographs) -> None:
     app = screen.app(theme=photographs.theme, script=Scripted([say(STORY), say("They have two oars.")]))
     async with photographs.of(app) as tour:
-        in_force = app.assembled.in_force
-        in_force.set("compaction.mode", "remind")
+        effective_settings = app.assembled.effective_settings
+        effective_settings.set("compaction.mode", "remind")
         await tour.say("tell me of the harbour")
         await tour.idle()
         window = app.assembled.choice.required().context_window
-        in_force.set("compaction.reserveTokens", window - 500)
-        in_force.set("compaction.keepRecentTokens", 200)
+        effective_settings.set("compaction.reserveTokens", window - 500)
+        effective_settings.set("compaction.keepRecentTokens", 200)
         await tour.say("how many oars has a boat?")
         await tour.idle()
         await tour.photograph("nearly-full")

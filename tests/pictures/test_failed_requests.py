@@ -39,7 +39,7 @@ STEPS = {
 
 @pytest.fixture
 async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Loopback]:
-    monkeypatch.setattr("app.assembly.next_steps.when", lambda _: NOON)
+    monkeypatch.setattr("app.assembly.error_remedies.format_time", lambda _: NOON)
     monkeypatch.setattr(
         "app.engine.models.model_requests.ModelRequests._on_state", lambda self, state, seconds: None
     )
@@ -69,7 +69,7 @@ async def test_the_step_that_helps_is_told_and_its_key_works(
     use(screen.project, server.url)
     app = screen.app("--model", "anthropic/claude-opus-4-1", theme=photographs.theme)
     async with photographs.of(app) as tour:
-        app.assembled.in_force.set("compaction.mode", "off")
+        app.assembled.effective_settings.set("compaction.mode", "off")
         for name, told in STEPS.items():
             server.reply(refusal(name))
             await tour.say("/new")
@@ -90,7 +90,7 @@ async def test_a_server_that_nobody_runs(screen: Screen, photographs: Photograph
     use(screen.project, "http://127.0.0.1:9")
     app = screen.app("--model", "anthropic/claude-opus-4-1", theme=photographs.theme)
     async with photographs.of(app) as tour:
-        app.assembled.in_force.set("retry.enabled", False)
+        app.assembled.effective_settings.set("retry.enabled", False)
         await tour.say("is anybody there?")
         await tour.idle()
         await tour.until("Is the server at 127.0.0.1:9 running?")

@@ -52,4 +52,4 @@ async def test_the_right_third(screen: Screen, photographs: Photographs) -> None
         await tour.until("✗ echo building")
         await tour.press("alt+i")
         assert "1 running" not in text_of(app) and not app.side_panel.display
-        assert app.assembled.in_force.settings.display.side_panel is False
+        assert app.assembled.effective_settings.settings.display.side_panel is False

@@ -13,7 +13,7 @@ import pytest
 from app.providers import auth_file
 from app.providers.auth_file import AuthFile
 from app.providers.credentials import CredentialError, Credentials, masked
-from app.values.unable import FileFault
+from app.values.user_errors import FileError
 
 
 def write_auth(folder: Path, entries: Any) -> Path:
@@ -216,7 +216,7 @@ async def test_a_broken_file_is_not_taken_for_a_sound_one_while_it_is_read_again
         return really(file)
 
     monkeypatch.setattr(auth_file, "read_object", reading)
-    with pytest.raises(FileFault), auth.locked() as entries:
+    with pytest.raises(FileError), auth.locked() as entries:
         entries["anthropic"] = {"type": "api_key", "key": "new"}
     assert inside == [True] and "kept" in path.read_text()
 

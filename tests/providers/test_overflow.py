@@ -23,13 +23,13 @@ async def overflowing(api: str, server: Loopback, folder: Path) -> Play:
     """A session with two turns behind it, whose model is then one that is asked over HTTP."""
     answers = [say("many words " * 300)] * 2 + [say("a summary")] * 2
     play = Play(folder, *answers, retry=RetryPolicy(is_enabled=False), classify=classify)
-    play.in_force.set("compaction.keepRecentTokens", 500)
+    play.effective_settings.set("compaction.keepRecentTokens", 500)
     play.choice.credentials.use_for_this_run("local", KEY)
     await play.prompt("one")
     await play.prompt("two")
     scripted = {"api": "scripted", "baseUrl": "http://scripted.test", "models": [{"id": "script"}]}
     play.choice.catalogue.add_provider("scripted", scripted, owner="test")
-    play.in_force.set("compaction.model", "scripted/script")
+    play.effective_settings.set("compaction.model", "scripted/script")
     play.choice.set(model_for(api, server.url))
     return play
 

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from app.assembly.options import UsageError
-from app.cli.commands.auth_command import check, run_auth
+from app.cli.commands.auth_command import check_credential, run_auth
 from app.providers.contract import Credential
 from app.providers.credentials import CredentialError, Credentials
 from app.providers.signin.definitions import (
@@ -297,7 +297,7 @@ async def test_a_refresh_that_fails_says_how_to_sign_in_again(server: Loopback, 
     with pytest.raises(CredentialError, match="/login test"):
         await credentials.resolve("test")
     assert json.loads((tmp_path / "auth.json").read_text())["test"]["refresh"] == "r-1"
-    assert (await check("test", credentials)).state == "invalid"
+    assert (await check_credential("test", credentials)).state == "invalid"
 
 
 @pytest.mark.parametrize("status", [400, 500])
@@ -309,7 +309,7 @@ async def test_a_refusal_that_repeats_the_refresh_token_is_told_without_it(
     words = f"Unknown token {token}, {quote(token, safe='')}"
     answer = {"error": "invalid_grant", "error_description": words} if status == 400 else {"detail": words}
     server.reply(json_reply(answer, status))
-    state = await check("test", Credentials(tmp_path, {}, sign_ins={"test": pkce(server)}))
+    state = await check_credential("test", Credentials(tmp_path, {}, sign_ins={"test": pkce(server)}))
     assert state.state == "invalid" and "Unknown token" in state.detail
     assert token not in state.detail and quote(token, safe="") not in state.detail
 

@@ -45,7 +45,7 @@ def test_lines_of_secrets_are_no_uses(repository: MappedRepository):
 def test_new_files_are_listed_seldom_but_at_once_when_git_has_done_something(
     repository: MappedRepository, folder: Path
 ):
-    def look_again() -> None:
+    def recheck_trust() -> None:
         repository.upkeep.looked = float("-inf")  # five seconds later
         repository.look()
 
@@ -53,11 +53,11 @@ def test_new_files_are_listed_seldom_but_at_once_when_git_has_done_something(
     write(folder, "harbour/new.py", "def capstan():\n    pass\n")
     write(folder, "harbour/oars.py", "def rowlock():\n    pass\n")
     os.utime(folder / "harbour/oars.py", (1_700_000_200, 1_700_000_200))
-    look_again()
+    recheck_trust()
     assert repository.definitions("rowlock")[1] == 1
     assert repository.definitions("capstan")[1] == 0
     subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
-    look_again()
+    recheck_trust()
     assert repository.definitions("capstan")[1] == 1
 
 

@@ -12,7 +12,7 @@ from app.engine.models.prompt_sources import SystemPromptOptions, SystemPromptSo
 from app.resources.context_files import find_context_files
 from app.resources.paths import Paths
 from app.resources.system_prompt import (
-    ROLE,
+    ROLE_TEXT,
     PromptParts,
     RuleLine,
     SkillLine,
@@ -101,7 +101,7 @@ def test_sections_come_in_order_and_only_the_first_is_bare(paths: Paths, put):
         "cwd",
         "weather",
     ]
-    assert prompt.text.startswith(ROLE)
+    assert prompt.text.startswith(ROLE_TEXT)
     assert "<tools>\n- read: read a file\n- bash: run a command\n" in prompt.text
     assert "hidden" not in prompt.text
     assert "<description>Reads &lt;PDF&gt;</description>" in prompt.text

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from app.resources.paths import Paths
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.settings.settings import SettingRefused, Settings, find_key, value_at
 
 NAMES: dict[str, st.SearchStrategy[Any]] = {
@@ -56,22 +56,22 @@ class Layers(RuleBasedStateMachine):
         self.paths = Paths.from_env({"HOME": str(home)}, home / "project")
         self.paths.agent_dir.mkdir(parents=True)
         self.flags: dict[str, Any] = {"theme": "flag"}
-        self.in_force = InForce(self.paths, flags=self.flags)
+        self.effective_settings = EffectiveSettings(self.paths, flags=self.flags)
         self.session: dict[str, Any] = {}
         self.said: dict[str, dict[str, Any]] = {"project": {}, "global": {}}
         """What each file says as far as it can be used."""
         self.is_whole = {"project": True, "global": True}
         self.is_trusted = False
-        self.before = self.in_force.settings
-        self.in_force.subscribe(self._told)
+        self.before = self.effective_settings.settings
+        self.effective_settings.subscribe(self._told)
         self.number = 0
 
     def teardown(self) -> None:
         self.folder.cleanup()
 
     def _told(self, before: Settings) -> None:
-        assert before == self.before and before != self.in_force.settings
-        self.before = self.in_force.settings
+        assert before == self.before and before != self.effective_settings.settings
+        self.before = self.effective_settings.settings
 
     def _write(self, origin: str, text: str) -> None:
         """With a time of its own, as a person's changes have."""
@@ -86,8 +86,8 @@ class Layers(RuleBasedStateMachine):
         self.said[origin] = values
         self.is_whole[origin] = True
         is_read = origin == "global" or self.is_trusted
-        assert self.in_force.files.any_changed() is is_read
-        problems = self.in_force.follow()
+        assert self.effective_settings.files.any_changed() is is_read
+        problems = self.effective_settings.follow()
         assert all(problem.kind == "ignored" for problem in problems) and (is_read or not problems)
 
     @rule(
@@ -98,7 +98,7 @@ class Layers(RuleBasedStateMachine):
             return
         self._write(origin, text)
         self.is_whole[origin] = False
-        [problem] = self.in_force.follow()
+        [problem] = self.effective_settings.follow()
         assert problem.kind == "broken" and "until it is fixed" in str(problem)
 
     @rule(values=values, name=st.sampled_from(sorted(WRONG)))
@@ -108,15 +108,15 @@ class Layers(RuleBasedStateMachine):
         values.pop(name, None)
         self.said["global"] = {**values, **kept}
         self.is_whole["global"] = True
-        [problem] = self.in_force.follow()
-        shown = json.dumps(value_at(self.in_force.settings, find_key(name)))
+        [problem] = self.effective_settings.follow()
+        shown = json.dumps(value_at(self.effective_settings.settings, find_key(name)))
         assert problem.kind == "wrong"
         assert str(problem).replace(" ", "").endswith(f"staysinforce:{shown}.".replace(" ", ""))
 
     @rule(change=change)
     def set_for_this_session(self, change: tuple[str, Any]) -> None:
         name, value = change
-        self.in_force.set(name, value)
+        self.effective_settings.set(name, value)
         self.session[name] = value
 
     @rule(change=change)
@@ -124,12 +124,12 @@ class Layers(RuleBasedStateMachine):
         name, value = change
         if not self.is_whole["global"]:
             with pytest.raises(SettingRefused, match="Fix the file first"):
-                self.in_force.keep(name, value)
+                self.effective_settings.keep(name, value)
             return
-        self.in_force.keep(name, value)
+        self.effective_settings.keep(name, value)
         self.said["global"] = {**self.said["global"], name: value}
-        if not find_key(name).adds_up:
-            assert plain(value_at(self.in_force.settings, find_key(name))) == plain(value), (
+        if not find_key(name).is_merged_list:
+            assert plain(value_at(self.effective_settings.settings, find_key(name))) == plain(value), (
                 "what a person chose counts"
             )
         if name in self.session or (name != "skills" and (name in self.flags or name in self._project())):
@@ -139,9 +139,9 @@ class Layers(RuleBasedStateMachine):
     def reset_one(self, name: str) -> None:
         if not self.is_whole["global"]:
             with pytest.raises(SettingRefused):
-                self.in_force.reset(name)
+                self.effective_settings.reset(name)
             return
-        self.in_force.reset(name)
+        self.effective_settings.reset(name)
         self.session.pop(name, None)
         self.said["global"] = {key: value for key, value in self.said["global"].items() if key != name}
 
@@ -150,11 +150,11 @@ class Layers(RuleBasedStateMachine):
         if is_trusted and not self.is_trusted and not self.is_whole["project"]:
             self.said["project"] = {}  # it never was read while it could be used
         self.is_trusted = is_trusted
-        self.in_force.trust(is_trusted)
+        self.effective_settings.trust(is_trusted)
 
     @rule()
-    def look_again(self) -> None:
-        assert self.in_force.follow() == ()
+    def recheck_trust(self) -> None:
+        assert self.effective_settings.follow() == ()
 
     def _project(self) -> dict[str, Any]:
         """A project has no say in some things."""
@@ -168,19 +168,19 @@ class Layers(RuleBasedStateMachine):
         for name in NAMES:
             said = [layer[name] for layer in layers if name in layer]
             key = find_key(name)
-            if key.adds_up:
+            if key.is_merged_list:
                 expected = [one for value in reversed(said) for one in value]
             else:
                 expected = said[0] if said else key.default
-            assert plain(value_at(self.in_force.settings, key)) == plain(expected), name
+            assert plain(value_at(self.effective_settings.settings, key)) == plain(expected), name
 
     @invariant()
     def what_was_read_is_what_is_there(self) -> None:
-        assert not self.in_force.files.any_changed()
+        assert not self.effective_settings.files.any_changed()
 
     @invariant()
     def everybody_was_told(self) -> None:
-        assert self.before == self.in_force.settings
+        assert self.before == self.effective_settings.settings
 
 
 TestLayers = Layers.TestCase
@@ -189,55 +189,61 @@ TestLayers.settings = examples(max_examples=60, stateful_step_count=25, deadline
 
 def test_a_file_that_breaks_keeps_what_it_said_and_tells_so_once(paths: Paths, put):
     put(paths.settings_file, '{"theme": "a", "retry": {"maxRetries": 7}}')
-    in_force = InForce(paths)
+    effective_settings = EffectiveSettings(paths)
     put(paths.settings_file, '{"theme": "b", ')
-    [problem] = in_force.follow()
+    [problem] = effective_settings.follow()
     assert str(problem).startswith(f"{paths.settings_file}:1: column 16: ")
     assert str(problem).endswith("Its previous settings stay in use until it is fixed.")
-    assert in_force.settings.display.theme == "a" and in_force.settings.retry.max_retries == 7
-    assert in_force.follow() == () and in_force.problems == (problem,)
+    assert (
+        effective_settings.settings.display.theme == "a"
+        and effective_settings.settings.retry.max_retries == 7
+    )
+    assert effective_settings.follow() == () and effective_settings.problems == (problem,)
     put(paths.settings_file, '{"theme": "b"}')
-    assert in_force.follow() == () and in_force.problems == ()
-    assert in_force.settings.display.theme == "b" and in_force.settings.retry.max_retries == 3
+    assert effective_settings.follow() == () and effective_settings.problems == ()
+    assert (
+        effective_settings.settings.display.theme == "b"
+        and effective_settings.settings.retry.max_retries == 3
+    )
 
 
 def test_a_value_that_becomes_wrong_keeps_what_it_was(paths: Paths, put):
     put(paths.settings_file, '{"retry": {"maxRetries": 7, "enabled": false}}')
-    in_force = InForce(paths)
+    effective_settings = EffectiveSettings(paths)
     put(paths.settings_file, '{"retry": {"maxRetries": "many", "enabled": true}}')
-    [problem] = in_force.follow()
+    [problem] = effective_settings.follow()
     assert "retry.maxRetries: expected `int`, got `str`. The previous value stays in use: 7." in str(problem)
-    assert in_force.settings.retry.enabled is True
+    assert effective_settings.settings.retry.enabled is True
     put(paths.settings_file, '{"retry": 3}')
-    [problem] = in_force.follow()
-    assert "retry must be an object" in str(problem) and in_force.settings.retry.max_retries == 7
+    [problem] = effective_settings.follow()
+    assert "retry must be an object" in str(problem) and effective_settings.settings.retry.max_retries == 7
 
 
 def test_what_comes_from_where_is_known(paths: Paths, put):
     put(paths.settings_file, '{"theme": "a"}')
     put(paths.project_settings_file, '{"theme": "b", "skills": ["s"]}')
-    in_force = InForce(paths, is_trusted=True, flags={"offline": True})
-    found = {name: in_force.origin(name) for name in ("theme", "skills", "offline", "steeringMode")}
+    effective_settings = EffectiveSettings(paths, is_trusted=True, flags={"offline": True})
+    found = {name: effective_settings.origin(name) for name in ("theme", "skills", "offline", "steeringMode")}
     assert found == {"theme": "project", "skills": "project", "offline": "flags", "steeringMode": None}
-    in_force.set("theme", "c")
-    assert in_force.origin("theme") == "session"
+    effective_settings.set("theme", "c")
+    assert effective_settings.origin("theme") == "session"
 
 
 def test_without_files_it_holds_for_the_session_alone():
-    in_force = InForce()
-    in_force.keep("theme", "x")
-    assert in_force.settings.display.theme == "x" and in_force.follow() == ()
+    effective_settings = EffectiveSettings()
+    effective_settings.keep("theme", "x")
+    assert effective_settings.settings.display.theme == "x" and effective_settings.follow() == ()
 
 
 @pytest.mark.parametrize(("name", "value"), [("nothing", 1), ("theme", 3), ("retry.maxRetries", -1)])
 def test_what_does_not_fit_changes_nothing(paths: Paths, name: str, value: Any):
-    in_force = InForce(paths)
-    for act in (in_force.set, in_force.keep):
+    effective_settings = EffectiveSettings(paths)
+    for act in (effective_settings.set, effective_settings.keep):
         with pytest.raises(SettingRefused, match=name):
             act(name, value)
     with pytest.raises(SettingRefused, match=name):
-        InForce(paths, flags={name: value})
-    assert in_force.settings == Settings() and not paths.settings_file.exists()
+        EffectiveSettings(paths, flags={name: value})
+    assert effective_settings.settings == Settings() and not paths.settings_file.exists()
 
 
 RULES = """{"bash": {"interceptor": {"rules": [
@@ -248,17 +254,17 @@ RULES = """{"bash": {"interceptor": {"rules": [
 
 def test_a_rule_that_cannot_be_read_is_named_with_its_line_and_the_others_count(paths: Paths, put):
     put(paths.settings_file, "{}")
-    in_force = InForce(paths)
+    effective_settings = EffectiveSettings(paths)
     put(paths.settings_file, RULES)
-    [problem] = in_force.follow()
+    [problem] = effective_settings.follow()
     assert str(problem) == (
         f"{paths.settings_file}:3: bash.interceptor.rules: the pattern of rule 2 cannot be read: "
         "missing ) at position 1. It is passed over."
     )
-    assert [rule.pattern for rule in in_force.settings.bash.interceptor.rules] == ["npm ", "("]
-    assert in_force.problems == (problem,) and problem.key == "bash.interceptor.rules"
+    assert [rule.pattern for rule in effective_settings.settings.bash.interceptor.rules] == ["npm ", "("]
+    assert effective_settings.problems == (problem,) and problem.key == "bash.interceptor.rules"
     broken = [{"pattern": "[", "tool": "bash", "message": "never"}]
-    for act in (in_force.set, in_force.keep):
+    for act in (effective_settings.set, effective_settings.keep):
         with pytest.raises(SettingRefused, match="the pattern of rule 1 cannot be read"):
             act("bash.interceptor.rules", broken)
     assert paths.settings_file.read_text() == RULES

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from app.resources.context_files import add_line, added_by, memory_files
+from app.resources.context_files import add_line, appended_item_text, memory_files
 from app.resources.paths import Paths
-from app.values.unable import FileFault
+from app.values.user_errors import FileError
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def paths(tmp_path: Path) -> Paths:
     ],
 )
 def test_a_line_becomes_an_item_at_the_end(text: str, added: str):
-    assert added_by(text, " Use \n tabs ") == added
+    assert appended_item_text(text, " Use \n tabs ") == added
 
 
 def test_the_projects_file_stands_at_its_top_and_the_one_that_is_read_counts(paths: Paths):
@@ -59,10 +59,10 @@ def test_a_file_that_leads_elsewhere_or_is_no_text_is_refused(paths: Paths, tmp_
     outside.write_text("theirs\n")
     file = memory_files(paths)[0]
     file.path.symlink_to(outside)
-    with pytest.raises(FileFault, match="was not saved"):
+    with pytest.raises(FileError, match="was not saved"):
         add_line(file, "One", paths)
     assert outside.read_text() == "theirs\n"
     file.path.unlink()
     file.path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(FileFault, match="not UTF-8"):
+    with pytest.raises(FileError, match="not UTF-8"):
         add_line(file, "One", paths)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from app.resources.frontmatter import split_frontmatter
 from app.resources.paths import Paths
-from app.resources.prompts import find_prompts, split_arguments, substitute
+from app.resources.prompt_templates import find_prompts, split_arguments, substitute
 from app.resources.skills import find_skills
 from app.resources.themes import find_themes
 

@@ -7,7 +7,7 @@ import pytest
 from app.resources.paths import Paths
 from app.resources.rules import rule_patterns
 from app.resources.rules.rule_files import Rule, Rules, UnknownRule, find_rules
-from app.resources.rules.rule_scopes import Scope, matches_glob, parse_scopes, scopes_of_glob
+from app.resources.rules.rule_scopes import RuleScope, matches_glob, parse_scopes, scopes_of_glob
 from app.resources.rules.rule_watch import RuleWatch, interruption
 from app.values.stream import TextDelta, TextStart, ThinkingDelta, ToolCallDelta, ToolCallStart
 
@@ -107,8 +107,8 @@ def test_without_the_engine_a_rule_with_a_condition_is_left_out_and_told(
 
 def test_a_condition_that_is_a_glob_means_edits_and_writes_of_such_files():
     assert scopes_of_glob("src/**/*.py") == (
-        Scope(part="tool", tool="edit", glob="src/**/*.py"),
-        Scope(part="tool", tool="write", glob="src/**/*.py"),
+        RuleScope(part="tool", tool="edit", glob="src/**/*.py"),
+        RuleScope(part="tool", tool="write", glob="src/**/*.py"),
     )
     for regex in (r"\bTODO\b", "a.*b", "foo|bar", "plain", "x?"):
         assert scopes_of_glob(regex) == ()
@@ -116,9 +116,9 @@ def test_a_condition_that_is_a_glob_means_edits_and_writes_of_such_files():
 
 def test_scope_tokens():
     assert parse_scopes('text, toolcall, tool:edit("*.{ts,tsx}"), nonsense') == (
-        Scope(part="text"),
-        Scope(part="tool"),
-        Scope(part="tool", tool="edit", glob="*.{ts,tsx}"),
+        RuleScope(part="text"),
+        RuleScope(part="tool"),
+        RuleScope(part="tool", tool="edit", glob="*.{ts,tsx}"),
     )
 
 

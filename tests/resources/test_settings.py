@@ -7,20 +7,27 @@ from pathlib import Path
 
 import pytest
 
-from app.resources.files import read_text
 from app.resources.paths import Paths
-from app.resources.settings.in_force import InForce
-from app.resources.settings.settings import SettingRefused, Settings, as_in_file, find_key, keys, value_at
+from app.resources.settings.effective_settings import EffectiveSettings
+from app.resources.settings.settings import (
+    SettingRefused,
+    Settings,
+    find_key,
+    keys,
+    settings_as_in_file,
+    value_at,
+)
 from app.resources.settings.settings_docs import PAGE, SCHEMA, page, schema
-from app.resources.settings.settings_file import set_value, unset
-from app.resources.settings.settings_flaws import check_value
-from app.values.json_comments import parse
+from app.resources.settings.settings_file import set_value, unset_value
+from app.resources.settings.value_checks import check_value
+from app.resources.text_files import read_text
+from app.values.json_comments import parse_json_with_comments
 
 HOME = Path(__file__).resolve().parent.parent.parent
 
 
 def test_without_files_the_defaults_are_in_force(paths: Paths):
-    loaded = InForce(paths, is_trusted=True)
+    loaded = EffectiveSettings(paths, is_trusted=True)
     assert loaded.settings == Settings()
     assert loaded.problems == ()
 
@@ -28,23 +35,23 @@ def test_without_files_the_defaults_are_in_force(paths: Paths):
 def test_the_trusted_projects_values_count_over_the_global_ones(paths: Paths, put):
     put(paths.settings_file, '{"theme": "a", "bash": {"autoBackground": {"thresholdMs": 5}}}')
     put(paths.project_settings_file, '{"theme": "b"} // the project likes b')
-    settings = InForce(paths, is_trusted=True).settings
+    settings = EffectiveSettings(paths, is_trusted=True).settings
     assert settings.display.theme == "b"
     assert settings.bash.auto_background.threshold_ms == 5
-    assert InForce(paths, is_trusted=False).settings.display.theme == "a"
+    assert EffectiveSettings(paths, is_trusted=False).settings.display.theme == "a"
 
 
 def test_lists_of_resources_add_up(paths: Paths, put):
     put(paths.settings_file, '{"extensions": ["one.py"], "enabledModels": ["a"]}')
     put(paths.project_settings_file, '{"extensions": ["two.py"], "enabledModels": ["b"]}')
-    settings = InForce(paths, is_trusted=True).settings
+    settings = EffectiveSettings(paths, is_trusted=True).settings
     assert settings.resources.extensions == ("one.py", "two.py")
     assert settings.model.enabled_models == ("b",)
 
 
 def test_some_keys_are_not_a_projects_business(paths: Paths, put):
     put(paths.project_settings_file, '{\n"defaultProjectTrust": "always"}')
-    loaded = InForce(paths, is_trusted=True)
+    loaded = EffectiveSettings(paths, is_trusted=True)
     assert loaded.settings.interaction.default_project_trust == "ask"
     assert loaded.problems[0].kind == "ignored"
     assert loaded.problems[0].line == 2
@@ -55,7 +62,7 @@ def test_a_wrong_value_is_named_with_its_line_and_the_default_stays(paths: Paths
         paths.settings_file,
         '{\n  "theme": 7,\n  "retry": {"maxRetries": -1,\n "enabled": false},\n  "interruptMode": "now"\n}',
     )
-    loaded = InForce(paths, is_trusted=False)
+    loaded = EffectiveSettings(paths, is_trusted=False)
     assert loaded.settings.display.theme == "system"
     assert loaded.settings.retry.enabled is False
     assert [str(problem).removeprefix(str(paths.settings_file)) for problem in loaded.problems] == [
@@ -68,10 +75,10 @@ def test_a_wrong_value_is_named_with_its_line_and_the_default_stays(paths: Paths
 
 def test_an_unknown_key_is_reported_with_a_hint_and_offered_to_extensions(paths: Paths, put):
     put(paths.settings_file, '{"$schema": "x", "themme": "x", "myExtension": {"a": 1}, "bash": {"nope": 1}}')
-    loaded = InForce(paths, is_trusted=False)
+    loaded = EffectiveSettings(paths, is_trusted=False)
     assert [problem.key for problem in loaded.problems] == ["themme", "myExtension", "bash.nope"]
     assert "Did you mean theme?" in loaded.problems[0].text
-    assert loaded.as_in_file()["myExtension"] == {"a": 1}
+    assert loaded.settings_as_in_file()["myExtension"] == {"a": 1}
 
 
 @pytest.mark.parametrize(
@@ -84,23 +91,23 @@ def test_an_unknown_key_is_reported_with_a_hint_and_offered_to_extensions(paths:
 )
 def test_a_broken_file_is_named_and_bayou_still_starts(paths: Paths, put, text: str, words: str):
     put(paths.settings_file, text)
-    loaded = InForce(paths, is_trusted=False)
+    loaded = EffectiveSettings(paths, is_trusted=False)
     assert loaded.settings == Settings()
     assert words in str(loaded.problems[0])
 
 
 def test_files_that_are_no_text_are_named(paths: Paths):
     paths.settings_file.mkdir(parents=True)
-    assert "is a folder" in str(InForce(paths, is_trusted=False).problems[0])
+    assert "is a folder" in str(EffectiveSettings(paths, is_trusted=False).problems[0])
     paths.settings_file.rmdir()
     paths.settings_file.write_bytes(b'{"theme": "\xff"}')
-    assert "not UTF-8" in str(InForce(paths, is_trusted=False).problems[0])
+    assert "not UTF-8" in str(EffectiveSettings(paths, is_trusted=False).problems[0])
 
 
 def test_a_pipe_in_place_of_a_file_does_not_hang(paths: Paths):
     paths.agent_dir.mkdir(parents=True)
     os.mkfifo(paths.settings_file)
-    assert "not a regular file" in str(InForce(paths, is_trusted=False).problems[0])
+    assert "not a regular file" in str(EffectiveSettings(paths, is_trusted=False).problems[0])
 
 
 def test_changing_a_key_keeps_the_rest_of_the_file(paths: Paths, put):
@@ -109,14 +116,14 @@ def test_changing_a_key_keeps_the_rest_of_the_file(paths: Paths, put):
     set_value(paths.settings_file, "theme", "b")
     assert paths.settings_file.read_text() == text.replace('"a"', '"b"')
     set_value(paths.settings_file, "bash.autoBackground.thresholdMs", 9)
-    assert parse(paths.settings_file.read_text()) == {
+    assert parse_json_with_comments(paths.settings_file.read_text()) == {
         "theme": "b",
         "unknown": 1,
         "bash": {"autoBackground": {"thresholdMs": 9}},
     }
-    unset(paths.settings_file, "theme")
+    unset_value(paths.settings_file, "theme")
     assert "mine" in paths.settings_file.read_text()
-    assert InForce(paths, is_trusted=False).settings.display.theme == "system"
+    assert EffectiveSettings(paths, is_trusted=False).settings.display.theme == "system"
 
 
 def test_a_change_that_does_not_fit_leaves_the_file_alone(paths: Paths, put):
@@ -135,7 +142,7 @@ def test_a_linked_settings_file_stays_a_link_and_keeps_its_mode(paths: Paths, pu
     set_value(paths.settings_file, "theme", "b")
     assert paths.settings_file.is_symlink()
     assert real.stat().st_mode & 0o777 == 0o600
-    assert parse(real.read_text()) == {"theme": "b"}
+    assert parse_json_with_comments(real.read_text()) == {"theme": "b"}
 
 
 def _set_one(file: str, name: str) -> None:
@@ -147,7 +154,7 @@ def test_two_processes_that_change_two_keys_are_both_heard(paths: Paths):
     context = multiprocessing.get_context("spawn")
     with context.Pool(2) as pool:
         pool.starmap(_set_one, [(str(paths.settings_file), name) for name in names])
-    settings = InForce(paths, is_trusted=False).settings
+    settings = EffectiveSettings(paths, is_trusted=False).settings
     assert [value_at(settings, find_key(name)) for name in names] == [77] * 4
 
 
@@ -158,7 +165,7 @@ def test_every_key_has_a_description_and_a_default_that_fits():
 
 
 def test_all_settings_are_spelled_as_in_the_file(paths: Paths, put):
-    spelled = as_in_file(Settings())
+    spelled = settings_as_in_file(Settings())
     assert spelled["fileMaps"]["timeLimitMs"] == 2_000 and spelled["thinkingBudgets"]["low"] == 2_048
     for key in keys():
         value = spelled
@@ -166,7 +173,7 @@ def test_all_settings_are_spelled_as_in_the_file(paths: Paths, put):
             value = value[part]
         assert value == key.default, key.name
     put(paths.settings_file, json.dumps(spelled))
-    read = InForce(paths)
+    read = EffectiveSettings(paths)
     assert read.problems == () and read.settings == Settings()
 
 

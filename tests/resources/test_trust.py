@@ -5,7 +5,13 @@ import json
 import pytest
 
 from app.resources.paths import Paths
-from app.resources.trust.project_trust import decide, forget, new_in, question_for, remember
+from app.resources.trust.project_trust import (
+    decide_trust,
+    forget_answer,
+    new_items,
+    store_answer,
+    trust_question_for,
+)
 
 
 @pytest.fixture
@@ -16,7 +22,7 @@ def risky(paths: Paths, put) -> Paths:
 
 
 def test_a_project_without_anything_that_runs_needs_no_answer(paths: Paths):
-    decision = decide(paths, can_ask=True)
+    decision = decide_trust(paths, can_ask=True)
     assert not decision.needs_answer
     assert decision.reason == "nothing-to-trust"
 
@@ -29,7 +35,7 @@ def test_the_question_lists_exactly_what_would_run(risky: Paths, put):
     put(risky.project_dir / "models.json", '{"providers": {"p": {"apiKey": "!pass show key"}}} // mine')
     put(risky.project_dir / "mcp.json", '{"mcpServers": {"s": {"command": "npx", "args": ["-y", "thing"]}}}')
     put(risky.project_dir / "APPEND_SYSTEM.md", "be kind")
-    found = question_for(risky).items
+    found = trust_question_for(risky).items
     items = {(item.kind, item.path): item.detail for item in reversed(found)}
     assert 'extensions = ["~/x.py"]' in [item.detail for item in found]
     assert items["extension", ".bayou/extensions/gate.py"] == "Python code"
@@ -40,51 +46,51 @@ def test_the_question_lists_exactly_what_would_run(risky: Paths, put):
 
 
 def test_without_anyone_to_ask_the_answer_is_no(risky: Paths):
-    decision = decide(risky)
+    decision = decide_trust(risky)
     assert not decision.is_trusted
     assert not decision.needs_answer
-    assert decide(risky, can_ask=True).needs_answer
+    assert decide_trust(risky, can_ask=True).needs_answer
 
 
 def test_flag_counts_before_saved_before_setting(risky: Paths):
-    remember(risky, question_for(risky), is_trusted=True)
-    assert decide(risky, flag=False).reason == "flag"
-    assert decide(risky, default="never").reason == "saved"
-    forget(risky, risky.cwd)
-    assert decide(risky, default="always").reason == "setting"
-    assert not decide(risky, default="never", can_ask=True).needs_answer
+    store_answer(risky, trust_question_for(risky), is_trusted=True)
+    assert decide_trust(risky, flag=False).reason == "flag"
+    assert decide_trust(risky, default="never").reason == "saved"
+    forget_answer(risky, risky.cwd)
+    assert decide_trust(risky, default="always").reason == "setting"
+    assert not decide_trust(risky, default="never", can_ask=True).needs_answer
 
 
 def test_the_question_comes_back_when_what_runs_has_changed(risky: Paths):
-    remember(risky, question_for(risky), is_trusted=True)
-    assert decide(risky).is_trusted
+    store_answer(risky, trust_question_for(risky), is_trusted=True)
+    assert decide_trust(risky).is_trusted
     (risky.project_dir / "extensions" / "gate.py").write_text("def extension(api): import os")
-    decision = decide(risky, can_ask=True)
+    decision = decide_trust(risky, can_ask=True)
     assert not decision.is_trusted
     assert decision.needs_answer
 
 
 def test_a_no_stays_a_no(risky: Paths):
-    remember(risky, question_for(risky), is_trusted=False)
+    store_answer(risky, trust_question_for(risky), is_trusted=False)
     (risky.project_dir / "extensions" / "more.py").write_text("x = 1")
-    decision = decide(risky, can_ask=True, default="always")
+    decision = decide_trust(risky, can_ask=True, default="always")
     assert not decision.is_trusted
     assert not decision.needs_answer
 
 
 def test_an_answer_for_a_folder_above_covers_those_below(risky: Paths, put):
     put(risky.trust_file, f'{{"{risky.cwd.parent}": true}}')
-    assert decide(risky).reason == "saved"
-    assert decide(risky).is_trusted
+    assert decide_trust(risky).reason == "saved"
+    assert decide_trust(risky).is_trusted
 
 
 def test_a_broken_file_of_answers_trusts_nobody(risky: Paths, put):
     put(risky.trust_file, "{")
-    assert not decide(risky).is_trusted
+    assert not decide_trust(risky).is_trusted
 
 
 def test_the_answers_are_for_their_owner_only(risky: Paths):
-    remember(risky, question_for(risky), is_trusted=True)
+    store_answer(risky, trust_question_for(risky), is_trusted=True)
     assert risky.trust_file.stat().st_mode & 0o777 == 0o600
 
 
@@ -96,19 +102,19 @@ def test_each_server_is_asked_about_by_what_it_starts_and_the_names_of_its_varia
             "files": {"command": "npx", "args": ["a b"], "env": {"KEY": "hunter2", "B": "!pass show b"}}}}""",
     )
     put(paths.cwd / "mcp.json", '{"mcpServers": {"docs": {"enabled": false}}}')
-    question = question_for(paths)
+    question = trust_question_for(paths)
     assert [item.line for item in question.items] == [
         'server mcp.json docs: changes {"enabled": false}',
         "server .mcp.json docs: https://docs.example/mcp; sends Authorization; reads $DOCS_TOKEN",
         "server .mcp.json files: npx 'a b'; sets KEY, B; runs !pass show b",
     ]
-    remember(paths, question, is_trusted=True)
-    assert decide(paths).is_trusted
+    store_answer(paths, question, is_trusted=True)
+    assert decide_trust(paths).is_trusted
     text = (paths.cwd / ".mcp.json").read_text(encoding="utf-8")
     put(paths.cwd / ".mcp.json", text.replace("hunter2", "hunter3"))
-    again = decide(paths, can_ask=True)
+    again = decide_trust(paths, can_ask=True)
     assert again.needs_answer
-    assert [item.detail.split(":")[0] for item in new_in(again.question, question)] == ["files"]
+    assert [item.detail.split(":")[0] for item in new_items(again.question, question)] == ["files"]
 
 
 def test_more_servers_than_anybody_reads_cannot_be_vouched_for(paths: Paths, put):
@@ -116,9 +122,9 @@ def test_more_servers_than_anybody_reads_cannot_be_vouched_for(paths: Paths, put
         paths.cwd / ".mcp.json",
         json.dumps({"mcpServers": {f"s{n}": {"command": "x"} for n in range(10_000)}}),
     )
-    assert [item.too_much for item in question_for(paths).too_much] == ["10,000 servers"]
+    assert [item.exceeded_limit for item in trust_question_for(paths).exceeded_limit] == ["10,000 servers"]
 
 
 def test_a_file_that_says_nothing_of_servers_is_not_asked_about(paths: Paths, put):
     put(paths.cwd / "mcp.json", '{"name": "a server that is developed here"}')
-    assert question_for(paths).is_empty
+    assert trust_question_for(paths).is_empty

@@ -29,7 +29,7 @@ class Piece(NamedTuple):
     ink: Ink
 
 
-class Ground(NamedTuple):
+class WorkingFolder(NamedTuple):
     column: int
     width: int
     colour: str
@@ -44,7 +44,7 @@ class Cell(NamedTuple):
 
 class Line(NamedTuple):
     pieces: tuple[Piece, ...] = ()
-    grounds: tuple[Ground, ...] = ()
+    grounds: tuple[WorkingFolder, ...] = ()
 
 
 class Drawing(NamedTuple):
@@ -77,7 +77,7 @@ MOST_LINES = 2000
 def read_drawing(svg: str) -> Drawing:
     inks = {name: _ink(style) for name, style in _STYLE.findall(svg)}
     pieces: dict[int, list[Piece]] = {}
-    grounds: dict[int, list[Ground]] = {}
+    grounds: dict[int, list[WorkingFolder]] = {}
     for name, x, y, text in _TEXT.findall(svg):
         row = round((float(y) - _FIRST_BASELINE) / CELL_HEIGHT)
         written = html.unescape(text).replace("\N{NO-BREAK SPACE}", " ").strip("\n")
@@ -88,7 +88,7 @@ def read_drawing(svg: str) -> Drawing:
         row = round((float(y) - _FIRST_GROUND) / CELL_HEIGHT)
         cells = round(float(width) / CELL_WIDTH)
         if 0 <= row < MOST_LINES and 0 < cells <= MAX_COLUMNS:
-            grounds.setdefault(row, []).append(Ground(round(float(x) / CELL_WIDTH), cells, colour))
+            grounds.setdefault(row, []).append(WorkingFolder(round(float(x) / CELL_WIDTH), cells, colour))
     extent = _EXTENT.search(svg)
     height = max([*pieces, *grounds, -1]) + 1
     columns = 0
@@ -169,8 +169,8 @@ def _joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
     return tuple(joined)
 
 
-def _merged(grounds: Iterable[Ground]) -> tuple[Ground, ...]:
-    merged: list[Ground] = []
+def _merged(grounds: Iterable[WorkingFolder]) -> tuple[WorkingFolder, ...]:
+    merged: list[WorkingFolder] = []
     for ground in sorted(grounds):
         before = merged[-1] if merged else None
         if before and before.colour == ground.colour and before.column + before.width == ground.column:

@@ -173,7 +173,7 @@ async def interceptor(scene: Scene) -> Any:
     "bash.interceptor.rules", (), ({"pattern": "make ", "tool": "bash", "message": "Use just instead."},)
 )
 async def own_rules(scene: Scene) -> Any:
-    scene.assembled.in_force.set("bash.interceptor.enabled", True)
+    scene.assembled.effective_settings.set("bash.interceptor.enabled", True)
     return await said_by(scene, "make nothing")
 
 
@@ -182,7 +182,7 @@ async def own_shell(scene: Scene) -> Any:
     home = Path(os.environ["HOME"])
     home.mkdir(parents=True, exist_ok=True)
     (home / ".bashrc").write_text("alias greet='echo hello'\n")
-    scene.assembled.in_force.set("shellPath", "/bin/bash")
+    scene.assembled.effective_settings.set("shellPath", "/bin/bash")
     return await said_by(scene, "greet")
 
 

@@ -46,11 +46,11 @@ class Seat:
         await settled(self.app, self.pilot, self.runs)
 
     def set(self, name: str, value: Any) -> None:
-        in_force = self.app.assembled.in_force
+        effective_settings = self.app.assembled.effective_settings
         if value is None:
-            in_force.reset(name)
+            effective_settings.reset(name)
         else:
-            in_force.keep(name, value)
+            effective_settings.keep(name, value)
 
     def escapes(self) -> str:
         text = "".join(self.written)

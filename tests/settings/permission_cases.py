@@ -38,9 +38,9 @@ async def allowed(scene: Scene) -> Any:
     {"permissions.mode": "ask", "permissions.timeoutSeconds": 1},
 )
 async def allowed_here(scene: Scene) -> Any:
-    given = scene.assembled.in_force.settings.permissions.allow_in
+    given = scene.assembled.effective_settings.settings.permissions.allow_in
     if given:
-        scene.assembled.in_force.set("permissions.allowIn", {str(scene.paths.cwd): given["HERE"]})
+        scene.assembled.effective_settings.set("permissions.allowIn", {str(scene.paths.cwd): given["HERE"]})
     scene.session.subscribe(no_to_all)
     return await ran(scene, "touch there")
 

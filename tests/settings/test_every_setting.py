@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.assembly.assembled import Assembled
-from app.assembly.build import assemble
+from app.assembly.assembled_session import AssembledSession
 from app.assembly.options import Options
+from app.assembly.session_builder import assemble_session
 from app.cli.list_models import list_models
 from app.providers.scripted import Scripted
 from app.resources.settings.settings import keys
@@ -139,7 +139,7 @@ async def test_a_session_begins_with_it(name: str, tmp_path: Path) -> None:
             await scene.open()
             seen.append([status.problems != () for status in loaded(scene)])
             continue
-        begun = assemble(Options(), scene.paths, {})
+        begun = assemble_session(Options(), scene.paths, {})
         seen.append(beginning(begun))
     assert seen[0] != seen[1]
 
@@ -148,7 +148,7 @@ def loaded(scene: Scene) -> Any:
     return scene.extended.extensions.status()  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def beginning(begun: Assembled) -> Any:
+def beginning(begun: AssembledSession) -> Any:
     state, chosen = begun.session.state, begun.chosen
     return (
         state.model and state.model.key,

@@ -18,14 +18,14 @@ from types import SimpleNamespace
 import pytest
 from textual.pilot import Pilot
 
-from app.assembly.assembled import Assembled
-from app.assembly.build import assemble
+from app.assembly.assembled_session import AssembledSession
+from app.assembly.session_builder import assemble_session
 from app.cli.options import options_from
 from app.providers.contract import Context
 from app.providers.scripted import Scripted
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
-from app.tui.startup import StartOptions, extensions_for
+from app.tui.startup import StartOptions, make_extensions
 from app.values.usage import Usage
 from app.values.wire import new_id
 from tests.support import idle
@@ -68,7 +68,7 @@ class Screen:
             if getattr(module, "new_id", None) is new_id:
                 monkeypatch.setattr(module, "new_id", ids.__next__)
         # A slow tool would show its duration on a busy machine.
-        monkeypatch.setattr("app.agent.calls.time", SimpleNamespace(monotonic=lambda: FIXED_SECONDS))
+        monkeypatch.setattr("app.agent.call_batch.time", SimpleNamespace(monotonic=lambda: FIXED_SECONDS))
         for usage in ("app.providers.offline.guide.prompt_usage", "app.providers.scripted.Scripted.usage"):
             monkeypatch.setattr(usage, _usage)
         # The same path on every machine, because its length counts among the tokens of the context.
@@ -92,14 +92,14 @@ class Screen:
         unasked = [] if "--permissions" in words else ["--permissions", "full"]
         options = options_from([*kept, "--use-theme", theme, *unasked, *words])
         paths = Paths.from_env(os.environ, self.project)
-        assembled = assemble(options, paths, can_ask=is_kept or has_extensions or not unasked)
+        assembled = assemble_session(options, paths, can_ask=is_kept or has_extensions or not unasked)
         if script is not None:
             _answer_with(script, assembled)
 
         app = BayouApp(
             assembled,
             opening=StartOptions(
-                extend=extensions_for(assembled, options, paths) if has_extensions else None
+                extend=make_extensions(assembled, options, paths) if has_extensions else None
             ),
             home=self.home,
             clock=Clock(FIXED_SECONDS),
@@ -160,6 +160,6 @@ def _usage(*arguments: object) -> Usage:
     return Usage(input=tokens, total_tokens=tokens)
 
 
-def _answer_with(script: Scripted, assembled: Assembled) -> None:
+def _answer_with(script: Scripted, assembled: AssembledSession) -> None:
     model = script.register(assembled.registry)
     assembled.choice.set(model)

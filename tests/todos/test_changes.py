@@ -14,8 +14,8 @@ from app.values.todos import (
     current_item,
     items_of,
     open_items,
-    told,
-    told_after,
+    todo_progress_text,
+    todos_text,
     with_list,
     without_list,
 )
@@ -47,8 +47,8 @@ def test_a_new_list_begins_with_its_first_item():
 def test_done_closes_the_current_item_and_begins_the_next_across_phases():
     phases = after(after(planned(), "done"), "done", "read the tests")
     assert states(phases)["Rename the flag"] == "in_progress"
-    assert told_after(phases) == "2 of 3 closed. Change:\n- [>] Rename the flag"
-    assert told_after(after(phases, "done")) == "All 3 items are closed."
+    assert todo_progress_text(phases) == "2 of 3 closed. Change:\n- [>] Rename the flag"
+    assert todo_progress_text(after(phases, "done")) == "All 3 items are closed."
 
 
 def test_an_item_is_named_by_the_beginning_of_its_text():
@@ -87,7 +87,7 @@ def test_a_blocked_item_waits_and_the_next_goes_on():
     phases = after(planned(), "block", note="the server is down")
     assert states(phases)["Read the parser"] == "pending"
     assert current_item(phases) == items_of(phases)[1]
-    assert "- [ ] Read the parser (blocked: the server is down)" in told(phases)
+    assert "- [ ] Read the parser (blocked: the server is down)" in todos_text(phases)
     assert items_of(after(phases, "start", "Read the parser"))[0].blocked is None
 
 
@@ -129,7 +129,7 @@ def test_a_list_from_elsewhere_is_put_in_order():
 
 def test_a_summary_has_the_list_once_and_word_for_word():
     once = with_list("## Goal\nShip", planned())
-    assert once.endswith("<todo-list>\n" + told(planned()) + "\n</todo-list>")
+    assert once.endswith("<todo-list>\n" + todos_text(planned()) + "\n</todo-list>")
     later = after(planned(), "done")
     assert with_list(once, later) == with_list("## Goal\nShip", later)
     assert without_list(once) == "## Goal\nShip"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.order import ResourceClaim, claim_of, must_wait_for
+from app.agent.call_order import ResourceClaim, claim_of_call, must_wait_for
 from tools.base import ToolContext
 from tools.registry import builtin_tools
 from tools.schema import validate_arguments
@@ -20,7 +20,7 @@ def claim(call: Call, cwd: Path) -> ResourceClaim:
     name, arguments = call
     context = ToolContext(call_id="c", cwd=cwd)
     effects = TOOLS[name].effects_of(validate_arguments(TOOLS[name], arguments), context)
-    return claim_of(effects, workspace_of(context).files)
+    return claim_of_call(effects, workspace_of(context).files)
 
 
 def edit(path: str) -> Call:

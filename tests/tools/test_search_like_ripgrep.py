@@ -108,13 +108,13 @@ async def test_grep_finds_the_lines_that_ripgrep_finds(hands: Hands, project: Pa
         text, wanted = await asyncio.gather(
             hands.text("grep", case.arguments), asyncio.to_thread(ripgrep, project, *case.options)
         )
-        found = [] if text == "No matches found" else shown_lines(text)
+        found = [] if text == "No matches found" else display_lines(text)
         assert found == wanted, case
         hits += bool(wanted)
     assert hits > CASES / 3
 
 
-def shown_lines(text: str) -> list[str]:
+def display_lines(text: str) -> list[str]:
     lines = text.split("\n\n[")[0].split("\n")
     return sorted(":".join(line.split(":")[:2]) for line in lines)
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from app.assembly.build import assemble
 from app.assembly.options import Options
+from app.assembly.session_builder import assemble_session
 from app.providers.scripted import Response, Scripted
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
 from app.tui.features.extensions.trust_screen import PAUSE, TrustScreen
-from app.tui.startup import StartOptions, extensions_for
+from app.tui.startup import StartOptions, make_extensions
 from app.values.events import AgentSettled, Event
 from tests.support.clock import Clock
 from tests.support.idle import text_of
@@ -79,14 +79,14 @@ def make_app(
         code.parent.mkdir(parents=True, exist_ok=True)
         code.write_text(textwrap.dedent(extension), encoding="utf-8")
     options = options or Options(no_session=True, use_theme=theme)
-    assembled = assemble(options, paths, {})
+    assembled = assemble_session(options, paths, {})
     session = assembled.session
     if responses:
         script = Scripted(responses)
         assembled.choice.set(script.register(assembled.registry))
     for tool in tools:
         session.tools.register(tool, owner="test")
-    opening = StartOptions(extend=extensions_for(assembled, options, paths) if extension else None)
+    opening = StartOptions(extend=make_extensions(assembled, options, paths) if extension else None)
     clock = Clock()
     app = StageApp(
         assembled,

@@ -21,7 +21,7 @@ from app.values.events import (
     ToolExecutionStart,
     ToolOutcome,
 )
-from app.values.servers import McpServersChange, McpServerState
+from app.values.mcp_servers import McpServersChange, McpServerState
 from app.values.stream import BlockEvent, TextDelta, ThinkingDelta
 from app.values.usage import Usage
 from tests.support.clock import Clock

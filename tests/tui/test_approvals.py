@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from app.assembly.build import assemble
 from app.assembly.options import Options
+from app.assembly.session_builder import assemble_session
 from app.providers.scripted import Response, Scripted, call, say
 from app.resources.paths import Paths, styles_dir
 from app.tui.startup import StartOptions
@@ -28,7 +28,9 @@ def asking_app(home: Path, *responses: Response, mode: str = "ask") -> StageApp:
     folder = home / "project"
     folder.mkdir(parents=True, exist_ok=True)
     paths = Paths.from_env({"HOME": str(home)}, folder)
-    assembled = assemble(Options(no_session=True, permissions=mode, approve=True), paths, {}, can_ask=True)
+    assembled = assemble_session(
+        Options(no_session=True, permissions=mode, approve=True), paths, {}, can_ask=True
+    )
     script = Scripted(responses)
     assembled.choice.set(script.register(assembled.registry))
     clock = Clock()

@@ -27,7 +27,7 @@ async def until(app: StageApp, pilot, *texts: str) -> None:
 
 async def talked(app: StageApp, pilot, count: int = 2) -> None:
     """So many prompts with their answers; only the last answer has to stay word for word."""
-    app.assembled.in_force.set("compaction.keepRecentTokens", 200)
+    app.assembled.effective_settings.set("compaction.keepRecentTokens", 200)
     for number in range(count):
         await submit(app, pilot, f"prompt {number}")
         await settled(app, pilot, number + 1)
@@ -53,9 +53,9 @@ async def test_one_key_goes_back_to_the_full_history(home: Path) -> None:
 async def test_a_full_window_is_told_once_with_the_key_and_stays_in_the_footer(home: Path) -> None:
     app = make_app(home, say(LONG), say("b"))
     async with app.run_test(size=(120, 40)) as pilot:
-        app.assembled.in_force.set("compaction.mode", "remind")
+        app.assembled.effective_settings.set("compaction.mode", "remind")
         await talked(app, pilot, 1)
-        app.assembled.in_force.set("compaction.keepRecentTokens", 200)
+        app.assembled.effective_settings.set("compaction.keepRecentTokens", 200)
         model = app.session.state.model
         assert model is not None
         await app.session.models.use(msgspec.structs.replace(model, context_window=6_000))

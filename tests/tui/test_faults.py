@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from textual.app import ScreenStackError
 
-from app.assembly.build import assemble
-from app.assembly.crash import report_crash, tell_of_crash
+from app.assembly.crash_report import print_crash, report_crash
 from app.assembly.options import Options
+from app.assembly.session_builder import assemble_session
 from app.resources.paths import Paths
 from app.tui.app import BayouApp
 from app.tui.run import FaultReports
@@ -19,7 +19,9 @@ from tools.files.private import last_resort_path
 def guarded(tmp_path: Path) -> tuple[BayouApp, FaultReports]:
     project = tmp_path / "project"
     project.mkdir()
-    assembled = assemble(Options(no_session=True), Paths.from_env({"HOME": str(tmp_path)}, project), {})
+    assembled = assemble_session(
+        Options(no_session=True), Paths.from_env({"HOME": str(tmp_path)}, project), {}
+    )
     app = BayouApp(assembled, home=tmp_path)
     return app, FaultReports(app, tmp_path / "crash")
 
@@ -88,5 +90,5 @@ def test_a_report_that_can_be_written_nowhere_is_no_second_fault(
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(blocked))
-    assert tell_of_crash(report_crash(blocked, ValueError("red \x1b[31m\nlines"))) == 70
+    assert print_crash(report_crash(blocked, ValueError("red \x1b[31m\nlines"))) == 70
     assert "(ValueError: red ␛[31m lines)" in capsys.readouterr().err

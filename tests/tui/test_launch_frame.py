@@ -280,15 +280,15 @@ def test_where_it_does_not_fit_there_is_none(
 def test_a_frame_of_no_size_that_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     env, folder = {"HOME": str(tmp_path)}, tmp_path / ".bayou/agent/cache/launch"
     for number in range(12):
-        frame = launch_frame.Frame(row=1, column=1, room=9, style=b"", theme="", content=b"x")
-        launch_frame.write(frame, (10, 10 + number), env, "/")
+        frame = launch_frame.LaunchFrame(row=1, column=1, room=9, style=b"", theme="", content=b"x")
+        launch_frame.write_frame(frame, (10, 10 + number), env, "/")
         os.utime(folder / f"10x{10 + number}", (number, number))
     assert len(list(folder.iterdir())) == 8
-    found = launch_frame.read((10, 21), env, "/")
+    found = launch_frame.read_frame((10, 21), env, "/")
     assert found is not None and found.content == b"x"
-    frame = launch_frame.Frame(row=40, column=1, room=9, style=b"", theme="", content=b"x")
-    launch_frame.write(frame, (10, 21), env, "/")
-    assert launch_frame.read((10, 21), env, "/") is None, "it would be typed outside of the screen"
+    frame = launch_frame.LaunchFrame(row=40, column=1, room=9, style=b"", theme="", content=b"x")
+    launch_frame.write_frame(frame, (10, 21), env, "/")
+    assert launch_frame.read_frame((10, 21), env, "/") is None, "it would be typed outside of the screen"
 
 
 @pytest.mark.parametrize(

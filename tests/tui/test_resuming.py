@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from app.assembly.assembled import Assembled
-from app.assembly.build import assemble
+from app.assembly.assembled_session import AssembledSession
 from app.assembly.options import Options
+from app.assembly.session_builder import assemble_session
 from app.engine.tree.session_paths import SessionPaths
 from app.providers.scripted import say
 from app.resources.paths import Paths, styles_dir
@@ -66,8 +66,8 @@ def orphan(home: Path) -> Path:
     return a_session(home, "from a folder that is gone", home / "gone")
 
 
-def started(home: Path, *words: str) -> tuple[StageApp, Assembled]:
-    assembled = assemble(Options(session=words[0], offline=True), paths_of(home), {}, can_ask=True)
+def started(home: Path, *words: str) -> tuple[StageApp, AssembledSession]:
+    assembled = assemble_session(Options(session=words[0], offline=True), paths_of(home), {}, can_ask=True)
     app = StageApp(assembled, opening=StartOptions(), home=home, css_path=sorted(styles_dir().glob("*.tcss")))
     app.animation_level = "none"
     app.note_events()
@@ -126,7 +126,7 @@ async def test_or_left_alone(home: Path, locked: Path) -> None:
 
 def test_where_nobody_can_be_asked_it_is_an_error_with_the_remedies(home: Path, locked: Path) -> None:
     with pytest.raises(SessionLocked, match="--fork"):
-        assemble(Options(session=str(locked), offline=True), paths_of(home), {})
+        assemble_session(Options(session=str(locked), offline=True), paths_of(home), {})
 
 
 @pytest.mark.parametrize(("key", "is_copy"), [("1", False), ("2", True)])
@@ -156,7 +156,7 @@ async def test_a_session_of_a_newer_bayou_can_be_looked_at(home: Path) -> None:
         await other.tasks.chosen(other.register.page(RESUME).open(path))
         await until(pilot, lambda: "written by a newer bayou" in other.screen_text)
     with pytest.raises(SessionTooNew, match="Update bayou"):
-        assemble(Options(session=str(path), offline=True), paths_of(home), {})
+        assemble_session(Options(session=str(path), offline=True), paths_of(home), {})
     assert path.read_bytes() == before
 
 
@@ -336,4 +336,4 @@ async def test_what_the_other_folder_brings_along_is_asked_about_on_arrival(
         await resuming
         await until(pilot, lambda: isinstance(app.screen, TrustScreen))
         assert "~/elsewhere brings along" in app.screen_text
-        assert not app.assembled.in_force.settings.shell.shell_command_prefix
+        assert not app.assembled.effective_settings.settings.shell.shell_command_prefix

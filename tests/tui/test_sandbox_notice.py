@@ -3,8 +3,8 @@
 import asyncio
 from pathlib import Path
 
-from app.assembly.build import assemble
 from app.assembly.options import Options
+from app.assembly.session_builder import assemble_session
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
 from tests.support.idle import text_of
@@ -16,7 +16,7 @@ async def test_the_page_stands_before_the_system_is_tried_and_tells_what_is_miss
     folder.mkdir()
     paths = Paths.from_env({"HOME": str(tmp_path)}, folder)
     options = Options(no_session=True, permissions="auto-edit")
-    assembled = assemble(options, paths, {}, can_ask=True)
+    assembled = assemble_session(options, paths, {}, can_ask=True)
     tried: list[bool] = []
     app = BayouApp(assembled, home=tmp_path, css_path=sorted(styles_dir().glob("*.tcss")))
 
@@ -33,7 +33,7 @@ async def test_the_page_stands_before_the_system_is_tried_and_tells_what_is_miss
 
 def test_where_everything_runs_unasked_the_system_is_not_tried(tmp_path: Path) -> None:
     paths = Paths.from_env({"HOME": str(tmp_path)}, tmp_path)
-    assembled = assemble(Options(no_session=True, permissions="full"), paths, {}, can_ask=True)
+    assembled = assemble_session(Options(no_session=True, permissions="full"), paths, {}, can_ask=True)
     tried: list[bool] = []
 
     def try_the_system() -> Abilities:

@@ -60,7 +60,7 @@ async def test_another_choice_counts_at_once(home: Path) -> None:
     app = make_app(home, say("done"))
     async with app.run_test(size=(100, 30)) as pilot:
         assert "~/project" in footer_line(app)
-        app.assembled.in_force.keep("footer.segments", ["model"])
+        app.assembled.effective_settings.keep("footer.segments", ["model"])
         await pilot.pause()
         assert footer_line(app) == "script"
 
@@ -182,7 +182,7 @@ async def test_thinking_is_one_line_or_all_of_it(home: Path) -> None:
         await submit(app, pilot, "go")
         await settled(app, pilot)
         assert "the tide is low" in app.screen_text
-        app.assembled.in_force.keep("hideThinkingBlock", True)
+        app.assembled.effective_settings.keep("hideThinkingBlock", True)
         await pilot.pause()
         assert "the tide is low" not in app.screen_text
 
@@ -199,7 +199,7 @@ async def test_what_the_mouse_selects_is_copied_if_one_wishes(
         row = next(y for y, line in enumerate(app.screen_text.splitlines()) if "harbour" in line)
         await pilot.click(offset=(5, row), times=2)
         await app.settling_until(pilot, lambda: copied == ["harbour"])
-        app.assembled.in_force.keep("fullscreenCopyOnSelect", False)
+        app.assembled.effective_settings.keep("fullscreenCopyOnSelect", False)
         await pilot.click(offset=(5, row), times=2)
         await pilot.pause()
         assert copied == ["harbour"]
@@ -211,7 +211,7 @@ async def test_a_scroll_bar_can_be_done_without(home: Path) -> None:
         await submit(app, pilot, "go")
         await settled(app, pilot)
         width = app.transcript.viewport.width
-        app.assembled.in_force.keep("fullscreenScrollbar", "hidden")
+        app.assembled.effective_settings.keep("fullscreenScrollbar", "hidden")
         await app.settling_until(pilot, lambda: app.transcript.viewport.width == width + 1)
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.assembly.build import assemble
 from app.assembly.options import Options, UsageError
+from app.assembly.session_builder import assemble_session
 from app.providers.scripted import say
 from app.resources.paths import Paths
 from tests.tui.stage import make_app, submit
@@ -98,7 +98,7 @@ async def test_a_rule_that_cannot_be_read_is_named_and_the_theme_is_not_used(hom
 def test_a_theme_that_is_not_there_is_refused_on_the_command_line(home: Path) -> None:
     paths = Paths.from_env({"HOME": str(home)}, home)
     with pytest.raises(UsageError, match="no theme 'neon'"):
-        assemble(Options(no_session=True, use_theme="neon"), paths, {})
+        assemble_session(Options(no_session=True, use_theme="neon"), paths, {})
 
 
 async def test_animations_end_and_begin_with_their_setting(
@@ -109,5 +109,5 @@ async def test_animations_end_and_begin_with_their_setting(
     async with app.run_test(size=(100, 30)):
         assert app.animation_level == "full"
         for wanted, level in (("off", "none"), ("reduced", "basic"), ("on", "full")):
-            app.assembled.in_force.keep("animations", wanted)
+            app.assembled.effective_settings.keep("animations", wanted)
             assert app.animation_level == level

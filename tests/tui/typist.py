@@ -12,8 +12,8 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from app.assembly.build import assemble
 from app.assembly.options import Options
+from app.assembly.session_builder import assemble_session
 from app.providers.scripted import Scripted, say
 from app.resources.paths import Paths, styles_dir
 from app.tui.app import BayouApp
@@ -82,7 +82,9 @@ def main(home: str, count: str, long: str, file: str) -> None:
     folder = Path(home) / "project"
     folder.mkdir(parents=True, exist_ok=True)
     paths = Paths.from_env({"HOME": home}, folder)
-    assembled = assemble(Options(no_session=True, permissions="ask", approve=True), paths, {}, can_ask=True)
+    assembled = assemble_session(
+        Options(no_session=True, permissions="ask", approve=True), paths, {}, can_ask=True
+    )
     script = Scripted([say("ok")] * 20_000)
     assembled.choice.set(script.register(assembled.registry))
     app = Flooded(

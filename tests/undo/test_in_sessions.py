@@ -21,7 +21,7 @@ from app.values.content import ToolCall
 from app.values.entries import CustomEntry, CustomMessageEntry
 from app.values.events import EntryAppended, FileChanged
 from app.values.messages import ToolResultMessage
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tests.compaction.stage import Scene
 from tests.undo.test_footprints import git, needs_git
 
@@ -141,7 +141,7 @@ async def test_what_a_command_changes_is_behind_its_result_and_on_its_card(page:
 async def test_a_command_that_changes_nothing_leaves_no_entry(page: Page) -> None:
     await page.prompt("look", bash("ls"))
     assert page.custom(FILES_ENTRY_TYPE) == []
-    with pytest.raises(Unable, match="Nothing to undo on this branch"):
+    with pytest.raises(UserError, match="Nothing to undo on this branch"):
         await page.undo()
 
 
@@ -300,7 +300,7 @@ async def test_switched_off_nothing_is_kept(page: Page) -> None:
     await page.prompt("one", write("a.txt", "one\n"))
     assert page.custom(FILES_ENTRY_TYPE) == []
     assert not (page.scene.paths.agent_dir / "blobs").exists()
-    with pytest.raises(Unable, match=r"undo\.enabled"):
+    with pytest.raises(UserError, match=r"undo\.enabled"):
         await page.undo()
 
 
@@ -308,7 +308,7 @@ async def test_a_plan_that_is_out_of_date_is_refused(page: Page) -> None:
     await page.prompt("one", write("a.txt", "one\n"))
     plan = await page.session.restoring.preview(UndoPrompts())
     await page.prompt("two", write("a.txt", "two\n", 2))
-    with pytest.raises(Unable, match="Preview again"):
+    with pytest.raises(UserError, match="Preview again"):
         await page.session.restoring.carry_out(plan)
 
 

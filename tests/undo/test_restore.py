@@ -10,7 +10,7 @@ from app.undo.images import FILES_ENTRY_TYPE, Change, FilesData, UnheldFile, as_
 from app.undo.patches import merge
 from app.undo.session_undo import NothingToRestore
 from app.values.entries import CustomEntry
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tests.undo.stage import Stage
 
 
@@ -147,7 +147,7 @@ def test_links_are_put_back_and_never_followed(stage: Stage, tmp_path: Path) -> 
     (stage.root / "sub").symlink_to(outside)
     (row,) = stage.undo().rows
     assert (row.state, row.why) == ("refused", "its folder is a link to another one now")
-    with pytest.raises(Unable, match="its folder is a link"):
+    with pytest.raises(UserError, match="its folder is a link"):
         stage.restore(stage.undo(), {"sub/file": "restore"})
     stage.restore(stage.undo())
     assert (outside / "file").read_text() == "theirs"

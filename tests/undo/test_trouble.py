@@ -10,7 +10,7 @@ import pytest
 from app.undo.images import RESTORED_ENTRY_TYPE, RestoredData, as_data
 from app.undo.session_undo import NothingToRestore
 from app.values.entries import CustomEntry
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tests.undo.machine import World
 from tests.undo.stage import Stage
 
@@ -53,7 +53,7 @@ def test_wherever_the_disk_is_full_each_file_is_old_or_new(
         data: RestoredData | None = None
         try:
             data = stage.restores.carry_out(plan, {})
-        except Unable as problem:
+        except UserError as problem:
             assert "Nothing was changed" in str(problem)
     now = stage.files()
     if data is None:
@@ -155,6 +155,6 @@ def test_a_ledger_that_cannot_be_written_stops_a_restore_before_it_begins(tmp_pa
     stage.prompt("one")
     stage.record(stage.write("a", "1"))
     (tmp_path / "session.jsonl.files").mkdir()
-    with pytest.raises(Unable, match="Nothing was changed"):
+    with pytest.raises(UserError, match="Nothing was changed"):
         stage.restores.carry_out(stage.undo(), {})
     assert stage.files() == {"a": "1"}

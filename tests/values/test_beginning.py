@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.values.beginning import PrefixView
+from app.values.prefix_view import PrefixView
 from app.values.wire import to_wire
 
 numbers = st.lists(st.integers(), max_size=20)

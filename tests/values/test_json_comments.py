@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.values.json_comments import JsonFault, parse, places, with_value, without_key
+from app.values.json_comments import (
+    JsonSyntaxError,
+    parse_json_with_comments,
+    value_positions,
+    with_value,
+    without_key,
+)
 
 COMMENTED = """{
   // who answers
@@ -22,7 +28,7 @@ COMMENTED = """{
 
 
 def test_comments_and_trailing_commas_are_accepted():
-    assert parse(COMMENTED) == {
+    assert parse_json_with_comments(COMMENTED) == {
         "defaultModel": "guide",
         "retry": {"enabled": True},
         "url": "http://x/*y*/, // z",
@@ -44,13 +50,13 @@ def test_comments_and_trailing_commas_are_accepted():
     ],
 )
 def test_a_fault_is_told_with_its_place(text: str, line: int, column: int, words: str):
-    with pytest.raises(JsonFault, match=words) as caught:
-        parse(text)
+    with pytest.raises(JsonSyntaxError, match=words) as caught:
+        parse_json_with_comments(text)
     assert (caught.value.line, caught.value.column) == (line, column)
 
 
 def test_places_name_the_line_of_each_value():
-    found = places(COMMENTED)
+    found = value_positions(COMMENTED)
     assert found["defaultModel",].line == 3
     assert found["retry", "enabled"].line == 7
     assert found["url",].line == 9
@@ -112,7 +118,7 @@ def test_setting_a_value_changes_exactly_that_value(document: dict, path: tuple[
             here[part] = {}
         here = here[part]
     here[path[-1]] = value
-    assert parse(changed) == expected
+    assert parse_json_with_comments(changed) == expected
     if all(not isinstance(document.get(path[0]), kind) for kind in (dict, list)):
         for line in text.splitlines():
             if "//" in line and f'"{path[0]}"' not in line:
@@ -122,11 +128,11 @@ def test_setting_a_value_changes_exactly_that_value(document: dict, path: tuple[
 @given(documents)
 def test_every_place_holds_its_value(document: dict):
     text = commented(json.dumps(document, indent=2, ensure_ascii=False))
-    for path, place in places(text).items():
+    for path, place in value_positions(text).items():
         value: object = document
         for part in path:
             value = value[part]  # pyright: ignore[reportIndexIssue]  (a path of this document)
-        assert parse(text[place.start : place.end]) == value
+        assert parse_json_with_comments(text[place.start : place.end]) == value
         assert text.count("\n", 0, place.start) + 1 == place.line
 
 
@@ -134,7 +140,7 @@ def test_every_place_holds_its_value(document: dict):
 def test_removing_each_key_leaves_the_others(document: dict):
     text = commented(json.dumps(document, indent=2, ensure_ascii=False))
     for key in document:
-        assert parse(without_key(text, (key,))) == {
+        assert parse_json_with_comments(without_key(text, (key,))) == {
             name: value for name, value in document.items() if name != key
         }
 
@@ -142,8 +148,8 @@ def test_removing_each_key_leaves_the_others(document: dict):
 @given(st.text(alphabet='{}[],:"/*\\ \n01atrue\u2028', max_size=40))
 def test_any_text_is_either_read_or_refused_in_words(text: str):
     try:
-        parse(text)
-    except JsonFault as fault:
+        parse_json_with_comments(text)
+    except JsonSyntaxError as fault:
         assert fault.line >= 1 and fault.column >= 1
     else:
-        places(text)
+        value_positions(text)

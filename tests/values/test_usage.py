@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.values.usage import dollars
+from app.values.usage import format_dollars
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from app.values.usage import dollars
     ],
 )
 def test_two_digits_say_something(amount: float, told: str) -> None:
-    assert dollars(amount) == told
+    assert format_dollars(amount) == told

@@ -188,8 +188,8 @@ def _output_lines(output: str) -> Iterator[str]:
 
 
 def path_resolver(works_in: str, root: str, meant: str) -> ResolvePath:
-    """Resolves paths as printed by a program that runs in `works_in`, if they are below `root`. `meant` is the
-    folder that `works_in` stands for: itself, or the original of a folder image. All without links."""
+    """Resolves paths as printed by a program that runs in `working_folder`, if they are below `root`. `meant` is the
+    folder that `working_folder` stands for: itself, or the original of a folder image. All without links."""
 
     def place(written: str) -> str | None:
         path = os.path.normpath(os.path.join(works_in, written.removeprefix("file://")))  # noqa: PTH118  (may be no path)

@@ -3,27 +3,29 @@
 from functools import partial
 
 from app.assembly.options import Options
-from app.extensions.guard import limits_in_force
-from app.extensions.loading.choosing import Asked, Chosen, choose
-from app.extensions.runner import Extensions
+from app.extensions.extension_runner import Extensions
+from app.extensions.loading.extension_sources import ChosenExtensions, ExtensionFlags, choose_sources
+from app.extensions.time_limits import hook_limits
 from app.resources.paths import Paths
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.settings.settings import Settings
 
 
-def asked_of(options: Options) -> Asked:
-    return Asked(is_safe=options.safe, only_named=options.no_extensions, named=options.extension)
+def requested_extensions(options: Options) -> ExtensionFlags:
+    return ExtensionFlags(is_safe=options.safe, only_named=options.no_extensions, named=options.extension)
 
 
-def chosen_for(options: Options, paths: Paths, settings: Settings, *, is_trusted: bool) -> Chosen:
+def choose_extensions(
+    options: Options, paths: Paths, settings: Settings, *, is_trusted: bool
+) -> ChosenExtensions:
     """Returns the extensions and further folders of resources that are named for this folder."""
-    return choose(paths, settings, asked_of(options), is_trusted=is_trusted)
+    return choose_sources(paths, settings, requested_extensions(options), is_trusted=is_trusted)
 
 
-def extensions_for(options: Options, in_force: InForce) -> Extensions:
+def make_extensions(options: Options, effective_settings: EffectiveSettings) -> Extensions:
     """Makes the session's `Extensions`, without loading any."""
     return Extensions(
         flags=options.extension_flags,
         behind=options.value_behind,
-        limits=partial(limits_in_force, in_force),
+        limits=partial(hook_limits, effective_settings),
     )

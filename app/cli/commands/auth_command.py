@@ -13,9 +13,9 @@ from typing import Literal, NoReturn
 
 import msgspec
 
-from app.assembly.extensions.providers import bring_providers
+from app.assembly.extensions.extension_providers import load_extension_providers
 from app.assembly.options import Options, UsageError
-from app.cli.folder import current_folder
+from app.cli.change_folder import current_folder
 from app.exit_codes import INTERRUPTED
 from app.printing import print_json, print_line, print_note
 from app.providers.contract import StreamOptions
@@ -27,8 +27,8 @@ from app.providers.registry import Registry
 from app.providers.signin.checking import Check, KeyChecker
 from app.providers.signin.interface import SignIn
 from app.resources.paths import Paths, docs_dir
-from app.resources.private_folders import keep_private
-from app.resources.settings.in_force import InForce
+from app.resources.private_folders import make_folders_private
+from app.resources.settings.effective_settings import EffectiveSettings
 from tools.running.browser import open_page
 
 EXIT_CODES = {"ready": 0, "not_ready": 1, "invalid": 2}
@@ -43,7 +43,7 @@ class CredentialState(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
-async def check(provider: str, credentials: Credentials) -> CredentialState:
+async def check_credential(provider: str, credentials: Credentials) -> CredentialState:
     """Checks whether there is a readable credential. Makes no request, except to refresh a sign-in."""
     source = credentials.source(provider)
     if source is None:
@@ -62,7 +62,7 @@ async def check(provider: str, credentials: Credentials) -> CredentialState:
     return CredentialState(provider=provider, state="ready", source=source)
 
 
-async def login(
+async def sign_in(
     provider: str, credentials: Credentials, ui: "TerminalUi", ask: Check, *, with_key: bool, page: str
 ) -> str:
     """Signs in with an account where the provider offers it and it is wanted, else with a key, which `ask`
@@ -140,15 +140,15 @@ class TerminalUi:
 
 def run(words: list[str]) -> int:
     paths = Paths.from_env(os.environ, current_folder())
-    keep_private(paths)
-    network = InForce(paths).settings.network
+    make_folders_private(paths)
+    network = EffectiveSettings(paths).settings.network
     return run_auth(
         words,
         paths.agent_dir,
         os.environ,
         options=None if network.offline else StreamOptions(proxy=network.http_proxy),
         page=f"{docs_dir() / 'providers.md'}",
-        load_extension_models=lambda catalogue, credentials: bring_providers(
+        load_extension_models=lambda catalogue, credentials: load_extension_providers(
             Options(), paths, catalogue, credentials
         ),
     )
@@ -204,7 +204,7 @@ async def _run(
             # Piped input is a key.
             with_key = given.api_key or not sys.stdin.isatty()
             try:
-                told = await login(given.provider, credentials, ui, ask, with_key=with_key, page=page)
+                told = await sign_in(given.provider, credentials, ui, ask, with_key=with_key, page=page)
             finally:
                 await registry.close()
             if told:
@@ -233,7 +233,7 @@ async def _check(
         providers = [given.provider]
     else:
         providers = [name for name in PROVIDERS if credentials.has(name)]
-    checks = [await check(name, credentials) for name in providers]
+    checks = [await check_credential(name, credentials) for name in providers]
     for result in checks:
         if given.json:
             print_json(msgspec.to_builtins(result))

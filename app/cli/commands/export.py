@@ -5,14 +5,14 @@ import os
 from pathlib import Path
 
 from app.assembly.options import UsageError
-from app.cli.folder import current_folder
+from app.cli.change_folder import current_folder
 from app.engine.core.options import SessionOptions
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.secrets.session_mask import SessionMask
 from app.engine.tree.session_export import export_session, masked_entries
 from app.printing import print_line, print_problem, print_text
 from app.resources.paths import Paths
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.errors import SessionError
 from app.sessions.library import find
 from app.sessions.log import SessionLog
@@ -33,15 +33,15 @@ def run(words: list[str]) -> int:
     if unknown or not 1 <= len(names) <= 2:
         raise UsageError(f"{f'there is no {unknown[0]}. ' if unknown else ''}{USAGE.splitlines()[0]}")
     paths = Paths.from_env(os.environ, current_folder())
-    return export(names[0], names[1] if len(names) == 2 else None, paths)
+    return write_export(names[0], names[1] if len(names) == 2 else None, paths)
 
 
-def export(source: str, target: str | None, paths: Paths) -> int:
+def write_export(source: str, target: str | None, paths: Paths) -> int:
     try:
         log = SessionLog.open(find(source, paths.sessions_dir, paths.cwd), read_only=True)
         masking = SessionMask(
             SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=os.environ),
-            SessionOptions(InForce(paths)),
+            SessionOptions(EffectiveSettings(paths)),
         )
         written = export_session(
             log,

@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from app.assembly.mapping import hidden_forms
+from app.assembly.mapped_repositories import hidden_patterns
 from app.assembly.options import UsageError
-from app.cli.commands.map_command import MapAsked
-from app.cli.commands.rules_here import rules_here
+from app.cli.commands.folder_rules import folder_rules
+from app.cli.commands.map_command import MapArguments
 from app.printing import print_json, print_line, print_problem
 from app.resources.paths import Paths
-from app.resources.trust.project_trust import decide
+from app.resources.trust.project_trust import decide_trust
 from tools.repomap.index.building import IndexProgress
 from tools.repomap.index.hidden import HiddenFiles
 from tools.repomap.index.store import IndexStore, delete_index
@@ -22,7 +22,7 @@ from tools.repomap.telling import map_text
 from tools.text import one_line
 
 
-def run_folder(folder: Path, asked: MapAsked, cache: Path) -> int:
+def run_folder(folder: Path, asked: MapArguments, cache: Path) -> int:
     if asked.level is not None:
         raise UsageError(f"{folder} is a folder; --level is only for files.")
     place = Path(os.path.realpath(folder))
@@ -61,9 +61,9 @@ def run_folder(folder: Path, asked: MapAsked, cache: Path) -> int:
 def _hidden(paths: Paths, place: Path) -> HiddenFiles:
     """Returns the hidden files. Rules name paths relative to the working folder, so both this folder and the
     mapped one are used."""
-    rules = rules_here(paths).rules.rules
+    rules = folder_rules(paths).rules.rules
     return HiddenFiles(
-        tuple(form for one in (place, Path.cwd()) for form in hidden_forms(rules, one, paths.home))
+        tuple(form for one in (place, Path.cwd()) for form in hidden_patterns(rules, one, paths.home))
     )
 
 
@@ -109,7 +109,7 @@ def _tell_index(repository: MappedRepository, problem: str) -> int:
 def _home_if_harmless(paths: Paths) -> Path | None:
     """Returns the home folder for git commands if the folder is trusted or has nothing to trust: only then
     git reads its history."""
-    decision = decide(paths)
+    decision = decide_trust(paths)
     return paths.home if decision.is_trusted or decision.question.is_empty else None
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from app.assembly.options import UsageError
-from app.cli.agreeing import agreed
-from app.cli.folder import current_folder
+from app.cli.change_folder import current_folder
+from app.cli.confirm import confirm
 from app.printing import print_line, print_text
 from app.resources.paths import Paths
 from app.resources.settings.settings_file import SettingRefused, set_value
@@ -76,4 +76,4 @@ def _agreed(count: int) -> bool:
     if not sys.stdin.isatty():
         print_line("Nothing was copied. Add --yes to copy without being asked.")
         return False
-    return agreed(f"Copy these {count}?")
+    return confirm(f"Copy these {count}?")

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from app.assembly.options import UsageError
-from app.cli.folder import current_folder
+from app.cli.change_folder import current_folder
 from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
 from tools.filemap.cache import shared_cache
@@ -34,7 +34,7 @@ for that in bayou's cache folder, and kept up to date.
 """
 
 
-class MapAsked(msgspec.Struct, kw_only=True):
+class MapArguments(msgspec.Struct, kw_only=True):
     """The arguments of `bayou map`."""
 
     paths: list[str] = []
@@ -46,7 +46,7 @@ class MapAsked(msgspec.Struct, kw_only=True):
     forget: bool = False
 
     @property
-    def is_of_folder(self) -> bool:
+    def maps_folder(self) -> bool:
         return self.about is not None or self.tokens is not None or self.index or self.forget
 
 
@@ -64,7 +64,7 @@ def run(words: list[str]) -> int:
             from app.cli.commands.folder_map import run_folder  # noqa: PLC0415  (SQLite)
 
             failed |= run_folder(Path(name), asked, cache) != 0
-        elif asked.is_of_folder:
+        elif asked.maps_folder:
             raise UsageError(
                 f"{name} is not a folder; --about, --tokens, --index and --forget are only for folders."
             )
@@ -73,7 +73,7 @@ def run(words: list[str]) -> int:
     return 1 if failed else 0
 
 
-def _told(name: str, asked: MapAsked, cache: Path) -> bool:
+def _told(name: str, asked: MapArguments, cache: Path) -> bool:
     try:
         outline = map_file(Path(name), cache=shared_cache(cache / "maps"))
     except OSError as problem:
@@ -86,8 +86,8 @@ def _told(name: str, asked: MapAsked, cache: Path) -> bool:
     return True
 
 
-def _read(words: list[str]) -> MapAsked:
-    rest, asked = list(words), MapAsked()
+def _read(words: list[str]) -> MapArguments:
+    rest, asked = list(words), MapArguments()
     while rest:
         word, equals, value = rest.pop(0).partition("=")
         if not word.startswith("--"):

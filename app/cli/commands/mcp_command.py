@@ -7,21 +7,35 @@ from typing import Any
 
 import msgspec
 
-from app.assembly.opened import settings_of
 from app.assembly.options import Options, UsageError
-from app.cli.agreeing import agreed
-from app.cli.folder import current_folder
-from app.mcp.config import ConfiguredServers, add_server, configured, name_in, remove_server, say_of
-from app.mcp.entries import EXPOSURES, ServerConfig, checked_entry, name_problem, shown_address, shown_lines
-from app.mcp.imports import PROGRAMS, FoundServer, servers_of
+from app.assembly.session_opening import read_settings
+from app.cli.change_folder import current_folder
+from app.cli.confirm import confirm
+from app.mcp.config_entries import (
+    EXPOSURES,
+    ServerConfig,
+    decode_entry,
+    display_address,
+    display_lines,
+    name_problem,
+)
+from app.mcp.import_configs import PROGRAMS, ImportableServer, servers_of_program
+from app.mcp.server_config import (
+    ConfiguredServers,
+    add_server,
+    merge_configured_servers,
+    name_in_file,
+    remove_server,
+    set_server_option,
+)
 from app.printing import print_json, print_line, print_problem, print_text
-from app.resources.files import read_text
 from app.resources.paths import Paths
 from app.resources.server_files import user_servers_file
-from app.values.unable import Unable
+from app.resources.text_files import read_text
+from app.values.user_errors import UserError
 from tools.text import for_terminal
 
-_SHOWN_LINES = 40
+_LOG_LINES_SHOWN = 40
 
 
 def run(words: list[str]) -> int:
@@ -30,7 +44,7 @@ def run(words: list[str]) -> int:
         return _run(words)
     except UsageError:
         raise
-    except Unable as problem:
+    except UserError as problem:
         raise UsageError(str(problem)) from None
 
 
@@ -46,8 +60,8 @@ def _run(words: list[str]) -> int:
         case "add":
             return servers.add(rest)
         case "import":
-            return servers.take_over(rest)
-        case _ if verb in CONTACTS:
+            return servers.import_servers(rest)
+        case _ if verb in CONNECTING_COMMANDS:
             from app.cli.commands.mcp_contact import run as contact  # noqa: PLC0415  (a whole session stands behind it)
 
             return contact(verb, rest, servers.paths)
@@ -62,8 +76,8 @@ class _Servers:
 
     def __init__(self, paths: Paths) -> None:
         self.paths = paths
-        _, project = settings_of(Options(), paths, can_ask=False)
-        self._found: ConfiguredServers = configured(paths, is_trusted=project.counts())
+        _, project = read_settings(Options(), paths, can_ask=False)
+        self._found: ConfiguredServers = merge_configured_servers(paths, is_trusted=project.counts())
 
     def tell(self, *, is_json: bool) -> int:
         rows = [(server, self._state(server)) for server in self._all()]
@@ -74,7 +88,7 @@ class _Servers:
                     "state": state,
                     "reason": server.problem,
                     "type": server.type,
-                    "address": shown_address(server),
+                    "address": display_address(server),
                     "exposure": server.exposure or "auto",
                     "file": str(server.file),
                 }
@@ -91,7 +105,7 @@ class _Servers:
             for server, state in rows:
                 file = self.paths.shown(server.file) if server.file else server.origin
                 name = for_terminal(server.name)
-                print_line(f"{name:{wide}}  {state:9}  {shown_address(server) or server.problem}  ({file})")
+                print_line(f"{name:{wide}}  {state:9}  {display_address(server) or server.problem}  ({file})")
         for problem in self._found.problems:
             print_problem(str(problem))
         if self._found.untrusted and not is_json:
@@ -104,7 +118,7 @@ class _Servers:
     def get(self, name: str) -> int:
         server = self._named(name)
         print_line(f"{server.name}  {self._state(server)}")
-        for what, value in shown_lines(server):
+        for what, value in display_lines(server):
             print_line(f"  {what:11}  {value}")
         for problem in self._found.problems:
             if problem.server and self._found.named(problem.server) is server:
@@ -120,11 +134,11 @@ class _Servers:
 
     def remove(self, name: str) -> int:
         server = self._named(name)
-        if server.file is None or (there := name_in(server.file, name)) is None:
-            raise Unable(f'Server "{name}" is not in a configuration file.')
+        if server.file is None or (there := name_in_file(server.file, name)) is None:
+            raise UserError(f'Server "{name}" is not in a configuration file.')
         remove_server(server.file, there)
         own = user_servers_file(self.paths)
-        if server.file != own and (wish := name_in(own, name)) is not None:
+        if server.file != own and (wish := name_in_file(own, name)) is not None:
             remove_server(own, wish)
         print_line(f'Removed "{there}" from {server.file}.')
         return 0
@@ -140,55 +154,57 @@ class _Servers:
         server = self._named(name)
         file = self.paths.agent_dir / "mcp-logs" / f"{server.name}.log"
         lines = (read_text(file) or "").splitlines()
-        for line in lines[-_SHOWN_LINES:]:
+        for line in lines[-_LOG_LINES_SHOWN:]:
             print_line(line)
         print_line(f"({file})" if lines else f'"{server.name}" has no log output yet.')
         return 0
 
-    def take_over(self, words: list[str]) -> int:
+    def import_servers(self, words: list[str]) -> int:
         flags = {word for word in words if word.startswith("-")}
         programs = [word for word in words if word not in flags]
         if len(programs) != 1 or flags - {"-l", "--yes"}:
             raise UsageError(f"usage: bayou mcp import {'|'.join(PROGRAMS)} [-l] [--yes]")
-        found = servers_of(programs[0], self.paths.home, self.paths.cwd, os.environ)
+        found = servers_of_program(programs[0], self.paths.home, self.paths.cwd, os.environ)
         for problem in found.problems:
             print_problem(problem)
         if not found.servers:
             looked = "\n".join(f"  {self.paths.shown(file)}" for file in found.files)
-            raise Unable(f"No servers of {programs[0]} were found in:\n{looked}")
+            raise UserError(f"No servers of {programs[0]} were found in:\n{looked}")
         file = self._file(is_local="-l" in flags)
         new = [each for each in found.servers if self._shown_import(each, file)]
         if not new:
             print_line("There is nothing to import.")
             return 0
-        if "--yes" not in flags and not agreed(f"Import {len(new)} into {file}?"):
+        if "--yes" not in flags and not confirm(f"Import {len(new)} into {file}?"):
             return 1
         for each in new:
             add_server(file, each.name, each.entry)
         print_line(f"Imported into {file}: {', '.join(each.name for each in new)}.")
         return 0
 
-    def _shown_import(self, found: FoundServer, file: Path) -> bool:
+    def _shown_import(self, found: ImportableServer, file: Path) -> bool:
         """Shows an imported server, and whether it can be added."""
-        there = name_in(file, found.name) if not found.problem else None
+        there = name_in_file(file, found.name) if not found.problem else None
         why = found.problem or (f"{file} already has a server of that name" if there is not None else "")
-        server, _ = checked_entry(found.name, dict(found.entry), origin="user")
+        server, _ = decode_entry(found.name, dict(found.entry), origin="user")
         mark = "not" if why else "+"
-        print_line(f"{mark:3} {found.name}: {why or shown_address(server)}  ({self.paths.shown(found.file)})")
+        print_line(
+            f"{mark:3} {found.name}: {why or display_address(server)}  ({self.paths.shown(found.file)})"
+        )
         for note in found.notes if not why else ():
             print_line(f"      {note}")
         return not why
 
     def _switch(self, name: str, *, is_on: bool) -> int:
         server = self._named(name)
-        file = say_of(self.paths, server, "enabled", is_on)
+        file = set_server_option(self.paths, server, "enabled", is_on)
         print_line(f'Server "{server.name}" is {"enabled" if is_on else "disabled"} ({file}).')
         return 0
 
     def _named(self, name: str) -> ServerConfig:
         server = self._found.named(name)
         if server is None:
-            raise Unable(f'Server "{name}" not found.\nTip: Run bayou mcp list to see available servers.')
+            raise UserError(f'Server "{name}" not found.\nTip: Run bayou mcp list to see available servers.')
         return server
 
     def _all(self) -> tuple[ServerConfig, ...]:
@@ -231,8 +247,8 @@ USAGE = (
     "[--yes]\n                                   import servers of claude, cursor, vscode, "
     "codex, opencode or pi\n"
 )
-CONTACTS = ("test", "login", "logout", "restart")
-_VALUED = ("--url", "--env", "--header", "--bearer-env", "--exposure")
+CONNECTING_COMMANDS = ("test", "login", "logout", "restart")
+_FLAGS_WITH_VALUE = ("--url", "--env", "--header", "--bearer-env", "--exposure")
 
 
 class AddedServer(msgspec.Struct, kw_only=True):
@@ -253,7 +269,7 @@ def added_server(words: list[str]) -> AddedServer:
     while rest:
         word = rest.pop(0)
         word, is_joined, value = word.partition("=") if word.startswith("--") else (word, "", "")
-        if word in _VALUED and not is_joined:
+        if word in _FLAGS_WITH_VALUE and not is_joined:
             if not rest:
                 raise UsageError(f"{word} needs a value. See bayou mcp --help.")
             value = rest.pop(0)

@@ -6,16 +6,16 @@ restart`: the commands that contact a server, in a temporary session."""
 import asyncio
 import os
 
-from app.assembly.assembled import Assembled
-from app.assembly.build import assemble
-from app.assembly.ending import close_quietly
+from app.assembly.assembled_session import AssembledSession
 from app.assembly.options import Options, UsageError
+from app.assembly.session_builder import assemble_session
+from app.assembly.shutdown import close_session
 from app.cli.commands.auth_command import TerminalUi
 from app.engine.mcp.mcp_commands import run_mcp_command, test_server
 from app.exit_codes import INTERRUPTED
 from app.printing import print_line, print_note, print_problem
 from app.resources.paths import Paths
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 
 
 def run(verb: str, words: list[str], paths: Paths) -> int:
@@ -36,27 +36,27 @@ async def _with_session(verb: str, names: list[str], paths: Paths, *, opens_brow
     """Runs the subcommand in a session that stores nothing; servers are reached as in a real one, sandbox
     included."""
     options = Options(no_session=True, no_extensions=True, safe=True)
-    assembled = assemble(options, paths, dict(os.environ), ends_with_answer=True)
+    assembled = assemble_session(options, paths, dict(os.environ), ends_with_answer=True)
     try:
         return await (
             _tested(assembled, names) if verb == "test" else _said(assembled, verb, names[0], opens_browser)
         )
     finally:
-        await close_quietly(assembled.session)
+        await close_session(assembled.session)
 
 
-async def _tested(assembled: Assembled, names: list[str]) -> int:
+async def _tested(assembled: AssembledSession, names: list[str]) -> int:
     """Tests the named server or all enabled ones; returns 1 if one of them cannot be reached."""
     verbs = assembled.session.mcp
     known = [view.name for view in verbs.servers() if view.state not in ("off", "untrusted")]
     if not names and not known:
-        raise Unable("No servers to test. bayou mcp list shows the configured servers.")
+        raise UserError("No servers to test. bayou mcp list shows the configured servers.")
     worst = 0
     for name in names or known:
         print_line(f'Testing connection to "{name}"…', flush=True)
         try:
             print_line(await test_server(verbs, name))
-        except Unable as problem:
+        except UserError as problem:
             worst = 1
             print_note(str(problem))
             said = verbs.server(name).stderr if any(view.name == name for view in verbs.servers()) else ()
@@ -65,7 +65,7 @@ async def _tested(assembled: Assembled, names: list[str]) -> int:
     return worst
 
 
-async def _said(assembled: Assembled, verb: str, name: str, opens_browser: bool) -> int:
+async def _said(assembled: AssembledSession, verb: str, name: str, opens_browser: bool) -> int:
     if verb == "restart":
         print_line(await test_server(assembled.session.mcp, name))
         print_line(

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from app.assembly.options import UsageError
-from app.cli.commands.rules_here import rules_here
-from app.cli.folder import current_folder
+from app.cli.change_folder import current_folder
+from app.cli.commands.folder_rules import folder_rules
 from app.engine.permissions.permission_context import mode_of
 from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.sandboxes import is_sandbox_usable
@@ -32,7 +32,7 @@ _USAGE = (
 )
 
 
-class _Line(msgspec.Struct, frozen=True):
+class _CommandLine(msgspec.Struct, frozen=True):
     """A command line, or an error in its place."""
 
     command: str | None
@@ -51,7 +51,7 @@ def run(words: list[str]) -> int:
     is_json, commands = _read(words[1:])
     judge = _judge(Paths.from_env(os.environ, current_folder()))
     failed = False
-    for line in (_Line(text, is_json) for text in commands) if commands else _from_input(is_json):
+    for line in (_CommandLine(text, is_json) for text in commands) if commands else _from_input(is_json):
         if line.command is None:
             failed = True
             print_problem(line.problem)
@@ -79,7 +79,7 @@ def _read(words: list[str]) -> tuple[bool, list[str]]:
     return is_json, commands
 
 
-def _from_input(is_json: bool) -> Iterator[_Line]:
+def _from_input(is_json: bool) -> Iterator[_CommandLine]:
     for number, raw in enumerate(sys.stdin.buffer, 1):
         text = raw.rstrip(b"\n").decode("utf-8", "surrogateescape")
         if not text.strip():
@@ -87,35 +87,39 @@ def _from_input(is_json: bool) -> Iterator[_Line]:
         try:
             said: Any = json.loads(text)
         except ValueError:
-            yield _Line(text, is_json)
+            yield _CommandLine(text, is_json)
             continue
         if isinstance(said, dict):
             command = said.get("command")
             if isinstance(command, str):
-                yield _Line(command, True)
+                yield _CommandLine(command, True)
             else:
-                yield _Line(None, True, f'line {number} has no command; {{"command": "…"}} is expected.')
+                yield _CommandLine(
+                    None, True, f'line {number} has no command; {{"command": "…"}} is expected.'
+                )
         else:
-            yield _Line(text, is_json)
+            yield _CommandLine(text, is_json)
 
 
 def _judge(paths: Paths) -> Callable[[str], CallDecision]:
     """Judges the command lines as a session at the full screen would in this folder."""
-    in_force, standing, rules = rules_here(paths)
-    for problem in (*in_force.problems, *rules.problems):
+    effective_settings, standing, rules = folder_rules(paths)
+    for problem in (*effective_settings.problems, *rules.problems):
         print_problem(str(problem))
-    mode = mode_of(in_force, standing, has_box=lambda: is_sandbox_usable(in_force.settings))
-    has_box = is_sandbox_usable(in_force.settings) and (
-        mode != "full" or in_force.settings.sandbox.mode == "required"
+    mode = mode_of(
+        effective_settings, standing, has_box=lambda: is_sandbox_usable(effective_settings.settings)
+    )
+    has_box = is_sandbox_usable(effective_settings.settings) and (
+        mode != "full" or effective_settings.settings.sandbox.mode == "required"
     )
     policy = PermissionPolicy(
         mode=mode,
         rules=rules.rules,
         has_box=has_box,
-        exceptions=in_force.settings.permissions.floor_exceptions,
+        exceptions=effective_settings.settings.permissions.floor_exceptions,
     )
     place = CommandContext(paths.home, paths.agent_dir).place(
-        Path(paths.cwd), in_force.settings.shell.shell_pass_environment, has_box=has_box
+        Path(paths.cwd), effective_settings.settings.shell.shell_pass_environment, has_box=has_box
     )
 
     def judge(command: str) -> CallDecision:

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 
 from app.assembly.options import UsageError
-from app.cli.commands.rules_here import rules_here
-from app.cli.folder import current_folder
+from app.cli.change_folder import current_folder
+from app.cli.commands.folder_rules import folder_rules
 from app.engine.core.options import SessionOptions, shell_settings
 from app.engine.sandbox.command_context import CommandContext
 from app.engine.sandbox.sandbox_texts import state_lines
@@ -30,7 +30,7 @@ _USAGE = (
     "can read and write these paths, and why\nbayou sandbox try COMMAND        run a command "
     "in the sandbox and print its output\n"
 )
-_CALL = "try"
+_TOOL_CALL_ID = "try"
 
 
 def run(words: list[str]) -> int:
@@ -49,17 +49,17 @@ def run(words: list[str]) -> int:
 def _boxes() -> tuple[Sandboxes, Workspace]:
     """Returns the sandboxes of a session at the full screen in this folder."""
     paths = Paths.from_env(os.environ, current_folder())
-    in_force = rules_here(paths).in_force
-    for problem in in_force.problems:
+    effective_settings = folder_rules(paths).effective_settings
+    for problem in effective_settings.problems:
         print_problem(str(problem))
     workspace = Workspace(
         paths.cwd,
         artifacts=Artifacts(working=paths.working_dir),
-        shell=lambda: shell_settings(in_force),
+        shell=lambda: shell_settings(effective_settings),
         cache_dir=paths.cache_dir,
     )
     boxes = Sandboxes(
-        SessionOptions(in_force),
+        SessionOptions(effective_settings),
         workspace,
         CommandContext(paths.home, paths.agent_dir, paths.sessions_dir),
         mode=lambda: "auto-edit",
@@ -85,7 +85,7 @@ def _told(*, is_json: bool) -> int:
 async def _explained(paths: list[str]) -> int:
     boxes, workspace = _boxes()
     try:
-        box = await boxes.for_call(_CALL)
+        box = await boxes.for_call(_TOOL_CALL_ID)
         for path in paths:
             whole = absolute_path(path, Path(workspace.cwd))
             print_line(f"{path}: {_why(box, workspace.files.real_path(whole))}")
@@ -119,7 +119,7 @@ async def _tried(command: str) -> int:
         environment=child_environment(workspace.shell()),
     )
     try:
-        running = await start_command(workspace, plan, tool="bash", call_id=_CALL, has_own_shell=True)
+        running = await start_command(workspace, plan, tool="bash", call_id=_TOOL_CALL_ID, has_own_shell=True)
         outcome = await running.finish(None)
         print_text(outcome.output.text)
         return outcome.exit_code or 0

@@ -10,13 +10,13 @@ from typing import BinaryIO
 import msgspec
 
 from app.assembly.options import UsageError
-from app.cli.folder import current_folder
+from app.cli.change_folder import current_folder
 from app.engine.core.options import SessionOptions
 from app.engine.secrets.known_secrets import SecretSources
 from app.engine.secrets.session_mask import SessionMask, custom_patterns
 from app.printing import print_data, print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from tools.masking.marks import MARK_PREFIX
 from tools.masking.mask import Mask
 from tools.masking.streams import MaskedStream
@@ -28,11 +28,11 @@ _USAGE = (
     "values of secret environment variables, bayou's own credentials, values\nin the .env "
     "files of this folder and those named here, and the patterns in docs/secrets.md.\n"
 )
-_PIECE = 1 << 16
-_LARGEST = 64 << 20
+_CHUNK_BYTES = 1 << 16
+_MAX_FILE_BYTES = 64 << 20
 
 
-class _Place(msgspec.Struct, frozen=True):
+class _FoundSecret(msgspec.Struct, frozen=True):
     """A masked secret and the file and line where it is."""
 
     file: str
@@ -52,12 +52,16 @@ def run(words: list[str]) -> int:
         told = "Commands: mask [FILE…], list [--json] [FILE…]."
         raise UsageError(f"Unknown command: bayou secrets {' '.join(words)}. {told}")
     paths = Paths.from_env(os.environ, current_folder())
-    in_force = InForce(paths)
-    for problem in (*in_force.problems, *custom_patterns(in_force.settings.secrets.patterns)[1]):
+    effective_settings = EffectiveSettings(paths)
+    for problem in (
+        *effective_settings.problems,
+        *custom_patterns(effective_settings.settings.secrets.patterns)[1],
+    ):
         print_problem(str(problem))
-    in_force.set("secrets.mask", True)
+    effective_settings.set("secrets.mask", True)
     masking = SessionMask(
-        SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=os.environ), SessionOptions(in_force)
+        SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=os.environ),
+        SessionOptions(effective_settings),
     )
     masking.known.look(paths.cwd, files)
     return (
@@ -84,7 +88,7 @@ def _mask(masking: SessionMask, cwd: Path, files: list[str]) -> int:
 
 def _pipe(masking: SessionMask, source: BinaryIO) -> Iterator[bytes]:
     stream = MaskedStream(masking.mask_of_bytes)
-    while piece := source.read1(_PIECE) if hasattr(source, "read1") else source.read(_PIECE):  # type: ignore[attr-defined]
+    while piece := source.read1(_CHUNK_BYTES) if hasattr(source, "read1") else source.read(_CHUNK_BYTES):  # type: ignore[attr-defined]
         yield stream.take(piece)
     yield stream.rest()
 
@@ -111,7 +115,7 @@ def _list(masking: SessionMask, cwd: Path, files: list[str], is_json: bool) -> i
     return 1 if count or failed else 0
 
 
-def _places(masking: SessionMask, name: str, text: str) -> Iterator[_Place]:
+def _places(masking: SessionMask, name: str, text: str) -> Iterator[_FoundSecret]:
     mask: Mask | None = masking.mask()
     assert mask is not None
     found = mask.masked(text)
@@ -121,11 +125,11 @@ def _places(masking: SessionMask, name: str, text: str) -> Iterator[_Place]:
     for number, line in enumerate(found.text.split("\n"), 1):
         for one in mask.marker.own_marks(line):
             if one[0] in marks:
-                yield _Place(name, number, one[0][len(MARK_PREFIX) : -1].rsplit(":", 1)[0], one[0])
+                yield _FoundSecret(name, number, one[0][len(MARK_PREFIX) : -1].rsplit(":", 1)[0], one[0])
 
 
 def _text(path: Path, masking: SessionMask) -> str:
-    if path.stat().st_size > _LARGEST:
-        raise OSError(27, f"is larger than {_LARGEST >> 20} MB; pipe it into the command instead")
+    if path.stat().st_size > _MAX_FILE_BYTES:
+        raise OSError(27, f"is larger than {_MAX_FILE_BYTES >> 20} MB; pipe it into the command instead")
     masking.known.look_into(path)
     return path.read_bytes().decode("utf-8", "replace")

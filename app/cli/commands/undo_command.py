@@ -6,12 +6,12 @@ from pathlib import Path
 import msgspec
 
 from app.assembly.options import UsageError
-from app.cli.folder import current_folder
+from app.cli.change_folder import current_folder
 from app.engine.files.restore import RESTORE_MESSAGE_TYPE, restore_text
 from app.engine.tree.session_paths import SessionPaths
 from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.errors import SessionError
 from app.sessions.library import find, latest
 from app.sessions.log import SessionLog
@@ -20,7 +20,7 @@ from app.undo.images import RESTORED_ENTRY_TYPE, Choice, RestoredData, as_data, 
 from app.undo.plan import RestoreFileRow, RestorePlan
 from app.undo.session_undo import SessionUndo, open_undo, restored_text
 from app.values.entries import CustomEntry, CustomMessageEntry
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.amounts import changed_files, changed_lines
 from tools.files.presence import is_dir
 from tools.text import reveal_hidden_characters
@@ -38,10 +38,10 @@ _USAGE = (
     "preview, or the result, as JSON\n"
 )
 _CHOICES: dict[str, Choice] = {"--take": "restore", "--merge": "merge", "--keep": "keep"}
-_MARKS = {"ready": "✓", "conflict": "!", "unheld": "·", "refused": "·", "same": " "}
+_STATE_MARKS = {"ready": "✓", "conflict": "!", "unheld": "·", "refused": "·", "same": " "}
 
 
-class _Asked(msgspec.Struct, kw_only=True):
+class _UndoArguments(msgspec.Struct, kw_only=True):
     """The arguments of `bayou undo`."""
 
     session: str | None = None
@@ -62,31 +62,31 @@ def run(words: list[str]) -> int:
     paths = Paths.from_env(os.environ, current_folder())
     try:
         return _do(asked, paths)
-    except (Unable, SessionError) as problem:
+    except (UserError, SessionError) as problem:
         print_problem(str(problem))
         return 1
 
 
-def _do(asked: _Asked, paths: Paths) -> int:
-    in_force = InForce(paths)
-    places = SessionPaths(own=paths.sessions_dir, cwd=paths.cwd, in_force=in_force)
+def _do(asked: _UndoArguments, paths: Paths) -> int:
+    effective_settings = EffectiveSettings(paths)
+    places = SessionPaths(own=paths.sessions_dir, cwd=paths.cwd, effective_settings=effective_settings)
     if asked.session is not None:
         file = find(asked.session, places.root, paths.cwd)
     else:
         file = latest(places.folder, paths.cwd)
         if file is None:
-            raise Unable("This folder has no session. Name one: bayou undo SESSION.")
+            raise UserError("This folder has no session. Name one: bayou undo SESSION.")
     log = SessionLog.open(file, read_only=not asked.yes)
     try:
         if not is_dir(log.cwd):
-            raise Unable(f"The session's folder, {log.cwd}, does not exist any more.")
+            raise UserError(f"The session's folder, {log.cwd}, does not exist any more.")
         if asked.yes and not _is_here(file, log, paths):
-            raise Unable(
+            raise UserError(
                 f"{file.name} says that its session worked in {log.cwd}, not here. Nothing was changed. "
                 "If that is right, run the command in that folder."
             )
         place = UndoConfig(store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=lambda: False)
-        limit = in_force.settings.undo.max_file_mb << 20
+        limit = effective_settings.settings.undo.max_file_mb << 20
         parts = open_undo(log, place, log.cwd, limit=lambda: limit)
         try:
             plan = _planned(asked, parts)
@@ -104,7 +104,7 @@ def _is_here(file: Path, log: SessionLog, paths: Paths) -> bool:
     return is_own or os.path.realpath(log.cwd) == os.path.realpath(paths.cwd)
 
 
-def _planned(asked: _Asked, parts: SessionUndo) -> RestorePlan:
+def _planned(asked: _UndoArguments, parts: SessionUndo) -> RestorePlan:
     if asked.redo:
         return parts.restores.redo()
     if asked.to is None:
@@ -114,7 +114,7 @@ def _planned(asked: _Asked, parts: SessionUndo) -> RestorePlan:
     return parts.restores.to_entry(parts.log.navigation(asked.to).leaf_id)
 
 
-def _previewed(asked: _Asked, plan: RestorePlan) -> int:
+def _previewed(asked: _UndoArguments, plan: RestorePlan) -> int:
     rows = plan.rows
     if asked.json:
         print_json(
@@ -139,7 +139,7 @@ def _previewed(asked: _Asked, plan: RestorePlan) -> int:
     return 0
 
 
-def _line(row: RestoreFileRow, asked: _Asked, width: int) -> str:
+def _line(row: RestoreFileRow, asked: _UndoArguments, width: int) -> str:
     path = reveal_hidden_characters(row.path)
     lines = changed_lines(row.added, row.removed)
     why = row.why or row.by
@@ -149,10 +149,10 @@ def _line(row: RestoreFileRow, asked: _Asked, width: int) -> str:
     chosen = asked.choices.get(row.path)
     words = (row.deed, lines, f"[{chosen}]" if chosen else "", why)
     said = "  ".join(word for word in words if word)
-    return f"  {_MARKS[row.state]} {path:{width}}  {said}"
+    return f"  {_STATE_MARKS[row.state]} {path:{width}}  {said}"
 
 
-def _carried_out(asked: _Asked, plan: RestorePlan, parts: SessionUndo) -> int:
+def _carried_out(asked: _UndoArguments, plan: RestorePlan, parts: SessionUndo) -> int:
     data = parts.restores.carry_out(plan, asked.choices)
     if data.total:
         _record(data, parts)
@@ -183,8 +183,8 @@ def _count(files: int) -> str:
     return f"{files} file{'' if files == 1 else 's'}"
 
 
-def _read(words: list[str]) -> _Asked:
-    asked, rest = _Asked(), list(words)
+def _read(words: list[str]) -> _UndoArguments:
+    asked, rest = _UndoArguments(), list(words)
     while rest:
         word = rest.pop(0)
         if word in ("--yes", "--json", "--redo", "--diff"):

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from app.assembly.options import UsageError
-from app.cli.folder import current_folder
+from app.cli.change_folder import current_folder
 from app.printing import print_json, print_line, print_problem, print_text
 from app.resources.paths import Paths
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.index.usage import (
     GROUPINGS,
     Grouping,
@@ -26,7 +26,7 @@ from app.sessions.index.usage import (
     total,
 )
 from app.sessions.library import usage_in
-from app.values.usage import dollars
+from app.values.usage import format_dollars
 from tools.amounts import bar, percentage, pluralized, tokens
 
 _USAGE = (
@@ -36,12 +36,12 @@ _USAGE = (
     "table\n  --days N   only the last N days, including today\n  --json     print "
     "everything as JSON\n"
 )
-_LONGEST = 44
-_FEW = 10
-_BAR = 12
+_MAX_NAME_CELLS = 44
+_MAX_ROWS = 10
+_BAR_CELLS = 12
 
 
-class _Wanted(msgspec.Struct, kw_only=True):
+class _UsageArguments(msgspec.Struct, kw_only=True):
     """The arguments of `bayou usage`."""
 
     by: Grouping | None = None
@@ -55,7 +55,7 @@ def run(words: list[str]) -> int:
         return 0
     wanted = _read(words)
     paths = Paths.from_env(os.environ, current_folder())
-    named = InForce(paths).settings.sessions.session_dir
+    named = EffectiveSettings(paths).settings.sessions.session_dir
     found = usage_in(Path(named).expanduser() if named else paths.sessions_dir, paths.cache_dir)
     parts = list(found.parts) if wanted.days is None else since(found.parts, wanted.days, date.today())
     if wanted.json:
@@ -64,15 +64,15 @@ def run(words: list[str]) -> int:
     ways = GROUPINGS if wanted.by is None else (wanted.by,)
     lines = [_told(total(parts))]
     for by in ways if parts else ():
-        lines += ["", *_table(grouped(parts, by), by, None if wanted.by else _FEW, paths.home)]
+        lines += ["", *_table(grouped(parts, by), by, None if wanted.by else _MAX_ROWS, paths.home)]
     print_line("\n".join(lines))
     for one in found.left_out:
         print_problem(f"skipped: {_place(one)}: {one.why}")
     return 0
 
 
-def _read(words: list[str]) -> _Wanted:
-    wanted, rest = _Wanted(), list(words)
+def _read(words: list[str]) -> _UsageArguments:
+    wanted, rest = _UsageArguments(), list(words)
     while rest:
         word = rest.pop(0)
         if word == "--json":
@@ -96,7 +96,7 @@ def _told(used: UsageSum) -> str:
     if not used.answers:
         return "No usage recorded yet."
     answers = pluralized(used.answers, "answer")
-    return f"{dollars(used.cost)} · {tokens(used.tokens)} tokens · {_cached(used)} cached · {answers}"
+    return f"{format_dollars(used.cost)} · {tokens(used.tokens)} tokens · {_cached(used)} cached · {answers}"
 
 
 def _table(sums: list[UsageGroup], by: Grouping, most: int | None, home: Path) -> list[str]:
@@ -106,7 +106,7 @@ def _table(sums: list[UsageGroup], by: Grouping, most: int | None, home: Path) -
     titles = [_title(found, by, home) for found in shown]
     width = max(len(by), *map(len, titles))
     head = ("answers", "input", "output", "cached", "cost")
-    lines = [f"{by:{width}}  {'':{_BAR}}" + "".join(f"{word:>10}" for word in head)]
+    lines = [f"{by:{width}}  {'':{_BAR_CELLS}}" + "".join(f"{word:>10}" for word in head)]
     for found, title in zip(shown, titles, strict=True):
         used = found.used
         figures = (
@@ -114,9 +114,9 @@ def _table(sums: list[UsageGroup], by: Grouping, most: int | None, home: Path) -
             tokens(used.tokens - used.output),
             tokens(used.output),
             _cached(used),
-            dollars(used.cost),
+            format_dollars(used.cost),
         )
-        drawn = bar(_amount(used, is_money=is_money), largest, _BAR)
+        drawn = bar(_amount(used, is_money=is_money), largest, _BAR_CELLS)
         lines.append(f"{title:{width}}  {drawn}" + "".join(f"{figure:>10}" for figure in figures))
     if len(sums) > len(shown):
         lines.append(f"… {len(sums) - len(shown)} more: bayou usage --by {by}")
@@ -127,10 +127,10 @@ def _title(found: UsageGroup, by: Grouping, home: Path) -> str:
     title = " ".join(found.title.split())
     if found.session is not None:
         id_ = found.session.id[-8:]
-        return f"{title[: _LONGEST - 10]:{_LONGEST - 10}}  {id_}"
+        return f"{title[: _MAX_NAME_CELLS - 10]:{_MAX_NAME_CELLS - 10}}  {id_}"
     if by == "project" and (title == str(home) or title.startswith(f"{home}{os.sep}")):
         title = "~" + title[len(str(home)) :]
-    return title if len(title) <= _LONGEST else f"…{title[1 - _LONGEST :]}"
+    return title if len(title) <= _MAX_NAME_CELLS else f"…{title[1 - _MAX_NAME_CELLS :]}"
 
 
 def _amount(used: UsageSum, *, is_money: bool) -> float:

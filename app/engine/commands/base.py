@@ -26,7 +26,7 @@ import msgspec
 from msgspec import structs
 
 from app.engine.session import Session
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from app.values.wire import from_wire, to_wire
 
 P = ParamSpec("P")
@@ -168,19 +168,19 @@ def without_none(**data: Any) -> Any:
 
 
 def require_entry(session: Session, entry_id: str | None) -> None:
-    """Checks that the entry exists; None stands for the root. Raises `Unable`."""
+    """Checks that the entry exists; None stands for the root. Raises `UserError`."""
     if entry_id is not None and entry_id not in session.log:
-        raise Unable(f"Entry not found: {entry_id}")
+        raise UserError(f"Entry not found: {entry_id}")
 
 
 def require_system_text(text: str, field: str) -> str:
-    """Returns a command line or path that the operating system accepts. Raises `Unable`."""
+    """Returns a command line or path that the operating system accepts. Raises `UserError`."""
     if "\0" in text:
-        raise Unable(
+        raise UserError(
             f"{field} has a NUL character, which is not allowed in command lines and paths. Remove it."
         )
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise Unable(f"{field} is not valid Unicode: it has half a surrogate pair.") from None
+        raise UserError(f"{field} is not valid Unicode: it has half a surrogate pair.") from None
     return text

@@ -3,7 +3,7 @@ types."""
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-from app.agent.ports import InterruptMode
+from app.agent.loop_ports import InterruptMode
 from app.agent.queues import QueueMode
 from app.engine.jobs.background_jobs import JobState
 from app.undo.images import Choice

@@ -10,7 +10,7 @@ from app.engine.session import Session
 from app.values.messages import AssistantMessage, Message
 from app.values.models import Model, ThinkingLevel
 from app.values.todos import TodoPhase
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 
 
 @command("The session's settings and activity")
@@ -77,7 +77,7 @@ async def get_available_thinking_levels(session: Session) -> Sequence[str]:
 @command("Name the session")
 async def set_session_name(session: Session, name: str) -> None:
     if not name.strip():
-        raise Unable("Session name cannot be empty")
+        raise UserError("Session name cannot be empty")
     await session.record.rename(name)
 
 
@@ -146,7 +146,7 @@ async def get_commands(session: Session) -> Sequence[results.CommandInfo]:
 def _export_path(folder: Path, name: str) -> Path:
     target = folder / Path(require_system_text(name, "outputPath")).expanduser()
     if target.suffix.lower() not in (".html", ".htm"):
-        raise Unable(f"{target} does not end in .html")
+        raise UserError(f"{target} does not end in .html")
     return target
 
 
@@ -158,5 +158,5 @@ async def export_html(session: Session, output_path: str | None = None) -> str:
     try:
         written = await asyncio.to_thread(session.export, target)
     except OSError as problem:
-        raise Unable(f"{problem.filename or target}: {problem.strerror or problem}") from None
+        raise UserError(f"{problem.filename or target}: {problem.strerror or problem}") from None
     return str(written)

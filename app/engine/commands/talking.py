@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from app.agent.ports import InterruptMode
+from app.agent.loop_ports import InterruptMode
 from app.agent.queues import QueueMode
 from app.engine.commands import results
 from app.engine.commands.base import command, require_system_text, without_none

@@ -7,9 +7,9 @@ from pathlib import Path
 from app.engine.files.changed_symbols import changed_symbols
 from app.engine.files.session_files import GitDiff
 from app.engine.session import Session
-from app.resources.context_files import NAMES
+from app.resources.context_files import CONTEXT_FILE_NAMES
 from app.undo.differences import Differences
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 
 _MAX_FILES = 200
 _REVISION = re.compile(r"[\w./@^~{}+-]+")
@@ -24,7 +24,7 @@ _MANIFESTS = (
 async def init_prompt(session: Session) -> str:
     """Builds the prompt that asks for a first AGENTS.md, or for a better one."""
     names = await asyncio.to_thread(_names, session.cwd)
-    there = [name for name in NAMES if name in names]
+    there = [name for name in CONTEXT_FILE_NAMES if name in names]
     manifests = [name for name in _MANIFESTS if name in names]
     told = f"Its folder has {', '.join(manifests)}. " if manifests else ""
     if there:
@@ -50,16 +50,16 @@ def _names(folder: Path) -> set[str]:
 
 
 async def review_prompt(session: Session, what: str) -> str:
-    """Builds the review prompt for uncommitted changes, or for the named branch or commit. Raises `Unable`."""
+    """Builds the review prompt for uncommitted changes, or for the named branch or commit. Raises `UserError`."""
     if what:
         if not _REVISION.fullmatch(what) or what.startswith("-"):
-            raise Unable(
+            raise UserError(
                 f"{what} is not the name of a branch or commit. Use /review BRANCH, or /review alone for "
                 "uncommitted changes."
             )
         found = await session.files.differences(GitDiff(revision=what))
         if not found.files:
-            raise Unable(
+            raise UserError(
                 f"No differences between {what} and the last commit here. /review NAME reviews another "
                 "branch or commit."
             )
@@ -71,7 +71,7 @@ async def review_prompt(session: Session, what: str) -> str:
         return await _review_text(found, told)
     found = await session.files.differences(GitDiff())
     if not found.files:
-        raise Unable("No uncommitted changes to review. /review NAME reviews a branch or a commit.")
+        raise UserError("No uncommitted changes to review. /review NAME reviews a branch or a commit.")
     return await _review_text(found, "is not committed here (`git diff HEAD` and new files)")
 
 

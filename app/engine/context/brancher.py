@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from app.compaction.branch import branch_content
-from app.compaction.files import FileLists, FilesOfCall, files_of, own_details
+from app.compaction.branch_content import branch_content
 from app.compaction.summary import BRANCH_PREAMBLE, SUMMARY_SHARE, WrittenSummary, branch_request
+from app.compaction.touched_files import FileLists, FilesOfCall, extension_details, files_of
 from app.engine.context.summariser import Summariser, SummaryFailed
 from app.engine.core.cancellable_task import CancellableTask
 from app.engine.core.conversation import Conversation
@@ -111,7 +111,7 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
                     "larger window (/model)."
                 )
             request = branch_request(branch, wish.instructions, replace=wish.replaces_instructions)
-            reserve = self.options.in_force.settings.branch_summary.reserve_tokens
+            reserve = self.options.effective_settings.settings.branch_summary.reserve_tokens
             written = await self.summariser.write(
                 request, abort, "branchSummary", budget=int(reserve * SUMMARY_SHARE)
             )
@@ -121,7 +121,7 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
     @property
     def _budget(self) -> int:
         window = self.choice.required().context_window or _UNKNOWN_WINDOW
-        return max(1_000, window - self.options.in_force.settings.branch_summary.reserve_tokens)
+        return max(1_000, window - self.options.effective_settings.settings.branch_summary.reserve_tokens)
 
     def _record(
         self,
@@ -137,7 +137,7 @@ class Brancher(msgspec.Struct, eq=False, kw_only=True):
             details={
                 "readFiles": list(files.read_files),
                 "modifiedFiles": list(files.modified_files),
-                **own_details(opinion.details),
+                **extension_details(opinion.details),
             },
             usage=written.usage,
             from_hook=opinion.summary is not None,

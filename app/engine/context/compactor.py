@@ -1,6 +1,6 @@
 """Compacts a session: decides when, lets hooks stop or replace the summary, and records the result.
 
-`app.compaction.cut` decides where to cut, `app.compaction.summary` what the summary says."""
+`app.compaction.compaction_plan` decides where to cut, `app.compaction.summary` what the summary says."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -10,10 +10,10 @@ from typing import Any, Literal
 import msgspec
 
 from app.agent.abort import Abort
-from app.compaction.budget import ContextLimits, estimate_tokens
-from app.compaction.cut import CannotCompact, Preparation, prepare
-from app.compaction.files import FilesOfCall, files_of, own_details
+from app.compaction.compaction_plan import CompactionPlan, NothingToCompact, plan_compaction
+from app.compaction.context_meter import ContextLimits, estimate_tokens
 from app.compaction.summary import WrittenSummary, write_summary
+from app.compaction.touched_files import FilesOfCall, extension_details, files_of
 from app.engine.context.summariser import Source, Summariser, SummaryCancelled, SummaryFailed
 from app.engine.core.cancellable_task import CancellableTask
 from app.engine.core.conversation import Conversation
@@ -42,7 +42,7 @@ from app.values.usage import Usage
 class CompactionDraft(msgspec.Struct, frozen=True, kw_only=True):
     """A compaction that is not recorded yet."""
 
-    preparation: Preparation
+    preparation: CompactionPlan
     written: WrittenSummary
     from_hook: bool = False
     """Whether an extension wrote the summary."""
@@ -81,7 +81,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
 
     @property
     def _mode(self) -> Literal["off", "remind", "auto"]:
-        return self.options.in_force.settings.compaction.mode
+        return self.options.effective_settings.settings.compaction.mode
 
     @property
     def is_full(self) -> bool:
@@ -121,13 +121,13 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         """Compacts automatically; a failure is reported once and not retried with every answer."""
         try:
             self.preparation()
-        except CannotCompact as problem:
+        except NothingToCompact as problem:
             self._is_stuck = True
             await self._warn_stuck(f"The context window is nearly full, and compaction failed: {problem}.")
             return False
         try:
             await self.compact(reason, run=run, will_retry=will_retry)
-        except (CannotCompact, SummaryFailed):
+        except (NothingToCompact, SummaryFailed):
             self._is_stuck = True  # told with the end event; trying again at once would not help
             return False
         return True
@@ -165,7 +165,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         self._has_recovered = True
         try:
             self.preparation()
-        except CannotCompact as problem:
+        except NothingToCompact as problem:
             await self._warn_stuck(f"Compaction failed: {problem}.", has_failed=True)
             return False
         await self.telling.publish(EntryAppended(entry=self.conversation.omit(message.id)))
@@ -190,7 +190,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
                 result = self._apply(
                     draft or await self._make_draft(reason, instructions, abort, "compaction", will_retry)
                 )
-            except (CannotCompact, SummaryFailed) as problem:
+            except (NothingToCompact, SummaryFailed) as problem:
                 await self.telling.publish(
                     CompactionEnd(
                         reason=reason,
@@ -212,13 +212,13 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         replace."""
         try:
             preparation = await self._prepared(first_kept_entry_id)
-        except CannotCompact as problem:
+        except NothingToCompact as problem:
             self.telling.notify(f"An extension's compaction was ignored: {problem}", "warning")
             return False
         draft = CompactionDraft(preparation=preparation, written=WrittenSummary(text=summary), from_hook=True)
         try:
             await self.compact("manual", draft=draft)
-        except (CannotCompact, SummaryFailed):
+        except (NothingToCompact, SummaryFailed):
             return False  # the end event has told it
         return True
 
@@ -229,7 +229,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
 
     def _start_task(self) -> AbstractContextManager[Abort]:
         if self.underway.is_running:
-            raise CannotCompact("Compaction is already in progress")
+            raise NothingToCompact("Compaction is already in progress")
         return self.underway.begun()
 
     def _apply(self, draft: CompactionDraft) -> CompactionResult:
@@ -238,15 +238,15 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         first_kept = draft.preparation.first_kept_entry_id
         log = self.conversation.log
         if not (_holds(log.recent_path(), first_kept) or _holds(log.path_to(), first_kept)):
-            raise CannotCompact(
+            raise NothingToCompact(
                 f"A summary cannot start before entry {first_kept}, because it is not on this branch."
             )
         return self._record(draft)
 
-    def preparation(self, first_kept_entry_id: str | None = None) -> Preparation:
+    def preparation(self, first_kept_entry_id: str | None = None) -> CompactionPlan:
         """Returns what a compaction would do now, cutting before `first_kept_entry_id` if given."""
         log = self.conversation.log
-        prepared = prepare(
+        prepared = plan_compaction(
             log.recent_path() if first_kept_entry_id is None else log.path_to(),
             self.limits,
             self.account.context_tokens,
@@ -256,7 +256,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             return prepared
         return msgspec.structs.replace(prepared, previous_summary=without_list(prepared.previous_summary))
 
-    async def _prepared(self, first_kept_entry_id: str | None = None) -> Preparation:
+    async def _prepared(self, first_kept_entry_id: str | None = None) -> CompactionPlan:
         """Returns the preparation with its file lists."""
         prepared = self.preparation(first_kept_entry_id)
         files = await asyncio.to_thread(
@@ -276,7 +276,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
             details={
                 "readFiles": list(preparation.files.read_files),
                 "modifiedFiles": list(preparation.files.modified_files),
-                **own_details(draft.details),
+                **extension_details(draft.details),
             },
             usage=written.usage,
             from_hook=draft.from_hook,
@@ -323,7 +323,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         return CompactionDraft(preparation=preparation, written=written)
 
     async def _write(
-        self, preparation: Preparation, instructions: str | None, abort: Abort, source: Source
+        self, preparation: CompactionPlan, instructions: str | None, abort: Abort, source: Source
     ) -> WrittenSummary:
         async def write(request: str, share: float) -> WrittenSummary:
             budget = int(self.limits.reserve_tokens * share)

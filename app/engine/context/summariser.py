@@ -29,12 +29,12 @@ from app.values.events import (
 from app.values.messages import AssistantMessage, user_message
 from app.values.models import Model
 from app.values.stream import TextDelta
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 
 Source = Literal["compaction", "preview", "branchSummary"]
 
 
-class SummaryFailed(Unable):
+class SummaryFailed(UserError):
     """No summary could be written; the text says why."""
 
 
@@ -118,7 +118,9 @@ class Summariser(msgspec.Struct, frozen=True):
     async def model_for(self, request: str, budget: int = 0) -> Model:
         """Returns the cheaper model of the settings, unless the request is too long for it."""
         own = self.choice.required()
-        chosen, problem = summary_model(self.options.in_force.settings.compaction.model, self.choice)
+        chosen, problem = summary_model(
+            self.options.effective_settings.settings.compaction.model, self.choice
+        )
         if problem is not None:
             await self.publish(Notice(level="warning", text=problem))
         if chosen is None:

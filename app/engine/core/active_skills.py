@@ -7,8 +7,8 @@ from pathlib import PurePath
 
 import msgspec
 
-from app.compaction.cut import apply_edits
-from app.resources.skills import given_skill, skill_block
+from app.compaction.compaction_plan import apply_context_edits
+from app.resources.skills import parse_sent_skill, skill_block
 from app.sessions.projection import context_entries
 from app.values.content import Text, ToolCall, text_of
 from app.values.entries import ContextEditEntry, Entry, MessageEntry
@@ -74,7 +74,7 @@ class ActiveSkills:
         if news is recent or _edits_what_was_before(news):
             self._last, self._reads = {}, {}
             news = path()
-        for given in _given(apply_edits(news), self._reads, self._files_of):
+        for given in _given(apply_context_edits(news), self._reads, self._files_of):
             self._last.pop(given.name, None)
             self._last[given.name] = given
         self._seen_to = next((entry.id for entry in reversed(recent) if entry.id), "")
@@ -112,7 +112,7 @@ def _given(
                 if type(block) is ToolCall and _names_skill(block) and files_of(block).reads:
                     reads[block.id] = block.arguments["path"]
         elif isinstance(message, UserMessage):
-            skill = given_skill(text_of(message.content)) if _may_give(message) else None
+            skill = parse_sent_skill(text_of(message.content)) if _may_give(message) else None
             if skill is not None:
                 yield _GivenSkill(
                     entry_id=entry.id, name=skill.name, location=skill.location, block=skill.block

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.compaction.cut import apply_edits, message_of
+from app.compaction.compaction_plan import apply_context_edits, message_of
 from app.undo.images import Choice
 from app.values.entries import Entry
 from app.values.events import CompactionResult
@@ -53,7 +53,7 @@ class NavigationRequest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def messages(self) -> tuple[Message, ...]:
         """The messages of the entries, without those that were removed from the context."""
-        found = (message_of(entry) for entry in apply_edits(self.entries))
+        found = (message_of(entry) for entry in apply_context_edits(self.entries))
         return tuple(message for message in found if message is not None)
 
 

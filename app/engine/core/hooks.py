@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from app.agent.hooks import LoopHooks
-from app.compaction.cut import Preparation
+from app.compaction.compaction_plan import CompactionPlan
 from app.engine.core.hook_results import (
     CompactionOverride,
     CompactionReason,
@@ -138,7 +138,11 @@ class Hooks(LoopHooks):
     # Compaction, the tree, other sessions
 
     async def before_compaction(
-        self, preparation: Preparation, reason: CompactionReason, instructions: str | None, will_retry: bool
+        self,
+        preparation: CompactionPlan,
+        reason: CompactionReason,
+        instructions: str | None,
+        will_retry: bool,
     ) -> CompactionOverride:
         return CompactionOverride()
 

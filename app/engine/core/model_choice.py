@@ -7,10 +7,10 @@ from app.providers.models.catalogue import ModelCatalogue
 from app.providers.models.known_providers import PROVIDERS
 from app.providers.models.thinking import clamp_level, supported_levels
 from app.values.models import Model, ThinkingLevel
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 
 
-class NoModel(Unable):
+class NoModel(UserError):
     """No model is chosen, or the named model does not exist."""
 
 

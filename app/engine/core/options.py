@@ -7,16 +7,16 @@ from typing import Final
 
 import msgspec
 
-from app.agent.ports import InterruptMode
+from app.agent.loop_ports import InterruptMode
 from app.agent.queues import QueueMode, QueueName
-from app.compaction.budget import ContextLimits
+from app.compaction.context_meter import ContextLimits
 from app.engine.core.model_choice import ModelChoice
 from app.engine.core.retry_policy import RetryPolicy
 from app.providers.contract import StreamOptions
 from app.providers.stream.merge import INTERVAL
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from app.resources.settings.settings import Settings
-from app.resources.settings.settings_agent import EditWay
+from app.resources.settings.settings_agent import EditModeName
 from app.sessions.file.session_file import Sync
 from app.values.models import Model
 from tools.edits.dialects.modes import EditMode
@@ -33,28 +33,28 @@ class SessionOptions:
 
     def __init__(
         self,
-        in_force: InForce | None = None,
+        effective_settings: EffectiveSettings | None = None,
         *,
         merges_deltas: bool = True,
         is_person_reading: bool = False,
         ends_with_answer: bool = False,
     ) -> None:
-        self.in_force = in_force or InForce()
+        self.effective_settings = effective_settings or EffectiveSettings()
         self.ends_with_answer = ends_with_answer
         """Whether the program ends when its prompts are answered."""
         self._merge_seconds = INTERVAL if merges_deltas else 0
         self._is_read_along = is_person_reading
 
     def interrupt_mode(self) -> InterruptMode:
-        return self.in_force.settings.interaction.interrupt_mode
+        return self.effective_settings.settings.interaction.interrupt_mode
 
     def queue_mode(self, queue: QueueName) -> QueueMode:
-        interaction = self.in_force.settings.interaction
+        interaction = self.effective_settings.settings.interaction
         return interaction.steering_mode if queue == "steering" else interaction.follow_up_mode
 
     @property
     def retry(self) -> RetryPolicy:
-        retry = self.in_force.settings.retry
+        retry = self.effective_settings.settings.retry
         return RetryPolicy(
             is_enabled=retry.enabled,
             max_attempts=retry.max_retries,
@@ -66,7 +66,7 @@ class SessionOptions:
     @property
     def stream(self) -> StreamOptions:
         """Returns time limits, proxy, cache and token budgets of requests."""
-        settings = self.in_force.settings
+        settings = self.effective_settings.settings
         network = settings.network
         return StreamOptions(
             proxy=network.http_proxy,
@@ -80,12 +80,12 @@ class SessionOptions:
 
     @property
     def sends_images(self) -> bool:
-        return not self.in_force.settings.images.block_images
+        return not self.effective_settings.settings.images.block_images
 
     def limits(self, model: Model | None) -> ContextLimits:
         """Returns when compaction begins and what it keeps for this model. At most half of a small window is
         reserved, since the context would be full before the first message otherwise."""
-        chosen = self.in_force.settings.compaction
+        chosen = self.effective_settings.settings.compaction
         own = chosen.model_overrides.get(model.key) if model and chosen.model_overrides else None
         reserve, keep = (own.reserve_tokens, own.keep_recent_tokens) if own else (None, None)
         reserve = chosen.reserve_tokens if reserve is None else reserve
@@ -96,13 +96,13 @@ class SessionOptions:
         )
 
 
-def sync_policy(in_force: InForce) -> Sync:
+def sync_policy(effective_settings: EffectiveSettings) -> Sync:
     """Returns when writes to the session file are forced onto the disk."""
-    return in_force.settings.sessions.session_sync
+    return effective_settings.settings.sessions.session_sync
 
 
 def shell_settings(
-    in_force: InForce,
+    effective_settings: EffectiveSettings,
     project_counts: Callable[[], Awaitable[bool]] | None = None,
     own: UserShell | None = None,
     *,
@@ -111,12 +111,12 @@ def shell_settings(
     """Returns the settings of commands, reading the project's settings again before each command.
 
     Without a person, a command goes to the background only if asked to: a script reads its output where it ran."""
-    chosen = _shell(in_force.settings, own)
-    if not has_person and in_force.origin("bash.autoBackground.thresholdMs") is None:
+    chosen = _shell(effective_settings.settings, own)
+    if not has_person and effective_settings.origin("bash.autoBackground.thresholdMs") is None:
         chosen = msgspec.structs.replace(chosen, background_after_seconds=None)
-    if not in_force.are_of_project("shellPath", "shellCommandPrefix"):
+    if not effective_settings.any_from_project("shellPath", "shellCommandPrefix"):
         return chosen
-    otherwise = _shell(in_force.without_project(), own)
+    otherwise = _shell(effective_settings.without_project(), own)
     otherwise = msgspec.structs.replace(otherwise, background_after_seconds=chosen.background_after_seconds)
     return msgspec.structs.replace(chosen, may_use_shell=project_counts, fallback=otherwise)
 
@@ -145,7 +145,7 @@ def intercept_rules(settings: Settings) -> tuple[InterceptRule, ...]:
 
 
 def kernel_settings(
-    in_force: InForce,
+    effective_settings: EffectiveSettings,
     project_counts: Callable[[], Awaitable[bool]] | None = None,
     uses_folder: Callable[[], bool] = lambda: True,
 ) -> KernelSettings:
@@ -155,11 +155,13 @@ def kernel_settings(
     async def counting() -> tuple[str | None, bool]:
         """The project's word and its files count as they are now, and no interpreter starts before that is known."""
         counts = await project_counts() if project_counts is not None else True
-        is_theirs = in_force.origin("eval.python") == "project"
-        settings = in_force.settings if counts or not is_theirs else in_force.without_project()
+        is_theirs = effective_settings.origin("eval.python") == "project"
+        settings = (
+            effective_settings.settings if counts or not is_theirs else effective_settings.without_project()
+        )
         return settings.eval.python, uses_folder()
 
-    chosen = in_force.settings.eval
+    chosen = effective_settings.settings.eval
     return KernelSettings(
         interpreter_choice=counting,
         idle_seconds=chosen.idle_minutes * 60,
@@ -167,8 +169,8 @@ def kernel_settings(
     )
 
 
-def read_settings(in_force: InForce) -> ReadSettings:
-    return ReadSettings(resizes_images=in_force.settings.images.auto_resize)
+def read_settings(effective_settings: EffectiveSettings) -> ReadSettings:
+    return ReadSettings(resizes_images=effective_settings.settings.images.auto_resize)
 
 
 # How the model that answers is asked to write edits: by the settings, else by what it was trained on
@@ -176,9 +178,9 @@ def read_settings(in_force: InForce) -> ReadSettings:
 _TRAINED_ON_PATCHES: Final = late(r"(?:^|[/.:])(?:openai[/.])?(?:gpt-[5-9]|codex)|-codex", re.IGNORECASE)
 
 
-def edit_mode(in_force: InForce, choice: ModelChoice) -> EditMode:
+def edit_mode(effective_settings: EffectiveSettings, choice: ModelChoice) -> EditMode:
     """Returns the edit mode of the chosen model."""
-    chosen, model = in_force.settings.edit, choice.model
+    chosen, model = effective_settings.settings.edit, choice.model
     way = chosen.mode
     if model is not None and chosen.models:
         names = (model.key.casefold(), model.id.casefold())
@@ -189,7 +191,7 @@ def edit_mode(in_force: InForce, choice: ModelChoice) -> EditMode:
     return _edit_mode_of_model(model) if way == "auto" else _edit_mode_named(way)
 
 
-def _edit_mode_named(way: EditWay) -> EditMode:
+def _edit_mode_named(way: EditModeName) -> EditMode:
     return "anchored" if way in ("anchored", "hashline") else "patch" if way == "patch" else "replace"
 
 

@@ -5,13 +5,13 @@ from typing import Literal
 import msgspec
 
 from app.values.content import Image
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 
 PromptSource = Literal["interactive", "rpc", "print", "extension"]
 WhileRunning = Literal["steer", "follow_up"]
 
 
-class Refused(Unable):
+class Refused(UserError):
     """The session cannot do this now; the text says why and what to do."""
 
 

@@ -51,11 +51,11 @@ class RuleChanges:
     """Notices changes of mode and rules while a question is open, so that the call is judged again."""
 
     def __init__(self, options: SessionOptions, telling: EventBus) -> None:
-        self._in_force = options.in_force
+        self._in_force = options.effective_settings
         self._telling = telling
         self.now = asyncio.Event()
         """Set with the next change of settings; there is a new one then."""
-        options.in_force.subscribe(lambda before: self._note())
+        options.effective_settings.subscribe(lambda before: self._note())
 
     def _note(self) -> None:
         changed, self.now = self.now, asyncio.Event()

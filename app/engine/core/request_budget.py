@@ -8,12 +8,12 @@ from collections.abc import Callable
 import msgspec
 
 from app.providers.contract import AssistantStream
-from app.values.unable import Unable
-from app.values.usage import Usage, dollars, total
+from app.values.usage import Usage, format_dollars, total_usage
+from app.values.user_errors import UserError
 from tools.amounts import pluralized
 
 
-class LimitReached(Unable):
+class LimitReached(UserError):
     """A request was not sent, for a limit is reached; the text says which."""
 
 
@@ -49,8 +49,8 @@ class Budget:
         """The usage of all requests, including what running requests have reported so far."""
         over = [stream for stream in self._running if stream.is_over]
         self._running = [stream for stream in self._running if not stream.is_over]
-        self._ended = total((self._ended, *(stream.draft.usage for stream in over)))
-        return total((self._ended, *(stream.draft.usage for stream in self._running)))
+        self._ended = total_usage((self._ended, *(stream.draft.usage for stream in over)))
+        return total_usage((self._ended, *(stream.draft.usage for stream in self._running)))
 
     def admit(self, *, is_turn: bool = False) -> None:
         """Called before each request. Raises `LimitReached`."""
@@ -78,7 +78,7 @@ class Budget:
             return ""
         used = self.used
         if limits.cost is not None and used.cost.total >= limits.cost:
-            return f"{dollars(limits.cost)} ({dollars(used.cost.total)} used)"
+            return f"{format_dollars(limits.cost)} ({format_dollars(used.cost.total)} used)"
         if limits.tokens is not None and used.total_tokens >= limits.tokens:
             return f"{pluralized(limits.tokens, 'token')} ({used.total_tokens:,} used)"
         return ""

@@ -55,7 +55,7 @@ class SessionCore:
             on_removed=lambda message: self.deliveries.dropped(message.id),
         )
         self.next_run = RunStartCallbacks()
-        options.in_force.subscribe(lambda before: toolbox.changed())
+        options.effective_settings.subscribe(lambda before: toolbox.changed())
         choice.subscribe(toolbox.changed)
 
     def failure_of(self, message: AssistantMessage) -> Failure:

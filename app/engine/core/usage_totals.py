@@ -1,6 +1,6 @@
 """Tokens and costs of a session, and the size of its context. Constant work per message."""
 
-from app.compaction.budget import ContextMeter
+from app.compaction.context_meter import ContextMeter
 from app.engine.core.context_usage import ContextUsage
 from app.engine.core.conversation import Conversation
 from app.sessions.stats import Stats

@@ -12,7 +12,7 @@ from app.engine.session import Session
 from app.undo.images import Choice
 from app.undo.plan import RestorePlan
 from app.undo.session_undo import FilesChangedSincePlan
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 
 
 @command("File changes on this branch", answer="files")
@@ -105,7 +105,7 @@ async def restore_files(
 
 def _undo(count: int) -> UndoPrompts:
     if count < 1:
-        raise Unable("count must be at least 1: it is the number of prompts to undo.")
+        raise UserError("count must be at least 1: it is the number of prompts to undo.")
     return UndoPrompts(count=count)
 
 
@@ -113,7 +113,7 @@ def _diff_source(
     session: Session, of: Literal["session", "prompt", "git"], entry_id: str | None
 ) -> DiffSource:
     if entry_id is not None and of != "prompt":
-        raise Unable("entryId can only be given together with of=prompt.")
+        raise UserError("entryId can only be given together with of=prompt.")
     require_entry(session, entry_id)
     return {"session": SessionDiff(), "prompt": PromptDiff(entry_id=entry_id), "git": GitDiff()}[of]
 

@@ -85,7 +85,7 @@ class Diagnostics:
 
     @property
     def _settings(self) -> DiagnosticSettings:
-        return self._options.in_force.settings.diagnostics
+        return self._options.effective_settings.settings.diagnostics
 
     def _on_run_start(self) -> None:
         """Keeps unchecked changes, after an abort for example, until this run changes something."""
@@ -175,7 +175,7 @@ class Diagnostics:
     async def _program_context(self) -> "CheckerScope":
         from tools.diagnostics.programs import CheckerScope  # noqa: PLC0415  (as above)
 
-        is_trusted = await self._standing.counts_now()
+        is_trusted = await self._standing.counts_async()
         # An untrusted folder's programs run only in the sandbox, away from the user's files.
         uses_folder = is_trusted or (self._standing.needs_no_trust() and self._permits.boxes.are_in_force)
         return CheckerScope(
@@ -217,8 +217,8 @@ class Diagnostics:
 
     async def _commands(self) -> dict[str, tuple[str, ...]]:
         chosen = self._settings
-        if not await self._standing.counts_now():
-            chosen = self._options.in_force.without_project().diagnostics
+        if not await self._standing.counts_async():
+            chosen = self._options.effective_settings.without_project().diagnostics
         return {
             glob: (said,) if isinstance(said, str) else tuple(said) for glob, said in chosen.commands.items()
         }

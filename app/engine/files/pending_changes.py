@@ -20,7 +20,7 @@ from app.values.entries import CustomEntry, CustomMessageEntry, MessageEntry
 from app.values.events import EntryAppended
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage
 from app.values.pending import PendingAction, PendingChanged, PendingFile, PendingOutcome
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.base import Tool, ToolError
 from tools.edits.diffs import diff_texts
 from tools.edits.pending import (
@@ -92,16 +92,16 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
         apply: Callable[[str], Awaitable[str]] | None = None,
         reject: Callable[[str], Awaitable[str | None]] | None = None,
     ) -> StagedAction:
-        """Stages changes until they are answered. Raises `Unable`."""
+        """Stages changes until they are answered. Raises `UserError`."""
         if not changes and apply is None:
-            raise Unable(
+            raise UserError(
                 "There is nothing to stage: give file changes, or a function to run when they are applied."
             )
         try:
             files = await asyncio.to_thread(lambda: [self._staged_file(change) for change in changes])
             return self.workspace.pending.stage(label, source_tool, files, apply=apply, reject=reject)
         except (UnknownAction, ToolError) as problem:
-            raise Unable(str(problem)) from None
+            raise UserError(str(problem)) from None
 
     def _staged_file(self, change: RequestedChange) -> StagedFile:
         cwd, files = self.workspace.cwd, self.workspace.files
@@ -136,7 +136,7 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
     async def answer(
         self, id: str | None, action: Resolution, reason: str, *, by: ResolvedBy = "person"
     ) -> ResolvedAction:
-        """Applies or discards a change for the model, which gets a message about it. Raises `Unable`."""
+        """Applies or discards a change for the model, which gets a message about it. Raises `UserError`."""
         reason = await self.masking.words(reason, "your answer")
         resolved = await self._resolve(id, action, reason, by)
         await self.send(self._as_message(resolved), deliver_as="aside")
@@ -151,10 +151,10 @@ class PendingChanges(msgspec.Struct, eq=False, kw_only=True):
                 staged.id, action, reason, by=by, call_id=f"pending-{staged.id}"
             )
         except UnknownAction as problem:
-            raise Unable(str(problem)) from None
+            raise UserError(str(problem)) from None
         except OSError as problem:
             words = file_error(problem, "write", str(problem.filename), self.workspace.files)
-            raise Unable(str(words)) from None
+            raise UserError(str(words)) from None
 
     def _as_message(self, resolved: ResolvedAction) -> CustomMessage:
         who = "The user" if resolved.by == "person" else "The program that the user works with"

@@ -10,7 +10,7 @@ from app.engine.core.delivery import SendMessage
 from app.engine.files.session_files import SessionFiles
 from app.undo.images import Choice, RestoredData, restored_of
 from app.values.messages import CustomMessage
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 
 if TYPE_CHECKING:
     from app.undo.plan import RestorePlan
@@ -75,10 +75,10 @@ class FileRestorer(msgspec.Struct, frozen=True):
     async def carry_out(self, plan: "RestorePlan", choices: Choices = NO_CHOICES) -> RestoreResult:
         """Carries out a plan with the user's choices, and informs the model.
 
-        Raises `Unable`, with nothing done."""
+        Raises `UserError`, with nothing done."""
         self.require_idle("Restoring files")
         if plan.origin != self.conversation.log.leaf_id:
-            raise Unable("The conversation changed after the preview. Preview again before restoring.")
+            raise UserError("The conversation changed after the preview. Preview again before restoring.")
         data = await self.files.carry_out(plan, choices)
         entry_id = await self.files.record_restore(data)
         if entry_id is not None:
@@ -91,7 +91,7 @@ class FileRestorer(msgspec.Struct, frozen=True):
             return None
         try:
             return await self.files.planned(lambda restores: restores.left_as_restored(entry_id))
-        except Unable:
+        except UserError:
             return None  # undo is off here
 
     async def tell_model(self, data: RestoredData) -> None:

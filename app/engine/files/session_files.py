@@ -34,7 +34,7 @@ from app.undo.images import (
 from app.undo.ledger import Ledger, LedgerLine
 from app.values.entries import CustomEntry
 from app.values.events import EntryAppended
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.base import FileChange
 from tools.files.mutations import PendingMutation
 from tools.operations import CommandLine, LocalFiles
@@ -146,7 +146,7 @@ class SessionFiles:
     # Commands
 
     async def _watch_command(self, call_id: str, tool: str, command: CommandLine) -> FilesAfterCommand | None:
-        if not self._is_on or not self._options.in_force.settings.undo.commands:
+        if not self._is_on or not self._options.effective_settings.settings.undo.commands:
             return None
         if not self._workspace.shell().is_persistent and await asyncio.to_thread(self._only_reads, command):
             return None
@@ -213,7 +213,7 @@ class SessionFiles:
 
         `ignored`: the command also reaches files that git ignores (`rm -rf` does; `git clean -fd` and `git reset
         --hard` do not). Takes about as long as `git status`."""
-        if not self._is_on or not self._options.in_force.settings.undo.commands:
+        if not self._is_on or not self._options.effective_settings.settings.undo.commands:
             return tuple(
                 UnheldFile(path=path, why="changes made by commands are not recorded") for path in paths
             )
@@ -266,9 +266,9 @@ class SessionFiles:
         return tuple(change.path for change in decode_changes(opened.store.get(data.more)))
 
     async def record_restore(self, data: RestoredData) -> str | None:
-        """Records a restore; returns the entry's id, or None if nothing was changed. Raises `Unable`."""
+        """Records a restore; returns the entry's id, or None if nothing was changed. Raises `UserError`."""
         if self._opened is None:  # the ledger has the restore: opening the session again records it
-            raise Unable(
+            raise UserError(
                 "The session was closed while files were being restored. Open it again to finish or "
                 "reverse the restore."
             )
@@ -319,21 +319,21 @@ class SessionFiles:
 
     @property
     def _is_on(self) -> bool:
-        is_wanted = self._options.in_force.settings.undo.enabled
+        is_wanted = self._options.effective_settings.settings.undo.enabled
         return self._place is not None and is_wanted and self._workspace.has_local_files
 
     def _require_undo(self) -> None:
         if self._place is None or not isinstance(self._workspace.files, LocalFiles):
-            raise Unable(
+            raise UserError(
                 "File changes are not recorded, because this session's files are on another machine."
             )
-        if not self._options.in_force.settings.undo.enabled:
-            raise Unable(
+        if not self._options.effective_settings.settings.undo.enabled:
+            raise UserError(
                 "File changes are not recorded, because the setting undo.enabled is off. Switch it on in "
                 "/settings."
             )
         if not self._conversation.log.cwd.is_dir():
-            raise Unable(f"The session's folder, {self._conversation.log.cwd}, does not exist any more.")
+            raise UserError(f"The session's folder, {self._conversation.log.cwd}, does not exist any more.")
 
     def _open(self) -> "SessionUndo":
         """Returns the undo parts of the open log; from any thread."""
@@ -351,7 +351,7 @@ class SessionFiles:
             return self._opened
 
     def _max_file_bytes(self) -> int:
-        return self._options.in_force.settings.undo.max_file_mb << 20
+        return self._options.effective_settings.settings.undo.max_file_mb << 20
 
     def _collect_if_due(self, opened: "SessionUndo") -> None:
         """Removes contents that no session needs, once a day, in a thread."""
@@ -359,7 +359,7 @@ class SessionFiles:
 
         if not is_due(opened.store):
             return
-        settings = self._options.in_force.settings.undo
+        settings = self._options.effective_settings.settings.undo
 
         def work() -> None:
             done = collect_garbage(opened.store, days=settings.days, max_bytes=settings.max_store_mb << 20)
@@ -386,7 +386,7 @@ def _git_differences(
     from app.undo.against_git import diff_against_git  # noqa: PLC0415  (when it is first shown)
 
     if place is None or not isinstance(workspace.files, LocalFiles):
-        raise Unable("Git is not used, because this session's files are on another machine.")
+        raise UserError("Git is not used, because this session's files are on another machine.")
     root = Path(os.path.realpath(workspace.cwd))
     return diff_against_git(
         root, home=place.home, may_ask_git=place.may_ask_git, max_bytes=max_bytes, revision=revision

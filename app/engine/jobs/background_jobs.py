@@ -8,9 +8,9 @@ from typing import Literal
 
 import msgspec
 
-from app.agent.outcomes import failure
+from app.agent.tool_results import failed_result
 from app.values.events import Event, JobChanged
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.results import ToolResult
 
 JobState = Literal["running", "done", "failed", "killed", "delivered"]
@@ -46,7 +46,7 @@ class Job(msgspec.Struct, kw_only=True):
         return (self.ended or time.monotonic()) - self.started
 
 
-class UnknownJob(Unable, KeyError):
+class UnknownJob(UserError, KeyError):
     """There is no job of that name. Extensions catch it as a `KeyError`."""
 
     __str__ = Exception.__str__
@@ -172,13 +172,13 @@ class JobTable:
         try:
             job.result = await work
         except asyncio.CancelledError:
-            job.result = failure("Job cancelled")
+            job.result = failed_result("Job cancelled")
             if (task := asyncio.current_task()) is not None and task.cancelling():
                 self._end(job)  # the session was left, and its end needs no report
                 job.is_delivered.set()
                 raise
         except Exception as problem:  # noqa: BLE001  (a job's failure is its result)
-            job.result = failure(str(problem) or type(problem).__name__)
+            job.result = failed_result(str(problem) or type(problem).__name__)
         self._end(job)
         if job.is_told or job.awaited:
             job.is_delivered.set()

@@ -35,7 +35,7 @@ class JobNotices(msgspec.Struct, frozen=True, kw_only=True):
             content=f"Background {job.id} ({job.title}) has ended: {job.state}.\n\n{result.text if result else ''}",
             details={"jobId": job.id, "title": job.title, "state": job.state, "toolCallId": job.call_id},
         )
-        wanted = self.options.in_force.settings.background.result_delivery
+        wanted = self.options.effective_settings.settings.background.result_delivery
         when = "steer" if wanted == "steer" else "follow_up"
         try:
             await self.send(message, deliver_as=when, trigger=job.state != "killed")

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from app.engine.jobs.background_jobs import Job, JobTable
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.results import Card, TextBlock, ToolResult, text_result
 from tools.schema import schema_of
@@ -28,7 +28,7 @@ def jobs_tool(table: JobTable) -> Tool:
             raise ToolError(f"Name the job for action '{arguments.action}': job: \"job1\".")
         try:
             job = table.get(arguments.job)
-        except Unable as problem:
+        except UserError as problem:
             raise ToolError(str(problem)) from None
         if arguments.action == "wait":
             await table.wait_for_agent(job.id, arguments.timeout)

@@ -12,11 +12,11 @@ from app.engine.core.event_bus import EventBus
 from app.engine.core.options import SessionOptions
 from app.engine.core.toolbox import Toolbox, ToolChoice
 from app.engine.models.model_requests import ModelRequests
-from app.mcp.hub import Hub, Wishes, line_of, wish
-from app.mcp.tools import SEARCH, McpTools
+from app.mcp.mcp_tools import SEARCH, McpTools
+from app.mcp.server_registry import ExposureSettings, ServerRegistry, configured_exposure, server_summary
 from app.values.entries import CustomEntry, Entry
 from app.values.events import EntryAppended
-from app.values.servers import ExposureDecision
+from app.values.mcp_servers import ExposureDecision
 from tools.base import Tool
 
 EXPOSURE_ENTRY_TYPE = "bayou.mcp"
@@ -26,10 +26,10 @@ FIRST_PROMPT_TIMEOUT = 10.0
 OWNER = "mcp"
 
 
-def exposure_options(options: SessionOptions) -> Wishes:
+def exposure_options(options: SessionOptions) -> ExposureSettings:
     """Returns the settings about exposure."""
-    settings = options.in_force.settings.mcp
-    return Wishes(exposure=settings.exposure, direct_tokens=settings.direct_tokens)
+    settings = options.effective_settings.settings.mcp
+    return ExposureSettings(exposure=settings.exposure, direct_tokens=settings.direct_tokens)
 
 
 class McpExposure:
@@ -37,7 +37,7 @@ class McpExposure:
 
     def __init__(
         self,
-        hub: Hub,
+        hub: ServerRegistry,
         *,
         is_on: Callable[[], bool],
         choice: Callable[[], ToolChoice],
@@ -65,7 +65,7 @@ class McpExposure:
             toolbox.register(tool, owner=OWNER)
         own = {tool.name for tool in self._tools.own()}
         toolbox.withhold(lambda tools: () if self._section and is_on() else own)
-        options.in_force.subscribe(lambda before: self._set_section(self._section))
+        options.effective_settings.subscribe(lambda before: self._set_section(self._section))
         toolbox.reach(self._searchable_tools)
         toolbox.choose(choice())
 
@@ -77,17 +77,19 @@ class McpExposure:
     async def before_prompt(self) -> None:
         """Decides the exposure with the first prompt; it stays for the session."""
         hub = self._hub
-        hub.meet_new()
+        hub.connect_new_servers()
         if not hub.is_decided:
             wishes = exposure_options(self._options)
-            await hub.met(FIRST_PROMPT_TIMEOUT, lambda life: wish(life.config, wishes) == "direct")
+            await hub.met(
+                FIRST_PROMPT_TIMEOUT, lambda life: configured_exposure(life.config, wishes) == "direct"
+            )
             self._decide()
         self.declare()
 
-    def decide_anew(self) -> None:
+    def reset_decision(self) -> None:
         """Decides again with the next prompt, since the user chose another exposure."""
         self._ignores_kept = True
-        self._hub.decide_anew()
+        self._hub.reset_decision()
 
     def declare(self) -> None:
         """Updates the toolbox to the tools that are declared one by one."""
@@ -150,17 +152,17 @@ SECTION = "mcp_servers"
 _HEAD = "MCP servers whose tools are found with mcp_search and called with mcp_call:"
 
 
-def servers_section(hub: Hub) -> dict[str, str]:
+def servers_section(hub: ServerRegistry) -> dict[str, str]:
     """Returns the prompt's section about servers: a line each, unchanged for the whole session."""
     lines = [
-        f"- {life.config.name}{f': {line}' if (line := line_of(life)) else ''}"
+        f"- {life.config.name}{f': {line}' if (line := server_summary(life)) else ''}"
         for life in hub.usable
         if hub.reach(life) != "hidden" and is_searched(hub, life.config.name)
     ]
     return {SECTION: "\n".join((_HEAD, *lines))} if lines else {}
 
 
-def is_searched(hub: Hub, name: str) -> bool:
+def is_searched(hub: ServerRegistry, name: str) -> bool:
     """Whether a server has something that only a search finds: tools, resources, or unknown contents."""
     life = hub.server(name)
     if life.manifest is None:

@@ -8,15 +8,15 @@ from app.engine.commands.base import command
 from app.engine.mcp.servers import McpServers, ServerSources
 from app.engine.session import Session
 from app.resources.server_files import user_servers_file
-from app.values.servers import ServerView, ToolExposure
-from app.values.unable import Unable
+from app.values.mcp_servers import ServerView, ToolExposure
+from app.values.user_errors import UserError
 from tools.amounts import pluralized
 from tools.text import one_line
 
 if TYPE_CHECKING:
-    from app.mcp.entries import Exposure, ServerConfig
-    from app.mcp.server import ServerLife
-    from app.mcp.sign_ins import SignIns
+    from app.mcp.config_entries import Exposure, ServerConfig
+    from app.mcp.managed_server import ManagedServer
+    from app.mcp.token_store import TokenStore
     from app.providers.signin.interface import SignInUi
 
 
@@ -104,36 +104,36 @@ class ServerChanges:
         return f'Tools of "{config.name}" are now {exposure}{kept}. This applies from the next prompt.'
 
     def remove(self, name: str) -> str:
-        from app.mcp.config import name_in, remove_server  # noqa: PLC0415  (few change servers)
+        from app.mcp.server_config import name_in_file, remove_server  # noqa: PLC0415  (few change servers)
 
         config = self.config(name)
-        there = name_in(config.file, config.name) if config.file is not None else None
+        there = name_in_file(config.file, config.name) if config.file is not None else None
         if config.file is None or there is None:
-            raise Unable(
+            raise UserError(
                 f'Server "{config.name}" comes from an extension, not from a configuration file. Use '
                 f"/mcp disable {config.name}, or remove the extension."
             )
         remove_server(config.file, there)
         own = user_servers_file(self._server_sources.paths)
-        if config.file != own and (wish := name_in(own, config.name)) is not None:
+        if config.file != own and (wish := name_in_file(own, config.name)) is not None:
             remove_server(own, wish)
         self._servers.follow()
         return f'Removed "{config.name}" from {config.file}.'
 
     async def sign_in(self, name: str, ui: "SignInUi") -> str:
         """Signs the user in, then connects with the new credentials."""
-        from app.mcp.link import load_sdk  # noqa: PLC0415  (heavy)
+        from app.mcp.server_connection import load_sdk  # noqa: PLC0415  (heavy)
 
         life = self._server(name)
         if life.config.url is None:
-            raise Unable(f'"{life.config.name}" is a program on this machine, so it needs no sign-in.')
+            raise UserError(f'"{life.config.name}" is a program on this machine, so it needs no sign-in.')
         if not life.is_usable:
-            raise Unable(f'Server "{life.config.name}" is {life.state}. See /mcp.')
+            raise UserError(f'Server "{life.config.name}" is {life.state}. See /mcp.')
         await load_sdk()
-        from app.mcp.http import signed_in  # noqa: PLC0415  (behind the SDK)
+        from app.mcp.http_transport import sign_in_with_browser  # noqa: PLC0415  (behind the SDK)
 
         config = await self._resolved(life.config)
-        told = await signed_in(config, self._sign_ins, ui, self._server_sources.proxy())
+        told = await sign_in_with_browser(config, self._sign_ins, ui, self._server_sources.proxy())
         await life.restart()
         return told
 
@@ -151,7 +151,7 @@ class ServerChanges:
         try:
             resolved = await self._resolved(config)
             return self._sign_ins.of(config.name, resolved.url or "") is not None
-        except Unable:
+        except UserError:
             return False
 
     @property
@@ -161,41 +161,41 @@ class ServerChanges:
 
     async def _resolved(self, config: "ServerConfig") -> "ServerConfig":
         """Returns the configuration with the values of its variables."""
-        from app.mcp.config import ServerValues  # noqa: PLC0415  (few sign in)
+        from app.mcp.server_config import ServerValues  # noqa: PLC0415  (few sign in)
 
         return await ServerValues(self._server_sources.env).resolved(config)
 
     @property
-    def _sign_ins(self) -> "SignIns":
-        from app.mcp.sign_ins import sign_ins_of  # noqa: PLC0415  (as above)
+    def _sign_ins(self) -> "TokenStore":
+        from app.mcp.token_store import token_store_of  # noqa: PLC0415  (as above)
 
-        return sign_ins_of(self._server_sources.paths)
+        return token_store_of(self._server_sources.paths)
 
     def _write_setting(self, config: "ServerConfig", key: str, value: object) -> str:
         """Writes a setting and returns the file; a server without a file is changed for this session."""
-        from app.mcp.config import say_of  # noqa: PLC0415  (few change servers)
+        from app.mcp.server_config import set_server_option  # noqa: PLC0415  (few change servers)
 
         try:
-            file = say_of(self._server_sources.paths, config, key, value)
-        except Unable as problem:
+            file = set_server_option(self._server_sources.paths, config, key, value)
+        except UserError as problem:
             return f" for this session only ({problem})"
         self._servers.follow()
         return f" ({file})"
 
-    def _server(self, name: str) -> "ServerLife":
+    def _server(self, name: str) -> "ManagedServer":
         return self._servers.hub_for(name).server(name)
 
 
 async def run_mcp_command(servers: McpServers, text: str, ui: "SignInUi | None" = None) -> str:
-    """Runs `/mcp TEXT` and returns its output. Raises `Unable`."""
+    """Runs `/mcp TEXT` and returns its output. Raises `UserError`."""
     verb, _, name = text.strip().partition(" ")
     name = name.strip()
     if verb in ("", "list"):
         return list_servers(servers)
     if verb not in VERBS:
-        raise Unable(f"Unknown command: /mcp {one_line(verb)[:40]}. Commands: {', '.join(VERBS)}")
+        raise UserError(f"Unknown command: /mcp {one_line(verb)[:40]}. Commands: {', '.join(VERBS)}")
     if not name:
-        raise Unable(f"Server name required. Usage: /mcp {verb} <name>")
+        raise UserError(f"Server name required. Usage: /mcp {verb} <name>")
     match verb:
         case "test":
             return await test_server(servers, name)
@@ -206,7 +206,7 @@ async def run_mcp_command(servers: McpServers, text: str, ui: "SignInUi | None" 
             return f'Server "{view.name}" was stopped; it starts again on next use.'
         case "login":
             if ui is None:
-                raise Unable(f"Signing in needs a terminal. Run: bayou mcp login {name}")
+                raise UserError(f"Signing in needs a terminal. Run: bayou mcp login {name}")
             told = await servers.changes.sign_in(name, ui)
             return f"{told}\n{await test_server(servers, name)}"
         case "logout":
@@ -246,14 +246,14 @@ def offered_text(view: ServerView) -> str:
 
 
 async def test_server(servers: McpServers, name: str) -> str:
-    """Returns a sentence about a successful connection. Raises `Unable` with the failure and advice."""
+    """Returns a sentence about a successful connection. Raises `UserError` with the failure and advice."""
     try:
         view = await servers.test(name)
-    except Unable as problem:
+    except UserError as problem:
         text = str(problem)
         if text.startswith("Server "):
             raise
-        raise Unable(failure_text(name, text)) from None
+        raise UserError(failure_text(name, text)) from None
     lines = [f'✓ Successfully connected to "{view.name}"']
     lines += [f"  {view.version}"] if view.version else []
     lines.append(f"  {offered_text(view) or 'no tools'}")

@@ -18,12 +18,12 @@ from app.engine.core.questions import ask_question
 from app.engine.mcp.servers import McpServers
 from app.engine.permissions.gate_question import PROGRAM_ANSWER_TIMEOUT
 from app.engine.permissions.permission_context import PermissionContext
-from app.mcp.asking import WARNING, checked_field, content_of, form_of
-from app.mcp.entries import server_key
+from app.mcp.config_entries import server_key
+from app.mcp.elicitation_forms import SECRET_WARNING, elicitation_form, validate_answers, validate_field
 from app.values.content import Image
 from app.values.forms import AskedForm, FormField
-from app.values.servers import PromptView
-from app.values.unable import Unable
+from app.values.mcp_servers import PromptView
+from app.values.user_errors import UserError
 from tools.text import escape_controls
 
 _PROMPT = re.compile(r"/(?P<server>[A-Za-z0-9_-]+):(?P<name>\S+)(?:\s+(?P<rest>.*))?\Z", re.DOTALL)
@@ -43,7 +43,7 @@ class ServerPrompts:
         self._ask = ask
 
     async def meant(self, words: PromptInput) -> PromptInput:
-        """Expands server prompts and resources in the input; returns other input unchanged. Raises `Unable`."""
+        """Expands server prompts and resources in the input; returns other input unchanged. Raises `UserError`."""
         prompt = self._find_prompt(words.text)
         if prompt is not None:
             words = await self._expand_prompt(words, *prompt)
@@ -116,7 +116,7 @@ class ServerPrompts:
 
 def arguments_of(prompt: PromptView, text: str) -> dict[str, str]:
     """Parses the arguments: `name=value` by name, other words in order, the last one taking the rest. Raises
-    `Unable`."""
+    `UserError`."""
     try:
         words = shlex.split(text)
     except ValueError:
@@ -132,7 +132,7 @@ def arguments_of(prompt: PromptView, text: str) -> dict[str, str]:
     free = [name for name in prompt.arguments if name not in named]
     if loose and not free:
         told = ", ".join(prompt.arguments) or "nothing"
-        raise Unable(f'/{prompt.server}:{prompt.name} takes {told}; remove "{" ".join(loose)}".')
+        raise UserError(f'/{prompt.server}:{prompt.name} takes {told}; remove "{" ".join(loose)}".')
     for number, name in enumerate(free):
         rest = loose[number:]
         if rest:
@@ -222,7 +222,7 @@ class ServerQuestions:
 
     async def ask(self, server: str, params: dict[str, Any]) -> dict[str, Any]:
         """Returns the result of `elicitation/create`."""
-        form = form_of(server, params)
+        form = elicitation_form(server, params)
         if self._standing.asks == "nobody":
             if server not in self._told:
                 self._told.add(server)
@@ -246,7 +246,7 @@ class ServerQuestions:
             return _DECLINED
         if not isinstance(said, Mapping):
             return _CANCELLED
-        content, wrong = content_of(form, cast("Mapping[str, str]", said))
+        content, wrong = validate_answers(form, cast("Mapping[str, str]", said))
         if wrong:
             return _CANCELLED
         return {"action": "accept"} if form.url else {"action": "accept", "content": content}
@@ -280,14 +280,14 @@ class ServerQuestions:
             else:
                 said = await self._ask_question(
                     "input",
-                    f"{told}\n{WARNING}",
+                    f"{told}\n{SECRET_WARNING}",
                     PROGRAM_ANSWER_TIMEOUT,
                     prefill=field.default,
                     placeholder=field.kind,
                 )
             if not isinstance(said, str):
                 return False, None
-            value, wrong = checked_field(field, said)
+            value, wrong = validate_field(field, said)
             if not wrong:
                 return True, value
         return False, None

@@ -18,8 +18,8 @@ from app.engine.models.model_requests import ModelRequests
 from app.engine.permissions.gate import PermissionGate
 from app.engine.secrets.session_mask import SessionMask
 from app.resources.paths import Paths
-from app.values.servers import McpServersChange, McpServerState, PromptView, ServerView
-from app.values.unable import Unable
+from app.values.mcp_servers import McpServersChange, McpServerState, PromptView, ServerView
+from app.values.user_errors import UserError
 from tools.files.watched import WatchedFiles
 from tools.text import one_line
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from app.engine.mcp.exposure import McpExposure
     from app.engine.mcp.mcp_commands import ServerChanges
     from app.engine.mcp.prompts import ServerQuestions
-    from app.mcp.config import ConfiguredServers
-    from app.mcp.entries import Exposure, ServerConfig
-    from app.mcp.ground import ServerLog
-    from app.mcp.hub import Hub
-    from app.mcp.process import Transport
-    from app.mcp.server import ServerLife
+    from app.mcp.config_entries import Exposure, ServerConfig
+    from app.mcp.managed_server import ManagedServer
+    from app.mcp.server_config import ConfiguredServers
+    from app.mcp.server_context import ServerLog
+    from app.mcp.server_registry import ServerRegistry
+    from app.mcp.stdio_process import Transport
     from tools.box.policy import Box
     from tools.running.process import LocalProcesses
 
@@ -59,7 +59,7 @@ class ServerSources(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class McpServers:
-    """The servers of one session. Methods that contact a server raise `Unable` on failure."""
+    """The servers of one session. Methods that contact a server raise `UserError` on failure."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class McpServers:
         self._telling = core.telling
         self._options = core.options
         self._questions: ServerQuestions | None = None
-        self._hub: Hub | None = None
+        self._hub: ServerRegistry | None = None
         self._exposure: McpExposure | None = None
         self._brought: dict[str, Mapping[str, Any]] = {}
         self._said: dict[str, dict[str, Any]] = {}
@@ -94,9 +94,9 @@ class McpServers:
 
     @property
     def is_on(self) -> bool:
-        return self._places is not None and self._options.in_force.settings.mcp.enabled
+        return self._places is not None and self._options.effective_settings.settings.mcp.enabled
 
-    def hub(self) -> "Hub | None":
+    def hub(self) -> "ServerRegistry | None":
         """Returns the hub, reading the files the first time; None where there are no servers."""
         if not self.is_on:
             return None
@@ -107,11 +107,11 @@ class McpServers:
             self._attach_hub(self._hub)
         return self._hub
 
-    def hub_for(self, name: str) -> "Hub":
-        """Returns the hub for a named server. Raises `Unable` where there are none."""
+    def hub_for(self, name: str) -> "ServerRegistry":
+        """Returns the hub for a named server. Raises `UserError` where there are none."""
         hub = self.hub()
         if hub is None:
-            raise Unable(f'Server "{name}" not found.\nTip: Run /mcp list to see available servers.')
+            raise UserError(f'Server "{name}" not found.\nTip: Run /mcp list to see available servers.')
         return hub
 
     # Beginning
@@ -120,7 +120,7 @@ class McpServers:
         """Connects new servers, after the first paint or with the first prompt."""
         hub = self.hub()
         if hub is not None:
-            hub.meet_new()
+            hub.connect_new_servers()
 
     async def before_prompt(self) -> None:
         """Decides with the first prompt how servers are exposed."""
@@ -130,7 +130,7 @@ class McpServers:
             self._exposure.declare()
 
     async def meant(self, words: PromptInput) -> PromptInput:
-        """Expands the server prompts and resources in the input. Raises `Unable`."""
+        """Expands the server prompts and resources in the input. Raises `UserError`."""
         if self.hub() is None:
             return words
         from app.engine.mcp.prompts import ServerPrompts  # noqa: PLC0415  (most words name none)
@@ -152,13 +152,13 @@ class McpServers:
     def resume(self) -> None:
         """Takes over the stored exposure of another session."""
         if self._hub is not None and self._hub.is_decided:
-            self._hub.decide_anew()
+            self._hub.reset_decision()
 
     def _make(self, places: ServerSources) -> None:
         from app.engine.mcp.exposure import McpExposure, exposure_options  # noqa: PLC0415  (most sessions have no servers)
-        from app.mcp.hub import Hub  # noqa: PLC0415  (as above)
+        from app.mcp.server_registry import ServerRegistry  # noqa: PLC0415  (as above)
 
-        hub = self._hub = Hub(
+        hub = self._hub = ServerRegistry(
             self._server_context(places), lambda: exposure_options(self._options), self._changed
         )
         self.may_be_there, self.files = True, WatchedFiles()
@@ -176,25 +176,27 @@ class McpServers:
         self._exposure.draft()
 
     def _server_context(self, places: ServerSources) -> Any:
-        from app.mcp.ground import ServerGround  # noqa: PLC0415  (as above)
-        from app.mcp.manifest import Manifests  # noqa: PLC0415  (as above)
+        from app.mcp.server_context import ServerContext  # noqa: PLC0415  (as above)
+        from app.mcp.server_manifest import ManifestStore  # noqa: PLC0415  (as above)
 
         def environment() -> Mapping[str, str]:
-            from app.mcp.process import server_variables  # noqa: PLC0415  (with the first contact)
+            from app.mcp.stdio_process import server_variables  # noqa: PLC0415  (with the first contact)
 
             return server_variables(places.env)
 
         async def resolved(config: "ServerConfig") -> "ServerConfig":
             """Anew each time: what a command printed, a token say, may be outdated."""
-            from app.mcp.config import ServerValues, secrets_in  # noqa: PLC0415  (as above)
+            from app.mcp.server_config import ServerValues, secret_values  # noqa: PLC0415  (as above)
             from tools.masking.known import KnownValue  # noqa: PLC0415  (as above)
 
             found = await ServerValues(places.env).resolved(config)
-            known = (KnownValue(f"{config.name}-{name}", value) for name, value in secrets_in(found) if value)
+            known = (
+                KnownValue(f"{config.name}-{name}", value) for name, value in secret_values(found) if value
+            )
             self._masking.known.learn(f"MCP server {config.name}", known)
             return found
 
-        return ServerGround(
+        return ServerContext(
             processes=self._local_processes,
             folder=lambda: self._core.workspace.cwd,
             environment=environment,
@@ -202,7 +204,7 @@ class McpServers:
             remote=places.remote,
             box=self.box,
             elicit=self._elicit,
-            manifests=Manifests(places.paths.cache_dir / "mcp"),
+            manifests=ManifestStore(places.paths.cache_dir / "mcp"),
             logs=places.paths.agent_dir / "mcp-logs",
             mask=lambda text: self._masking.text(text, ""),
         )
@@ -217,7 +219,7 @@ class McpServers:
 
     async def box(self, config: "ServerConfig") -> "Box | None":
         """Returns the sandbox that the server runs in."""
-        if self._options.in_force.settings.mcp.sandbox == "off":
+        if self._options.effective_settings.settings.mcp.sandbox == "off":
             return None
         return await self._permits.boxes.for_server()
 
@@ -232,7 +234,7 @@ class McpServers:
             self._processes = LocalProcesses(self._core.workspace.abilities)
         return self._processes
 
-    def _attach_hub(self, hub: "Hub") -> None:
+    def _attach_hub(self, hub: "ServerRegistry") -> None:
         assert self._places is not None
         self._is_stale = False
         found = self._places.find(self._brought)
@@ -274,15 +276,15 @@ class McpServers:
         """Enables or disables a server for this session."""
         hub = self._override(name, enabled=is_on)
         if is_on:
-            hub.meet_new()
+            hub.connect_new_servers()
 
     def set_exposure(self, name: str, exposure: "Exposure") -> None:
         """Sets a server's exposure for this session, from the next prompt on."""
         self._override(name, exposure=exposure)
         if self._exposure is not None:
-            self._exposure.decide_anew()
+            self._exposure.reset_decision()
 
-    def _override(self, name: str, **said: Any) -> "Hub":
+    def _override(self, name: str, **said: Any) -> "ServerRegistry":
         hub = self.hub_for(name)
         self._said.setdefault(hub.server(name).config.name, {}).update(said)
         self._attach_hub(hub)
@@ -343,7 +345,7 @@ class McpServers:
         """Returns the server's answer in wire form."""
         return await self._server(server).complete(ref, argument, value, context)
 
-    def _server(self, name: str) -> "ServerLife":
+    def _server(self, name: str) -> "ManagedServer":
         return self.hub_for(name).server(name)
 
     def bring(self, name: str, entry: Mapping[str, Any] | None) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from app.agent.abort import Abort, Aborted
-from app.agent.outcomes import describe_error
+from app.agent.tool_results import describe_error
 from app.engine.core.conversation import Conversation, prompt_text
 from app.engine.core.delivery import Deliveries
 from app.engine.core.event_bus import EventBus
@@ -25,7 +25,6 @@ from app.providers.contract import AssistantStream, Context, Credential, Request
 from app.providers.credentials import CredentialError
 from app.providers.registry import Registry
 from app.providers.request_cache import RequestCache
-from app.values.beginning import PrefixView
 from app.values.codec import encode_json
 from app.values.content import Image, Text
 from app.values.events import (
@@ -47,6 +46,7 @@ from app.values.messages import (
     UserMessage,
 )
 from app.values.models import Model
+from app.values.prefix_view import PrefixView
 from app.values.wire import new_id, now_ms, to_wire
 from tools.base import Tool
 

@@ -7,7 +7,7 @@ from app.engine.core.model_choice import ModelChoice
 from app.engine.core.usage_totals import UsageTotals
 from app.values.events import Event, Notice
 from app.values.models import Model
-from app.values.usage import Usage, dollars
+from app.values.usage import Usage, format_dollars
 
 Action = Literal["model", "thinking", "prompt", "compaction", "context"]
 _MIN_CACHED_TOKENS = 1_024
@@ -53,4 +53,4 @@ def resend_cost_text(model: Model, tokens: int) -> str:
         return f"{text}."
     anew = tokens * max(model.cost.input, model.cost.cache_write) / 1_000_000
     cached = tokens * model.cost.cache_read / 1_000_000
-    return f"{text}, for about {dollars(anew)} instead of {dollars(cached)}."
+    return f"{text}, for about {format_dollars(anew)} instead of {format_dollars(cached)}."

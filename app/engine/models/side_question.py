@@ -16,7 +16,7 @@ from app.values.entries import UsageEntry
 from app.values.events import EntryAppended
 from app.values.messages import AssistantMessage, Message, ToolResultMessage, user_message
 from app.values.stream import TextDelta
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 
 _QUESTION_TEMPLATE = (
     "A question beside the work, which goes on afterwards as if it had not been asked. Answer it from what you know "
@@ -31,7 +31,7 @@ _HANDOFF_TEMPLATE = (
 )
 
 
-class NoAnswer(Unable):
+class NoAnswer(UserError):
     """The question could not be answered; the text says why."""
 
 

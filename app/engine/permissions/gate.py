@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from app.agent.hooks import Verdict
+from app.agent.hooks import CallVerdict
 from app.agent.tool_pipeline import ParseCall, ParsedCall
 from app.engine.core.questions import ApprovalReply, RuleChanges
 from app.engine.core.session_core import SessionCore
@@ -124,7 +124,7 @@ class PermissionGate:
             past=self._verdicts.all(),
         )
 
-    def why_unread(self, path: Path) -> str:
+    def read_restriction(self, path: Path) -> str:
         """Returns why reading this hidden file needs a question; mostly empty."""
         real = os.path.realpath(path)
         if not self._workspace.kept_back()(real):
@@ -137,7 +137,7 @@ class PermissionGate:
 
     # The way of a call
 
-    async def check(self, call: ToolCall, read: ParseCall) -> Verdict:
+    async def check(self, call: ToolCall, read: ParseCall) -> CallVerdict:
         """Decides whether a call may run, repeating the decision if the user changes its arguments."""
         changed: dict[str, Any] | None = None
         knows_shell = False
@@ -161,13 +161,13 @@ class PermissionGate:
             )
             if decision.outcome == "run":
                 self._verdicts.note(call, decision, "run", looked_at.by, is_silent=looked_at.is_by_mode_alone)
-                return Verdict()
+                return CallVerdict()
             if decision.outcome == "refuse":
                 return self._refused(call, decision, f"This was refused by {looked_at.by}")
             program = reading.effects.runs
             has_reason = program is not None and (program.outside or program.reason).strip()
             if (asks_to_leave_sandbox(decision) or is_request(decision)) and not has_reason:
-                return Verdict(is_blocked=True, reason=_WITHOUT_REASON)
+                return CallVerdict(is_blocked=True, reason=_WITHOUT_REASON)
             if self.standing.asks == "nobody" or self.answering.refuses_questions:
                 return self._refused(call, decision, "Needs approval and nobody can give it")
             rule_name = reading.effects.acts_as or call.name
@@ -190,7 +190,7 @@ class PermissionGate:
             self._definitions.allowed(reading)
             self.boxes.decided(call.id, decision, looked_at.mode, _command_text(reading))
             self._verdicts.note(call, decision, "run", "person")
-            return Verdict()
+            return CallVerdict()
 
     async def _look_into_shell(self) -> None:
         """Loads the aliases and functions of the user's shell that a command may use."""
@@ -243,7 +243,7 @@ class PermissionGate:
 
     def _refused(
         self, call: ToolCall, decision: CallDecision, what: str, reason: str = "", *, by: str = ""
-    ) -> Verdict:
+    ) -> CallVerdict:
         self._verdicts.note(call, decision, "refused", by or decision.decided_by)
         part = decision.decisive.part
         told = f"{what} ({part.does}: {shortened(part.text)}: {part.why})."
@@ -251,7 +251,7 @@ class PermissionGate:
             told += f" The user's words: {reason}"
         elif by != "person":
             told += " Do it differently, or say what you need."
-        return Verdict(is_blocked=True, reason=told)
+        return CallVerdict(is_blocked=True, reason=told)
 
     def _warn_once(self, *texts: str) -> None:
         for text in texts:

@@ -66,7 +66,7 @@ class GateQuestions:
         return said
 
     def _seconds(self) -> float:
-        chosen = self._options.in_force.settings.permissions.timeout_seconds
+        chosen = self._options.effective_settings.settings.permissions.timeout_seconds
         return chosen or (UNKNOWN_PROGRAM_TIMEOUT if self._program == "unknown" else PROGRAM_ANSWER_TIMEOUT)
 
 

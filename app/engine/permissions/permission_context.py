@@ -8,7 +8,7 @@ import msgspec
 
 from app.permits.decide import Mode
 from app.permits.rules import PermitRules, WrittenRules, merged_rules
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 
 Approver = Literal["nobody", "program", "person"]
 
@@ -28,7 +28,7 @@ class PermissionContext(msgspec.Struct, frozen=True, kw_only=True):
     sessions_dir: Path | None = None
     """The folder of all sessions, if it is outside of `agent_dir`."""
     is_trusted: Callable[[], bool] = lambda: False
-    counts_now: Callable[[], Awaitable[bool]] = _never_trusted
+    counts_async: Callable[[], Awaitable[bool]] = _never_trusted
     """Whether the project is trusted, checked again: later changes to its files are not trusted."""
     needs_no_trust: Callable[[], bool] = lambda: False
     """The user was not asked, since the folder contains nothing that needs trust."""
@@ -36,10 +36,12 @@ class PermissionContext(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the user accepted the exact text of the project's settings, and not only the folder."""
 
 
-def mode_of(in_force: InForce, standing: PermissionContext, *, has_box: Callable[[], bool]) -> Mode:
+def mode_of(
+    effective_settings: EffectiveSettings, standing: PermissionContext, *, has_box: Callable[[], bool]
+) -> Mode:
     """Returns the permission mode. `has_box` is called only where it matters, since it may have to probe the
     system."""
-    chosen = in_force.settings.permissions.mode
+    chosen = effective_settings.settings.permissions.mode
     if chosen != "default":
         return chosen
     if standing.asks != "person":
@@ -47,9 +49,9 @@ def mode_of(in_force: InForce, standing: PermissionContext, *, has_box: Callable
     return "auto-edit" if standing.is_trusted() and has_box() else "ask"
 
 
-def rules_from_settings(in_force: InForce, standing: PermissionContext) -> PermitRules:
+def rules_from_settings(effective_settings: EffectiveSettings, standing: PermissionContext) -> PermitRules:
     """Returns the rules of the settings; the project's `allow` rules only as the user accepted them."""
-    lists = {deed: in_force.said(f"permissions.{deed}") for deed in ("allow", "ask", "deny")}
+    lists = {deed: effective_settings.said(f"permissions.{deed}") for deed in ("allow", "ask", "deny")}
     written: list[WrittenRules] = []
     for origin, name in (
         ("session", "session"),
@@ -63,10 +65,10 @@ def rules_from_settings(in_force: InForce, standing: PermissionContext) -> Permi
                 allow=lists["allow"].get(origin, ()),  # type: ignore[arg-type]
                 ask=lists["ask"].get(origin, ()),  # type: ignore[arg-type]
                 deny=lists["deny"].get(origin, ()),  # type: ignore[arg-type]
-                is_broken=not in_force.is_sound(origin, "permissions"),  # type: ignore[arg-type]
+                is_broken=not effective_settings.is_sound(origin, "permissions"),  # type: ignore[arg-type]
                 may_allow=origin != "project" or standing.is_accepted(),
             )
         )
-    here = in_force.settings.permissions.allow_in.get(str(standing.folder()), ())
+    here = effective_settings.settings.permissions.allow_in.get(str(standing.folder()), ())
     written.append(WrittenRules(origin="folder", allow=here))
     return merged_rules(written)

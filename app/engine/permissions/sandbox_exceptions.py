@@ -11,7 +11,7 @@ from app.engine.core.questions import RuleScope
 from app.engine.sandbox.sandbox_places import PlaceVerb
 from app.permits.rules import PermitRule
 from app.permits.sandbox_exceptions import place_of, place_rule
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from app.values.messages import Message, ToolResultMessage
 from tools.box.refusals import home_relative, place_to_allow
 from tools.files.presence import exists
@@ -48,16 +48,16 @@ def _refused_places(message: ToolResultMessage) -> tuple[RefusedPlace, ...]:
         return ()
 
 
-def allow_place(rule: str, in_force: InForce, *, keeps: bool) -> bool:
+def allow_place(rule: str, effective_settings: EffectiveSettings, *, keeps: bool) -> bool:
     """Adds a place for this session or permanently. Returns False if the rule is of another kind."""
     place = place_of(rule)
     if place is None:
         return False
-    said = in_force.said("sandbox.write")
+    said = effective_settings.said("sandbox.write")
     if keeps:
-        in_force.keep("sandbox.write", tuple(dict.fromkeys((*said.get("global", ()), place))))
+        effective_settings.keep("sandbox.write", tuple(dict.fromkeys((*said.get("global", ()), place))))
     else:
-        in_force.set("sandbox.write", tuple(dict.fromkeys((*said.get("session", ()), place))))
+        effective_settings.set("sandbox.write", tuple(dict.fromkeys((*said.get("session", ()), place))))
     return True
 
 
@@ -67,14 +67,14 @@ def allowed_places(rules: Iterable[PermitRule], verb: PlaceVerb) -> tuple[str, .
     return tuple(rule.pattern for rule in rules if rule.kind == f"sandbox.{verb}" and rule.deed == "allow")
 
 
-def keep_rule(rule: str, keeps: RuleScope, in_force: InForce, folder: str) -> None:
+def keep_rule(rule: str, keeps: RuleScope, effective_settings: EffectiveSettings, folder: str) -> None:
     """Writes a rule into the user's settings, for all sessions or for this folder."""
     if keeps == "person":
-        mine = in_force.said("permissions.allow").get("global", ())
+        mine = effective_settings.said("permissions.allow").get("global", ())
         if rule not in mine:
-            in_force.keep("permissions.allow", (*mine, rule))
+            effective_settings.keep("permissions.allow", (*mine, rule))
     elif keeps == "project":
-        known = dict(in_force.said("permissions.allowIn").get("global", {}))
+        known = dict(effective_settings.said("permissions.allowIn").get("global", {}))
         if rule not in known.get(folder, ()):
             known[folder] = (*known.get(folder, ()), rule)
-            in_force.keep("permissions.allowIn", known)
+            effective_settings.keep("permissions.allowIn", known)

@@ -14,7 +14,7 @@ from app.permits.decide import MODES, Mode, PermissionPolicy
 from app.permits.rules import PermitRule, PermitRules, RuleAction, RuleProblem, parse
 from app.sessions.log import SessionLog
 from app.values.entries import CustomEntry
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 
 PLAN = "bayou.plan"
 """Entries that say whether plan mode is on from there; a session is resumed in it."""
@@ -40,16 +40,18 @@ class SessionRules:
 
     @property
     def mode(self) -> Mode:
-        return mode_of(self._options.in_force, self._standing, has_box=lambda: self._boxes().are_possible)
+        return mode_of(
+            self._options.effective_settings, self._standing, has_box=lambda: self._boxes().are_possible
+        )
 
     def set_mode(self, mode: Mode) -> None:
-        """Sets the mode for this session. Raises `Unable`."""
+        """Sets the mode for this session. Raises `UserError`."""
         if mode not in MODES:
-            raise Unable(f"There is no permission mode {mode}. Modes: {', '.join(MODES)}.")
-        self._options.in_force.set("permissions.mode", mode)
+            raise UserError(f"There is no permission mode {mode}. Modes: {', '.join(MODES)}.")
+        self._options.effective_settings.set("permissions.mode", mode)
 
     def all(self) -> PermitRules:
-        found = rules_from_settings(self._options.in_force, self._standing)
+        found = rules_from_settings(self._options.effective_settings, self._standing)
         return msgspec.structs.replace(found, rules=(*self._given, *found.rules))
 
     def policy(self, rules: PermitRules | None = None) -> PermissionPolicy:
@@ -60,28 +62,28 @@ class SessionRules:
             rules=rules.rules,
             has_box=self._boxes().are_in_force,
             has_private_network=self._boxes().have_own_network,
-            exceptions=self._options.in_force.settings.permissions.floor_exceptions,
+            exceptions=self._options.effective_settings.settings.permissions.floor_exceptions,
         )
 
     def allow(self, text: str) -> None:
-        """Adds a rule for this session. Raises `Unable` for an invalid rule."""
+        """Adds a rule for this session. Raises `UserError` for an invalid rule."""
         rule = parse(text, "allow", "session")
         if isinstance(rule, RuleProblem):
-            raise Unable(str(rule))
+            raise UserError(str(rule))
         self._given = (*self._given, rule)
 
     def written(self, deed: RuleAction) -> tuple[str, ...]:
         """Returns the rules in the user's settings."""
-        return tuple(self._options.in_force.said(f"permissions.{deed}").get("global", ()))
+        return tuple(self._options.effective_settings.said(f"permissions.{deed}").get("global", ()))
 
     def keep(self, reply: ApprovalReply) -> None:
         """Adds the rule of an answer, in the scope that the answer says."""
         assert reply.rule is not None
-        in_force, is_for_person = self._options.in_force, reply.keeps == "person"
-        if reply.keeps != "project" and allow_place(reply.rule, in_force, keeps=is_for_person):
+        effective_settings, is_for_person = self._options.effective_settings, reply.keeps == "person"
+        if reply.keeps != "project" and allow_place(reply.rule, effective_settings, keeps=is_for_person):
             return
         self.allow(reply.rule)
-        keep_rule(reply.rule, reply.keeps, in_force, str(self._standing.folder()))
+        keep_rule(reply.rule, reply.keeps, effective_settings, str(self._standing.folder()))
 
     def forget(self, text: str) -> None:
         """Removes a rule of this session."""
@@ -89,10 +91,12 @@ class SessionRules:
 
     def forget_here(self, text: str) -> None:
         """Removes a rule of this folder from the user's settings."""
-        in_force, here = self._options.in_force, str(self._standing.folder())
-        known = dict(in_force.said("permissions.allowIn").get("global", {}))
+        effective_settings, here = self._options.effective_settings, str(self._standing.folder())
+        known = dict(effective_settings.said("permissions.allowIn").get("global", {}))
         known[here] = tuple(one for one in known.get(here, ()) if one.strip() != text)
-        in_force.keep("permissions.allowIn", {folder: rules for folder, rules in known.items() if rules})
+        effective_settings.keep(
+            "permissions.allowIn", {folder: rules for folder, rules in known.items() if rules}
+        )
 
 
 def is_planned(log: SessionLog) -> bool:

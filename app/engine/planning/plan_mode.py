@@ -23,7 +23,7 @@ from app.engine.planning.todo_changes import TodoRefused, steps_of
 from app.engine.planning.todo_list import TodoList
 from app.engine.secrets.session_mask import SessionMask
 from app.permits.decide import Mode
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from app.values.events import EntryAppended, PlanModeChanged, PlanProposed
 from app.values.todos import items_of, open_items
 from tools.base import Tool
@@ -61,7 +61,7 @@ class PlanMode(msgspec.Struct, eq=False):
     telling: EventBus
     toolbox: Toolbox
     requests: ModelRequests
-    in_force: InForce
+    effective_settings: EffectiveSettings
     asks: Approver
     unanswered: PlanProposed | None = None
     """The last proposed plan where no interface can accept one."""
@@ -70,7 +70,7 @@ class PlanMode(msgspec.Struct, eq=False):
 
     def __post_init__(self) -> None:
         self.toolbox.withhold(self._withheld_tools)
-        self.in_force.subscribe(lambda before: self._on_mode_change())
+        self.effective_settings.subscribe(lambda before: self._on_mode_change())
 
     @property
     def is_on(self) -> bool:
@@ -216,6 +216,6 @@ class PlanningParts:
             core.telling,
             toolbox=core.toolbox,
             requests=requests,
-            in_force=core.options.in_force,
+            effective_settings=core.options.effective_settings,
             asks=permits.standing.asks,
         )

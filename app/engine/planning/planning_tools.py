@@ -9,7 +9,7 @@ import msgspec
 
 from app.engine.planning.plan_mode import TOOL_NAME, PlanOutcome
 from app.engine.planning.todo_changes import TodoChange, TodoOperation, TodoRefused
-from app.values.todos import Phases, items_of, open_items, told, told_after
+from app.values.todos import Phases, items_of, open_items, todo_progress_text, todos_text
 from tools.base import Tool, ToolContext, ToolError, no_effects
 from tools.results import Card, MarkdownBlock, TextBlock, ToolResult, text_result
 from tools.schema import schema_of
@@ -52,7 +52,7 @@ def todo_tool(list_now: Callable[[], Phases], change: Callable[[TodoChange], Awa
             phases = await change(asked)
         except TodoRefused as problem:
             raise ToolError(str(problem)) from None
-        text = told(phases) if arguments.op in ("set", "view") else told_after(phases)
+        text = todos_text(phases) if arguments.op in ("set", "view") else todo_progress_text(phases)
         return text_result(text, details={"changed": _changed_lines(before, phases)})
 
     return Tool(

@@ -9,7 +9,7 @@ from typing import Literal, assert_never
 import msgspec
 
 from app.values.todos import Phases, TodoItem, TodoPhase, TodoStatus, current_item, items_of, open_items
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.patterns import late
 from tools.text import escape_controls
 
@@ -23,7 +23,7 @@ _STEP = late(r"(?:\d{1,3}[.)]|[-*+])\s+(?:\[[ xX]\]\s+)?(.+)")
 _EMPHASIS = late(r"(\*\*|__|`)")
 
 
-class TodoRefused(Unable):
+class TodoRefused(UserError):
     """The operation is not possible; the text says why."""
 
 

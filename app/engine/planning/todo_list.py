@@ -19,7 +19,7 @@ from app.sessions.log import SessionLog
 from app.values.entries import CustomEntry, Entry
 from app.values.events import EntryAppended, TodoAutoClear, TodoReminder, TodosChanged
 from app.values.messages import AssistantMessage, CustomMessage, ToolResultMessage
-from app.values.todos import Phases, TodoPhase, open_items, reminder, told, with_list
+from app.values.todos import Phases, TodoPhase, open_items, reminder_text, todos_text, with_list
 from app.values.wire import from_wire, to_wire
 
 TODOS_ENTRY_TYPE = "bayou.todos"
@@ -96,7 +96,7 @@ class TodoList(msgspec.Struct, eq=False):
         """Returns a message with the current list, for the agent, which did not change it."""
         phases = self.phases
         text = (
-            f"The user changed the todo list. It is now:\n{told(phases)}"
+            f"The user changed the todo list. It is now:\n{todos_text(phases)}"
             if phases
             else "The user cleared the todo list."
         )
@@ -149,7 +149,11 @@ class TodoList(msgspec.Struct, eq=False):
 
         Returns None in plan mode, when all items are blocked, when the user was asked, or when the answer failed."""
         phases = self.phases
-        if not self.options.in_force.settings.todo.reminders or last is None or last.stop_reason != "stop":
+        if (
+            not self.options.effective_settings.settings.todo.reminders
+            or last is None
+            or last.stop_reason != "stop"
+        ):
             return None
         if not any(item.blocked is None for item in open_items(phases)) or last.asks_something:
             return None
@@ -162,7 +166,7 @@ class TodoList(msgspec.Struct, eq=False):
                 todos=tuple(open_items(phases)), attempt=self._reminders, max_attempts=MOST_REMINDERS
             )
         )
-        return CustomMessage(custom_type=REMINDER_TYPE, content=reminder(phases))
+        return CustomMessage(custom_type=REMINDER_TYPE, content=reminder_text(phases))
 
     def _was_idle(self) -> bool:
         """Whether the agent made no call after the last reminder."""

@@ -18,7 +18,7 @@ class FirstQuestionHint:
 
     async def asides(self, prompt: str) -> tuple[CustomMessage, ...]:
         """Returns the hint once on each branch, if enabled; nothing where the map is uncertain or not ready."""
-        wishes = self._options.in_force.settings.repository_maps
+        wishes = self._options.effective_settings.settings.repository_maps
         if not wishes.enabled or not self._is_first():
             return ()
         # SQLite and parsers, which most sessions begin without.

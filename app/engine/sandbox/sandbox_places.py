@@ -115,7 +115,9 @@ class SandboxPaths:
         git = git_places(workspace, Path(self._home), nested.git_folders)
         kept = caches(self._home, os.environ)
         present, missing = guarded_paths(workspace)
-        own = self._places((*self._options.in_force.settings.sandbox.write, *self._allowed_places("write")))
+        own = self._places(
+            (*self._options.effective_settings.settings.sandbox.write, *self._allowed_places("write"))
+        )
         granted = real_paths(self._places(leave.writable))
         writable = outermost(
             (
@@ -218,7 +220,7 @@ class SandboxPaths:
 
     def _allowed_below(self, workspace: str, leave: SandboxGrant) -> tuple[str, ...]:
         """Returns the allowed paths below the workspace, whether they exist or not."""
-        settings = self._options.in_force.settings
+        settings = self._options.effective_settings.settings
         places = self._places((*settings.sandbox.write, *self._allowed_places("write"), *leave.writable))
         found = (os.path.realpath(absolute_path(place, self._workspace.cwd)) for place in places)
         return tuple(path for path in found if path != workspace and _is_inside(workspace, path))
@@ -288,7 +290,7 @@ class SandboxPaths:
         return self._workspace.abilities().step.startswith("namespaces")
 
     def _network(self, leave: SandboxGrant) -> BoxNetwork:
-        setting = self._options.in_force.settings.sandbox.network
+        setting = self._options.effective_settings.settings.sandbox.network
         has_proxy = self.has_mounts and not leave.bypasses_proxy
         is_let_through = setting == "listed" and leave.uses_network and not has_proxy
         return "open" if setting == "open" or is_let_through else "own"
@@ -300,7 +302,7 @@ class SandboxPaths:
         self, workspace: str, leave: SandboxGrant
     ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """Returns hidden folders, hidden files and sockets, and the sockets that this call may reach."""
-        settings = self._options.in_force.settings.sandbox
+        settings = self._options.effective_settings.settings.sandbox
         more = self._places(settings.hide)
         shown = credential_places_of(leave.programs) if leave.uses_network else frozenset[str]()
         named = [

@@ -112,7 +112,7 @@ class Sandboxes:
     def are_possible(self) -> bool:
         """Whether commands can run in a sandbox here, and the settings want it."""
         return self._workspace.has_local_processes and is_sandbox_usable(
-            self._options.in_force.settings, self.abilities
+            self._options.effective_settings.settings, self.abilities
         )
 
     @property
@@ -124,7 +124,7 @@ class Sandboxes:
         return (
             self.are_in_force
             and self._places.has_mounts
-            and self._options.in_force.settings.sandbox.network != "open"
+            and self._options.effective_settings.settings.sandbox.network != "open"
         )
 
     @property
@@ -156,7 +156,7 @@ class Sandboxes:
             step=self.abilities.step if self._workspace.has_local_processes else "none",
             why=why,
             is_in_force=is_in_force,
-            network=self._options.in_force.settings.sandbox.network,
+            network=self._options.effective_settings.settings.sandbox.network,
             writable=box.writable if box else (),
             guarded=box.guarded if box else (),
             hidden=box.hidden if box else (),
@@ -232,7 +232,11 @@ class Sandboxes:
         """Returns the sandbox for file operations of the tools."""
         if not self.are_in_force:
             return None
-        key = (str(self._workspace.cwd), self._options.in_force.settings, self._places.allowed_by_rules)
+        key = (
+            str(self._workspace.cwd),
+            self._options.effective_settings.settings,
+            self._places.allowed_by_rules,
+        )
         now = time.monotonic()
         if self._of_files is None or self._of_files[1] != key or now - self._of_files[0] > _CACHE_SECONDS:
             self._of_files = (now, key, self._places.made("work", SandboxGrant()))
@@ -268,14 +272,14 @@ class Sandboxes:
         """Returns the sandbox for an MCP server, the same in every mode, since it serves several calls. Its
         network is open, since most servers need it."""
         self._refuse_wrong_folder()
-        if not is_sandbox_usable(self._options.in_force.settings, self.abilities):
+        if not is_sandbox_usable(self._options.effective_settings.settings, self.abilities):
             return None
         box = await asyncio.to_thread(self._places.held, "work", SandboxGrant())
         return msgspec.structs.replace(box, network="open")
 
     async def _with_proxy(self, box: Box, call_id: str, leave: SandboxGrant, *, lasts: bool) -> Box:
         """Adds the proxy's socket where hosts are allowed one by one."""
-        listed = self._options.in_force.settings.sandbox.network == "listed"
+        listed = self._options.effective_settings.settings.sandbox.network == "listed"
         if box.network != "own" or not listed or self.hosts is None or not self._places.has_mounts:
             return box
         # Only where hosts are let through one by one.
@@ -303,7 +307,7 @@ class Sandboxes:
 
     @property
     def _setting(self) -> Literal["auto", "off", "required"]:
-        return self._options.in_force.settings.sandbox.mode
+        return self._options.effective_settings.settings.sandbox.mode
 
     def _refuse_wrong_folder(self) -> None:
         step = self.abilities.step

@@ -11,7 +11,7 @@ from typing import Any, cast
 import msgspec
 
 from app.values.codec import decode_json
-from app.values.json_comments import JsonFault, parse
+from app.values.json_comments import JsonSyntaxError, parse_json_with_comments
 from tools.masking.assigned import assigned_secrets, holds_secrets, known_values_in
 from tools.masking.known import KnownValue, is_distinctive
 from tools.masking.pem import BASE64_BEGIN, PRIVATE_KEY_LITERAL, find_private_keys
@@ -231,8 +231,8 @@ def _parse_object(text: str) -> dict[str, Any]:
 def _parse_commented_object(text: str) -> dict[str, Any]:
     """Parses a JSON file that people edit, with comments."""
     try:
-        return _as_dict(parse(text))
-    except JsonFault:
+        return _as_dict(parse_json_with_comments(text))
+    except JsonSyntaxError:
         return {}
 
 

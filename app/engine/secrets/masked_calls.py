@@ -39,13 +39,13 @@ class MaskedCalls:
         """By real path: what marks stood for in that file when it was last looked at."""
 
     @property
-    def are_needed(self) -> bool:
+    def is_masking(self) -> bool:
         return self._masking.mask() is not None
 
     def begin(self, reading: ParsedCall) -> dict[str, Any] | None:
         """Returns the arguments with the secrets of the changed file, or None if there are none. Runs before
         the call, in a thread. Raises `ToolError` for a placeholder of another file."""
-        if not self.are_needed:
+        if not self.is_masking:
             return None
         texts = tuple(texts_of(reading.shown_arguments))
         self._find_secrets(reading.context, texts)
@@ -58,13 +58,13 @@ class MaskedCalls:
 
     def progress(self, result: ToolResult) -> ToolResult:
         """Masks an intermediate result of a tool."""
-        return self._masked(result, "") if self.are_needed else result
+        return self._masked(result, "") if self.is_masking else result
 
     def before(
         self, result: ToolResult, real_paths: Sequence[str], context: ToolContext, where: str = ""
     ) -> ToolResult:
         """Masks the preview of an arriving call; for a thread."""
-        if not self.are_needed:
+        if not self.is_masking:
             return result
         texts = (result.text, *texts_of(result.details))
         self._find_secrets(context, ())
@@ -76,7 +76,7 @@ class MaskedCalls:
 
     def result(self, reading: ParsedCall, result: ToolResult) -> ToolResult:
         """Masks the result of a call before it enters the session. For a thread."""
-        if not self.are_needed:
+        if not self.is_masking:
             return result
         context, name, files = reading.context, reading.tool.name, workspace_of(reading.context).files
         paths = [path for path in reading.effects.contents if _is_file(files, path)]

@@ -20,7 +20,7 @@ from app.engine.secrets.known_secrets import KnownSecrets, SecretSources
 from app.values.content import Text, UserContent
 from app.values.json_texts import texts_of, with_texts
 from app.values.messages import BashExecutionMessage, CustomMessage, UserMessage
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.files.regular import read_regular
 from tools.masking.marks import MARK_PREFIX, Marker
 from tools.masking.mask import CustomShape, Mask
@@ -84,7 +84,7 @@ class SessionMask:
         return self._mask(as_bytes=True)
 
     def _mask(self, *, as_bytes: bool) -> Mask | None:
-        chosen = self._options.in_force.settings.secrets
+        chosen = self._options.effective_settings.settings.secrets
         if not chosen.mask:
             return None
         stands = (self.known.version, chosen)
@@ -195,14 +195,14 @@ class SessionMask:
         return tuple(mark for mark in self._found if mark in text)
 
     def call_no_secret(self, digest: str) -> MaskedSecret:
-        """Stops masking the value behind a placeholder. Raises `Unable`."""
+        """Stops masking the value behind a placeholder. Raises `UserError`."""
         wanted = digest.removeprefix(MARK_PREFIX).removesuffix("]").rpartition(":")[2]
         known = next((one for one in self._found.values() if one.digest == wanted), None)
         if known is None:
-            raise Unable(f"There is no masked secret {digest} in this session. /secrets lists them.")
-        mine = tuple(self._options.in_force.said("secrets.ignore").get("global", ()))
+            raise UserError(f"There is no masked secret {digest} in this session. /secrets lists them.")
+        mine = tuple(self._options.effective_settings.said("secrets.ignore").get("global", ()))
         if wanted not in mine:
-            self._options.in_force.keep("secrets.ignore", (*mine, wanted))
+            self._options.effective_settings.keep("secrets.ignore", (*mine, wanted))
         return self._found.pop(known.mark)
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from app.agent.outcomes import failure
-from app.agent.watching import CallWatch
+from app.agent.call_watch import CallWatch
+from app.agent.tool_results import failed_result
 from app.engine.core.hooks import Hooks
 from app.engine.core.options import SessionOptions
 from app.engine.core.toolbox import Toolbox
@@ -112,7 +112,7 @@ class LiveEdits(CallWatch):
 
     def _start_call(self, event: ToolCallStart) -> _StreamingCall | None:
         tool = self._toolbox.callable().get(event.tool_name)
-        if tool is None or not self._options.in_force.settings.edit.streaming_abort:
+        if tool is None or not self._options.effective_settings.settings.edit.streaming_abort:
             return None
         # What edits mean comes with the first of them.
         from tools.edits.call import EditArguments  # noqa: PLC0415
@@ -162,7 +162,7 @@ class LiveEdits(CallWatch):
         return effects is not None and self._permits.judge(effects, tool=call.name).outcome == "run"
 
     def _stopped_edit(self, index: int, call: ToolCall, lost: "UnmatchedEdit") -> _StoppedEdit:
-        said = failure(f"{lost.why}\n\n{_STOPPED_TEXT}", {"stoppedEarly": True})
+        said = failed_result(f"{lost.why}\n\n{_STOPPED_TEXT}", {"stoppedEarly": True})
         real = (lost.real,) if lost.real else ()
         return _StoppedEdit(
             index=index,

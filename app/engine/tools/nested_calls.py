@@ -11,8 +11,8 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from app.agent.outcomes import as_outcome, validated_result
 from app.agent.tool_pipeline import Gate, Progress, SecretMasks, ToolPipeline
+from app.agent.tool_results import to_wire_outcome, validated_result
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
 from app.engine.core.model_choice import ModelChoice
@@ -87,7 +87,7 @@ class NestedCalls(msgspec.Struct, eq=False):
             ToolExecutionEnd(
                 tool_call_id=call.id,
                 tool_name=name,
-                result=as_outcome(result),
+                result=to_wire_outcome(result),
                 is_error=result.is_error,
                 duration_ms=round((time.monotonic() - started) * 1000),
                 parent_tool_call_id=parent_id,
@@ -116,7 +116,7 @@ class NestedCalls(msgspec.Struct, eq=False):
                     tool_call_id=call.id,
                     tool_name=call.name,
                     args=call.arguments,
-                    partial_result=as_outcome(validated_result(call.name, result)),
+                    partial_result=to_wire_outcome(validated_result(call.name, result)),
                     parent_tool_call_id=parent_id,
                 )
             )

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from app.engine.core.options import sync_policy
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.file.session_file import SyncPolicy
 from app.sessions.library import find, is_same_folder, latest, session_folder
 from app.sessions.log import SessionLog
@@ -19,7 +19,7 @@ class SessionPaths(msgspec.Struct, kw_only=True):
     own: Path
     """bayou's folder of sessions, unless the settings name another."""
     cwd: Path
-    in_force: InForce = msgspec.field(default_factory=InForce)
+    effective_settings: EffectiveSettings = msgspec.field(default_factory=EffectiveSettings)
 
     def enter(self, folder: Path) -> None:
         """Switches to the project in this folder."""
@@ -31,17 +31,17 @@ class SessionPaths(msgspec.Struct, kw_only=True):
 
     @property
     def root(self) -> Path:
-        named = self.in_force.settings.sessions.session_dir
+        named = self.effective_settings.settings.sessions.session_dir
         return Path(named).expanduser() if named else self.own
 
     @property
     def is_custom(self) -> bool:
         """Whether the user named the root: files are stored directly in it."""
-        return bool(self.in_force.settings.sessions.session_dir)
+        return bool(self.effective_settings.settings.sessions.session_dir)
 
     @property
     def sync(self) -> SyncPolicy:
-        return partial(sync_policy, self.in_force)
+        return partial(sync_policy, self.effective_settings)
 
     @property
     def folder(self) -> Path:

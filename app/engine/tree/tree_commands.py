@@ -18,7 +18,7 @@ from app.values.codec import encode, encode_json
 from app.values.content import text_of
 from app.values.entries import Entry, LabelEntry, MessageEntry
 from app.values.messages import UserMessage
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 
 _NOT_SAVED = "This session has not been saved yet. Send a message before cloning or forking it."
 
@@ -35,7 +35,7 @@ async def switch_session(session: Session, session_path: str) -> results.Moved:
     try:
         return await _catch_cancelled_switch(session.branches.switch_to(name))
     except OSError as problem:
-        raise Unable(f"{name}: {problem.strerror or problem}.") from None
+        raise UserError(f"{name}: {problem.strerror or problem}.") from None
 
 
 async def _catch_cancelled_switch(going: Awaitable[None]) -> results.Moved:
@@ -51,9 +51,9 @@ async def fork(session: Session, entry_id: str) -> results.Forked:
     """Returns the prompt's text."""
     log = session.log
     if entry_id not in log or not _is_prompt(log.entry(entry_id)):
-        raise Unable("Invalid entry ID for forking")
+        raise UserError("Invalid entry ID for forking")
     if not log.is_on_disk:
-        raise Unable(_NOT_SAVED)
+        raise UserError(_NOT_SAVED)
     text = log.navigation(entry_id).text
     if not await session.branches.fork(entry_id, "before"):
         return {"cancelled": True}
@@ -71,9 +71,9 @@ async def clone(session: Session) -> results.Moved:
 async def clone_from(session: Session, entry_id: str | None) -> bool:
     """Continues in a copy of everything down to an entry. Returns False if an extension prevents it."""
     if entry_id is None:
-        raise Unable("Cannot clone session: no current entry selected")
+        raise UserError("Cannot clone session: no current entry selected")
     if not session.state.is_on_disk:
-        raise Unable(_NOT_SAVED)
+        raise UserError(_NOT_SAVED)
     return await session.branches.fork(entry_id, "at")
 
 
@@ -95,7 +95,7 @@ async def get_entries(session: Session, since: str | None = None) -> results.Ent
     if since is not None:
         ids = [entry.id for entry in entries]
         if since not in ids:
-            raise Unable(f"Entry not found: {since}")
+            raise UserError(f"Entry not found: {since}")
         entries = entries[ids.index(since) + 1 :]
     return {"entries": entries, "leafId": session.state.leaf_id}
 

@@ -6,7 +6,7 @@ from app.engine.commands import results
 from app.engine.commands.base import command, without_none
 from app.engine.session import Session
 from app.engine.user_runs.user_cells import UserCell
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.files.paths import absolute_path
 from tools.results import ImagePart
 
@@ -31,7 +31,7 @@ async def eval(
 @command("Run the code cells of a notebook", "Until one fails. `cells`: 3, 2-5 or 4-.", answer="cells")
 async def run_notebook(session: Session, path: str, cells: str = "") -> list[results.CellResult]:
     if "\0" in path:
-        raise Unable("path has a NUL character, which is not allowed in paths. Remove it.")
+        raise UserError("path has a NUL character, which is not allowed in paths. Remove it.")
     done = await session.cells.run_notebook(Path(absolute_path(path, session.cwd)), cells)
     return [_cell_result(cell) for cell in done]
 

@@ -1,6 +1,6 @@
 """The snapshot of the user's shell (aliases, functions) that commands start with."""
 
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.base import ToolError
 from tools.running.user_shell.shell_snapshot import ShellSnapshot, user_shell_snapshot
 from tools.workspace import Workspace
@@ -23,13 +23,13 @@ class SessionShell:
         return own.known if own is not None else None
 
     async def take(self) -> ShellSnapshot:
-        """Takes a new snapshot from the current start-up files. Raises `Unable`."""
+        """Takes a new snapshot from the current start-up files. Raises `UserError`."""
         try:
             found = await user_shell_snapshot(self._workspace, self._workspace.shell(), is_anew=True)
         except ToolError as problem:
-            raise Unable(str(problem)) from None
+            raise UserError(str(problem)) from None
         if found is None:
-            raise Unable(
+            raise UserError(
                 "Commands do not use your shell's aliases and functions: bash.ownShell in /settings is off."
             )
         return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from app.agent.outcomes import as_outcome, validated_result
+from app.agent.tool_results import to_wire_outcome, validated_result
 from app.engine.core.conversation import Conversation
 from app.engine.core.event_bus import EventBus
 from app.engine.core.hooks import Hooks
@@ -21,7 +21,7 @@ from app.values.cells import CELL_ENTRY_TYPE, content_to_data, user_cell_id
 from app.values.content import Image, Text, ToolCall, UserContent
 from app.values.events import EntryAppended, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from app.values.messages import CustomMessage
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.base import ToolError
 from tools.results import ImagePart, Part, TextPart, ToolResult
 from tools.running.pace import PollInterval
@@ -70,13 +70,13 @@ class UserCells(msgspec.Struct, eq=False):
         resets: bool = False,
         exclude: bool = False,
     ) -> UserCell:
-        """Runs a cell; the model reads it with the next request unless `exclude`. Raises `Unable`."""
+        """Runs a cell; the model reads it with the next request unless `exclude`. Raises `UserError`."""
         call = ToolCall(id=user_cell_id(uuid.uuid4().hex[:12]), name="eval", arguments={"code": code})
         if title:
             call.arguments["title"] = title
         result = await self.underway.run(lambda: self._execute(call, timeout, resets))
         if result is None:
-            raise Unable("The cell was stopped before it started. Run it again.")
+            raise UserError("The cell was stopped before it started. Run it again.")
         cell = UserCell(id=call.id, code=self.masking.text(code, _SOURCE_LABEL), title=title, result=result)
         await self._record(cell, exclude=exclude)
         await self.shell.record_after_turn()
@@ -106,7 +106,7 @@ class UserCells(msgspec.Struct, eq=False):
         try:
             found = code_cells(path, wanted)
         except ToolError as problem:
-            raise Unable(str(problem)) from None
+            raise UserError(str(problem)) from None
         done: list[UserCell] = []
         for number, code in found:
             cell = await self.run(code, title=f"{path.name} [{number}]")
@@ -133,11 +133,11 @@ class UserCells(msgspec.Struct, eq=False):
                 caller=self.nested.within(call.id),
             )
             if evaluation.kernel.job is not None and not resets:
-                raise Unable(
+                raise UserError(
                     f"The kernel is busy with job {evaluation.kernel.job}. Wait, or stop it in /jobs."
                 )
         except ToolError as problem:
-            raise Unable(str(problem)) from None
+            raise UserError(str(problem)) from None
         await self.telling.publish(
             ToolExecutionStart(tool_call_id=call.id, tool_name="eval", args=call.arguments)
         )
@@ -147,7 +147,7 @@ class UserCells(msgspec.Struct, eq=False):
             ToolExecutionEnd(
                 tool_call_id=call.id,
                 tool_name="eval",
-                result=as_outcome(result),
+                result=to_wire_outcome(result),
                 is_error=result.is_error,
                 duration_ms=round((time.monotonic() - started) * 1000),
             )
@@ -173,7 +173,7 @@ class UserCells(msgspec.Struct, eq=False):
                             tool_call_id=call.id,
                             tool_name="eval",
                             args=call.arguments,
-                            partial_result=as_outcome(validated_result("eval", progress)),
+                            partial_result=to_wire_outcome(validated_result("eval", progress)),
                         )
                     )
             except asyncio.CancelledError:

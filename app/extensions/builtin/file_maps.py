@@ -34,18 +34,18 @@ from app.extensions.public import (
 if TYPE_CHECKING:
     from tools.filemap.rendering.telling import KnownOutlines, MapMessage
 
-ASKED_LINES = 24
+COLLAPSED_MAP_LINES = 24
 """Lines of a requested map that show before it is expanded."""
-MESSAGE = "file-map"
-FOLDER_MESSAGE = "repository-map"
+FILE_MAP_TYPE = "file-map"
+FOLDER_MAP_TYPE = "repository-map"
 """The message type of a folder's map, requested or sent beside the first prompt. bayou makes it; this
 extension draws it."""
-MAX_BYTES_ASKED = 50 * 1024
-BATCH_BYTES = 24 * 1024
+MAX_REQUESTED_MAP_BYTES = 50 * 1024
+MAX_BATCH_BYTES = 24 * 1024
 """The limit for all maps of one answer's reads together."""
 
 
-class WantedMap(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PartlyReadFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A file that `read` could show only in part, as the tool reports it."""
 
     path: str
@@ -53,7 +53,7 @@ class WantedMap(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     last_line: int
 
 
-class Given(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class SentMap(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The details of a map that was sent."""
 
     file_path: str = ""
@@ -77,14 +77,14 @@ class MapBudget:
     """
 
     def __init__(self) -> None:
-        self._room, self._outstanding = BATCH_BYTES, 1
+        self._room, self._outstanding = MAX_BATCH_BYTES, 1
         self.calls: tuple[ToolCall, ...] = ()
         """The calls of an answer with several, until `count` has found how many of them read a file."""
         self._turns: dict[str, asyncio.Lock] = {}
-        self.sent: list[Given] = []
+        self.sent: list[SentMap] = []
 
     def begin(self, message: AssistantMessage) -> None:
-        self._room, self._turns, self.sent = BATCH_BYTES, {}, []
+        self._room, self._turns, self.sent = MAX_BATCH_BYTES, {}, []
         self._outstanding = 1
         self.calls = message.tool_calls if len(message.tool_calls) > 1 else ()
 
@@ -107,12 +107,12 @@ class MapBudget:
 
     def note(self, told: "MapMessage", share: int) -> None:
         self._room += max(0, share - len(told.text.encode("utf-8", "replace")))
-        given = given_in(told.details)
+        given = parse_sent_map(told.details)
         if given is not None:
             self.sent.append(given)
 
 
-class Mapper:
+class FileMapBuilder:
     """Builds and formats the maps of one session; the parsers are loaded when the first file needs them."""
 
     def __init__(self) -> None:
@@ -146,7 +146,9 @@ class Mapper:
             return map_message(
                 msgspec.structs.replace(outline, path=_shown(path, context.cwd)),
                 path,
-                budget_bytes=budget_for_window(window, most or MAX_BYTES_ASKED, is_asked=most is None),
+                budget_bytes=budget_for_window(
+                    window, most or MAX_REQUESTED_MAP_BYTES, is_asked=most is None
+                ),
                 page=page,
                 standing=ReaderState(map=standing[0], latest=standing[1]) if standing is not None else None,
                 known=self._known,
@@ -159,9 +161,9 @@ class Mapper:
 
 
 def extension(api: ExtensionApi) -> None:
-    api.message_renderer(MESSAGE, draw)
-    api.message_renderer(FOLDER_MESSAGE, draw_folder)
-    mapper, batch = Mapper(), MapBudget()
+    api.message_renderer(FILE_MAP_TYPE, draw_file_map)
+    api.message_renderer(FOLDER_MAP_TYPE, draw_folder_map)
+    mapper, batch = FileMapBuilder(), MapBudget()
 
     @api.on("message_end")
     def begin(event: MessageEnded, context: Context) -> None:
@@ -170,14 +172,14 @@ def extension(api: ExtensionApi) -> None:
 
     @api.on("tool_result")
     def see_result(event: ToolResultPayload, context: Context) -> Awaitable[None] | None:
-        wanted = wanted_map(event)
+        wanted = partly_read_file(event)
         settings = context.settings.get("fileMaps", {}) if wanted is not None else {}
         if wanted is None or settings.get("enabled", True) is False:
             return None
         return send_map(wanted, settings, event.tool_call_id, context)
 
     async def send_map(
-        wanted: WantedMap, settings: Mapping[str, Any], call_id: str, context: Context
+        wanted: PartlyReadFile, settings: Mapping[str, Any], call_id: str, context: Context
     ) -> None:
         page = (wanted.first_line, wanted.last_line)
         if batch.calls:
@@ -186,14 +188,16 @@ def extension(api: ExtensionApi) -> None:
             share = batch.take(settings.get("maxBytes", 8192))
 
             def given() -> tuple[str, str] | None:
-                return standing_map(wanted.path, [*maps_in(context), *batch.sent])
+                return latest_map_digests(wanted.path, [*maps_in_context(context), *batch.sent])
 
             try:
                 told = await mapper.tell(Path(wanted.path), context, settings, share, page, given)
             except OSError:
                 return  # gone or unreadable since it was read; the result of the read reports that
             batch.note(told, share)
-        await api.send_message(MESSAGE, told.text, details=told.details, deliver_as="aside", call_id=call_id)
+        await api.send_message(
+            FILE_MAP_TYPE, told.text, details=told.details, deliver_as="aside", call_id=call_id
+        )
 
     @api.command("map", description="Outline of a file, for you and the model: /map FILE")
     async def map_command(arguments: str, context: CommandContext) -> None:
@@ -205,7 +209,7 @@ def extension(api: ExtensionApi) -> None:
             told = f"{name} is a folder. /map sends its map on the full screen; elsewhere bayou map {name} prints it."
             context.ui.notify(told, "warning")
             return
-        if why := await asyncio.to_thread(context.session.why_unread, _in(context.cwd, name)):
+        if why := await asyncio.to_thread(context.session.read_restriction, _in(context.cwd, name)):
             # The user names the file, but the map goes to the model: that is a read, and so it is judged.
             told = f"/map {name}: {why}. Its outline is not sent; bayou map {name} prints it for you alone."
             context.ui.notify(told, "warning")
@@ -216,7 +220,7 @@ def extension(api: ExtensionApi) -> None:
             context.ui.notify(f"/map {name}: {problem.strerror or problem}", "error")
             return
         await api.send_message(
-            MESSAGE, told.text, details={**told.details, "asked": True}, deliver_as="steer"
+            FILE_MAP_TYPE, told.text, details={**told.details, "asked": True}, deliver_as="steer"
         )
 
 
@@ -224,34 +228,34 @@ def _in(folder: Path, name: str) -> Path:
     return folder / Path(name).expanduser()
 
 
-def wanted_map(event: ToolResultPayload) -> WantedMap | None:
+def partly_read_file(event: ToolResultPayload) -> PartlyReadFile | None:
     """Returns the file that a plain `read` could show only in part, from the tool's own details."""
     if event.is_error or not event.details:
         return None
     try:
-        return msgspec.convert(event.details.get("map"), WantedMap)
+        return msgspec.convert(event.details.get("map"), PartlyReadFile)
     except msgspec.ValidationError:
         return None
 
 
-def given_in(details: Any) -> Given | None:
+def parse_sent_map(details: Any) -> SentMap | None:
     try:
-        return msgspec.convert(details, Given)
+        return msgspec.convert(details, SentMap)
     except msgspec.ValidationError:
         return None
 
 
-def maps_in(context: Context) -> list[Given]:
+def maps_in_context(context: Context) -> list[SentMap]:
     """Returns the maps in the context: those of this branch that no compaction has removed."""
     found = [
-        given_in(message.details)
+        parse_sent_map(message.details)
         for message in context.session.messages()
-        if isinstance(message, CustomMessage) and message.custom_type == MESSAGE
+        if isinstance(message, CustomMessage) and message.custom_type == FILE_MAP_TYPE
     ]
     return [given for given in found if given is not None]
 
 
-def standing_map(path: str, given: list[Given]) -> tuple[str, str] | None:
+def latest_map_digests(path: str, given: list[SentMap]) -> tuple[str, str] | None:
     """Returns the digests of the file's latest map and of its latest update."""
     of_file = [each for each in given if each.file_path == path and each.digest]
     if not of_file:
@@ -269,12 +273,12 @@ def _shown(path: Path, folder: Path) -> str:
         return str(path)
 
 
-def draw(message: CustomMessage, expanded: bool) -> View:
+def draw_file_map(message: CustomMessage, expanded: bool) -> View:
     """Draws a map as one line; expanded, it shows exactly what the model got, with links to its symbols.
 
     A map that the user requested shows its beginning at once.
     """
-    given = given_in(message.details) or Given()
+    given = parse_sent_map(message.details) or SentMap()
     text = text_of(message.content)
     name = Path(given.file_path).name
     if given.since:
@@ -287,11 +291,11 @@ def draw(message: CustomMessage, expanded: bool) -> View:
         symbols=tuple(symbols_of(given, text)),
     )
     summary = f"{given.total_lines:,} lines · {given.symbol_count:,} symbols · {given.language or 'text'}"
-    shown = ASKED_LINES if given.asked else 0
+    shown = COLLAPSED_MAP_LINES if given.asked else 0
     return View(title="map", subject=name, summary=summary, body=(block,), collapsed_lines=shown)
 
 
-def draw_folder(message: CustomMessage, expanded: bool) -> View:
+def draw_folder_map(message: CustomMessage, expanded: bool) -> View:
     """Draws a folder's map as one line until it is expanded; a requested map shows its beginning at once."""
     details = message.details if isinstance(message.details, dict) else {}
     text = text_of(message.content)
@@ -303,11 +307,11 @@ def draw_folder(message: CustomMessage, expanded: bool) -> View:
         subject=str(details.get("folder", "")),
         summary=f"{lines:,} lines",
         body=(TextBlock(text=text),),
-        collapsed_lines=ASKED_LINES,
+        collapsed_lines=COLLAPSED_MAP_LINES,
     )
 
 
-def symbols_of(given: Given, text: str) -> list[MapSymbol]:
+def symbols_of(given: SentMap, text: str) -> list[MapSymbol]:
     """Returns the symbols that have a line, as links to their place in the file."""
     lines = text.split("\n")
     found: list[MapSymbol] = []

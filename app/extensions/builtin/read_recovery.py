@@ -23,7 +23,7 @@ from app.extensions.public import (
     text_of,
 )
 
-MESSAGE = "read-recovery"
+READ_RECOVERY_TYPE = "read-recovery"
 SKIPPED = "Skipped due to queued user message."
 
 
@@ -46,7 +46,7 @@ class SkippedRead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def extension(api: ExtensionApi) -> None:
-    api.message_renderer(MESSAGE, _draw)
+    api.message_renderer(READ_RECOVERY_TYPE, _draw)
 
     @api.on("turn_end")
     def recover(event: TurnEnded, context: Context) -> Awaitable[None] | None:
@@ -55,7 +55,7 @@ def extension(api: ExtensionApi) -> None:
 
     async def ask_again(skipped: tuple[SkippedRead, ...]) -> None:
         await api.send_message(
-            MESSAGE,
+            READ_RECOVERY_TYPE,
             recovery_text(skipped),
             details={"reads": [{"path": read.path, "arguments": read.arguments} for read in skipped]},
             deliver_as="follow_up",

@@ -29,18 +29,18 @@ from app.extensions.public import (
     text_of,
 )
 from app.resources.paths import Paths
-from app.resources.rules.rule_files import SOURCES, Rule, Rules, UnknownRule, find_rules
+from app.resources.rules.rule_files import RULE_SOURCES, Rule, Rules, UnknownRule, find_rules
 from app.resources.rules.rule_scopes import matches_glob
 from app.resources.rules.rule_watch import RuleHit, RuleWatch, interruption, reminder
 from app.resources.system_prompt import rules_section
 
-MESSAGE = "rule-violation"
-ARRIVED = "project-rule"
-SCHEME = "rule://"
-SECTION = "project_rules"
+RULE_VIOLATION_TYPE = "rule-violation"
+PROJECT_RULE_TYPE = "project-rule"
+RULE_URL_PREFIX = "rule://"
+RULES_SECTION = "project_rules"
 
 
-class _RulesInForce:
+class _SessionRuleState:
     """Holds the rules of one session, and the violations found in its answers."""
 
     def __init__(self, api: ExtensionApi) -> None:
@@ -60,13 +60,13 @@ class _RulesInForce:
         paths = Paths.from_env(os.environ, context.cwd)
         self.rules, section = Rules(), ""
         if wishes.get("enabled", True):
-            sources = wishes.get("sources", SOURCES)
+            sources = wishes.get("sources", RULE_SOURCES)
             self.rules = find_rules(paths, is_trusted=context.is_project_trusted(), sources=sources)
             section = rules_section(*self.rules.for_prompt())
         if section:
-            context.prompt_sections[SECTION] = section
+            context.prompt_sections[RULES_SECTION] = section
         else:
-            context.prompt_sections.pop(SECTION, None)
+            context.prompt_sections.pop(RULES_SECTION, None)
         watched = self.rules.rules if wishes.get("interrupt", True) else ()
         self.watch = RuleWatch(watched, repeat_gap_turns=wishes.get("repeatGapTurns", 10))
         self._wait()
@@ -115,19 +115,19 @@ class _RulesInForce:
     async def see_end(self, event: MessageEnded, context: Context) -> None:
         answer = event.message
         if isinstance(answer, AssistantMessage) and answer.stop_reason not in ("error", "aborted"):
-            await self.hear_whole(answer, context)
+            await self.check_complete_answer(answer, context)
 
     async def see_result(self, event: ToolResultPayload, context: Context) -> ToolResultAnswer | None:
         path = event.input.get("path")
         if (
-            event.is_error and isinstance(path, str) and path.strip().startswith(SCHEME)
+            event.is_error and isinstance(path, str) and path.strip().startswith(RULE_URL_PREFIX)
         ):  # the path is not a valid file name
-            return _rule_text(self.rules, path.strip().removeprefix(SCHEME))
+            return _rule_text(self.rules, path.strip().removeprefix(RULE_URL_PREFIX))
         if self.rules.with_globs() and not event.is_error:
             effects = context.session.effects_of
             touched = await asyncio.to_thread(effects, event.tool_name, event.input)
             for file in (*touched.reads, *touched.writes, *touched.stages) if touched is not None else ():
-                await self.send_arriving(_told(file, context.cwd), event.tool_call_id, context)
+                await self.send_matching_rules(_told(file, context.cwd), event.tool_call_id, context)
         hit = self.reminders.pop(event.tool_call_id, None)
         return ToolResultAnswer(content=(Text(text=reminder(hit)), *event.content)) if hit else None
 
@@ -141,7 +141,7 @@ class _RulesInForce:
             await self._act(event.content_index, hit)
         self._tell_problems(context)
 
-    async def hear_whole(self, answer: AssistantMessage, context: Context) -> None:
+    async def check_complete_answer(self, answer: AssistantMessage, context: Context) -> None:
         """Checks the complete answer before any of its calls runs, since streamed pieces may arrive late."""
         self.begin_answer(answer.id)
         self.calls.update(
@@ -165,17 +165,19 @@ class _RulesInForce:
             message.details.get("rule")
             for message in context.session.messages()
             if isinstance(message, CustomMessage)
-            and message.custom_type == ARRIVED
+            and message.custom_type == PROJECT_RULE_TYPE
             and isinstance(message.details, dict)
         }
         return [rule for rule in about if rule.name not in standing and rule.name not in self.sent]
 
-    async def send_arriving(self, path: str, call_id: str, context: Context) -> None:
+    async def send_matching_rules(self, path: str, call_id: str, context: Context) -> None:
         for rule in self.arriving(path, context):
             self.sent.add(rule.name)
             text = f'For {path} this rule counts:\n\n<rule name="{rule.name}">\n{rule.content}\n</rule>'
             details = {"rule": rule.name, "path": str(rule.path), "file": path}
-            await self._api.send_message(ARRIVED, text, details=details, deliver_as="aside", call_id=call_id)
+            await self._api.send_message(
+                PROJECT_RULE_TYPE, text, details=details, deliver_as="aside", call_id=call_id
+            )
 
     async def _act(self, index: int, hit: RuleHit) -> None:
         if not hit.interrupts:
@@ -184,9 +186,9 @@ class _RulesInForce:
             return
         self.watch.finish_answer()
         details = {"rule": hit.rule.name, "path": str(hit.rule.path), "matched": hit.matched}
-        if not self._api.interrupt(MESSAGE, interruption(hit), details=details):
+        if not self._api.interrupt(RULE_VIOLATION_TYPE, interruption(hit), details=details):
             text = interruption(hit, was_stopped=False)
-            await self._api.send_message(MESSAGE, text, details=details)
+            await self._api.send_message(RULE_VIOLATION_TYPE, text, details=details)
 
     def _tell_problems(self, context: Context) -> None:
         for problem in self.watch.take_problems():
@@ -194,9 +196,9 @@ class _RulesInForce:
 
 
 def extension(api: ExtensionApi) -> None:
-    state = _RulesInForce(api)
-    api.message_renderer(MESSAGE, _draw)
-    api.message_renderer(ARRIVED, _draw_arrived)
+    state = _SessionRuleState(api)
+    api.message_renderer(RULE_VIOLATION_TYPE, _draw)
+    api.message_renderer(PROJECT_RULE_TYPE, _draw_arrived)
 
     @api.on("session_start")
     def start(event: Any, context: Context) -> None:

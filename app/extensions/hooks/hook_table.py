@@ -14,12 +14,12 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from app.engine.core.prompt_intake import Refused
-from app.extensions.hooks import answers as fold
+from app.extensions.hooks import answer_merging as fold
 from app.extensions.hooks import payloads as p
 from app.values.events import Event
 
 HookKind = Literal["notify", "gate", "change"]
-Fold = Callable[[Any, Any, Any], Any]
+MergeAnswers = Callable[[Any, Any, Any], Any]
 """(payload, combined answer so far or None, this answer) → combined answer. It may change the payload for
 later handlers."""
 
@@ -32,7 +32,7 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True):
     payload: Any
     help: str
     answer: Any = None
-    fold: Fold | None = None
+    fold: MergeAnswers | None = None
     stops: Callable[[Any], bool] | None = None
     """Whether this answer ends the hook, so that later handlers are not called."""
     is_slow: bool = False
@@ -40,11 +40,11 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True):
     closed: Callable[[str], Any] | None = None
     """Makes a gate's answer when a handler failed."""
     unread: Callable[[str], Any] | None = None
-    """Makes the answer that replaces one that cannot be decoded, or raises `Unable`. Without it, such an
+    """Makes the answer that replaces one that cannot be decoded, or raises `UserError`. Without it, such an
     answer changes nothing."""
 
 
-class UnreadAnswer(TypeError):
+class InvalidHookAnswer(TypeError):
     """A handler returned a value that is not a valid answer to its hook."""
 
 
@@ -56,7 +56,7 @@ def _notify(name: str, payload: Any, help: str) -> Hook:
     return Hook(name=name, kind="notify", payload=payload, help=help)
 
 
-def _change(name: str, payload: Any, answer: Any, fold: Fold, help: str, **more: Any) -> Hook:
+def _change(name: str, payload: Any, answer: Any, fold: MergeAnswers, help: str, **more: Any) -> Hook:
     return Hook(name=name, kind="change", payload=payload, answer=answer, fold=fold, help=help, **more)
 
 
@@ -71,7 +71,7 @@ HOOKS: dict[str, Hook] = {
             "project_trust",
             p.ProjectTrust,
             p.TrustAnswer,
-            fold.trust_answers,
+            fold.merge_trust,
             "Whether a folder is trusted; the first yes or no counts.",
             stops=lambda answer: answer is not None and answer.trusted != "undecided",
         ),
@@ -79,7 +79,7 @@ HOOKS: dict[str, Hook] = {
             "resources_discover",
             p.ResourcesDiscover,
             p.ResourcePaths,
-            fold.resources,
+            fold.merge_resources,
             "More skills, prompts, themes.",
         ),
         _notify("session_start", p.SessionStart, "A conversation is open; extensions are loaded."),
@@ -90,7 +90,7 @@ HOOKS: dict[str, Hook] = {
             "session_before_switch",
             p.SessionBeforeSwitch,
             p.CancelAnswer,
-            fold.last_answers,
+            fold.merge_last,
             "May cancel /new and /resume.",
             stops=_is_cancelled,
             unread=lambda reason: p.CancelAnswer(cancel=True),
@@ -99,7 +99,7 @@ HOOKS: dict[str, Hook] = {
             "session_before_fork",
             p.SessionBeforeFork,
             p.CancelAnswer,
-            fold.last_answers,
+            fold.merge_last,
             "May cancel a fork.",
             stops=_is_cancelled,
             unread=lambda reason: p.CancelAnswer(cancel=True),
@@ -108,7 +108,7 @@ HOOKS: dict[str, Hook] = {
             "session_before_compact",
             p.SessionBeforeCompact,
             p.CompactAnswer,
-            fold.last_answers,
+            fold.merge_last,
             "May cancel a compaction, write its summary, or change its instructions.",
             stops=_is_cancelled,
             is_slow=True,
@@ -120,7 +120,7 @@ HOOKS: dict[str, Hook] = {
             "session_before_tree",
             p.SessionBeforeTree,
             p.TreeAnswer,
-            fold.last_answers,
+            fold.merge_last,
             "May cancel going to another point, or summarise the branch that is left.",
             stops=_is_cancelled,
             is_slow=True,
@@ -131,7 +131,7 @@ HOOKS: dict[str, Hook] = {
             "input",
             p.Input,
             p.InputAnswer,
-            fold.input_answers,
+            fold.merge_input,
             "May change a prompt, or handle it so that it goes no further.",
             stops=lambda answer: answer is not None and answer.action == "handled",
             unread=_not_sent,
@@ -140,14 +140,14 @@ HOOKS: dict[str, Hook] = {
             "before_agent_start",
             p.BeforeAgentStart,
             p.BeforeAgentStartAnswer,
-            fold.agent_start,
+            fold.merge_agent_start,
             "May add a message or change the system prompt of a run.",
         ),
         _change(
             "context",
             p.ContextPayload,
             p.ContextAnswer,
-            fold.context_answers,
+            fold.merge_context,
             "May change what the model reads, without system messages.",
             unread=_not_sent,
         ),
@@ -155,7 +155,7 @@ HOOKS: dict[str, Hook] = {
             "context_with_system",
             p.ContextPayload,
             p.ContextAnswer,
-            fold.context_answers,
+            fold.merge_context,
             "As `context`, with a system message in front: the prompt (`content`) and the tools (`tools_added`).",
             unread=_not_sent,
         ),
@@ -163,7 +163,7 @@ HOOKS: dict[str, Hook] = {
             "before_provider_request",
             p.BeforeProviderRequest,
             p.PayloadAnswer,
-            fold.payload_answers,
+            fold.merge_payload,
             "May replace the request's payload.",
             unread=_not_sent,
         ),
@@ -178,21 +178,21 @@ HOOKS: dict[str, Hook] = {
             "turn_end",
             p.TurnEnded,
             p.BoundaryAnswer,
-            fold.boundary,
+            fold.merge_boundary,
             "A turn and its results are recorded; may add entries, end the run, or go on.",
         ),
         _change(
             "agent_before_settle",
             p.BeforeSettle,
             p.BoundaryAnswer,
-            fold.boundary,
+            fold.merge_boundary,
             "Nothing is left to do; may add entries or go on.",
         ),
         _change(
             "diagnose",
             p.Diagnose,
             p.DiagnoseAnswer,
-            fold.problems,
+            fold.merge_problems,
             "The agent changed files and would stop (`diagnostics.when`); may name what is wrong with them.",
             is_slow=True,
         ),
@@ -200,7 +200,7 @@ HOOKS: dict[str, Hook] = {
             "message_end",
             p.MessageEnded,
             p.MessageAnswer,
-            fold.message_answers,
+            fold.merge_message,
             "May change a complete message before it is recorded.",
         ),
         Hook(
@@ -208,7 +208,7 @@ HOOKS: dict[str, Hook] = {
             kind="gate",
             payload=p.ToolCallPayload,
             answer=p.ToolCallAnswer,
-            fold=fold.tool_call,
+            fold=fold.merge_tool_call,
             stops=lambda answer: answer is not None and answer.block,
             closed=lambda reason: p.ToolCallAnswer(block=True, reason=reason),
             help="May block a tool call or change its arguments in place.",
@@ -217,7 +217,7 @@ HOOKS: dict[str, Hook] = {
             "tool_result",
             p.ToolResultPayload,
             p.ToolResultAnswer,
-            fold.tool_result,
+            fold.merge_tool_result,
             "May change a result before the model reads it.",
         ),
         Hook(
@@ -225,7 +225,7 @@ HOOKS: dict[str, Hook] = {
             kind="gate",
             payload=p.UserBash,
             answer=p.UserBashAnswer,
-            fold=fold.user_bash,
+            fold=fold.merge_user_bash,
             stops=lambda answer: answer is not None and (answer.block or answer.result is not None),
             closed=lambda reason: p.UserBashAnswer(block=True, reason=reason),
             help="May change, answer or block a command that the person runs with `!`.",
@@ -234,7 +234,7 @@ HOOKS: dict[str, Hook] = {
             "spawn",
             p.Spawn,
             p.SpawnAnswer,
-            fold.spawn,
+            fold.merge_spawn,
             "May change what the shell is about to run, for the model or with `!` (command, folder, environment), "
             "or block it. What an extension could not say, or in a way that cannot be read, does not run.",
             closed=lambda reason: p.SpawnAnswer(block=True, reason=reason),
@@ -272,7 +272,7 @@ def as_answer(hook: Hook, value: Any) -> Any:
         return value
     if isinstance(value, dict):
         return _from_dict(hook, value)
-    raise UnreadAnswer(
+    raise InvalidHookAnswer(
         f"{hook.name} must return {hook.answer.__name__}, a dict or None, not {type(value).__name__}"
     )
 
@@ -286,11 +286,11 @@ def _from_dict(hook: Hook, value: dict[str, Any]) -> Any:
         name = names.get(_spelled(str(key)))
         if name is None:
             known = ", ".join(kind.__struct_encode_fields__)
-            raise UnreadAnswer(f"{hook.name} was answered with the unknown key {key!r}. Known: {known}")
+            raise InvalidHookAnswer(f"{hook.name} was answered with the unknown key {key!r}. Known: {known}")
         try:
             given[name] = _value(fields[name].type, item)
         except (msgspec.ValidationError, TypeError) as problem:
-            raise UnreadAnswer(f"{kind.__name__} does not fit: {problem}") from None
+            raise InvalidHookAnswer(f"{kind.__name__} does not fit: {problem}") from None
     return kind(**given)
 
 

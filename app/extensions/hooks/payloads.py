@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.compaction.files import FileLists
+from app.compaction.touched_files import FileLists
 from app.values.content import Image, UserContent
 from app.values.entries import BranchSummaryEntry, CompactionEntry
 from app.values.messages import AssistantMessage, CustomMessage, Message, ToolResultMessage

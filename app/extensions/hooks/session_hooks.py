@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from app.agent.hooks import TurnOutcome, Verdict
-from app.agent.outcomes import content_of
-from app.compaction.cut import Preparation
+from app.agent.hooks import CallVerdict, TurnOutcome
+from app.agent.tool_results import result_content
+from app.compaction.compaction_plan import CompactionPlan
 from app.engine.core.conversation import prompt_text
 from app.engine.core.hook_results import (
     CompactionOverride,
@@ -26,19 +26,19 @@ from app.engine.core.hook_results import (
 )
 from app.engine.core.hooks import Hooks, SessionSwitchReason
 from app.engine.core.prompt_intake import PromptInput
-from app.extensions.catalogue import Catalogue
+from app.extensions.catalogue import ExtensionCatalogue
+from app.extensions.extension_runner import Extensions
 from app.extensions.hooks import payloads as p
-from app.extensions.hooks.shapes import (
+from app.extensions.hooks.payload_conversion import (
     changed_result,
     compaction_override,
-    context_of,
-    copy_of,
-    decoded,
+    copy_arguments,
+    decode_arguments,
+    messages_as_context,
     new_problems,
     shell_override,
 )
 from app.extensions.registrations import require_bound
-from app.extensions.runner import Extensions
 from app.extensions.views import view_text
 from app.providers.contract import Context, OnEvent, OnPayload
 from app.values.content import ToolCall, text_of
@@ -51,14 +51,14 @@ from tools.results import ToolResult
 from tools.running.shell import SpawnPlan
 
 if TYPE_CHECKING:
-    from app.extensions.bound import Bound
+    from app.extensions.session_binding import SessionBinding
 
 
 class ExtensionHooks(Hooks):
     """Answers the hooks of one session through its extensions."""
 
     def __init__(self, extensions: Extensions) -> None:
-        self.catalogue = Catalogue(extensions.hooked)
+        self.catalogue = ExtensionCatalogue(extensions.hooked)
         self._extensions = extensions
         self._hooked = extensions.hooked
         self._waiting = extensions.hooked.waiting
@@ -69,7 +69,7 @@ class ExtensionHooks(Hooks):
         """The system prompt that `before_agent_start` set, until the next run."""
 
     @property
-    def _bound(self) -> Bound:
+    def _bound(self) -> SessionBinding:
         return require_bound(self._hooked.bound)
 
     def settings_changed(self) -> None:
@@ -119,7 +119,7 @@ class ExtensionHooks(Hooks):
         return answers.messages
 
     def commands(self) -> Sequence[Any]:
-        from app.extensions.listing import extension_commands  # noqa: PLC0415  (behind the first paint)
+        from app.extensions.command_listing import extension_commands  # noqa: PLC0415  (behind the first paint)
 
         found = extension_commands(self._hooked.loaded)
         return found if self._hooked.bound is None else [*found, *self._hooked.bound.file_commands()]
@@ -148,7 +148,7 @@ class ExtensionHooks(Hooks):
         system = SystemMessage(content=context.system_prompt, tools_added=context.tools or None)
         payload = p.ContextPayload(messages=(system, *context.messages))
         await self._hooked.emit("context_with_system", payload)
-        return context_of(payload.messages)
+        return messages_as_context(payload.messages)
 
     def listener_of_payload(self, model: Model, ids: RequestIds) -> OnPayload | None:
         if "before_provider_request" not in self._waiting:
@@ -183,7 +183,11 @@ class ExtensionHooks(Hooks):
 
         async def tell(event: str, data: bytes) -> None:
             told = p.ProviderStreamEvent(
-                provider=model.provider, api=model.api, model=model.id, event=event, data=decoded(data)
+                provider=model.provider,
+                api=model.api,
+                model=model.id,
+                event=event,
+                data=decode_arguments(data),
             )
             await self._hooked.emit("provider_stream_event", told)
 
@@ -204,20 +208,20 @@ class ExtensionHooks(Hooks):
 
     async def before_tool(
         self, call: ToolCall, arguments: dict[str, Any], parent_id: str | None = None
-    ) -> Verdict:
+    ) -> CallVerdict:
         if "tool_call" not in self._waiting:
-            return Verdict()
+            return CallVerdict()
         payload = p.ToolCallPayload(
             tool_call_id=call.id,
             tool_name=call.name,
-            input=copy_of(arguments),
+            input=copy_arguments(arguments),
             parent_tool_call_id=parent_id,
         )
         answer: p.ToolCallAnswer | None = await self._hooked.emit("tool_call", payload)
         changed = payload.input if payload.input != arguments else None
         if answer is None or not answer.block:
-            return Verdict(arguments=changed)
-        return Verdict(is_blocked=True, reason=answer.reason, terminate=answer.terminate)
+            return CallVerdict(arguments=changed)
+        return CallVerdict(is_blocked=True, reason=answer.reason, terminate=answer.terminate)
 
     async def after_tool(
         self, call: ToolCall, arguments: dict[str, Any], result: ToolResult, parent_id: str | None = None
@@ -228,7 +232,7 @@ class ExtensionHooks(Hooks):
             tool_call_id=call.id,
             tool_name=call.name,
             input=arguments,
-            content=content_of(result),
+            content=result_content(result),
             details=result.details,
             structured_content=result.structured_content,
             is_error=result.is_error,
@@ -339,7 +343,11 @@ class ExtensionHooks(Hooks):
     # Compaction and the tree
 
     async def before_compaction(
-        self, preparation: Preparation, reason: CompactionReason, instructions: str | None, will_retry: bool
+        self,
+        preparation: CompactionPlan,
+        reason: CompactionReason,
+        instructions: str | None,
+        will_retry: bool,
     ) -> CompactionOverride:
         if "session_before_compact" not in self._waiting:
             return CompactionOverride()

@@ -13,19 +13,19 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.extensions.registrations import Extension, Source
+from app.extensions.registrations import Extension, ExtensionSource
 from app.resources.paths import Paths
 from tools.files.presence import is_dir, is_file
 
-Origin = Literal["builtin", "user", "project", "flag", "settings", "package", "entry-point"]
-GROUP = "bayou.extensions"
+ExtensionOrigin = Literal["builtin", "user", "project", "flag", "settings", "package", "entry-point"]
+ENTRY_POINT_GROUP = "bayou.extensions"
 """The entry-point group of installed Python distributions."""
-BUILTIN = {
+BUILTIN_EXTENSIONS = {
     "builtin:file-maps": "app.extensions.builtin.file_maps",
     "builtin:read-recovery": "app.extensions.builtin.read_recovery",
     "builtin:rules": "app.extensions.builtin.rules",
 }
-MANIFEST = "bayou.json"
+MANIFEST_NAME = "bayou.json"
 
 
 class ExtensionChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class ExtensionChoice(msgspec.Struct, frozen=True, kw_only=True):
 class FoundExtensions(msgspec.Struct, frozen=True, kw_only=True):
     """The extensions found, and the problems of others."""
 
-    sources: tuple[Source, ...] = ()
+    sources: tuple[ExtensionSource, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -61,7 +61,7 @@ def find_extensions(paths: Paths, choice: ExtensionChoice) -> FoundExtensions:
     sources = _named(paths, choice.named, problems) if choice.only_named else _all(paths, choice, problems)
     off = {word[1:] for word in choice.settings if word.startswith("-")}
     seen: set[str] = set()
-    kept: list[Source] = []
+    kept: list[ExtensionSource] = []
     for source in sources:
         key = (
             str(Path(source.path).resolve())
@@ -75,38 +75,40 @@ def find_extensions(paths: Paths, choice: ExtensionChoice) -> FoundExtensions:
     return FoundExtensions(sources=tuple(kept), problems=tuple(problems))
 
 
-def _all(paths: Paths, choice: ExtensionChoice, problems: list[str]) -> list[Source]:
-    sources = [builtin_source(name) for name in BUILTIN]
-    sources += in_folder(paths.agent_dir / "extensions", "user")
+def _all(paths: Paths, choice: ExtensionChoice, problems: list[str]) -> list[ExtensionSource]:
+    sources = [builtin_source(name) for name in BUILTIN_EXTENSIONS]
+    sources += extensions_in_folder(paths.agent_dir / "extensions", "user")
     if choice.is_trusted:
-        sources += in_folder(paths.project_dir / "extensions", "project")
+        sources += extensions_in_folder(paths.project_dir / "extensions", "project")
     for word in choice.settings:
         if not word.startswith("-"):
             sources += _from_word(paths, word.removeprefix("+"), "settings", problems)
     for path in choice.packages:
-        sources += _at(path, "package") or in_folder(path, "package")
+        sources += _at(path, "package") or extensions_in_folder(path, "package")
     sources += entry_point_sources(problems, choice.sites)
     return sources + _named(paths, choice.named, problems)
 
 
-def _named(paths: Paths, words: Iterable[str], problems: list[str]) -> list[Source]:
+def _named(paths: Paths, words: Iterable[str], problems: list[str]) -> list[ExtensionSource]:
     return [source for word in words for source in _from_word(paths, word, "flag", problems)]
 
 
-def _from_word(paths: Paths, word: str, origin: Origin, problems: list[str]) -> list[Source]:
-    if word in BUILTIN:
+def _from_word(
+    paths: Paths, word: str, origin: ExtensionOrigin, problems: list[str]
+) -> list[ExtensionSource]:
+    if word in BUILTIN_EXTENSIONS:
         return [builtin_source(word)]
     if word.startswith("builtin:"):
-        problems.append(f"There is no {word}. There are: {', '.join(BUILTIN)}.")
+        problems.append(f"There is no {word}. There are: {', '.join(BUILTIN_EXTENSIONS)}.")
         return []
     path = paths.home / word[2:] if word.startswith("~/") else paths.cwd / word
-    found = _at(path, origin) or in_folder(path, origin)
+    found = _at(path, origin) or extensions_in_folder(path, origin)
     if not found:
         problems.append(f"{path}: there is no extension; a .py file or a folder with __init__.py is needed")
     return found
 
 
-def in_folder(folder: Path, origin: Origin) -> list[Source]:
+def extensions_in_folder(folder: Path, origin: ExtensionOrigin) -> list[ExtensionSource]:
     """Finds the extensions in a folder, one level deep: `*.py`, folders with `__init__.py`, folders with a
     manifest."""
     try:
@@ -118,25 +120,25 @@ def in_folder(folder: Path, origin: Origin) -> list[Source]:
     ]
 
 
-def _at(path: Path, origin: Origin) -> list[Source]:
+def _at(path: Path, origin: ExtensionOrigin) -> list[ExtensionSource]:
     """Finds the extension or extensions at a path; returns none for any other file or folder."""
     if is_file(path):
         return [_file_source(path, path.stem, origin)] if path.suffix == ".py" else []
-    manifest = path / MANIFEST
+    manifest = path / MANIFEST_NAME
     if is_file(manifest):
         return _from_manifest(path, manifest, origin)
     init = path / "__init__.py"
     return [_file_source(init, path.name, origin)] if is_file(init) else []
 
 
-def _from_manifest(folder: Path, manifest: Path, origin: Origin) -> list[Source]:
+def _from_manifest(folder: Path, manifest: Path, origin: ExtensionOrigin) -> list[ExtensionSource]:
     try:
         data = json.loads(manifest.read_text(encoding="utf-8"))
         names = data.get("extensions", ["__init__.py"])
         assert isinstance(names, list) and all(isinstance(name, str) for name in names)
     except (OSError, ValueError, AttributeError, AssertionError):
         return [_broken(manifest, folder.name, origin, 'it must hold {"extensions": ["FILE.py", …]}')]
-    found: list[Source] = []
+    found: list[ExtensionSource] = []
     for name in names:
         file = folder / name
         if is_dir(file):
@@ -149,34 +151,37 @@ def _from_manifest(folder: Path, manifest: Path, origin: Origin) -> list[Source]
     return found
 
 
-def _file_source(file: Path, name: str, origin: Origin, api: str = "") -> Source:
+def _file_source(file: Path, name: str, origin: ExtensionOrigin, api: str = "") -> ExtensionSource:
     def load(extension: Extension) -> Any:
-        from app.extensions.loading.modules import load_function  # noqa: PLC0415  (behind the first paint)
-        from app.extensions.loading.versions import require_version  # noqa: PLC0415  (behind the first paint)
+        from app.extensions.loading.api_version import require_version  # noqa: PLC0415  (behind the first paint)
+        from app.extensions.loading.module_import import load_function  # noqa: PLC0415  (behind the first paint)
 
         require_version(api)
         return load_function(file, extension)
 
     shown = file.parent if file.name == "__init__.py" else file
-    return Source(name=name, path=str(shown), origin=origin, load=load)
+    return ExtensionSource(name=name, path=str(shown), origin=origin, load=load)
 
 
-def _broken(file: Path, name: str, origin: Origin, reason: str) -> Source:
+def _broken(file: Path, name: str, origin: ExtensionOrigin, reason: str) -> ExtensionSource:
     def load(extension: Extension) -> Any:
-        from app.extensions.loading.modules import CannotLoad  # noqa: PLC0415  (behind the first paint)
+        from app.extensions.loading.module_import import ExtensionLoadError  # noqa: PLC0415  (behind the first paint)
 
-        raise CannotLoad(reason)
+        raise ExtensionLoadError(reason)
 
-    return Source(name=name, path=str(file), origin=origin, load=load)
+    return ExtensionSource(name=name, path=str(file), origin=origin, load=load)
 
 
-def builtin_source(name: str) -> Source:
-    return Source(
-        name=name, path=name, origin="builtin", load=lambda extension: import_module(BUILTIN[name]).extension
+def builtin_source(name: str) -> ExtensionSource:
+    return ExtensionSource(
+        name=name,
+        path=name,
+        origin="builtin",
+        load=lambda extension: import_module(BUILTIN_EXTENSIONS[name]).extension,
     )
 
 
-def entry_point_sources(problems: list[str], sites: Sequence[Path] = ()) -> list[Source]:
+def entry_point_sources(problems: list[str], sites: Sequence[Path] = ()) -> list[ExtensionSource]:
     """Finds extensions that Python distributions offer in the group `bayou.extensions`, including those in
     bayou's own folder."""
     if not sites and not _is_offered(sys.path):
@@ -185,18 +190,18 @@ def entry_point_sources(problems: list[str], sites: Sequence[Path] = ()) -> list
     from importlib.metadata import distributions, entry_points  # noqa: PLC0415
 
     try:
-        points: list[Any] = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+        points: list[Any] = sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name)
         found = [(point, "") for point in points]
         for site in sites:
             own = [point for one in distributions(path=[str(site)]) for point in one.entry_points]
-            found += [(point, str(site)) for point in own if point.group == GROUP]
+            found += [(point, str(site)) for point in own if point.group == ENTRY_POINT_GROUP]
     except Exception as problem:  # noqa: BLE001  (a broken distribution of somebody else)
         problems.append(f"Installed extensions cannot be listed: {problem}")
         return []
     return [
-        Source(
+        ExtensionSource(
             name=point.name,
-            path=f"{point.value} ({GROUP})",
+            path=f"{point.value} ({ENTRY_POINT_GROUP})",
             origin="entry-point",
             load=lambda extension, point=point, site=site: _from_site(point, site),
         )
@@ -207,7 +212,7 @@ def entry_point_sources(problems: list[str], sites: Sequence[Path] = ()) -> list
 def _is_offered(folders: Iterable[str]) -> bool:
     """Whether any installed distribution names the group. A cheap check that spares most starts the full
     search."""
-    wanted = f"[{GROUP}]".encode()
+    wanted = f"[{ENTRY_POINT_GROUP}]".encode()
     for folder in folders:
         try:
             names = [name for name in os.listdir(folder or ".") if name.endswith((".dist-info", ".egg-info"))]  # noqa: PTH208  (a hundred Path objects for nothing)

@@ -10,31 +10,31 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from app.extensions.packages.package_contents import BadPackage
+from app.extensions.packages.package_contents import PackageError
 
-Tell = Callable[[Sequence[str]], str]
+PipReport = Callable[[Sequence[str]], str]
 """Returns pip's report of the distributions that it would install for some requirements, without their
 dependencies."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_MOST_ROUNDS = 30
+_MAX_ROUNDS = 30
 
 
-def require_names(source: str, first: str, tell: Tell) -> None:
+def require_index_names(source: str, first: str, tell: PipReport) -> None:
     """Raises `BadPackage` when the distribution or a dependency would be fetched from an address."""
     waiting, seen = [first], {_plain(first)}
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         if not waiting:
             return
         found = [needed for item in _items(tell(waiting)) for needed in _needed(source, item)]
         waiting = [needed for needed in dict.fromkeys(found) if _plain(needed) not in seen]
         seen.update(map(_plain, waiting))
-    raise BadPackage(f"{source} has more dependencies than bayou checks")
+    raise PackageError(f"{source} has more dependencies than bayou checks")
 
 
-def require_names_of_installed(source: str, place: Path) -> None:
+def require_index_names_of_installed(source: str, place: Path) -> None:
     """Checks the installed distributions in the same way: pip may have chosen other versions in the end."""
     for file in place.glob("*.dist-info/direct_url.json"):
-        raise BadPackage(
+        raise PackageError(
             f"{source} would install {file.parent.name.partition('-')[0]} from an address instead of "
             "the package index"
         )
@@ -44,7 +44,7 @@ def _items(report: str) -> list[dict[str, Any]]:
     try:
         return [item["metadata"] for item in json.loads(report)["install"]]
     except (ValueError, KeyError, TypeError):
-        raise BadPackage("pip did not report what it would install; update pip and try again") from None
+        raise PackageError("pip did not report what it would install; update pip and try again") from None
 
 
 def _needed(source: str, metadata: dict[str, Any]) -> list[str]:
@@ -55,7 +55,7 @@ def _needed(source: str, metadata: dict[str, Any]) -> list[str]:
         if re.search(r"\bextra\b", condition):
             continue
         if "@" in wanted or not _NAME.match(wanted):
-            raise BadPackage(
+            raise PackageError(
                 f"{source}: {metadata.get('name')} depends on {wanted.strip()}, which is not a name on "
                 "the package index. Nothing was downloaded."
             )

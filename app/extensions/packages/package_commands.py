@@ -5,10 +5,18 @@ update`: a fetched package is shown, and installed once the user agrees."""
 
 from collections.abc import Callable
 
-from app.extensions.packages.installing import Installed, commit, discard, find, installed, remove, stage
-from app.extensions.packages.package_contents import BadPackage
+from app.extensions.packages.package_contents import PackageError
+from app.extensions.packages.package_installer import (
+    InstalledPackage,
+    commit_package,
+    discard_package,
+    find_package,
+    installed_packages,
+    remove_package,
+    stage_package,
+)
 from app.resources.paths import Paths
-from app.values.unable import FileFault
+from app.values.user_errors import FileError
 
 Ask = Callable[[str], bool]
 """Shows a text and asks yes or no."""
@@ -38,36 +46,36 @@ def run(name: str, words: list[str], paths: Paths, *, ask: Ask | None, say: Say,
     agreed = (lambda text: True) if "--yes" in options else ask
     try:
         return _COMMANDS[name](rest, paths, agreed, say, complain)
-    except (BadPackage, FileFault, OSError) as problem:
+    except (PackageError, FileError, OSError) as problem:
         complain(str(problem))
         return 1
 
 
 def _install(words: list[str], paths: Paths, ask: Ask | None, say: Say, complain: Say) -> int:
-    staged = stage(paths, words[0])
+    staged = stage_package(paths, words[0])
     if staged.is_unchanged:
-        discard(staged)
+        discard_package(staged)
         say(f"{staged.package.name} is up to date.")
         return 0
     say(staged.shown())
     if ask is None or not ask(f"Install {staged.package.name}?"):
-        discard(staged)
+        discard_package(staged)
         complain(
             "Nothing was installed." + (" Add --yes to install without being asked." if ask is None else "")
         )
         return 1
-    package = commit(paths, staged)
+    package = commit_package(paths, staged)
     say(f"Installed {package.name}. It is loaded at the next start, or after /reload.")
     return 0
 
 
 def _remove(words: list[str], paths: Paths, ask: Ask | None, say: Say, complain: Say) -> int:
-    say(f"Removed {remove(paths, words[0]).name}.")
+    say(f"Removed {remove_package(paths, words[0]).name}.")
     return 0
 
 
 def _list(words: list[str], paths: Paths, ask: Ask | None, say: Say, complain: Say) -> int:
-    packages = installed(paths)
+    packages = installed_packages(paths)
     if not packages:
         say("No packages are installed.")
     for package in packages:
@@ -75,18 +83,18 @@ def _list(words: list[str], paths: Paths, ask: Ask | None, say: Say, complain: S
     return 0
 
 
-def _title(package: Installed) -> str:
+def _title(package: InstalledPackage) -> str:
     revision = f" {package.revision}" if package.revision else ""
     return f"{package.name}{revision} from {package.source}, {package.installed_at}"
 
 
 def _update(words: list[str], paths: Paths, ask: Ask | None, say: Say, complain: Say) -> int:
-    packages = (find(paths, words[0]),) if words else installed(paths)
+    packages = (find_package(paths, words[0]),) if words else installed_packages(paths)
     codes = [0]
     for package in packages:
         try:
             codes.append(_install([package.source], paths, ask, say, complain))
-        except BadPackage as problem:
+        except PackageError as problem:
             complain(f"{package.name}: {problem}")
             codes.append(1)
     return max(codes)

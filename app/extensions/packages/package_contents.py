@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from app.extensions.loading.loader import GROUP, MANIFEST
-from app.values.unable import Unable
+from app.extensions.loading.loader import ENTRY_POINT_GROUP, MANIFEST_NAME
+from app.values.user_errors import UserError
 from tools.files.presence import exists, is_dir, is_file
 
 
-class BadPackage(Unable):
+class PackageError(UserError):
     """The package cannot be installed. `str` says why."""
 
 
@@ -48,10 +48,10 @@ class PackageContents(msgspec.Struct, frozen=True, kw_only=True):
         return (*runs, *more)
 
 
-def look_into(folder: Path) -> PackageContents:
+def inspect_folder(folder: Path) -> PackageContents:
     """Returns the parts that the folder declares in `bayou.json`, or has in the usual places. Raises
     `BadPackage`."""
-    manifest = folder / MANIFEST
+    manifest = folder / MANIFEST_NAME
     if is_file(manifest):
         return _declared(folder, manifest)
     extensions = ["."] if is_file(folder / "__init__.py") else []
@@ -66,7 +66,7 @@ def look_into(folder: Path) -> PackageContents:
     )
 
 
-def look_into_site(site: Path) -> PackageContents:
+def inspect_site_folder(site: Path) -> PackageContents:
     """Returns the entry points of the distributions in a folder that pip has filled."""
     from importlib.metadata import distributions  # noqa: PLC0415  (only for Python packages)
 
@@ -74,14 +74,14 @@ def look_into_site(site: Path) -> PackageContents:
         EntryPoint(name=point.name, value=point.value)
         for distribution in distributions(path=[str(site)])
         for point in distribution.entry_points
-        if point.group == GROUP
+        if point.group == ENTRY_POINT_GROUP
     ]
     return PackageContents(entry_points=tuple(sorted(points, key=lambda point: point.name)))
 
 
 def manifest_of(folder: Path) -> dict[str, Any]:
     try:
-        data = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        data = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return data if isinstance(data, dict) else {}
@@ -91,18 +91,18 @@ def _declared(folder: Path, manifest: Path) -> PackageContents:
     try:
         data = json.loads(manifest.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
-        raise BadPackage(f"{MANIFEST} cannot be read: {problem}") from None
+        raise PackageError(f"{MANIFEST_NAME} cannot be read: {problem}") from None
     if not isinstance(data, dict):
-        raise BadPackage(f"{MANIFEST} must contain a JSON object")
+        raise PackageError(f"{MANIFEST_NAME} must contain a JSON object")
     fields: dict[str, tuple[str, ...]] = {}
     for kind in ("extensions", "skills", "prompts", "themes"):
         names = data.get(kind, [])
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise BadPackage(f"{MANIFEST}: {kind} must be a list of paths")
+            raise PackageError(f"{MANIFEST_NAME}: {kind} must be a list of paths")
         for name in names:
             target = (folder / name).resolve()
             if not target.is_relative_to(folder.resolve()) or not exists(target):
-                raise BadPackage(f"{MANIFEST} names {name}, which is not in the package")
+                raise PackageError(f"{MANIFEST_NAME} names {name}, which is not in the package")
         fields[kind] = tuple(names)
     return PackageContents(**fields)  # pyright: ignore[reportArgumentType]  (four of its fields)
 

@@ -18,7 +18,7 @@ from app.engine.commands.base import Command
 from app.package.closure import Closure, Module
 
 ROOT = Path(__file__).resolve().parents[3]
-FILE = "app/package/bayou/client_commands.py"
+OUTPUT_FILE = "app/package/bayou/client_commands.py"
 VALUES = "app/package/bayou/values.py"
 _HEAD = '''"""A method for every command of a session, made from their table and not written.
 
@@ -48,15 +48,15 @@ _ALWAYS = (
     ("app.values.codec", "decode_json"),
 )
 """What the client itself uses, and its users need for content."""
-_NEEDED = {"Awaitable": "collections.abc", "Callable": "collections.abc", "Any": "typing"}
+_IMPORT_MODULES = {"Awaitable": "collections.abc", "Callable": "collections.abc", "Any": "typing"}
 _STANDARD = ("collections.abc", "typing")
 _WIDTH = 110
 
 
-def source(commands: Iterable[Command[Any, Any]]) -> str:
+def client_source(commands: Iterable[Command[Any, Any]]) -> str:
     """Returns the complete text of `client_commands`."""
     methods: list[str] = []
-    imports = dict(_NEEDED)
+    imports = dict(_IMPORT_MODULES)
     for command in commands:
         function, taken, returned = _read(command)
         methods.append(_method(command, function, taken, returned))

@@ -9,13 +9,13 @@ import msgspec
 
 from app.engine.commands.base import command
 from app.engine.session import Session
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from app.values.wire import new_id
 from tools.base import Tool, ToolContext, ToolError
 from tools.results import ImagePart, Part, TextPart, ToolResult
 
-OWNER = "rpc-client"
-_GONE = "The client that runs this tool has disconnected."
+HOST_TOOLS_OWNER = "rpc-client"
+_CLIENT_GONE = "The client that runs this tool has disconnected."
 
 
 class HostTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -30,7 +30,7 @@ class HostTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 )
 async def set_host_tools(session: Session, tools: Sequence[HostTool]) -> Sequence[str]:
     """Refuses the command where no client is connected; with a client, `HostTools.set` handles it."""
-    raise Unable("Only a connected client can run host tools.")
+    raise UserError("Only a connected client can run host tools.")
 
 
 class HostTools:
@@ -48,13 +48,13 @@ class HostTools:
         names = [tool.name for tool in tools]
         for index, tool in enumerate(tools):
             if not tool.name.strip():
-                raise Unable(f"Host tool at index {index} must provide a non-empty name")
+                raise UserError(f"Host tool at index {index} must provide a non-empty name")
         twice = {name for name in names if names.count(name) > 1}
         if twice:
-            raise Unable(f"Two host tools have the same name: {', '.join(sorted(twice))}")
+            raise UserError(f"Two host tools have the same name: {', '.join(sorted(twice))}")
         self.clear()
         for declared in tools:
-            self._session.tools.register(self._tool(declared), owner=OWNER)
+            self._session.tools.register(self._tool(declared), owner=HOST_TOOLS_OWNER)
             self._names.append(declared.name)
         return names
 
@@ -81,7 +81,7 @@ class HostTools:
         self._is_closed = True
         for future, _ in self._open.values():
             if not future.done():
-                future.set_exception(ToolError(_GONE))
+                future.set_exception(ToolError(_CLIENT_GONE))
 
     def _tool(self, declared: HostTool) -> Tool:
         async def run(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
@@ -98,7 +98,7 @@ class HostTools:
 
     async def _call(self, name: str, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         if self._is_closed:
-            raise ToolError(_GONE)
+            raise ToolError(_CLIENT_GONE)
         call_id = f"host_{new_id()}"
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._open[call_id] = (future, context)

@@ -6,10 +6,10 @@ from typing import Any
 
 from app.values.events import Event, QuestionAsked
 
-_NEEDS_ANSWER = ("select", "confirm", "input", "editor")
+_METHODS_WITH_ANSWER = ("select", "confirm", "input", "editor")
 
 
-class Questions:
+class OpenQuestions:
     """The open questions, by id."""
 
     def __init__(self, take_back: Callable[[str], None] = lambda question_id: None) -> None:
@@ -19,7 +19,7 @@ class Questions:
         self._is_closed = False
 
     def note(self, event: Event) -> None:
-        if not isinstance(event, QuestionAsked) or event.method not in _NEEDS_ANSWER:
+        if not isinstance(event, QuestionAsked) or event.method not in _METHODS_WITH_ANSWER:
             return
         future = event.answer
         if not isinstance(future, asyncio.Future):

@@ -15,7 +15,7 @@ from app.engine.commands.base import Command
 from app.engine.commands.table import COMMANDS
 from app.modes.rpc import client_methods
 from app.modes.rpc.host_tools import set_host_tools
-from app.resources.files import write_text
+from app.resources.text_files import write_text
 from app.values.events import Event
 from app.values.wire import PRIVATE
 
@@ -265,7 +265,7 @@ def _data(kind: Any) -> str:
 def main() -> None:
     home = Path(__file__).resolve().parents[3]
     write_text(home / SCHEMA, schema())
-    write_text(home / client_methods.FILE, client_methods.source(COMMANDS.values()))
+    write_text(home / client_methods.OUTPUT_FILE, client_methods.client_source(COMMANDS.values()))
     write_text(home / client_methods.VALUES, client_methods.values(COMMANDS.values()))
     write_text(home / PAGE, page((home / PAGE).read_text(encoding="utf-8")))
 

@@ -13,45 +13,51 @@ import msgspec
 from app.engine.commands.base import Command
 from app.engine.commands.table import COMMANDS
 from app.engine.session import Session
-from app.modes.endings import LAST_WORDS, READER_PATIENCE, EndAsked, Prepare, fail
-from app.modes.output import LineWriter, claim_stdin, claim_stdout
+from app.modes.headless_runs import (
+    READER_TIMEOUT,
+    SIGNALLED_READER_TIMEOUT,
+    EndRequest,
+    PrepareSession,
+    print_failure,
+)
 from app.modes.rpc.host_tools import HostTools, set_host_tools
-from app.modes.rpc.lines import TooLong, read_lines
-from app.modes.rpc.questions import Questions
+from app.modes.rpc.lines import LineTooLong, read_lines
+from app.modes.rpc.questions import OpenQuestions
+from app.modes.stdout_writer import LineWriter, claim_stdin, claim_stdout
 from app.modes.wire_events import EventLines
 from app.values.codec import decode_json, encode_json
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from app.values.wire import new_id
 
-ANSWER = "extension_ui_response"
-HOST_NEWS = ("host_tool_update", "host_tool_result")
-_ABORTING = ("abort", "abort_and_prompt")
-_ANSWERS_WITHIN = 1.0
-_ENDED = "bayou is ending, so this request was not finished."
+ANSWER_TYPE = "extension_ui_response"
+HOST_TOOL_LINES = ("host_tool_update", "host_tool_result")
+_ABORT_COMMANDS = ("abort", "abort_and_prompt")
+_FINAL_ANSWERS_TIMEOUT = 1.0
+_ENDING_ERROR = "bayou is ending, so this request was not finished."
 
 
 async def run_rpc(
     session: Session,
-    prepare: Prepare,
+    prepare: PrepareSession,
     *,
     merge: bool = True,
     says_ready: bool = False,
-    ending: EndAsked | None = None,
+    ending: EndRequest | None = None,
 ) -> int:
     """Serves until standard input ends, or an extension asks for the end; returns 1 when the reader of the
     output has gone."""
     descriptor, writer = claim_stdin(), LineWriter(claim_stdout())
-    server = Server(session, writer, merge=merge)
-    patience = READER_PATIENCE
+    server = RpcServer(session, writer, merge=merge)
+    patience = READER_TIMEOUT
     try:
         await prepare()
         if says_ready:
             writer.put(encode_json({"type": "ready", "sessionId": session.state.session_id}))
-        await server.serve(descriptor, ending or EndAsked())
+        await server.serve(descriptor, ending or EndRequest())
         await server.finish(patience)
     except asyncio.CancelledError:
         # The session is being closed by other code; its last events are still sent.
-        patience = LAST_WORDS
+        patience = SIGNALLED_READER_TIMEOUT
         await server.settle(patience)
         raise
     finally:
@@ -59,23 +65,23 @@ async def run_rpc(
         has_told = await writer.flush(patience)
     if has_told:
         return 0
-    return fail(writer.failure) if writer.failure else 1
+    return print_failure(writer.failure) if writer.failure else 1
 
 
-class Server:
+class RpcServer:
     """Answers input lines and sends events."""
 
     def __init__(self, session: Session, writer: LineWriter, *, merge: bool = True) -> None:
         self._session = session
         self._writer = writer
         self._events = EventLines(writer.put_pieces, merge=merge)
-        self._questions = Questions(self._take_back)
+        self._questions = OpenQuestions(self._take_back)
         self._host_tools = HostTools(session, self._put)
         self._tasks: set[asyncio.Task[None]] = set()
         self._unsubscribe = session.subscribe(self._tell, pace=writer.room)
         """Subscribes to all events, in order with all other output; a slow reader slows the session."""
 
-    async def serve(self, descriptor: int, ending: EndAsked) -> None:
+    async def serve(self, descriptor: int, ending: EndRequest) -> None:
         """Serves until the input ends, an extension asks for the end, or the reader of the output has
         gone."""
 
@@ -93,9 +99,9 @@ class Server:
             reading.cancel()
             end.cancel()
 
-    def take(self, line: bytes | TooLong) -> None:
+    def take(self, line: bytes | LineTooLong) -> None:
         """Starts the command of one line."""
-        if isinstance(line, TooLong):
+        if isinstance(line, LineTooLong):
             self._answer_parse(str(line))
             return
         try:
@@ -106,9 +112,9 @@ class Server:
         if not isinstance(data, dict):
             self._put({"type": "response", "success": False, "error": "Unknown command: undefined"})
             return
-        if data.get("type") == ANSWER:
+        if data.get("type") == ANSWER_TYPE:
             self._questions.answer(data)
-        elif data.get("type") in HOST_NEWS:
+        elif data.get("type") in HOST_TOOL_LINES:
             self._host_tools.take(data)
         else:
             task = asyncio.get_running_loop().create_task(self._carry_out(data))
@@ -123,7 +129,7 @@ class Server:
         self._host_tools.close()
         await self._session.abort()
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=_ANSWERS_WITHIN)
+            await asyncio.wait(self._tasks, timeout=_FINAL_ANSWERS_TIMEOUT)
         await self._answer_open()
         stalled.cancel()
 
@@ -142,7 +148,7 @@ class Server:
         for task in self._tasks:
             task.cancel()
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=_ANSWERS_WITHIN)
+            await asyncio.wait(self._tasks, timeout=_FINAL_ANSWERS_TIMEOUT)
 
     def close(self) -> None:
         self._unsubscribe()
@@ -159,7 +165,7 @@ class Server:
     async def _carry_out(self, data: dict[str, Any]) -> None:
         kind = data.get("type")
         command = COMMANDS.get(kind) if isinstance(kind, str) else None
-        if kind in _ABORTING:
+        if kind in _ABORT_COMMANDS:
             # an abort does not end an extension's command that waits for an answer, since it is no run
             self._questions.dismiss()
         response: dict[str, Any] = {"id": data["id"]} if data.get("id") is not None else {}
@@ -170,12 +176,12 @@ class Server:
             if command is None or not command.stops:
                 await self._writer.room()
             answer = {"success": True, **await self._answer(command, data)}
-        except Unable as problem:
+        except UserError as problem:
             answer = {"success": False, "error": str(problem)}
         except msgspec.ValidationError as problem:
             answer = {"success": False, "error": f"Invalid {kind} command: {problem}"}
         except asyncio.CancelledError:
-            answer = {"success": False, "error": _ENDED}
+            answer = {"success": False, "error": _ENDING_ERROR}
         except Exception as problem:  # noqa: BLE001  (a fault in one command must not end the process)
             answer = {"success": False, "error": f"{type(problem).__name__}: {problem}"}
         self._put(response | answer)
@@ -185,7 +191,7 @@ class Server:
             return command.told(await command(self._session, **command.arguments(data)))
         if (kind := data.get("type")) == set_host_tools.name:
             return set_host_tools.told(self._host_tools.set(**set_host_tools.arguments(data)))
-        raise Unable(f"Unknown command: {'undefined' if kind is None else kind}")
+        raise UserError(f"Unknown command: {'undefined' if kind is None else kind}")
 
     def _answer_parse(self, problem: str) -> None:
         self._put(

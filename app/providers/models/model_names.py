@@ -11,7 +11,7 @@ from app.providers.models.catalogue import ModelCatalogue
 from app.providers.models.known_providers import PROVIDERS
 from app.providers.models.model_vendors import is_resold
 from app.values.models import Model, Prices, ThinkingLevel, thinking_level
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 
 _SHOWN = 12
 _KEYLESS = ("offline", "scripted")
@@ -26,7 +26,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     warning: str | None = None
 
 
-class ModelNotFound(Unable):
+class ModelNotFound(UserError):
     """No model, or more than one, matches the name. `candidates` are similar or matching models."""
 
     def __init__(self, message: str, candidates: Sequence[Model] = ()) -> None:

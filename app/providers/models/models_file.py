@@ -9,7 +9,7 @@ import msgspec
 
 from app.providers.json_files import place_of, read_object
 from app.providers.models.known_providers import PROVIDERS
-from app.values.unable import FileFault
+from app.values.user_errors import FileError
 
 _TEXTS = ("name", "baseUrl", "apiKey", "api", "oauth", "transport")
 _OBJECTS = ("headers", "compat", "modelOverrides")
@@ -61,7 +61,7 @@ def load_models_file(agent_dir: Path) -> ModelsFile:
     path = agent_dir / "models.json"
     try:
         data, text = read_object(path)
-    except FileFault as fault:
+    except FileError as fault:
         return ModelsFile(path=path, problems=(str(fault),))
     return _Check(path, text).run(data)
 
@@ -148,7 +148,7 @@ class _Check:
         return out
 
     def _note(self, message: str, *at: str | int) -> None:
-        self._problems.append(str(FileFault(self._path, message, *place_of(self._text, at))))
+        self._problems.append(str(FileError(self._path, message, *place_of(self._text, at))))
 
 
 def _are_texts(value: Any) -> bool:

@@ -35,7 +35,7 @@ _NOTICE = re.compile(r"\n\n\[(?P<notice>[^\n]*)\]\s*\Z")
 _JOB = re.compile(r"Background job (?P<job>\S+) started:")
 _EXIT = re.compile(r"\n\n(?P<end>Command (?:exited with code|timed out|aborted)[^\n]*)\s*\Z")
 _MATCH = re.compile(r"^(?P<path>.+?):\d+: ", re.MULTILINE)
-_SHOWN_LINES = 6
+_LOG_LINES_SHOWN = 6
 _SHOWN_OUTPUT = 12
 _SHOWN_NAMES = 10
 
@@ -112,8 +112,8 @@ def _read_detail(exchange: CallWithResult) -> str:
     if not lines:
         return ""
     language = _LANGUAGES.get(PurePosixPath(exchange.argument("path")).suffix, "text")
-    sample = _fenced("\n".join(line[:120] for line in lines[:_SHOWN_LINES]), language)
-    return f"{'It reads' if len(lines) <= _SHOWN_LINES else 'It begins'}:\n\n{sample}"
+    sample = _fenced("\n".join(line[:120] for line in lines[:_LOG_LINES_SHOWN]), language)
+    return f"{'It reads' if len(lines) <= _LOG_LINES_SHOWN else 'It begins'}:\n\n{sample}"
 
 
 def _bash_output(exchange: CallWithResult) -> tuple[str, str]:

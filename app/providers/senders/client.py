@@ -90,16 +90,18 @@ class Route(httpx2.AsyncBaseTransport):
             await transport.aclose()
 
 
-def proxies(configured: str | None, environment: Mapping[str, str] | None = None) -> dict[str, str | None]:
-    """Maps httpx2's address patterns to a proxy, or to None for a direct connection. `configured` takes
+def proxies(
+    merge_configured_servers: str | None, environment: Mapping[str, str] | None = None
+) -> dict[str, str | None]:
+    """Maps httpx2's address patterns to a proxy, or to None for a direct connection. `merge_configured_servers` takes
     precedence over the environment.
 
     `environment` has the form of `urllib.request.getproxies`, which reads variables or the system
     settings."""
     found = getproxies() if environment is None else environment
     names = [name.strip() for name in found.get("no", "").split(",")]
-    if configured:
-        out: dict[str, str | None] = {"all://": configured}
+    if merge_configured_servers:
+        out: dict[str, str | None] = {"all://": merge_configured_servers}
     else:
         out = {f"{scheme}://": found[scheme] for scheme in ("http", "https", "all") if found.get(scheme)}
     if not out or "*" in names:

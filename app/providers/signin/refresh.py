@@ -8,7 +8,7 @@ from app.providers.auth_file import AuthFile
 from app.providers.contract import Credential
 from app.providers.key_values import CredentialError
 from app.providers.signin.interface import Entry, SignIn
-from app.values.unable import FileFault
+from app.values.user_errors import FileError
 
 _EARLY_MS = 60_000
 """A token is refreshed this long before its end."""
@@ -45,7 +45,7 @@ def _refresh_once(provider: str, sign_in: SignIn, auth: AuthFile) -> Entry:
             if is_ending(entry):
                 entry = entries[provider] = _refreshed(provider, sign_in, entry)
             return entry
-    except FileFault as problem:
+    except FileError as problem:
         raise CredentialError(str(problem)) from None
 
 

@@ -10,17 +10,17 @@ from typing import Any, Literal
 import msgspec
 
 from app.resources.frontmatter import files_in, read_document
-from app.resources.paths import Paths, between
-from app.resources.rules.rule_patterns import NoEngine, compile_condition
-from app.resources.rules.rule_scopes import Scope, parse_scopes, scopes_of_glob, wrong_with_glob
+from app.resources.paths import Paths, folders_up_to
+from app.resources.rules.rule_patterns import RegexEngineMissing, compile_condition
+from app.resources.rules.rule_scopes import RuleScope, glob_error, parse_scopes, scopes_of_glob
 from app.resources.system_prompt import RuleLine
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.files.presence import is_dir, is_file
 
-Source = Literal["native", "cursor", "windsurf", "cline"]
-SOURCES: tuple[Source, ...] = ("native", "cursor", "windsurf", "cline")
+RuleSource = Literal["native", "cursor", "windsurf", "cline"]
+RULE_SOURCES: tuple[RuleSource, ...] = ("native", "cursor", "windsurf", "cline")
 """Sources in order of precedence: of several rules with one name, the first found is used."""
-Bucket = Literal["conditional", "always", "rulebook", "unreachable"]
+RuleActivation = Literal["conditional", "always", "rulebook", "unreachable"]
 InterruptMode = Literal["never", "prose-only", "tool-only", "always"]
 _INTERRUPT_MODES = ("never", "prose-only", "tool-only", "always")
 
@@ -30,7 +30,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     path: Path
-    source: Source
+    source: RuleSource
     content: str
     """The text after the frontmatter."""
     description: str = ""
@@ -38,12 +38,12 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     always_apply: bool = False
     conditions: tuple[str, ...] = ()
     """Valid regular expressions."""
-    scopes: tuple[Scope, ...] = ()
+    scopes: tuple[RuleScope, ...] = ()
     """The parts of a stream in which the conditions are searched."""
     interrupt_mode: InterruptMode = "always"
 
     @property
-    def bucket(self) -> Bucket:
+    def bucket(self) -> RuleActivation:
         if self.conditions:
             return "conditional"
         if self.always_apply:
@@ -51,7 +51,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         return "rulebook" if self.description or self.globs else "unreachable"
 
 
-class UnknownRule(Unable):
+class UnknownRule(UserError):
     """No rule has that name. The message lists the existing rules."""
 
 
@@ -63,7 +63,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """Rules that are not used, because an earlier rule has the same name."""
     problems: tuple[str, ...] = ()
 
-    def of(self, bucket: Bucket) -> tuple[Rule, ...]:
+    def of(self, bucket: RuleActivation) -> tuple[Rule, ...]:
         return tuple(rule for rule in self.rules if rule.bucket == bucket)
 
     def with_globs(self) -> tuple[Rule, ...]:
@@ -91,17 +91,17 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
         raise UnknownRule(f"Unknown rule: {name}\nAvailable: {available}")
 
 
-def find_rules(paths: Paths, *, is_trusted: bool, sources: Iterable[str] = SOURCES) -> Rules:
+def find_rules(paths: Paths, *, is_trusted: bool, sources: Iterable[str] = RULE_SOURCES) -> Rules:
     """Returns all rules in order of their sources. The project's rules apply only if the project is trusted."""
     wanted = set(sources)
     problems: list[str] = []
     counted: dict[str, Rule] = {}
     shadowed: list[Rule] = []
-    for source in SOURCES:
+    for source in RULE_SOURCES:
         if source not in wanted:
             continue
         for path, name in _files(source, paths, is_trusted, problems):
-            if problem := paths.way_out(path):
+            if problem := paths.symlink_escape(path):
                 problems.append(problem)
                 continue
             rule = read_rule(path, name=name, source=source, problems=problems)
@@ -114,7 +114,9 @@ def find_rules(paths: Paths, *, is_trusted: bool, sources: Iterable[str] = SOURC
     return Rules(rules=tuple(counted.values()), shadowed=tuple(shadowed), problems=tuple(problems))
 
 
-def _files(source: Source, paths: Paths, is_trusted: bool, problems: list[str]) -> Iterator[tuple[Path, str]]:
+def _files(
+    source: RuleSource, paths: Paths, is_trusted: bool, problems: list[str]
+) -> Iterator[tuple[Path, str]]:
     """Yields the rule files of a source with their rules' names. The project's files are included only if the
     project is trusted."""
     match source:
@@ -145,7 +147,7 @@ def _in_folder(folder: Path, suffixes: tuple[str, ...], problems: list[str]) -> 
 def _cline(paths: Paths, problems: list[str]) -> Iterator[tuple[Path, str]]:
     """Yields the nearest `.clinerules` from `cwd` up to the project's top folder: a single rule, or a folder
     of rules."""
-    for folder in between(paths.cwd, paths.top):
+    for folder in folders_up_to(paths.cwd, paths.top):
         place = folder / ".clinerules"
         if is_dir(place):
             yield from _in_folder(place, (".md",), problems)
@@ -155,7 +157,7 @@ def _cline(paths: Paths, problems: list[str]) -> Iterator[tuple[Path, str]]:
             return
 
 
-def read_rule(path: Path, *, name: str, source: Source, problems: list[str]) -> Rule | None:
+def read_rule(path: Path, *, name: str, source: RuleSource, problems: list[str]) -> Rule | None:
     """Reads a file as a rule; its faults are added to `problems`."""
     document = read_document(path, problems)
     if document is None:
@@ -165,7 +167,7 @@ def read_rule(path: Path, *, name: str, source: Source, problems: list[str]) -> 
     fields = document.fields
     try:
         conditions, scopes = _conditions(path, fields, problems)
-    except NoEngine as problem:  # it is not read as one without a condition
+    except RegexEngineMissing as problem:  # it is not read as one without a condition
         problems.append(f"{path}: the rule {name} is ignored, because its condition is not valid: {problem}")
         return None
     mode = fields.get("interruptMode", "always")
@@ -177,7 +179,7 @@ def read_rule(path: Path, *, name: str, source: Source, problems: list[str]) -> 
     description = fields.get("description")
     globs = _texts(fields.get("globs"))
     for glob in globs:
-        if why := wrong_with_glob(glob):
+        if why := glob_error(glob):
             problems.append(f"{path}: the glob {glob!r} {why}")
     return Rule(
         name=name,
@@ -193,7 +195,7 @@ def read_rule(path: Path, *, name: str, source: Source, problems: list[str]) -> 
     )
 
 
-def _always_applies(fields: dict[str, Any], source: Source) -> bool:
+def _always_applies(fields: dict[str, Any], source: RuleSource) -> bool:
     """Says whether a rule always applies. Cline's and Windsurf's rules do by default, as in their own tools."""
     if fields.get("alwaysApply") is True or fields.get("trigger") == "always_on":
         return True
@@ -203,7 +205,7 @@ def _always_applies(fields: dict[str, Any], source: Source) -> bool:
 
 def _conditions(
     path: Path, fields: dict[str, Any], problems: list[str]
-) -> tuple[tuple[str, ...], tuple[Scope, ...]]:
+) -> tuple[tuple[str, ...], tuple[RuleScope, ...]]:
     """Returns the conditions and their scopes. A condition that is a file glob means any edit or write of a
     matching file."""
     given = next(

@@ -7,46 +7,48 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.patterns import late
 
-PATIENCE = 0.05
+SEARCH_TIMEOUT = 0.05
 """Seconds for one search. Text arrives in many pieces per second."""
-_LONGEST = 1000
-_MOST_REPEATS = 10_000
-_COUNTS = late(r"\{\s*(\d*)\s*(?:,\s*(\d*)\s*)?\}")
+_MAX_PATTERN_CHARS = 1000
+_MAX_REPEATS = 10_000
+_REPEAT_COUNTS = late(r"\{\s*(\d*)\s*(?:,\s*(\d*)\s*)?\}")
 
 
 class PatternTooSlow(Exception):
     """The time limit passed before a match was found."""
 
 
-class NoEngine(Unable):
+class RegexEngineMissing(UserError):
     """The `regex` library, which conditions need, is not installed."""
 
 
 def compile_condition(text: str) -> str:
-    """Returns the fault of a regular expression; empty if it is valid. Raises `NoEngine`."""
-    if len(text) > _LONGEST:
-        return f"it is longer than {_LONGEST:,} characters"
+    """Returns the fault of a regular expression; empty if it is valid. Raises `RegexEngineMissing`."""
+    if len(text) > _MAX_PATTERN_CHARS:
+        return f"it is longer than {_MAX_PATTERN_CHARS:,} characters"
     counts = [
-        max(int(number[:9]) for number in found if number) for found in _COUNTS.findall(text) if any(found)
+        max(int(number[:9]) for number in found if number)
+        for found in _REPEAT_COUNTS.findall(text)
+        if any(found)
     ]
-    if prod(count for count in counts if count) > _MOST_REPEATS:
-        return f"it has more than {_MOST_REPEATS:,} repetitions"
+    if prod(count for count in counts if count) > _MAX_REPEATS:
+        return f"it has more than {_MAX_REPEATS:,} repetitions"
     try:
         _compiled(text)
-    except NoEngine:
+    except RegexEngineMissing:
         raise
     except Exception as problem:  # noqa: BLE001  (the engine has errors of its own, and runs out of depth as well)
         return str(problem)
     return ""
 
 
-def search(condition: str, text: str) -> str | None:
+def search_condition(condition: str, text: str) -> str | None:
     """Returns the condition's first match, or None. Raises `PatternTooSlow`."""
     try:
-        match = _compiled(condition).search(text, timeout=PATIENCE)
+        match = _compiled(condition).search(text, timeout=SEARCH_TIMEOUT)
     except TimeoutError:
         raise PatternTooSlow from None
     return None if match is None else match.group()
@@ -57,5 +59,7 @@ def _compiled(text: str) -> Any:
     try:
         import regex  # noqa: PLC0415  (only a rule with a condition needs it)
     except ImportError:
-        raise NoEngine("the library regex is missing; install bayou with all its dependencies") from None
+        raise RegexEngineMissing(
+            "the library regex is missing; install bayou with all its dependencies"
+        ) from None
     return regex.compile(text, regex.MULTILINE)

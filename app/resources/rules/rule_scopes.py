@@ -11,38 +11,40 @@ import msgspec
 
 from tools.patterns import late
 
-Part = Literal["text", "thinking", "tool"]
+StreamPart = Literal["text", "thinking", "tool"]
 
 
-class Scope(msgspec.Struct, frozen=True, kw_only=True):
+class RuleScope(msgspec.Struct, frozen=True, kw_only=True):
     """A part of a stream: text, thinking, or the calls of a tool."""
 
-    part: Part
+    part: StreamPart
     tool: str = ""
     """The tool's name; empty means any tool."""
     glob: str = ""
     """Restricts the scope to calls with a matching path; empty means any call."""
 
-    def covers(self, part: Part, tool: str, path: str) -> bool:
+    def covers(self, part: StreamPart, tool: str, path: str) -> bool:
         if self.part != part or (self.tool and self.tool != tool):
             return False
         return not self.glob or (bool(path) and matches_glob(path, self.glob))
 
 
-DEFAULT_SCOPES = (Scope(part="text"), Scope(part="tool"))
-_TOKEN = late(r"(?P<part>text|thinking|toolcall|tool)(?::(?P<tool>[\w.-]+))?(?:\((?P<glob>.*)\))?\Z")
-_MOST_CHOICES = 64
+DEFAULT_SCOPES = (RuleScope(part="text"), RuleScope(part="tool"))
+_SCOPE_TOKEN = late(r"(?P<part>text|thinking|toolcall|tool)(?::(?P<tool>[\w.-]+))?(?:\((?P<glob>.*)\))?\Z")
+_MAX_GLOB_ALTERNATIVES = 64
 
 
-def parse_scopes(text: str) -> tuple[Scope, ...]:
+def parse_scopes(text: str) -> tuple[RuleScope, ...]:
     """Parses comma-separated tokens; commas inside quotes and brackets do not separate. Unknown tokens are
     ignored."""
-    found: list[Scope] = []
+    found: list[RuleScope] = []
     for token in split_outside_brackets(text):
-        match = _TOKEN.match(token)
+        match = _SCOPE_TOKEN.match(token)
         if match:
-            part: Part = "tool" if match["part"].startswith("tool") else match["part"]  # pyright: ignore[reportAssignmentType]  (one of the pattern's words)
-            found.append(Scope(part=part, tool=match["tool"] or "", glob=(match["glob"] or "").strip("\"' ")))
+            part: StreamPart = "tool" if match["part"].startswith("tool") else match["part"]  # pyright: ignore[reportAssignmentType]  (one of the pattern's words)
+            found.append(
+                RuleScope(part=part, tool=match["tool"] or "", glob=(match["glob"] or "").strip("\"' "))
+            )
     return tuple(found)
 
 
@@ -65,7 +67,7 @@ def split_outside_brackets(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts if part.strip())
 
 
-def scopes_of_glob(text: str) -> tuple[Scope, ...]:
+def scopes_of_glob(text: str) -> tuple[RuleScope, ...]:
     """Returns the scopes for a condition that is a file glob (`*.py`, `src/**/*.ts`); empty if it is not a
     glob."""
     has_glob = any(character in text for character in "*?[{")
@@ -73,10 +75,10 @@ def scopes_of_glob(text: str) -> tuple[Scope, ...]:
     is_regex_only = re.search(r"[\\^$|+()]", text) is not None or ".*" in text
     if not (has_glob and has_place) or is_regex_only or " " in text:
         return ()
-    return (Scope(part="tool", tool="edit", glob=text), Scope(part="tool", tool="write", glob=text))
+    return (RuleScope(part="tool", tool="edit", glob=text), RuleScope(part="tool", tool="write", glob=text))
 
 
-def wrong_with_glob(glob: str) -> str:
+def glob_error(glob: str) -> str:
     """Returns the fault of a glob with an unclosed bracket; empty if there is none."""
     for begin, end in ("[]", "{}"):
         if glob.count(begin) > glob.count(end):
@@ -99,7 +101,7 @@ def matches_glob(path: str, glob: str) -> bool:
 def _choices(glob: str) -> tuple[str, ...]:
     """Expands `{a,b}` to globs without braces, up to a limit."""
     found, waiting = [], [glob]
-    while waiting and len(found) + len(waiting) <= _MOST_CHOICES:
+    while waiting and len(found) + len(waiting) <= _MAX_GLOB_ALTERNATIVES:
         one = waiting.pop()
         brace = re.search(r"\{([^{}]*)\}", one)
         if brace is None:

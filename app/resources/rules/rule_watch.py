@@ -11,8 +11,8 @@ from typing import assert_never
 import msgspec
 
 from app.resources.rules.rule_files import Rule
-from app.resources.rules.rule_patterns import PatternTooSlow, search
-from app.resources.rules.rule_scopes import DEFAULT_SCOPES, Part
+from app.resources.rules.rule_patterns import PatternTooSlow, search_condition
+from app.resources.rules.rule_scopes import DEFAULT_SCOPES, StreamPart
 from app.values.codec import encode_json
 from app.values.content import AssistantContent, Text, Thinking, ToolCall, UnknownContent
 from app.values.stream import (
@@ -29,16 +29,16 @@ from app.values.stream import (
 )
 from tools.patterns import late
 
-_REACH = 4000
+_LOOKBACK_CHARS = 4000
 """How far before new text a match may begin. Searching the whole answer for each piece would have
 quadratic cost."""
 
 
-_MOST_SECONDS = 5.0
+_MAX_SEARCH_SECONDS = 5.0
 """The total search time of a rule in one session."""
-_HEAD = 20_000
+_PATH_SEARCH_CHARS = 20_000
 """The path is searched only in this many characters at the beginning of a call's arguments."""
-_PATH = late(r'"(?:path|file_path|filePath)"\s*:\s*"((?:[^"\\]|\\.)*)"')
+_PATH_ARGUMENT = late(r'"(?:path|file_path|filePath)"\s*:\s*"((?:[^"\\]|\\.)*)"')
 
 
 class RuleHit(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,10 +59,10 @@ class _Call:
         self._head = ""
 
     def note(self, delta: str) -> None:
-        if self.path or len(self._head) > _HEAD:
+        if self.path or len(self._head) > _PATH_SEARCH_CHARS:
             return
         self._head += delta
-        match = _PATH.search(self._head)
+        match = _PATH_ARGUMENT.search(self._head)
         if match is not None:
             self.path = match[1].replace("\\/", "/").replace('\\"', '"').replace("\\\\", "\\")
 
@@ -153,14 +153,16 @@ class RuleWatch:
                 assert_never(event)
         return None
 
-    def look(self, index: int, part: Part, delta: str, *, tool: str = "", path: str = "") -> RuleHit | None:
+    def look(
+        self, index: int, part: StreamPart, delta: str, *, tool: str = "", path: str = ""
+    ) -> RuleHit | None:
         """Searches new text of content block `index` and returns the first violated rule; each rule is
         reported at most once per gap."""
         if not self._rules:
             return None
         tail = self._tails.get(index, "")
         text = tail + delta
-        self._tails[index] = text[-_REACH:]
+        self._tails[index] = text[-_LOOKBACK_CHARS:]
         for rule in tuple(self._rules):
             if not self._may_hit(rule) or not self._covers(rule, part, tool, path):
                 continue
@@ -180,9 +182,11 @@ class RuleWatch:
         disabled."""
         begun = time.monotonic()
         try:
-            found = [matched for one in rule.conditions if (matched := search(one, text)) is not None]
+            found = [
+                matched for one in rule.conditions if (matched := search_condition(one, text)) is not None
+            ]
             self._seconds[rule.name] += time.monotonic() - begun
-            if self._seconds[rule.name] < _MOST_SECONDS:
+            if self._seconds[rule.name] < _MAX_SEARCH_SECONDS:
                 return found[0] if found else None
         except PatternTooSlow:
             found = []
@@ -198,11 +202,11 @@ class RuleWatch:
         return last is None or (self._gap > 0 and self._turn - last >= self._gap)
 
     @staticmethod
-    def _covers(rule: Rule, part: Part, tool: str, path: str) -> bool:
+    def _covers(rule: Rule, part: StreamPart, tool: str, path: str) -> bool:
         return any(scope.covers(part, tool, path) for scope in rule.scopes or DEFAULT_SCOPES)
 
 
-def _interrupts(rule: Rule, part: Part) -> bool:
+def _interrupts(rule: Rule, part: StreamPart) -> bool:
     match rule.interrupt_mode:
         case "always":
             return True

@@ -1,7 +1,7 @@
 """All settings as one value, and each setting as a key with its name, type and description.
 
 The groups are defined in `settings_agent` and the modules beside it. `settings_reading` reads a file,
-`in_force` decides which value applies, `settings_file` changes a file, `settings_docs` generates the
+`effective_settings` decides which value applies, `settings_file` changes a file, `settings_docs` generates the
 documentation."""
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from app.resources.settings import settings_agent as agent
 from app.resources.settings import settings_display as look
 from app.resources.settings import settings_tools as single
 from app.resources.settings import settings_trust as trust
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -62,7 +62,7 @@ FLAT_GROUPS = frozenset(
 """Groups whose keys are at the top level of the file: `defaultModel`, not `model.defaultModel`."""
 
 
-class SettingRefused(Unable):
+class SettingRefused(UserError):
     """A rejected change of a setting. The message says why and what to do."""
 
 
@@ -75,7 +75,7 @@ class SettingKey(msgspec.Struct, frozen=True, kw_only=True):
     default: Any
     description: str
     is_global_only: bool = False
-    adds_up: bool = False
+    is_merged_list: bool = False
     runs: bool = False
     """A project's value can run a program or redirect writes, so the trust question lists it first."""
 
@@ -113,7 +113,7 @@ def _by_name() -> Mapping[str, SettingKey]:
     return {key.name: key for key in keys()}
 
 
-def converted(key: SettingKey, value: Any) -> Any:
+def convert_value(key: SettingKey, value: Any) -> Any:
     """Converts `value` to the type of the setting. Raises `SettingRefused` if that fails."""
     try:
         return msgspec.convert(value, key.type)
@@ -134,7 +134,7 @@ def with_value(settings: Settings, key: SettingKey, value: Any) -> Settings:
     return _replaced(settings, key.attributes, value)
 
 
-def as_in_file(settings: Settings) -> dict[str, Any]:
+def settings_as_in_file(settings: Settings) -> dict[str, Any]:
     """Returns all settings as plain data with their names in the file."""
     document: dict[str, Any] = {}
     for field in msgspec.structs.fields(Settings):
@@ -143,7 +143,7 @@ def as_in_file(settings: Settings) -> dict[str, Any]:
     return document
 
 
-def choices(key: SettingKey) -> tuple[Any, ...]:
+def setting_choices(key: SettingKey) -> tuple[Any, ...]:
     """Returns the possible values of a setting with a fixed choice; empty for other settings."""
     plain = get_args(key.type)[0]
     if plain is bool:
@@ -167,7 +167,7 @@ def _keys_of(
     for field in msgspec.structs.fields(group):
         here = getattr(default, field.name)
         where, through = (*path, field.encode_name), (*attributes, field.name)
-        if isinstance(field.type, type) and issubclass(field.type, agent.Group):
+        if isinstance(field.type, type) and issubclass(field.type, agent.SettingsGroup):
             found += _keys_of(field.type, here, where, through)
             continue
         meta = field.type.__metadata__[0]
@@ -180,7 +180,7 @@ def _keys_of(
                 default=msgspec.to_builtins(here),
                 description=meta.description,
                 is_global_only=bool(marks.get("global_only")),
-                adds_up=bool(marks.get("adds_up")),
+                is_merged_list=bool(marks.get("is_merged_list")),
                 runs=bool(marks.get("runs")),
             )
         )
@@ -198,6 +198,6 @@ def _explain(problem: msgspec.ValidationError, key: SettingKey) -> str:
     """Returns msgspec's message without the path, which is the key itself, and with the possible values."""
     text, _, where = str(problem).partition(" - at `")
     inside = where.rstrip("`").removeprefix("$")
-    allowed = ", ".join(f"`{option}`" for option in choices(key) if isinstance(option, str))
+    allowed = ", ".join(f"`{option}`" for option in setting_choices(key) if isinstance(option, str))
     hint = f". Expected one of: {allowed}" if allowed and not inside else ""
     return f"{text[:1].lower()}{text[1:]}" + (f" (at {inside})" if inside else "") + hint

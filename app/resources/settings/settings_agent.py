@@ -11,11 +11,11 @@ from msgspec import Meta
 from app.values.models import ThinkingLevel
 
 
-class Group(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class SettingsGroup(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One feature's settings."""
 
 
-class ThinkingBudgets(Group, frozen=True, kw_only=True):
+class ThinkingBudgets(SettingsGroup, frozen=True, kw_only=True):
     """Thinking tokens a level may spend, for providers that count them."""
 
     minimal: Annotated[int, Meta(ge=0, description="Tokens for the level minimal.")] = 1024
@@ -24,7 +24,7 @@ class ThinkingBudgets(Group, frozen=True, kw_only=True):
     high: Annotated[int, Meta(ge=0, description="Tokens for the level high and above.")] = 16384
 
 
-class ModelSettings(Group, frozen=True, kw_only=True):
+class ModelSettings(SettingsGroup, frozen=True, kw_only=True):
     """Which model answers, and how hard it thinks."""
 
     default_provider: Annotated[
@@ -53,7 +53,7 @@ class ModelSettings(Group, frozen=True, kw_only=True):
     ] = False
 
 
-class InteractionSettings(Group, frozen=True, kw_only=True):
+class InteractionSettings(SettingsGroup, frozen=True, kw_only=True):
     """How people and agent take turns."""
 
     steering_mode: Annotated[
@@ -94,7 +94,7 @@ class InteractionSettings(Group, frozen=True, kw_only=True):
     ] = "ask"
 
 
-class ToolSettings(Group, frozen=True, kw_only=True):
+class ToolSettings(SettingsGroup, frozen=True, kw_only=True):
     """Which tools a session starts with."""
 
     default_tools: Annotated[
@@ -106,21 +106,21 @@ class ToolSettings(Group, frozen=True, kw_only=True):
     ] = None
 
 
-EditWay = Literal["auto", "replace", "anchored", "patch", "hashline"]
+EditModeName = Literal["auto", "replace", "anchored", "patch", "hashline"]
 
 
-class EditSettings(Group, frozen=True, kw_only=True):
+class EditSettings(SettingsGroup, frozen=True, kw_only=True):
     """How models are asked to write edits."""
 
     mode: Annotated[
-        EditWay,
+        EditModeName,
         Meta(
             description="`replace`: old and new texts. `anchored` (or `hashline`): lines by the anchors that reads "
             "show. `patch`: apply_patch. `auto`: patch for models that were trained on it, else replace."
         ),
     ] = "auto"
     models: Annotated[
-        dict[str, EditWay],
+        dict[str, EditModeName],
         Meta(
             description="The way for some models, by pattern of `provider/model`; the first that fits counts."
         ),
@@ -134,7 +134,7 @@ class EditSettings(Group, frozen=True, kw_only=True):
     ] = False
 
 
-class BackgroundSettings(Group, frozen=True, kw_only=True):
+class BackgroundSettings(SettingsGroup, frozen=True, kw_only=True):
     """Background jobs."""
 
     result_delivery: Annotated[
@@ -145,7 +145,7 @@ class BackgroundSettings(Group, frozen=True, kw_only=True):
     ] = "steer"
 
 
-class FileMapSettings(Group, frozen=True, kw_only=True):
+class FileMapSettings(SettingsGroup, frozen=True, kw_only=True):
     """Outlines of large files."""
 
     enabled: Annotated[bool, Meta(description="Send an outline behind a read that was cut.")] = True
@@ -155,7 +155,7 @@ class FileMapSettings(Group, frozen=True, kw_only=True):
     max_bytes: Annotated[int, Meta(ge=1024, le=102_400, description="Longest outline that is sent.")] = 8192
 
 
-class RepositoryMapSettings(Group, frozen=True, kw_only=True):
+class RepositoryMapSettings(SettingsGroup, frozen=True, kw_only=True):
     """Maps of the whole repository."""
 
     enabled: Annotated[
@@ -170,7 +170,7 @@ class RepositoryMapSettings(Group, frozen=True, kw_only=True):
     ] = "off"
 
 
-class TodoSettings(Group, frozen=True, kw_only=True):
+class TodoSettings(SettingsGroup, frozen=True, kw_only=True):
     """The list of what is to be done."""
 
     enabled: Annotated[
@@ -186,7 +186,7 @@ class TodoSettings(Group, frozen=True, kw_only=True):
     ] = True
 
 
-class SessionSettings(Group, frozen=True, kw_only=True):
+class SessionSettings(SettingsGroup, frozen=True, kw_only=True):
     """Session files."""
 
     session_dir: Annotated[
@@ -201,7 +201,7 @@ class SessionSettings(Group, frozen=True, kw_only=True):
     ] = "turn"
 
 
-class UndoSettings(Group, frozen=True, kw_only=True):
+class UndoSettings(SettingsGroup, frozen=True, kw_only=True):
     """Taking back what was done to files."""
 
     enabled: Annotated[
@@ -235,14 +235,14 @@ class UndoSettings(Group, frozen=True, kw_only=True):
     ] = "ask"
 
 
-class ModelCompaction(Group, frozen=True, kw_only=True):
+class ModelCompaction(SettingsGroup, frozen=True, kw_only=True):
     """Compaction of one model's sessions; what is null falls back to the general value."""
 
     reserve_tokens: Annotated[int, Meta(ge=0)] | None = None
     keep_recent_tokens: Annotated[int, Meta(ge=0)] | None = None
 
 
-class CompactionSettings(Group, frozen=True, kw_only=True):
+class CompactionSettings(SettingsGroup, frozen=True, kw_only=True):
     """What happens when the context window fills."""
 
     mode: Annotated[
@@ -265,7 +265,7 @@ class CompactionSettings(Group, frozen=True, kw_only=True):
     ] = {}
 
 
-class BranchSummarySettings(Group, frozen=True, kw_only=True):
+class BranchSummarySettings(SettingsGroup, frozen=True, kw_only=True):
     """Summaries of branches that are left."""
 
     reserve_tokens: Annotated[int, Meta(ge=0, description="Room kept free when a branch is summarised.")] = (
@@ -276,7 +276,7 @@ class BranchSummarySettings(Group, frozen=True, kw_only=True):
     )
 
 
-class NetworkSettings(Group, frozen=True, kw_only=True):
+class NetworkSettings(SettingsGroup, frozen=True, kw_only=True):
     """Requests to providers."""
 
     http_proxy: Annotated[
@@ -300,7 +300,7 @@ class NetworkSettings(Group, frozen=True, kw_only=True):
     ] = False
 
 
-class RetrySettings(Group, frozen=True, kw_only=True):
+class RetrySettings(SettingsGroup, frozen=True, kw_only=True):
     """What happens after a failed request."""
 
     enabled: Annotated[bool, Meta(description="Try again after an error that may pass.")] = True
@@ -311,7 +311,7 @@ class RetrySettings(Group, frozen=True, kw_only=True):
     max_agent_delay_ms: Annotated[int, Meta(ge=0, description="Longest wait.")] = 60_000
 
 
-class ShellSettings(Group, frozen=True, kw_only=True):
+class ShellSettings(SettingsGroup, frozen=True, kw_only=True):
     """The shell that commands run in."""
 
     shell_path: Annotated[
@@ -327,35 +327,36 @@ class ShellSettings(Group, frozen=True, kw_only=True):
         Meta(
             description="Variables that commands get although they look like secrets, such as `GITHUB_TOKEN` "
             "or `AWS_*`.",
-            extra={"adds_up": True, "runs": True},
+            extra={"is_merged_list": True, "runs": True},
         ),
     ] = ()
 
 
-class ResourceSettings(Group, frozen=True, kw_only=True):
+class ResourceSettings(SettingsGroup, frozen=True, kw_only=True):
     """Where more extensions, skills, prompts, themes and rules come from. Global and project lists add up."""
 
     extensions: Annotated[
         tuple[str, ...],
         Meta(
             description="More extension files or folders. `-builtin:file-maps` or `-NAME` switches one off.",
-            extra={"adds_up": True, "runs": True},
+            extra={"is_merged_list": True, "runs": True},
         ),
     ] = ()
     skills: Annotated[
-        tuple[str, ...], Meta(description="More folders with skills.", extra={"adds_up": True})
+        tuple[str, ...], Meta(description="More folders with skills.", extra={"is_merged_list": True})
     ] = ()
     prompts: Annotated[
         tuple[str, ...],
-        Meta(description="More prompt templates or folders of them.", extra={"adds_up": True}),
+        Meta(description="More prompt templates or folders of them.", extra={"is_merged_list": True}),
     ] = ()
     themes: Annotated[
-        tuple[str, ...], Meta(description="More theme files or folders of them.", extra={"adds_up": True})
+        tuple[str, ...],
+        Meta(description="More theme files or folders of them.", extra={"is_merged_list": True}),
     ] = ()
     enable_skill_commands: Annotated[bool, Meta(description="Offer every skill as `/skill:name`.")] = True
 
 
-class RuleSettings(Group, frozen=True, kw_only=True):
+class RuleSettings(SettingsGroup, frozen=True, kw_only=True):
     """Rules for the agent."""
 
     enabled: Annotated[
@@ -373,7 +374,7 @@ class RuleSettings(Group, frozen=True, kw_only=True):
     ] = 10
 
 
-class ExtensionSettings(Group, frozen=True, kw_only=True):
+class ExtensionSettings(SettingsGroup, frozen=True, kw_only=True):
     """Limits that keep an extension from holding up the agent."""
 
     hook_timeout_ms: Annotated[int, Meta(ge=10, description="Time one hook has to answer.")] = 10_000

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from app.resources.settings.settings_agent import Group
+from app.resources.settings.settings_agent import SettingsGroup
 
 FooterSegment = Literal[
     "path",
@@ -32,7 +32,7 @@ FooterSegment = Literal[
 SegmentTone = Literal["text", "muted", "dim", "accent", "success", "warning", "error"]
 
 
-class DisplaySettings(Group, frozen=True, kw_only=True):
+class DisplaySettings(SettingsGroup, frozen=True, kw_only=True):
     """The transcript and what stands around it."""
 
     theme: Annotated[
@@ -78,7 +78,7 @@ class DisplaySettings(Group, frozen=True, kw_only=True):
     ] = "edits"
 
 
-class MarkdownSettings(Group, frozen=True, kw_only=True):
+class MarkdownSettings(SettingsGroup, frozen=True, kw_only=True):
     """How answers are drawn."""
 
     mermaid: Annotated[
@@ -87,7 +87,7 @@ class MarkdownSettings(Group, frozen=True, kw_only=True):
     ] = "final"
 
 
-class ImageSettings(Group, frozen=True, kw_only=True):
+class ImageSettings(SettingsGroup, frozen=True, kw_only=True):
     """Images on the page and on their way to the model."""
 
     auto_resize: Annotated[bool, Meta(description="Scale images down to what providers accept.")] = True
@@ -100,7 +100,7 @@ class ImageSettings(Group, frozen=True, kw_only=True):
     ] = "auto"
 
 
-class EditorSettings(Group, frozen=True, kw_only=True):
+class EditorSettings(SettingsGroup, frozen=True, kw_only=True):
     """Where prompts are written."""
 
     editor_padding_x: Annotated[int, Meta(ge=0, le=3, description="Columns left free inside the editor.")] = 0
@@ -116,7 +116,7 @@ class EditorSettings(Group, frozen=True, kw_only=True):
     history_size: Annotated[int, Meta(ge=0, le=100_000, description="Prompts kept per project.")] = 1000
 
 
-class SegmentLook(Group, frozen=True, kw_only=True):
+class SegmentLook(SettingsGroup, frozen=True, kw_only=True):
     """How one segment of the footer is shown, where it is not as usual."""
 
     tone: Annotated[SegmentTone | None, Meta(description="Its colour; null: the usual one.")] = None
@@ -126,7 +126,7 @@ class SegmentLook(Group, frozen=True, kw_only=True):
     ] = "always"
 
 
-class FooterSettings(Group, frozen=True, kw_only=True):
+class FooterSettings(SettingsGroup, frozen=True, kw_only=True):
     """Header and footer."""
 
     segments: Annotated[
@@ -158,7 +158,7 @@ class FooterSettings(Group, frozen=True, kw_only=True):
     header: Annotated[bool, Meta(description="Show the header line.")] = True
 
 
-class TerminalSettings(Group, frozen=True, kw_only=True):
+class TerminalSettings(SettingsGroup, frozen=True, kw_only=True):
     """What bayou may ask of the terminal."""
 
     hyperlinks: Annotated[
@@ -182,7 +182,7 @@ class TerminalSettings(Group, frozen=True, kw_only=True):
     )
 
 
-class NotificationSettings(Group, frozen=True, kw_only=True):
+class NotificationSettings(SettingsGroup, frozen=True, kw_only=True):
     """Telling a person who looks elsewhere."""
 
     method: Annotated[

@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from app.resources.files import write_text
 from app.resources.settings.settings import SettingKey, Settings, keys
+from app.resources.text_files import write_text
 
 PAGE = "docs/settings.md"
 SCHEMA = "docs/settings.schema.json"
 
-_WORDS = {"boolean": "true or false", "integer": "whole number", "string": "text"}
+_TYPE_NAMES = {"boolean": "true or false", "integer": "whole number", "string": "text"}
 _INTRODUCTION = """# Settings
 
 Every setting, for looking it up; `/settings` shows and changes them. A short `settings.json`:
@@ -80,7 +80,7 @@ def _row(key: SettingKey) -> str:
         text
         for is_set, text in (
             (key.is_global_only, "*global only*"),
-            (key.adds_up, "*adds up*"),
+            (key.is_merged_list, "*adds up*"),
             (key.runs, "*needs trust*"),
         )
         if is_set
@@ -109,7 +109,7 @@ def _in_words(described: dict[str, Any]) -> str:
         return (
             f"object of {_in_words(inner)}" if isinstance(inner, dict) and "$ref" not in inner else "object"
         )
-    words = _WORDS.get(str(kind), str(kind))
+    words = _TYPE_NAMES.get(str(kind), str(kind))
     low, high = described.get("minimum"), described.get("maximum")
     if low is not None and high is not None:
         return f"{words} {low} to {high}"

@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from app.resources.settings.settings_agent import Group
+from app.resources.settings.settings_agent import SettingsGroup
 
 
-class AutoBackground(Group, frozen=True, kw_only=True):
+class AutoBackground(SettingsGroup, frozen=True, kw_only=True):
     """Long commands that go to the background by themselves."""
 
     threshold_ms: Annotated[
@@ -22,14 +22,14 @@ class AutoBackground(Group, frozen=True, kw_only=True):
     ] = 120_000
 
 
-class InterceptorRule(Group, frozen=True, kw_only=True):
+class InterceptorRule(SettingsGroup, frozen=True, kw_only=True):
     pattern: str
     tool: str
     message: str
     ignore_case: bool = False
 
 
-class Interceptor(Group, frozen=True, kw_only=True):
+class Interceptor(SettingsGroup, frozen=True, kw_only=True):
     """Pointing shell commands to the better tool."""
 
     enabled: Annotated[
@@ -47,7 +47,7 @@ class Interceptor(Group, frozen=True, kw_only=True):
     ] = ()
 
 
-class BashSettings(Group, frozen=True, kw_only=True):
+class BashSettings(SettingsGroup, frozen=True, kw_only=True):
     """The bash tool."""
 
     auto_background: AutoBackground = AutoBackground()
@@ -78,7 +78,7 @@ class BashSettings(Group, frozen=True, kw_only=True):
     ] = True
 
 
-class EvalSettings(Group, frozen=True, kw_only=True):
+class EvalSettings(SettingsGroup, frozen=True, kw_only=True):
     """Python that stays: the eval tool, and `$` in the editor."""
 
     python: Annotated[
@@ -97,7 +97,7 @@ class EvalSettings(Group, frozen=True, kw_only=True):
     ] = 15
 
 
-class MermaidSettings(Group, frozen=True, kw_only=True):
+class MermaidSettings(SettingsGroup, frozen=True, kw_only=True):
     """Diagrams drawn by the agent."""
 
     enabled: Annotated[
@@ -105,7 +105,7 @@ class MermaidSettings(Group, frozen=True, kw_only=True):
     ] = False
 
 
-class WebSettings(Group, frozen=True, kw_only=True):
+class WebSettings(SettingsGroup, frozen=True, kw_only=True):
     """The model's reading of pages of the web."""
 
     fetch: Annotated[
@@ -125,7 +125,7 @@ class WebSettings(Group, frozen=True, kw_only=True):
     ] = ()
 
 
-class DiagnosticSettings(Group, frozen=True, kw_only=True):
+class DiagnosticSettings(SettingsGroup, frozen=True, kw_only=True):
     """What linters and type checkers newly say of files that the agent changed."""
 
     when: Annotated[
@@ -154,7 +154,7 @@ class DiagnosticSettings(Group, frozen=True, kw_only=True):
     ] = 60
 
 
-class McpSettings(Group, frozen=True, kw_only=True):
+class McpSettings(SettingsGroup, frozen=True, kw_only=True):
     """Servers with tools of other people's (MCP)."""
 
     enabled: Annotated[bool, Meta(description="Use MCP servers that are configured.")] = True

@@ -4,11 +4,11 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from app.resources.settings.settings_agent import Group
+from app.resources.settings.settings_agent import SettingsGroup
 from tools.box.host_groups import HOST_GROUPS
 
 
-class PermissionSettings(Group, frozen=True, kw_only=True):
+class PermissionSettings(SettingsGroup, frozen=True, kw_only=True):
     """What the agent may do unasked."""
 
     mode: Annotated[
@@ -24,7 +24,7 @@ class PermissionSettings(Group, frozen=True, kw_only=True):
         Meta(
             description="Rules for what runs without a question, such as `bash: git push origin *`. Of a project they "
             "count only as the text that you said yes to.",
-            extra={"adds_up": True, "runs": True},
+            extra={"is_merged_list": True, "runs": True},
         ),
     ] = ()
     allow_in: Annotated[
@@ -36,17 +36,19 @@ class PermissionSettings(Group, frozen=True, kw_only=True):
     ] = {}  # noqa: RUF012  (frozen)
     ask: Annotated[
         tuple[str, ...],
-        Meta(description="Rules for what is asked about in any mode.", extra={"adds_up": True}),
+        Meta(description="Rules for what is asked about in any mode.", extra={"is_merged_list": True}),
     ] = ()
     deny: Annotated[
         tuple[str, ...],
-        Meta(description="Rules for what is never run, whatever else says so.", extra={"adds_up": True}),
+        Meta(
+            description="Rules for what is never run, whatever else says so.", extra={"is_merged_list": True}
+        ),
     ] = ()
     floor_exceptions: Annotated[
         tuple[str, ...],
         Meta(
             description="Parts of commands, word for word, that are taken out of the floor. For robots.",
-            extra={"global_only": True, "adds_up": True},
+            extra={"global_only": True, "is_merged_list": True},
         ),
     ] = ()
     timeout_seconds: Annotated[
@@ -60,7 +62,7 @@ class PermissionSettings(Group, frozen=True, kw_only=True):
     ] = 0
 
 
-class SandboxSettings(Group, frozen=True, kw_only=True):
+class SandboxSettings(SettingsGroup, frozen=True, kw_only=True):
     """The box that the agent's commands run in."""
 
     mode: Annotated[
@@ -86,19 +88,19 @@ class SandboxSettings(Group, frozen=True, kw_only=True):
         tuple[str, ...],
         Meta(
             description="Folders and files outside the workspace that commands may change, such as `~/notes`.",
-            extra={"global_only": True, "adds_up": True},
+            extra={"global_only": True, "is_merged_list": True},
         ),
     ] = ()
     hide: Annotated[
         tuple[str, ...],
         Meta(
             description="More folders and files that commands do not see, such as `~/private`.",
-            extra={"adds_up": True},
+            extra={"is_merged_list": True},
         ),
     ] = ()
 
 
-class SecretSettings(Group, frozen=True, kw_only=True):
+class SecretSettings(SettingsGroup, frozen=True, kw_only=True):
     """Keys, tokens and passwords that neither the model nor the session gets to see."""
 
     mask: Annotated[

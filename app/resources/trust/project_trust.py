@@ -13,24 +13,24 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.resources.files import read_text, write_text
 from app.resources.paths import Paths
-from app.resources.trust.brought import BroughtItem, brought_along
-from app.values.json_comments import JsonFault, parse
-from app.values.unable import FileFault
+from app.resources.text_files import read_text, write_text
+from app.resources.trust.project_items import ProjectItem, project_items
+from app.values.json_comments import JsonSyntaxError, parse_json_with_comments
+from app.values.user_errors import FileError
 from tools.files.presence import exists
 from tools.git.repository import find_repository
 
-Reason = Literal[
+TrustReason = Literal[
     "flag", "extension", "saved", "setting", "answer", "nothing-to-trust", "not-asked", "changed"
 ]
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class TrustQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """The trust question about a folder: exactly the items that would come into force."""
 
     folder: Path
-    items: tuple[BroughtItem, ...]
+    items: tuple[ProjectItem, ...]
     fingerprint: str
 
     @property
@@ -39,24 +39,24 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         return not self.items
 
     @property
-    def too_much(self) -> tuple[BroughtItem, ...]:
+    def exceeded_limit(self) -> tuple[ProjectItem, ...]:
         """Returns the items that are too large to check."""
-        return tuple(item for item in self.items if item.too_much)
+        return tuple(item for item in self.items if item.exceeded_limit)
 
 
-class Decision(msgspec.Struct, frozen=True, kw_only=True):
+class TrustDecision(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a project is trusted, for which reason, and whether the user must still answer."""
 
     is_trusted: bool
-    reason: Reason
-    question: Question
+    reason: TrustReason
+    question: TrustQuestion
     """The question to ask if `needs_answer`; the question that was answered with yes if `is_trusted`."""
     needs_answer: bool = False
-    is_for_all: bool = False
+    covers_future_items: bool = False
     """The yes was given in advance for all that the project will contain."""
 
 
-class _Saved(msgspec.Struct, frozen=True, kw_only=True):
+class _StoredAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A stored answer."""
 
     folder: Path
@@ -66,31 +66,31 @@ class _Saved(msgspec.Struct, frozen=True, kw_only=True):
     at: str = ""
 
 
-def question_for(paths: Paths) -> Question:
+def trust_question_for(paths: Paths) -> TrustQuestion:
     """Lists the items that the project at `paths.cwd` would bring into force. Reads files, runs nothing."""
-    items = brought_along(paths)
+    items = project_items(paths)
     whole = hashlib.sha256()
     for item in items:
-        told = f"{item.kind}\0{item.path}\0{item.fingerprint}{item.too_much}\n"
+        told = f"{item.kind}\0{item.path}\0{item.fingerprint}{item.exceeded_limit}\n"
         whole.update(told.encode("utf-8", "surrogatepass"))
-    return Question(folder=paths.cwd, items=items, fingerprint=whole.hexdigest()[:32] if items else "")
+    return TrustQuestion(folder=paths.cwd, items=items, fingerprint=whole.hexdigest()[:32] if items else "")
 
 
-def decide(
+def decide_trust(
     paths: Paths,
     *,
     flag: bool | None = None,
     default: Literal["ask", "always", "never"] = "ask",
     can_ask: bool = False,
-) -> Decision:
+) -> TrustDecision:
     """Decides by the flag, else the stored answer, else the setting. If no question can be asked, `ask` means
     no.
 
     A project without items to trust is not trusted either, so that a question is asked about items that
     appear later."""
-    question = question_for(paths)
+    question = trust_question_for(paths)
 
-    decided = partial(Decision, question=question)
+    decided = partial(TrustDecision, question=question)
     if flag is not None:
         return decided(is_trusted=flag, reason="flag")
     saved = _nearest(paths)
@@ -98,13 +98,13 @@ def decide(
         if not saved.trusted:
             return decided(is_trusted=False, reason="saved")
         if saved.fingerprint is None:
-            return decided(is_trusted=True, reason="saved", is_for_all=True)
+            return decided(is_trusted=True, reason="saved", covers_future_items=True)
         if question.is_empty:
             return decided(is_trusted=False, reason="nothing-to-trust")
         if _is_covered(paths, question, saved):
             return decided(is_trusted=True, reason="saved")
     elif default == "always":
-        return decided(is_trusted=True, reason="setting", is_for_all=True)
+        return decided(is_trusted=True, reason="setting", covers_future_items=True)
     elif question.is_empty:
         return decided(is_trusted=False, reason="nothing-to-trust")
     elif default == "never":
@@ -112,7 +112,7 @@ def decide(
     return decided(is_trusted=False, reason="not-asked", needs_answer=can_ask)
 
 
-def look_again(paths: Paths, decision: Decision) -> Decision:
+def recheck_trust(paths: Paths, decision: TrustDecision) -> TrustDecision:
     """Returns the same decision if its items are unchanged, else one that needs an answer."""
     is_final = not decision.is_trusted and decision.reason in (
         "flag",
@@ -121,17 +121,17 @@ def look_again(paths: Paths, decision: Decision) -> Decision:
         "setting",
         "answer",
     )
-    if decision.is_for_all or is_final:
+    if decision.covers_future_items or is_final:
         return decision
-    now = question_for(paths)
-    if now.fingerprint == decision.question.fingerprint and not (decision.is_trusted and now.too_much):
+    now = trust_question_for(paths)
+    if now.fingerprint == decision.question.fingerprint and not (decision.is_trusted and now.exceeded_limit):
         return decision
     if now.is_empty:
-        return Decision(is_trusted=False, reason="nothing-to-trust", question=now)
-    return Decision(is_trusted=False, reason="changed", question=now, needs_answer=True)
+        return TrustDecision(is_trusted=False, reason="nothing-to-trust", question=now)
+    return TrustDecision(is_trusted=False, reason="changed", question=now, needs_answer=True)
 
 
-def new_in(question: Question, before: Question) -> tuple[BroughtItem, ...]:
+def new_items(question: TrustQuestion, before: TrustQuestion) -> tuple[ProjectItem, ...]:
     """Returns the items of `question` that are new or changed since the earlier question."""
     known = {(item.kind, item.path, item.detail, item.fingerprint) for item in before.items}
     return tuple(
@@ -139,12 +139,12 @@ def new_in(question: Question, before: Question) -> tuple[BroughtItem, ...]:
     )
 
 
-def remember(paths: Paths, question: Question, *, is_trusted: bool) -> None:
-    """Stores the answer for the folder. Raises `FileFault`."""
+def store_answer(paths: Paths, question: TrustQuestion, *, is_trusted: bool) -> None:
+    """Stores the answer for the folder. Raises `FileError`."""
     import filelock  # noqa: PLC0415  (most starts only read)
 
-    if is_trusted and question.too_much:
-        raise FileFault(
+    if is_trusted and question.exceeded_limit:
+        raise FileError(
             question.folder,
             "has more files than bayou can check, so it was not trusted. Start with --approve to "
             "trust it for one run.",
@@ -161,11 +161,11 @@ def remember(paths: Paths, question: Question, *, is_trusted: bool) -> None:
             }
             _write(file, table)
     except (OSError, filelock.Timeout) as problem:
-        raise FileFault(file, f"cannot be written: {problem}") from None
+        raise FileError(file, f"cannot be written: {problem}") from None
 
 
-def forget(paths: Paths, folder: Path) -> bool:
-    """Removes the folder's answer; False if there was none. Raises `FileFault`."""
+def forget_answer(paths: Paths, folder: Path) -> bool:
+    """Removes the folder's answer; False if there was none. Raises `FileError`."""
     table = _read_to_change(paths.trust_file)
     if _key(folder) not in table:
         return False
@@ -174,7 +174,7 @@ def forget(paths: Paths, folder: Path) -> bool:
     return True
 
 
-def _nearest(paths: Paths) -> _Saved | None:
+def _nearest(paths: Paths) -> _StoredAnswer | None:
     """Returns the folder's own answer, else that of the nearest folder above. A no covers all folders below;
     a yes does not cover a repository that begins below its folder."""
     table = _read(paths.trust_file)
@@ -187,18 +187,18 @@ def _nearest(paths: Paths) -> _Saved | None:
     return None
 
 
-def _is_covered(paths: Paths, question: Question, saved: _Saved) -> bool:
+def _is_covered(paths: Paths, question: TrustQuestion, saved: _StoredAnswer) -> bool:
     """Says whether the stored yes still covers this question: its items are unchanged and, for a folder
     above, include all items of the question."""
-    if question.too_much:
+    if question.exceeded_limit:
         return False
     if saved.folder == paths.cwd:
         return saved.fingerprint == question.fingerprint
-    above = question_for(msgspec.structs.replace(paths, cwd=saved.folder))
+    above = trust_question_for(msgspec.structs.replace(paths, cwd=saved.folder))
     return above.fingerprint == saved.fingerprint and _placed(question) <= _placed(above)
 
 
-def _placed(question: Question) -> set[tuple[str, Path, str, str]]:
+def _placed(question: TrustQuestion) -> set[tuple[str, Path, str, str]]:
     return {
         (item.kind, question.folder / item.path, item.detail, item.fingerprint) for item in question.items
     }
@@ -209,14 +209,14 @@ def _begins_repository(folder: Path) -> bool:
     return exists(folder / ".git") or (found is not None and found.top == folder)
 
 
-def _entry(table: dict[str, Any], folder: Path) -> _Saved | None:
+def _entry(table: dict[str, Any], folder: Path) -> _StoredAnswer | None:
     entry = table.get(_key(folder))
     if isinstance(entry, bool):
         entry = {"trusted": entry}
     if not isinstance(entry, dict) or not isinstance(entry.get("trusted"), bool):
         return None
     mark = entry.get("fingerprint")
-    return _Saved(
+    return _StoredAnswer(
         folder=folder,
         trusted=entry["trusted"],
         fingerprint=None if mark is None else str(mark),
@@ -224,11 +224,11 @@ def _entry(table: dict[str, Any], folder: Path) -> _Saved | None:
     )
 
 
-def problem_with(file: Path) -> str | None:
+def trust_file_problem(file: Path) -> str | None:
     """Returns the fault of the file with the answers; no folder is trusted until it is repaired."""
     try:
         _read_to_change(file)
-    except FileFault as problem:
+    except FileError as problem:
         return f"{problem}. Until this is fixed no folder is trusted; delete the file to be asked again."
     return None
 
@@ -238,18 +238,18 @@ def _read(file: Path) -> dict[str, Any]:
     is lost."""
     try:
         return _read_to_change(file)
-    except FileFault:
+    except FileError:
         return {}
 
 
 def _read_to_change(file: Path) -> dict[str, Any]:
-    """Returns the stored answers. Raises `FileFault` for a broken file, whose content a write would lose."""
+    """Returns the stored answers. Raises `FileError` for a broken file, whose content a write would lose."""
     try:
-        table = parse(read_text(file) or "{}")
-    except JsonFault as problem:
-        raise FileFault(file, problem.message, problem.line) from None
+        table = parse_json_with_comments(read_text(file) or "{}")
+    except JsonSyntaxError as problem:
+        raise FileError(file, problem.message, problem.line) from None
     if not isinstance(table, dict):
-        raise FileFault(file, "must be an object: { … }")
+        raise FileError(file, "must be an object: { … }")
     return table
 
 

@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, assert_never
 
-from app.agent.outcomes import result_from_message
+from app.agent.tool_results import result_from_message
 from app.sessions.export.html_blocks import (
     MAX_OPEN_CHARACTERS,
     MAX_OPEN_LINES,
@@ -58,7 +58,7 @@ from app.values.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from app.values.usage import Usage, dollars
+from app.values.usage import Usage, format_dollars
 from tools.amounts import duration, tokens
 from tools.results import CommandBlock, ImageBlock
 
@@ -163,7 +163,7 @@ class _PageBody:
             ("Messages", str(stats.messages)),
             ("Branches", str(stats.branches) if stats.branches > 1 else ""),
             ("Tokens", _usage_text(used.usage)),
-            ("Cost", dollars(stats.cost)),
+            ("Cost", format_dollars(stats.cost)),
             ("Id", escape(clean(log.session_id))),
         )
         terms = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows if value)
@@ -378,7 +378,7 @@ def _figures(entry: Entry) -> str:
         parts += [
             duration((message.duration_ms or 0) / 1000),
             _usage_text(message.usage),
-            dollars(cost) if cost else "",
+            format_dollars(cost) if cost else "",
         ]
     return f"<small>{' · '.join(filter(None, parts))}</small>"
 

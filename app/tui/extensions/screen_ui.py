@@ -12,7 +12,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from app.extensions.ports import Level, Placement
+from app.extensions.ui_protocol import Level, Placement
 from app.extensions.views import View, view_text
 from app.tui.current_theme import CurrentTheme
 from app.tui.page_protocols import AskPerson, ShowMessage

@@ -68,12 +68,12 @@ def next_steps(
     """Returns a function that suggests the next step after a failed answer, with this page's keys."""
 
     def step(message: AssistantMessage) -> str:
-        from app.assembly.next_steps import NextSteps, Ways  # noqa: PLC0415  (with the first answer that fails)
+        from app.assembly.error_remedies import NextSteps, RemedyTexts  # noqa: PLC0415  (with the first answer that fails)
 
-        ways = Ways(
+        ways = RemedyTexts(
             log_in="/login",
             choose_model=f"{key_of('app.model.select') or '/model'} chooses",
-            look_at_window="/context shows what fills the window and takes single messages out, /compact makes room",
+            show_context="/context shows what fills the window and takes single messages out, /compact makes room",
         )
         return NextSteps(choice, ways, env).of(message)
 

@@ -9,9 +9,9 @@ import msgspec
 from textual.binding import Binding, BindingType
 from textual.keys import ASCII_KEY_NAMES, KEY_NAME_REPLACEMENTS
 
-from app.resources.files import read_text, write_text
-from app.values.json_comments import JsonFault, parse, with_value, without_key
-from app.values.unable import FileFault
+from app.resources.text_files import read_text, write_text
+from app.values.json_comments import JsonSyntaxError, parse_json_with_comments, with_value, without_key
+from app.values.user_errors import FileError
 from tools.patterns import late
 from widgets.key_labels import NO_KEY
 
@@ -67,10 +67,10 @@ def read_keymap(file: Path, places: Sequence[KeyPlace]) -> KeyMap:
     the error."""
     try:
         text = read_text(file)
-        data = parse(text) if text and text.strip() else {}
-    except FileFault as problem:
+        data = parse_json_with_comments(text) if text and text.strip() else {}
+    except FileError as problem:
         return KeyMap(is_read=False, problems=(str(problem),))
-    except JsonFault as problem:
+    except JsonSyntaxError as problem:
         return KeyMap(is_read=False, problems=(f"{file}:{problem.line}: {problem.message}",))
     if not isinstance(data, dict):
         return KeyMap(is_read=False, problems=(f"{file}: must hold one object: {{ … }}",))
@@ -104,8 +104,8 @@ def keys_of(binding: Binding, own: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def bind(file: Path, action: str, key: str | None) -> None:
-    """Binds an action to this key only; None restores its default keys. Raises `FileFault` or
-    `JsonFault`."""
+    """Binds an action to this key only; None restores its default keys. Raises `FileError` or
+    `JsonSyntaxError`."""
     text = read_text(file) or "{}\n"
     write_text(file, without_key(text, (action,)) if key is None else with_value(text, (action,), key))
 

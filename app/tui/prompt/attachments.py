@@ -4,7 +4,7 @@ import base64
 from collections.abc import Sequence
 
 from app.values.content import Image, UserContent
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.files.images import identify_image, prepare_image
 from tools.files.regular import read_regular
 from widgets.editor.chips import Attachment, Chip, ImageChip, UnsentPrompt
@@ -13,7 +13,7 @@ from widgets.editor.images import image_bytes
 
 
 def images_of(attachments: Sequence[Attachment], *, resizes: bool) -> tuple[Image, ...]:
-    """Loads the images, and shrinks large ones. Reads files, so call it in a thread. Raises `Unable`."""
+    """Loads the images, and shrinks large ones. Reads files, so call it in a thread. Raises `UserError`."""
     return tuple(_image_of(attachment, resizes=resizes) for attachment in attachments)
 
 
@@ -21,15 +21,15 @@ def _image_of(attachment: Attachment, *, resizes: bool) -> Image:
     try:
         data = attachment.data or (read_regular(attachment.path) if attachment.path else b"")
     except OSError as problem:
-        raise Unable(
+        raise UserError(
             f"{attachment.path}: {problem.strerror or problem}. Remove the image from the prompt."
         ) from None
     info = identify_image(data)
     if info is None:
-        raise Unable(f"{attachment.name} is no longer an image. Remove it from the prompt.")
+        raise UserError(f"{attachment.name} is no longer an image. Remove it from the prompt.")
     ready = prepare_image(data, info, resizes=resizes)
     if ready.problem:
-        raise Unable(f"{attachment.name}: {ready.problem}")
+        raise UserError(f"{attachment.name}: {ready.problem}")
     return Image(data=ready.data, mime_type=ready.info.mime_type)
 
 

@@ -27,11 +27,11 @@ from widgets.completion.source import CompletionRequest, Completions, Suggestion
 from widgets.editor.prompt import PromptEditor
 
 if TYPE_CHECKING:
-    from app.assembly.extensions.extending import Extended
+    from app.assembly.extensions.extension_setup import ConnectedExtensions
     from tools.filemap.symbols import Symbol
 
 _MODELS_SHOWN = 200
-LoadedExtensions = Callable[[], "Extended | None"]
+LoadedExtensions = Callable[[], "ConnectedExtensions | None"]
 """Returns the extensions' additions to the session, once they are loaded."""
 
 
@@ -130,7 +130,7 @@ def arguments_of(
     }
 
 
-def _extension_arguments(extended: Extended | None) -> dict[str, Arguments]:
+def _extension_arguments(extended: ConnectedExtensions | None) -> dict[str, Arguments]:
     if extended is None:
         return {}
     catalogue = extended.catalogue

@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterator, Sequence
 
 from app.engine.mcp.servers import McpServers
-from app.values.servers import PromptView
-from app.values.unable import Unable
+from app.values.mcp_servers import PromptView
+from app.values.user_errors import UserError
 from tools.patterns import late
 from tools.text import one_line
 from widgets.completion.commands import Arguments
@@ -69,7 +69,7 @@ def _of(verbs: McpServers, prompt: PromptView) -> Arguments:
         try:
             ref = {"type": "ref/prompt", "name": prompt.name}
             answer = await verbs.complete(prompt.server, ref, name, value, {})
-        except Unable:
+        except UserError:
             return []  # many servers do not support completion
         values = answer.get("completion", {}).get("values", [])
         start = f"{before} " if before else ""

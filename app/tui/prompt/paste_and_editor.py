@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
-from app.assembly.assembled import Assembled
+from app.assembly.assembled_session import AssembledSession
 from app.tui.page_protocols import AskPerson, FindProgram, ShowMessage
 from widgets.editor.chips import UnsentPrompt
 from widgets.editor.prompt import PromptEditor
@@ -40,11 +40,11 @@ async def search_history(editor: PromptEditor, ask: AskPerson, entries: tuple[Un
         editor.restore(entries[int(picked.row.id)])
 
 
-def editor_wanted(assembled: Assembled) -> str:
+def editor_wanted(assembled: AssembledSession) -> str:
     """Returns the editor program from the settings, ignoring one that only an untrusted project sets."""
-    in_force = assembled.in_force
-    is_theirs = in_force.origin("externalEditor") == "project" and not assembled.project.counts()
-    settings = in_force.without_project() if is_theirs else in_force.settings
+    effective_settings = assembled.effective_settings
+    is_theirs = effective_settings.origin("externalEditor") == "project" and not assembled.project.counts()
+    settings = effective_settings.without_project() if is_theirs else effective_settings.settings
     return settings.interaction.external_editor or ""
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import msgspec
 
-from app.resources.files import write_text
 from app.resources.paths import Paths
+from app.resources.text_files import write_text
 from app.sessions.ids import folder_name
-from app.values.unable import FileFault
+from app.values.user_errors import FileError
 from tools.files.regular import read_regular
 from widgets.completion.frecency import Frecency
 from widgets.editor.chips import ImageChip, UnsentPrompt
@@ -99,7 +99,7 @@ class ProjectHistory:
     def _write(path: Path, text: str) -> None:
         try:
             write_text(path, text, mode=0o600)
-        except FileFault:
+        except FileError:
             return
 
 

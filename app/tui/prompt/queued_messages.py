@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from app.agent.queues import Queued, QueueName
+from app.agent.queues import QueuedMessage, QueueName
 from app.engine.session import Session
 from app.tui.page_protocols import ShowMessage
 from app.tui.prompt.attachments import attachment_of, draft_with, images_in, joined
@@ -55,7 +55,7 @@ class QueuedMessages(msgspec.Struct, frozen=True):
             self._into_editor([message])
             self.editor.focus()
 
-    def _into_editor(self, messages: Sequence[Queued]) -> None:
+    def _into_editor(self, messages: Sequence[QueuedMessage]) -> None:
         if not messages:
             return
         drafts = [
@@ -76,7 +76,7 @@ class QueuedMessages(msgspec.Struct, frozen=True):
         name, index = self._place(message_id)
         if name is None:
             return
-        messages: list[Queued] = list(self.session.queues.waiting(name))
+        messages: list[QueuedMessage] = list(self.session.queues.waiting(name))
         target = index + delta
         if 0 <= target < len(messages):
             messages[index], messages[target] = messages[target], messages[index]

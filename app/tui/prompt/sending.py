@@ -17,7 +17,7 @@ from app.tui.status.status_lines import StatusLines
 from app.tui.tasks import words_of
 from app.tui.transcript.presenter import Presenter
 from app.values.content import Image
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.patterns import late
 from widgets.editor.chips import Attachment, UnsentPrompt
 from widgets.editor.prompt import PromptEditor
@@ -85,7 +85,7 @@ class Sending(msgspec.Struct, frozen=True):
         settings = self.settings().images
         try:
             if attachments and settings.block_images:
-                raise Unable(
+                raise UserError(
                     "Images are blocked (images.blockImages). Remove them, or change it in /settings."
                 )
             images = (
@@ -95,7 +95,7 @@ class Sending(msgspec.Struct, frozen=True):
             )
             with self.unsent.on_its_way(text, images, how):
                 await self.session.prompt(text, images, while_running=how)
-        except Unable as problem:
+        except UserError as problem:
             self.presenter.note(words_of(problem, self.key_label), NoteKind.ERROR)
             self._give_back(draft)
 
@@ -103,7 +103,7 @@ class Sending(msgspec.Struct, frozen=True):
         """Sends the prompt from the command line."""
         try:
             await self.session.prompt(text, images, while_running="steer")
-        except Unable as problem:
+        except UserError as problem:
             self.presenter.note(words_of(problem, self.key_label), NoteKind.ERROR)
             self._give_back(UnsentPrompt(text=text))
 
@@ -132,7 +132,7 @@ class Sending(msgspec.Struct, frozen=True):
             own.begin(command, exclude=exclude)
         try:
             own.end(await self.session.shell.run(command, exclude=exclude))
-        except Unable as problem:
+        except UserError as problem:
             if is_first:
                 own.end(None)
             self.presenter.note(words_of(problem, self.key_label), NoteKind.ERROR)
@@ -148,7 +148,7 @@ class Sending(msgspec.Struct, frozen=True):
         self.status.say_stoppable(f"$ {one_line(first, 60)}")
         try:
             await self.cells.run(code, exclude=exclude)
-        except Unable as problem:
+        except UserError as problem:
             self.presenter.note(words_of(problem, self.key_label), NoteKind.ERROR)
             self._give_back(UnsentPrompt(text=text))
         self.status.say_what_runs()

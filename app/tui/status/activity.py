@@ -24,8 +24,8 @@ from app.values.events import (
     ToolExecutionStart,
     ToolExecutionUpdate,
 )
+from app.values.mcp_servers import McpServersChange
 from app.values.messages import AssistantMessage
-from app.values.servers import McpServersChange
 from app.values.stream import BlockEvent, TextDelta, ThinkingDelta, ToolCallDelta, ToolCallStart
 from tools.amounts import elapsed, tokens
 

@@ -12,7 +12,7 @@ from app.resources.settings.settings_display import SegmentLook
 from app.sessions.index.summary import title_from_entries, title_from_prompt
 from app.values.models import Model
 from app.values.todos import count_closed
-from app.values.usage import dollars
+from app.values.usage import format_dollars
 from tools.amounts import percentage, tokens
 from widgets.line import plain
 from widgets.status.segments import Segment
@@ -114,7 +114,7 @@ def _cache_write(session: Session, state: State, around: FooterContext) -> list[
 
 def _cost(session: Session, state: State, around: FooterContext) -> list[Segment]:
     total = session.stats.usage.cost.total
-    return [Segment(id="cost", text=dollars(total) if total else "", importance=5)]
+    return [Segment(id="cost", text=format_dollars(total) if total else "", importance=5)]
 
 
 def _queue(session: Session, state: State, around: FooterContext) -> list[Segment]:
@@ -247,7 +247,9 @@ def header(session: Session, around: FooterContext) -> list[Segment]:
         segments.append(Segment(id="readOnly", text="read-only", tone="warning", importance=9, is_right=True))
     branch = f"├ {_cut(around.branch, 24)}" if around.branch else ""
     segments.append(Segment(id="branch", text=branch, importance=5, is_right=True))
-    segments.append(Segment(id="cost", text=dollars(cost) if cost else "", importance=5, is_right=True))
+    segments.append(
+        Segment(id="cost", text=format_dollars(cost) if cost else "", importance=5, is_right=True)
+    )
     return segments
 
 

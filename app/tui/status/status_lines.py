@@ -9,7 +9,7 @@ from pathlib import Path
 
 from textual.timer import Timer
 
-from app.assembly.assembled import Assembled
+from app.assembly.assembled_session import AssembledSession
 from app.engine.session import Session
 from app.tui.page_protocols import KeyLabel
 from app.tui.status import header_and_footer as bars
@@ -93,7 +93,7 @@ class StatusLines:
 
     def __init__(
         self,
-        assembled: Assembled,
+        assembled: AssembledSession,
         *,
         header: StatusHeader,
         footer: StatusFooter,
@@ -181,7 +181,7 @@ class StatusLines:
         self.refresh()
 
     def refresh(self) -> None:
-        wanted, activity = self._assembled.in_force.settings.footer, self._activity
+        wanted, activity = self._assembled.effective_settings.settings.footer, self._activity
         around = bars.FooterContext(
             home=self._home,
             git=self._git,
@@ -230,7 +230,7 @@ class StatusLines:
     async def look_at_git(self) -> None:
         """Updates the git state: at the start, after each run, and when the terminal gets the focus."""
         git = await git_state(
-            self._session.cwd, home=self._home, is_vouched=self._assembled.project.seems_to_count
+            self._session.cwd, home=self._home, is_vouched=self._assembled.project.counts_quietly
         )
         if git != self._git:
             self._git = git

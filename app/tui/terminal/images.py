@@ -5,7 +5,7 @@ from typing import Any
 
 from textual.app import App
 
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from widgets.graphics.image_support import ImageSupport
 from widgets.graphics.terminal_images import TerminalImages
 from widgets.terminal.terminal_control import write_to
@@ -13,14 +13,17 @@ from widgets.transcript.painting.sgr import color_system
 
 
 def images_for(
-    app: App[Any], in_force: InForce, env: Mapping[str, str], find_program: Callable[[str], str | None]
+    app: App[Any],
+    effective_settings: EffectiveSettings,
+    env: Mapping[str, str],
+    find_program: Callable[[str], str | None],
 ) -> TerminalImages:
     ability = ImageSupport(
-        in_force.settings.images.protocol,
+        effective_settings.settings.images.protocol,
         env=env,
         find_program=find_program,
         color_system=lambda: color_system(app.console),
     )
     images = TerminalImages(lambda sequence: write_to(app, sequence), ability, lines=lambda: app.size.height)
-    in_force.subscribe(lambda before: images.use(in_force.settings.images.protocol))
+    effective_settings.subscribe(lambda before: images.use(effective_settings.settings.images.protocol))
     return images

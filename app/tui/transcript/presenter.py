@@ -8,7 +8,7 @@ from typing import Any, assert_never
 import msgspec
 
 from app.engine.session import Session
-from app.extensions.catalogue import Catalogue
+from app.extensions.catalogue import ExtensionCatalogue
 from app.tui.page_protocols import KeyLabel
 from app.tui.transcript import replay
 from app.tui.transcript.changes_line import ChangesLine
@@ -65,6 +65,7 @@ from app.values.events import (
     TurnEnd,
     TurnStart,
 )
+from app.values.mcp_servers import McpServersChange
 from app.values.messages import (
     AssistantMessage,
     BashExecutionMessage,
@@ -73,7 +74,6 @@ from app.values.messages import (
     UserMessage,
 )
 from app.values.pending import PendingOutcome
-from app.values.servers import McpServersChange
 from app.values.stream import (
     BlockEvent,
     TextDelta,
@@ -157,7 +157,7 @@ class Presenter:
         """Starts to add earlier blocks, which the first paint does not wait for."""
         self._earlier.begin()
 
-    def show_renderers(self, catalogue: Catalogue) -> None:
+    def show_renderers(self, catalogue: ExtensionCatalogue) -> None:
         """Redraws what loaded extensions draw differently; everything if that is unknown."""
         is_first = self.renderers.catalogue is None
         self.renderers.catalogue = catalogue

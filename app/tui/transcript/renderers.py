@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from app.extensions.catalogue import Catalogue, Rendered
+from app.extensions.catalogue import ExtensionCatalogue, RenderedOutput
 from app.tui.page_protocols import KeyLabel
 from app.tui.transcript.cell_block import excluded_cell
 from app.values.cells import CELL_ENTRY_TYPE
@@ -33,7 +33,7 @@ class Renderers(msgspec.Struct):
     """Returns the name of the branch that a summary is about."""
     retry_key: str = ""
     """The label of the key that retries a request."""
-    catalogue: Catalogue | None = None
+    catalogue: ExtensionCatalogue | None = None
 
     def call(self, call: ToolCall, result: ToolResult | None = None) -> Card:
         usual = self.card(call, result)
@@ -95,7 +95,7 @@ class Renderers(msgspec.Struct):
         ]
 
     def _block(
-        self, block_id: str, name: str, shown: Rendered | None, kind: CustomKind
+        self, block_id: str, name: str, shown: RenderedOutput | None, kind: CustomKind
     ) -> CustomBlock | None:
         if shown is None:
             return None

@@ -5,7 +5,7 @@ from typing import assert_never, cast
 
 import msgspec
 
-from app.agent.outcomes import ABORTED, SKIPPED, result_from_message
+from app.agent.tool_results import ABORTED_TEXT, SKIPPED_TEXT, result_from_message
 from app.compaction.summary import BRANCH_PREAMBLE
 from app.engine.files.file_diagnostics import MESSAGE_TYPE as DIAGNOSTICS
 from app.engine.files.file_diagnostics import problem_line
@@ -279,9 +279,9 @@ def result_state(message: ToolResultMessage) -> CardState:
     if not message.is_error:
         return CardState.DONE
     text = text_of(message.content)
-    if text == SKIPPED:
+    if text == SKIPPED_TEXT:
         return CardState.SKIPPED
-    return CardState.ABORTED if text == ABORTED else CardState.FAILED
+    return CardState.ABORTED if text == ABORTED_TEXT else CardState.FAILED
 
 
 def duration_text(milliseconds: float | None) -> str:

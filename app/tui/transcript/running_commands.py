@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from app.agent.outcomes import result_from_outcome
+from app.agent.tool_results import result_from_outcome
 from app.tui.transcript import replay
 from app.tui.transcript.cell_block import cell_block, running_cell
 from app.values.cells import is_user_cell

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from app.agent.outcomes import result_from_outcome
+from app.agent.tool_results import result_from_outcome
 from app.values.content import ToolCall
 from app.values.events import ToolOutcome
 from tools.results import ToolResult

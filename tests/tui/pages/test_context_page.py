@@ -10,7 +10,7 @@ from app.sessions.projection import project
 from app.tui.features.context.page import ContextPage
 from app.values.entries import CompactionEntry
 from app.values.messages import ToolResultMessage
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tests.agent.stage import echo
 from tests.engine.stage import Play
 from tests.tui.pages.person import Person, at_the_keyboard
@@ -33,7 +33,7 @@ def page_of(play: Play, person: Person) -> ContextPage:
 async def talked(folder: Path, *answers, prompts: int = 2) -> Play:
     """Only the last answer has to stay word for word."""
     play = Play(folder, *answers, tools=[echo()])
-    play.in_force.set("compaction.keepRecentTokens", 200)
+    play.effective_settings.set("compaction.keepRecentTokens", 200)
     for number in range(prompts):
         await play.prompt(f"prompt {number}")
     return play
@@ -89,7 +89,7 @@ async def test_the_full_history_comes_back(tmp_path: Path) -> None:
 
 async def test_without_a_compaction_the_way_back_says_so(tmp_path: Path) -> None:
     async with at_the_keyboard() as person:
-        with pytest.raises(Unable, match="Nothing on this branch has been compacted"):
+        with pytest.raises(UserError, match="Nothing on this branch has been compacted"):
             await page_of(await talked(tmp_path, say("a"), prompts=1), person).undo()
 
 
@@ -136,4 +136,4 @@ async def test_the_keys_of_the_page_are_told_at_80_columns(tmp_path: Path) -> No
 
 
 def test_what_a_summary_may_fail_with_is_for_the_person() -> None:
-    assert issubclass(SummaryFailed, Unable)
+    assert issubclass(SummaryFailed, UserError)

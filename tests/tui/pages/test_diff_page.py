@@ -11,7 +11,7 @@ from app.providers.scripted import ScriptedAnswer, say
 from app.tui.features.diff.page import DiffPage
 from app.undo.blobs import UndoConfig
 from app.values.content import ToolCall
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tests.engine.stage import Play
 from tests.tui.pages.person import Person, at_the_keyboard
 from tests.undo.test_footprints import git
@@ -128,7 +128,7 @@ async def test_where_there_is_nothing_it_says_why(tmp_path: Path) -> None:
             await person.sees_soon("is in no git repository")
             await person.press("n", "e", "y", "Y", "escape")
         assert person.copied == [] and project.edited == []
-        with pytest.raises(Unable, match="/diff git"):
+        with pytest.raises(UserError, match="/diff git"):
             await project.page(person).open("everything")
 
 

@@ -6,12 +6,12 @@ import pytest
 
 from app.engine.files.restore import ToEntry
 from app.providers.scripted import ScriptedAnswer, say
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from app.tui.features.tree.page import TreePage
 from app.tui.features.undo.page import FilesPage
 from app.undo.blobs import UndoConfig
 from app.values.content import ToolCall
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tests.engine.stage import Play
 from tests.tui.pages.person import Person, at_the_keyboard
 from tools.registry import builtin_tools
@@ -63,7 +63,7 @@ def tree_of(project: Project, person: Person) -> TreePage:
         person.copy,
         files=page_of(project, person),
         show_progress=person.show_progress.append,
-        settings=lambda: project.play.in_force.settings,
+        settings=lambda: project.play.effective_settings.settings,
         clock=person.clock,
     )
 
@@ -141,13 +141,13 @@ async def test_changes_of_both_are_merged_and_seen_before(project: Project) -> N
 
 async def test_a_number_of_prompts(project: Project) -> None:
     async with at_the_keyboard(size=SIZE) as person:
-        with pytest.raises(Unable, match="takes a number"):
+        with pytest.raises(UserError, match="takes a number"):
             await page_of(project, person).undo("all")
         async with person.asked(page_of(project, person).undo("2")):
             assert "before “make both”" in person.sees
             await person.press("enter")
         assert project.files() == {}
-        with pytest.raises(Unable, match="Nothing to undo on this branch"):
+        with pytest.raises(UserError, match="Nothing to undo on this branch"):
             await page_of(project, person).undo()
 
 
@@ -173,7 +173,7 @@ async def first_prompt(project: Project) -> str:
 @pytest.mark.parametrize("answer", ["keep", "put back", "stay"])
 async def test_moving_in_the_tree_asks_what_becomes_of_files(project: Project, answer: str) -> None:
     before, leaf = project.files(), project.play.session.state.leaf_id
-    project.play.in_force.set("branchSummary.skipPrompt", True)
+    project.play.effective_settings.set("branchSummary.skipPrompt", True)
     async with at_the_keyboard(size=SIZE) as person:
         async with person.asked(tree_of(project, person).go_to(await first_prompt(project))):
             assert "Files are not as they were there" in person.sees
@@ -193,8 +193,8 @@ async def test_moving_in_the_tree_asks_what_becomes_of_files(project: Project, a
 
 
 async def test_without_a_question_files_stay_or_are_shown_at_once(project: Project) -> None:
-    project.play.in_force.set("branchSummary.skipPrompt", True)
-    project.play.in_force.set("undo.onTreeMove", "restore")
+    project.play.effective_settings.set("branchSummary.skipPrompt", True)
+    project.play.effective_settings.set("undo.onTreeMove", "restore")
     async with at_the_keyboard(size=SIZE) as person:
         async with person.asked(tree_of(project, person).go_to(await first_prompt(project))):
             assert "Files as they were behind" in person.sees
@@ -203,8 +203,8 @@ async def test_without_a_question_files_stay_or_are_shown_at_once(project: Proje
 
 
 async def test_where_files_are_as_they_were_nothing_is_asked(project: Project) -> None:
-    in_force: InForce = project.play.in_force
-    in_force.set("branchSummary.skipPrompt", True)
+    effective_settings: EffectiveSettings = project.play.effective_settings
+    effective_settings.set("branchSummary.skipPrompt", True)
     entry = await first_prompt(project)
     plan = await project.play.session.restoring.preview(ToEntry(entry_id=entry))
     await project.play.session.restoring.carry_out(plan)

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from app.mcp.asking import form_of
+from app.mcp.elicitation_forms import elicitation_form
 from app.tui.features.mcp.form import FormPage
 from app.values.events import QuestionAsked
 from tests.tui.pages.person import Person, at_the_keyboard
@@ -19,7 +19,7 @@ SCHEMA: dict[str, Any] = {
 
 
 def question(**params: Any) -> QuestionAsked:
-    form = form_of("docs", {"message": "Which [b]boat[/b]?", **params})
+    form = elicitation_form("docs", {"message": "Which [b]boat[/b]?", **params})
     answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     return QuestionAsked(id="1", method="input", form=form, answer=answer)
 

@@ -8,7 +8,7 @@ import pytest
 
 from app.providers.scripted import call, say
 from app.tui.features.jobs.page import JobsPage
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tests.engine.stage import Play
 from tests.engine.test_jobs import Slow
 from tests.tui.pages.person import Person, at_the_keyboard
@@ -66,7 +66,7 @@ async def test_jobs_are_named(play: Play) -> None:
             "job1 ends with this session.",
             "job1 is being ended.",
         ]
-        with pytest.raises(Unable, match="nope"):
+        with pytest.raises(UserError, match="nope"):
             await page.kill("nope")
         async with asyncio.timeout(5):
             await play.session.jobs.wait("job1")

@@ -8,7 +8,7 @@ import pytest
 
 from app.providers.scripted import say
 from app.tui.features.models.page import ModelPage
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tests.engine.stage import Play
 from tests.support.terminals import WRITTEN_NOTHING, terminal
 from tests.tui.pages.person import Person, at_the_keyboard
@@ -116,7 +116,7 @@ async def test_a_name_may_have_a_level_behind_it(tmp_path: Path) -> None:
         await models.page.named("harbour/tug:low")
         assert (models.model, models.play.session.state.thinking) == ("harbour/tug", "low")
         assert person.heard == ["Model: harbour/tug"]
-        with pytest.raises(Unable, match="nobody"):
+        with pytest.raises(UserError, match="nobody"):
             await models.page.named("nobody")
 
 
@@ -131,7 +131,7 @@ async def test_a_level_is_chosen_for_this_session_or_for_all(tmp_path: Path) -> 
         async with person.asked(models.page.level()):
             await person.press("end", "ctrl+s")
         assert person.kept == {"defaultThinkingLevel": models.choice.levels[-1]}
-        with pytest.raises(Unable, match="Levels for /thinking: off, "):
+        with pytest.raises(UserError, match="Levels for /thinking: off, "):
             await models.page.level_named("lots")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from app.engine.user_runs.own_shell import SessionShell
 from app.resources.paths import Paths
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from app.tui.features.settings.own_shell import OwnShellPage
 from app.tui.features.settings.page import SettingsPage
 from tests.tui.pages.person import Person, at_the_keyboard
@@ -51,9 +51,9 @@ async def test_it_shows_what_was_taken_and_takes_it_anew(verbs: SessionShell, tm
 async def test_its_setting_leads_there(verbs: SessionShell, tmp_path: Path) -> None:
     (tmp_path / ".bashrc").write_text("alias ll='ls -l'\n")
     (tmp_path / "project").mkdir()
-    in_force = InForce(Paths.from_env({"HOME": str(tmp_path)}, tmp_path / "project"))
+    effective_settings = EffectiveSettings(Paths.from_env({"HOME": str(tmp_path)}, tmp_path / "project"))
     async with at_the_keyboard(size=(200, 40)) as person:
-        page = SettingsPage(in_force, person.ask, {"bash.ownShell": _page(verbs, person)})
+        page = SettingsPage(effective_settings, person.ask, {"bash.ownShell": _page(verbs, person)})
         async with person.asked(page.open()):
             await person.press(*"ownShell")
             await person.sees_soon("Not read yet")

@@ -11,7 +11,7 @@ from tools.registry import builtin_tools
 
 
 def page_of(play: Play, person: Person) -> PermissionsPage:
-    return PermissionsPage(play.session.permissions, person.ask, person.say, play.in_force.set)
+    return PermissionsPage(play.session.permissions, person.ask, person.say, play.effective_settings.set)
 
 
 async def test_a_mode_is_chosen(tmp_path: Path) -> None:

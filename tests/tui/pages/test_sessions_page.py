@@ -14,8 +14,8 @@ from app.sessions.log import SessionLog
 from app.tui.features.sessions.page import SessionsPage
 from app.values.entries import MessageEntry
 from app.values.messages import AssistantMessage
-from app.values.unable import Unable
 from app.values.usage import Cost, Usage
+from app.values.user_errors import UserError
 from tests.engine.stage import Play
 from tests.sessions.say import answer
 from tests.sessions.say import say as said
@@ -168,9 +168,9 @@ async def test_a_file_is_brought_in_by_its_path_or_id(home: Path) -> None:
         sessions.is_wanted = False
         await sessions.page.import_file(path.stem.rpartition("_")[2])
         assert sessions.opened == [path, path] and len(person.heard) == 1
-        with pytest.raises(Unable, match="nowhere"):
+        with pytest.raises(UserError, match="nowhere"):
             await sessions.page.import_file("nowhere.jsonl")
-        with pytest.raises(Unable, match="/import FILE copies a session file"):
+        with pytest.raises(UserError, match="/import FILE copies a session file"):
             await sessions.page.import_file("")
 
 
@@ -193,7 +193,7 @@ async def test_names_counts_copies_and_exports_are_told(home: Path) -> None:
         assert person.heard[3] == f"Now working in a copy: {sessions.play.session.state.file}"
         assert person.heard[4] == f"Written: {home / 'out.md'}"
         assert "hello" in (home / "out.md").read_text()
-        with pytest.raises(Unable, match=r"out\.md"):
+        with pytest.raises(UserError, match=r"out\.md"):
             await page.export("out.md/below.md")
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from app.resources.paths import Paths
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from app.tui.features.settings.page import SettingsPage, ThemePage
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tests.tui.pages.person import Person, at_the_keyboard
 
 
@@ -22,32 +22,32 @@ def said(paths: Paths) -> dict[str, object]:
     return json.loads(paths.settings_file.read_text())
 
 
-async def changed(in_force: InForce, name: str, *keys: str, sees: str) -> None:
-    async with at_the_keyboard() as person, person.asked(SettingsPage(in_force, person.ask).open()):
+async def changed(effective_settings: EffectiveSettings, name: str, *keys: str, sees: str) -> None:
+    async with at_the_keyboard() as person, person.asked(SettingsPage(effective_settings, person.ask).open()):
         await person.press(*name, *keys)
         await person.sees_soon(sees)
         await person.press("escape")
 
 
 async def test_a_choice_goes_to_the_next_value_in_the_persons_own_file_and_at_once(paths: Paths) -> None:
-    in_force = InForce(paths)
-    await changed(in_force, "interruptMode", "enter", sees="saved")
+    effective_settings = EffectiveSettings(paths)
+    await changed(effective_settings, "interruptMode", "enter", sees="saved")
     assert said(paths) == {"interruptMode": "immediate"}
-    assert in_force.settings.interaction.interrupt_mode == "immediate"
+    assert effective_settings.settings.interaction.interrupt_mode == "immediate"
 
 
 async def test_delete_is_about_the_row_where_the_filter_has_nothing_to_delete(paths: Paths) -> None:
-    in_force = InForce(paths)
-    await changed(in_force, "interruptMode", "enter", sees="immediate")
-    await changed(in_force, "interruptMode", "home", "delete", sees="› nterruptMode")
+    effective_settings = EffectiveSettings(paths)
+    await changed(effective_settings, "interruptMode", "enter", sees="immediate")
+    await changed(effective_settings, "interruptMode", "home", "delete", sees="› nterruptMode")
     assert said(paths) == {"interruptMode": "immediate"}
-    await changed(in_force, "interruptMode", "delete", sees="saved")
+    await changed(effective_settings, "interruptMode", "delete", sees="saved")
     assert said(paths) == {}
 
 
 async def test_what_does_not_fit_is_told_and_not_written(paths: Paths) -> None:
-    in_force = InForce(paths)
-    async with at_the_keyboard() as person, person.asked(SettingsPage(in_force, person.ask).open()):
+    effective_settings = EffectiveSettings(paths)
+    async with at_the_keyboard() as person, person.asked(SettingsPage(effective_settings, person.ask).open()):
         await person.press(*"keepRecentTokens", "enter")
         await person.press("ctrl+u", *"many", "enter")
         await person.sees_soon("many")
@@ -59,9 +59,11 @@ async def test_what_the_project_says_otherwise_counts_for_this_session(paths: Pa
     own = paths.cwd / ".bayou" / "settings.json"
     own.parent.mkdir()
     own.write_text('{"interruptMode": "wait"}')
-    in_force = InForce(paths)
-    in_force.trust(True)
-    await changed(in_force, "interruptMode", "enter", sees="the project or the command line overrides it")
+    effective_settings = EffectiveSettings(paths)
+    effective_settings.trust(True)
+    await changed(
+        effective_settings, "interruptMode", "enter", sees="the project or the command line overrides it"
+    )
     assert said(paths) == {"interruptMode": "immediate"}
 
 
@@ -70,10 +72,10 @@ async def test_what_of_a_value_does_not_count_stands_beside_it(paths: Paths) -> 
     paths.settings_file.write_text(
         '{"bash": {"interceptor": {"rules": [{"pattern": "(", "tool": "bash", "message": "never"}]}}}'
     )
-    in_force = InForce(paths)
+    effective_settings = EffectiveSettings(paths)
     async with (
         at_the_keyboard(size=(200, 40)) as person,
-        person.asked(SettingsPage(in_force, person.ask).open()),
+        person.asked(SettingsPage(effective_settings, person.ask).open()),
     ):
         await person.press(*"interceptor.rules")
         await person.sees_soon("an error in its file")
@@ -121,6 +123,6 @@ async def test_a_named_theme_counts_or_says_why_it_cannot(tmp_path: Path) -> Non
         looks, page = themes(person)
         await page.choose("night")
         assert looks.name == "night"
-        with pytest.raises(Unable, match=r"broken cannot be read\."):
+        with pytest.raises(UserError, match=r"broken cannot be read\."):
             await page.choose("broken")
         assert looks.name == "night"

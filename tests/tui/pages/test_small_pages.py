@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.extensions.registrations import Problem, Status
+from app.extensions.registrations import ExtensionProblem, ExtensionStatus
 from app.tui.features.blocks.page import BlockPage
 from app.tui.features.extensions.page import show_extensions
 from app.tui.features.keys.page import KeysPage
@@ -17,10 +17,12 @@ from widgets.transcript.view import Transcript
 
 
 async def test_extensions_are_told_with_what_they_have_and_what_is_wrong() -> None:
-    wrong = Problem(source="tides", event="load", text="no such module: moon")
+    wrong = ExtensionProblem(source="tides", event="load", text="no such module: moon")
     status = [
-        Status(name="tides", path="/x/tides.py", origin="own", counts={"tools": 1}, problems=(wrong,)),
-        Status(name="todo", path="/x/todo.py", origin="bayou", counts={"hooks": 3}),
+        ExtensionStatus(
+            name="tides", path="/x/tides.py", origin="own", counts={"tools": 1}, problems=(wrong,)
+        ),
+        ExtensionStatus(name="todo", path="/x/todo.py", origin="bayou", counts={"hooks": 3}),
     ]
     async with at_the_keyboard(size=(120, 30)) as person, person.asked(show_extensions(status, person.ask)):
         assert "1 tool" in person.sees and "3 hooks" in person.sees and "1 problem" in person.sees

@@ -7,7 +7,7 @@ import pytest
 
 from app.providers.contract import Context
 from app.providers.scripted import ScriptedAnswer, call, say
-from app.resources.settings.in_force import InForce
+from app.resources.settings.effective_settings import EffectiveSettings
 from app.tui.entry_texts import entry_title
 from app.tui.features.tree.entries import TreeEntries, heading
 from app.tui.features.tree.page import TreePage
@@ -23,8 +23,8 @@ from widgets.status.input_guard import SHOWN_SECONDS
 SIZE = (120, 40)
 
 
-def tree_of(play: Play, person: Person, in_force: InForce | None = None) -> TreePage:
-    counts = in_force or play.in_force
+def tree_of(play: Play, person: Person, effective_settings: EffectiveSettings | None = None) -> TreePage:
+    counts = effective_settings or play.effective_settings
     return TreePage(
         play.session,
         person.ask,
@@ -206,10 +206,10 @@ async def test_whoever_never_wants_a_summary_is_not_asked(tmp_path: Path) -> Non
     play = Play(tmp_path, say("a"), say("b"))
     await play.prompt("first")
     await play.prompt("second")
-    in_force = InForce()
-    in_force.set("branchSummary.skipPrompt", True)
+    effective_settings = EffectiveSettings()
+    effective_settings.set("branchSummary.skipPrompt", True)
     async with at_the_keyboard() as person:
-        await tree_of(play, person, in_force).go_to(entry_of(play, "you: second"))
+        await tree_of(play, person, effective_settings).go_to(entry_of(play, "you: second"))
         assert person.written == ["second"]
 
 

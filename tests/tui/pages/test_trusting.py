@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.resources.paths import Paths
-from app.resources.trust.project_trust import Question, decide
+from app.resources.trust.project_trust import TrustQuestion, decide_trust
 from app.tui.features.extensions.trust import ask_trust
 from app.tui.features.extensions.trust_screen import PAUSE
 from tests.tui.pages.person import Person, at_the_keyboard
@@ -24,14 +24,14 @@ class Folder:
 
     @property
     def is_trusted(self) -> bool:
-        return decide(self.paths, can_ask=False).is_trusted
+        return decide_trust(self.paths, can_ask=False).is_trusted
 
-    async def _apply(self, question: Question, is_trusted: bool) -> bool:
+    async def _apply(self, question: TrustQuestion, is_trusted: bool) -> bool:
         self.answers.append(is_trusted)
         return True
 
     async def ask(self, person: Person) -> None:
-        earlier = decide(self.paths, can_ask=False).question
+        earlier = decide_trust(self.paths, can_ask=False).question
         await ask_trust(
             self.paths, earlier, person.ask, person.say, self._apply, home=self.home, clock=person.clock
         )

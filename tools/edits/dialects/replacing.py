@@ -26,7 +26,7 @@ from tools.edits.texts import Editable, apply_spans
 from tools.patterns import late
 from tools.text import one_line
 
-_SHOWN_LINES: Final = 10
+_LOG_LINES_SHOWN: Final = 10
 _MIN_PROOF_CHARS: Final = 20
 """A line of this length is no coincidence."""
 ELLIPSIS_LINE: Final = late(
@@ -317,6 +317,6 @@ def _merge_spans(text: str, before: Sequence[Span], start: int, length: int, new
 
 
 def _line_list(lines: Sequence[int], count: int | None = None) -> str:
-    named = ", ".join(str(line) for line in lines[:_SHOWN_LINES])
-    more = ", …" if (count or len(lines)) > min(len(lines), _SHOWN_LINES) else ""
+    named = ", ".join(str(line) for line in lines[:_LOG_LINES_SHOWN])
+    more = ", …" if (count or len(lines)) > min(len(lines), _LOG_LINES_SHOWN) else ""
     return f"line{'' if len(lines) == 1 and not more else 's'} {named}{more}"

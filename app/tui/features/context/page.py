@@ -1,6 +1,6 @@
 """`/context` and `/compact`: what fills the context window, removing large results, and compaction."""
 
-from app.compaction.cut import CannotCompact
+from app.compaction.compaction_plan import NothingToCompact
 from app.engine.context.summariser import SummaryFailed
 from app.engine.context_breakdown import (
     ContextBreakdown,
@@ -95,7 +95,7 @@ class ContextPage:
     async def compact(self, instructions: str | None) -> None:
         try:
             await self._session.compaction.run(instructions)
-        except (CannotCompact, SummaryFailed):
+        except (NothingToCompact, SummaryFailed):
             pass  # the end event has reported it
 
     async def preview(self, instructions: str | None = None) -> None:
@@ -104,7 +104,7 @@ class ContextPage:
         self._under_way("Writing a summary")
         try:
             draft = await session.compaction.draft(instructions)
-        except (CannotCompact, SummaryFailed) as problem:
+        except (NothingToCompact, SummaryFailed) as problem:
             self._say(str(problem))
             return
         finally:
@@ -128,7 +128,7 @@ class ContextPage:
             return
         try:
             await session.compaction.accept(draft.with_text(text))
-        except (CannotCompact, SummaryFailed):
+        except (NothingToCompact, SummaryFailed):
             pass  # the end event has reported it
 
     async def undo(self) -> None:

@@ -11,7 +11,7 @@ from app.tui.features.diff.screen import DiffFile, DiffScreen, DiffView
 from app.tui.page_protocols import AskPerson, Copy, OpenInEditor
 from app.undo.differences import Differences, FileDifference
 from app.undo.patches import FilePatch
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.amounts import changed_lines
 from tools.files.presence import exists
 from tools.results import Card, DiffBlock, TextBlock
@@ -39,7 +39,7 @@ class DiffPage(msgspec.Struct, frozen=True):
 
     async def open(self, scope: str = "session") -> None:
         if scope not in _SCOPES:
-            raise Unable(_NO_SCOPE)
+            raise UserError(_NO_SCOPE)
         await _OpenDiff(self.session, scope, copy=self.copy, edit=self.edit).open(self.ask)
 
 
@@ -62,7 +62,7 @@ class _OpenDiff:
         of = PromptDiff(entry_id=self._prompt_id) if self._scope == "prompt" else _OF[self._scope]
         try:
             self._shown = shown = await self._session.files.differences(of)
-        except Unable as problem:
+        except UserError as problem:
             self._shown = None
             return DiffView(title=_title(self._scope), files=(), empty=str(problem))
         figures = changed_lines(shown.added, shown.removed)

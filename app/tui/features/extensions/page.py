@@ -5,20 +5,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app.extensions.registrations import Status
+from app.extensions.registrations import ExtensionStatus
 from app.tui.features.asking import pick
 from app.tui.page_protocols import AskPerson
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.preview import PreviewPart, PreviewText, facts
 
 if TYPE_CHECKING:
-    from app.assembly.extensions.extending import Extended
+    from app.assembly.extensions.extension_setup import ConnectedExtensions
 
 
 class ExtensionsPage(msgspec.Struct, frozen=True):
     """Shows the extensions of one session."""
 
-    extended: Callable[[], "Extended | None"]
+    extended: Callable[[], "ConnectedExtensions | None"]
     ask: AskPerson
 
     async def open(self) -> None:
@@ -26,7 +26,7 @@ class ExtensionsPage(msgspec.Struct, frozen=True):
         await show_extensions(extended.extensions.status() if extended is not None else (), self.ask)
 
 
-async def show_extensions(status: Sequence[Status], ask: AskPerson) -> None:
+async def show_extensions(status: Sequence[ExtensionStatus], ask: AskPerson) -> None:
     """Lists the loaded extensions with their origin, what they registered, and their errors."""
     by_path = {each.path: each for each in status}
     await pick(
@@ -41,7 +41,7 @@ async def show_extensions(status: Sequence[Status], ask: AskPerson) -> None:
     )
 
 
-def _status_row(status: Status) -> ListRow:
+def _status_row(status: ExtensionStatus) -> ListRow:
     problems = len(status.problems)
     badge = Badge(text=f"{problems} {'problem' if problems == 1 else 'problems'}", tone="error")
     return ListRow(
@@ -55,7 +55,7 @@ def _status_row(status: Status) -> ListRow:
     )
 
 
-def _status_text(status: Status) -> PreviewText:
+def _status_text(status: ExtensionStatus) -> PreviewText:
     parts = [PreviewPart(text=status.path, tone="muted")] if status.path != status.name else []
     parts += facts(((what, str(count)) for what, count in status.counts.items()), tone="text")
     parts += [PreviewPart(text=f"{each.event}: {each.text}", tone="error") for each in status.problems]

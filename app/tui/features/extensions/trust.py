@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app.assembly.assembled import Assembled
+from app.assembly.assembled_session import AssembledSession
 from app.resources.paths import Paths
-from app.resources.trust.brought import BroughtItem
-from app.resources.trust.project_trust import Question, new_in, question_for, remember
+from app.resources.trust.project_items import ProjectItem
+from app.resources.trust.project_trust import TrustQuestion, new_items, store_answer, trust_question_for
 from app.tui.features.extensions.trust_screen import TrustScreen
 from app.tui.page_protocols import AskPerson, ShowMessage
 from app.tui.status.header_and_footer import short_path
-from app.values.unable import FileFault
+from app.values.user_errors import FileError
 from tools.text import reveal_hidden_characters
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import GRACE_SECONDS
@@ -23,7 +23,7 @@ from widgets.screens.preview import PreviewPart, PreviewText
 from widgets.transcript.blocks import NoteKind
 
 if TYPE_CHECKING:
-    from app.assembly.extensions.extending import Extended
+    from app.assembly.extensions.extension_setup import ConnectedExtensions
 
 _YES = ListRow(id="yes", title="Trust this folder")
 _OTHERS = (
@@ -39,10 +39,10 @@ _TOO_MUCH = (
 class TrustPage(msgspec.Struct, frozen=True):
     """Asks the trust question for one session's project."""
 
-    assembled: Assembled
+    assembled: AssembledSession
     ask: AskPerson
     say: ShowMessage
-    extended: Callable[[], "Extended | None"]
+    extended: Callable[[], "ConnectedExtensions | None"]
     home: Path
     clock: Callable[[], float] = time.monotonic
 
@@ -58,7 +58,7 @@ class TrustPage(msgspec.Struct, frozen=True):
             is_asked_for=is_asked_for,
         )
 
-    async def _apply(self, question: Question, is_trusted: bool) -> bool:
+    async def _apply(self, question: TrustQuestion, is_trusted: bool) -> bool:
         extended = self.extended()
         if extended is not None:
             await extended.trust(question, is_trusted)
@@ -67,10 +67,10 @@ class TrustPage(msgspec.Struct, frozen=True):
 
 async def ask_trust(
     paths: Paths,
-    earlier: Question,
+    earlier: TrustQuestion,
     ask: AskPerson,
     say: ShowMessage,
-    apply: Callable[[Question, bool], Awaitable[bool]],
+    apply: Callable[[TrustQuestion, bool], Awaitable[bool]],
     *,
     home: Path,
     clock: Callable[[], float] = time.monotonic,
@@ -81,24 +81,24 @@ async def ask_trust(
 
     `is_asked_for`: the user opened the question; otherwise keys that were meant for the editor do
     not answer it."""
-    question = question_for(paths)
+    question = trust_question_for(paths)
     if question.is_empty:
         say("This folder has nothing of its own that bayou would run or use.")
         return
     text = PreviewText(parts=tuple(_parts(question, earlier, short_path(paths.cwd, home))))
     grace = 0.0 if is_asked_for else GRACE_SECONDS
-    yes = None if question.too_much else _YES
+    yes = None if question.exceeded_limit else _YES
     screen = TrustScreen("Trust this project?", text, _OTHERS, yes=yes, grace=grace, clock=clock)
     chosen: ListRow | None = await ask(screen)
     if chosen is None or chosen.id == "later":
         return
     is_trusted = chosen.id == "yes"
-    if is_trusted and question_for(paths).fingerprint != question.fingerprint:
+    if is_trusted and trust_question_for(paths).fingerprint != question.fingerprint:
         say("It changed while you were reading, so it is not trusted. /trust asks again.")
         return
     try:
-        remember(paths, question, is_trusted=is_trusted)
-    except FileFault as problem:
+        store_answer(paths, question, is_trusted=is_trusted)
+    except FileError as problem:
         say(str(problem), NoteKind.ERROR)
         return
     word = "is trusted" if is_trusted else "is not trusted"
@@ -108,21 +108,21 @@ async def ask_trust(
         say(f"This folder {word}. That applies from the next start of bayou.")
 
 
-def _parts(question: Question, before: Question, folder: str) -> list[PreviewPart]:
+def _parts(question: TrustQuestion, before: TrustQuestion, folder: str) -> list[PreviewPart]:
     """Formats the items that would take effect, with those that run something first."""
     parts = [PreviewPart(text=f"{reveal_hidden_characters(folder)} brings along:")]
-    if question.too_much:
+    if question.exceeded_limit:
         parts.append(PreviewPart(text=_TOO_MUCH, tone="warning"))
-    fresh = set(new_in(question, before)) if before.items else set()
+    fresh = set(new_items(question, before)) if before.items else set()
     kinds = max((len(item.kind) for item in question.items), default=0) + 2
 
-    def head(item: BroughtItem) -> str:
+    def head(item: ProjectItem) -> str:
         mark = " (new or changed)" if item in fresh else ""
         return f"{item.kind:<{kinds}}{reveal_hidden_characters(item.path)}{mark}"
 
     for told, items in groupby(question.items, key=head):
         group = list(items)
-        tone = "warning" if group[0].starts_something else "muted"
+        tone = "warning" if group[0].runs_code else "muted"
         parts.append(PreviewPart(text=told, tone=tone))
-        parts += [PreviewPart(text=f"{'':{kinds}}{item.told}") for item in group]
+        parts += [PreviewPart(text=f"{'':{kinds}}{item.display_text}") for item in group]
     return parts

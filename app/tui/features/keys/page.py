@@ -9,8 +9,8 @@ from app.tui.features.asking import pick
 from app.tui.keys.action_table import ActionTable
 from app.tui.keys.keymap import bind
 from app.tui.page_protocols import AskPerson, Write
-from app.values.json_comments import JsonFault
-from app.values.unable import FileFault
+from app.values.json_comments import JsonSyntaxError
+from app.values.user_errors import FileError
 from widgets.key_labels import key_name
 from widgets.lists.rows import ListRow
 from widgets.screens.common_pickers import KeyScreen, hotkeys_screen, palette_screen
@@ -48,7 +48,7 @@ class KeysPage(msgspec.Struct, frozen=True):
     def _rebind(self, action: str, key: str) -> str:
         try:
             bind(self.file, action, key or None)
-        except (FileFault, JsonFault) as problem:
+        except (FileError, JsonSyntaxError) as problem:
             return f"{self.file}: {problem}"
         self.read_again()
         conflict = self.table.own.conflicts.get(action)

@@ -56,7 +56,7 @@ class MapSender(msgspec.Struct, frozen=True):
         """Sends the outline of a file to the user and the model (`/map FILE`); of a hidden file only
         the user sees it."""
         path = self._named(name)
-        why = await asyncio.to_thread(self.permissions.why_unread, path)
+        why = await asyncio.to_thread(self.permissions.read_restriction, path)
         if not why:
             await self.send_outline(name)
             return

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from app.mcp.asking import WARNING, checked_field, content_of, defaults_of
+from app.mcp.elicitation_forms import SECRET_WARNING, default_answers, validate_answers, validate_field
 from app.tui.features.asking import pick
 from app.tui.features.mcp.form_screen import FilledField, FormScreen
 from app.tui.page_protocols import AskPerson, NotifyWaiting
@@ -74,8 +74,8 @@ class FormPage(msgspec.Struct, frozen=True):
         return None if row is None else {} if row.id == "accept" else "decline"
 
     async def _filled(self, form: AskedForm) -> Answers:
-        values, wrong, current, grace = defaults_of(form), dict[str, str](), "", GRACE_SECONDS
-        message = "\n".join(filter(None, (form.message, WARNING)))
+        values, wrong, current, grace = default_answers(form), dict[str, str](), "", GRACE_SECONDS
+        message = "\n".join(filter(None, (form.message, SECRET_WARNING)))
         while True:
             rows = [_filled_field(field, values, wrong) for field in form.fields]
             screen = FormScreen(
@@ -92,7 +92,7 @@ class FormPage(msgspec.Struct, frozen=True):
                 case "app.form.clear":
                     values.pop(current, None)
                 case "app.form.send":
-                    _, wrong = content_of(form, values)
+                    _, wrong = validate_answers(form, values)
                     if not wrong:
                         return values
                     current = next(iter(wrong))
@@ -116,7 +116,7 @@ class FormPage(msgspec.Struct, frozen=True):
             field.title,
             _about(field),
             prefill=before,
-            check=lambda text: checked_field(field, text)[1] if text.strip() else "",
+            check=lambda text: validate_field(field, text)[1] if text.strip() else "",
         )
         return await self.ask(screen)
 

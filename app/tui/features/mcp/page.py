@@ -14,8 +14,8 @@ from app.tui.features.asking import ask_live, pick
 from app.tui.features.models.login import LoginUi
 from app.tui.page_protocols import AskPerson, NotifyWaiting, ShowMessage
 from app.values.events import QuestionAsked
-from app.values.servers import ServerState, ServerView, ToolExposure, ToolView
-from app.values.unable import Unable
+from app.values.mcp_servers import ServerState, ServerView, ToolExposure, ToolView
+from app.values.user_errors import UserError
 from tools.text import escape_controls, one_line
 from widgets.lists.rows import Badge, ListRow, Tone
 from widgets.screens.dialogs import ConfirmScreen
@@ -79,7 +79,7 @@ _TONES: dict[ServerState, Tone] = {
     "ready": "success",
 }
 _NEEDS_SOMEBODY = ("sign-in", "failed", "error", "untrusted")
-_SHOWN_LINES = 20
+_LOG_LINES_SHOWN = 20
 
 
 class McpPage(msgspec.Struct, frozen=True):
@@ -126,7 +126,7 @@ class McpPage(msgspec.Struct, frozen=True):
     async def _trying(self, work: Awaitable[str]) -> None:
         try:
             self.say(escape_controls(await work))
-        except Unable as problem:
+        except UserError as problem:
             self.say(escape_controls(str(problem)), NoteKind.ERROR)
 
     async def _picked(self, picked: Picked) -> None:
@@ -181,7 +181,7 @@ class McpPage(msgspec.Struct, frozen=True):
                 case _:
                     await self.verbs.restart(name)
                     note = f"{name} starts again when it is needed"
-        except Unable as problem:
+        except UserError as problem:
             note = one_line(str(problem).partition("\n")[0])
         if screen.is_there:
             screen.show_servers(self._rows(), note)
@@ -242,7 +242,7 @@ def _server_told(view: ServerView) -> PreviewText:
         parts.insert(0, PreviewPart(text=escape_controls(view.reason), tone=_TONES[view.state]))
     if view.stderr:
         parts.append(PreviewPart(text="What it wrote last", is_heading=True))
-        parts.append(PreviewPart(text="\n".join(view.stderr[-_SHOWN_LINES:]), tone="dim"))
+        parts.append(PreviewPart(text="\n".join(view.stderr[-_LOG_LINES_SHOWN:]), tone="dim"))
     return PreviewText(title=view.name, parts=tuple(parts))
 
 

@@ -44,7 +44,7 @@ class Login(Feature["LoginPage"]):
         assembled, choice = screen.assembled, screen.assembled.choice
 
         def options() -> StreamOptions | None:
-            network = assembled.in_force.settings.network
+            network = assembled.effective_settings.settings.network
             return None if network.offline else StreamOptions(proxy=network.http_proxy)
 
         check = KeyChecker(choice.catalogue, assembled.registry, options)
@@ -104,7 +104,7 @@ class Models(Feature["ModelPage"]):
                 choice,
                 provider,
                 agent_dir=assembled.prompt.paths.agent_dir,
-                proxy=assembled.in_force.settings.network.http_proxy,
+                proxy=assembled.effective_settings.settings.network.http_proxy,
             ),
         )
 

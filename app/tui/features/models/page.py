@@ -15,7 +15,7 @@ from app.providers.models.model_vendors import is_resold
 from app.tui.features.models.screen import NO_KEY_WORDS, LevelScreen, ModelScreen, ScopeScreen, with_provider
 from app.tui.page_protocols import AskPerson, KeyLabel, SaveDefault, ShowMessage
 from app.values.models import THINKING_LEVELS, Model, thinking_level
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.amounts import tokens
 from widgets.lists.rows import Badge, ListRow
 from widgets.screens.picker import Picked
@@ -120,7 +120,7 @@ class ModelPage(msgspec.Struct, frozen=True):
         """Sets the thinking level (`/thinking LEVEL`)."""
         level = thinking_level(name)
         if level is None:
-            raise Unable(f"Levels for /thinking: {', '.join(THINKING_LEVELS)}.")
+            raise UserError(f"Levels for /thinking: {', '.join(THINKING_LEVELS)}.")
         await self.session.models.use_thinking(level)
         self.say(f"Thinking: {self.models.thinking}")
 

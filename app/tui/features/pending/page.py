@@ -11,7 +11,7 @@ from app.tui.features.asking import read_card
 from app.tui.page_protocols import AskPerson, ShowMessage
 from app.values.events import Event
 from app.values.pending import PendingChanged
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.edits.pending import Resolution, StagedAction
 from tools.results import Card, DiffBlock, TextBlock
 from tools.text import escape_controls, one_line
@@ -87,7 +87,7 @@ class PendingPage(msgspec.Struct, frozen=True):
         try:
             resolved = await self.session.pending.answer(row.id, _ANSWERS[request.action], "")
             self.say(one_line(resolved.text), NoteKind.INFO if resolved.is_done else NoteKind.WARNING)
-        except Unable as problem:
+        except UserError as problem:
             self.say(str(problem), NoteKind.WARNING)
         screen.show_rows(self._rows())
 

@@ -11,7 +11,7 @@ from app.tui.features.permissions.approvals import Approvals
 from app.tui.page_protocols import ShowMessage, Spawn
 from app.values.events import AgentSettled, AgentStart, Event, SessionReplaced
 from app.values.pending import PendingChanged
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.amounts import MINUS
 from tools.edits.pending import StagedAction
 from tools.text import one_line
@@ -82,7 +82,7 @@ class StagedQuestions(msgspec.Struct):
             resolved = await self.session.pending.answer(id, action, reply.reason)
             if not resolved.is_done:  # otherwise the message for the agent reports it
                 self.say(one_line(resolved.text), NoteKind.WARNING)
-        except Unable as problem:
+        except UserError as problem:
             self.say(str(problem), NoteKind.WARNING)
         if self._asked == id:  # otherwise the next question is open already
             self._asked, self._answer = "", None

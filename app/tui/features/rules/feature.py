@@ -28,7 +28,7 @@ class Rules(Feature["RulesPage"]):
             lambda: assembled.prompt.paths,
             screen.ask,
             screen.say,
-            settings=lambda: assembled.in_force.settings.rules,
+            settings=lambda: assembled.effective_settings.settings.rules,
             is_trusted=lambda: assembled.project.decision.is_trusted,
         )
 

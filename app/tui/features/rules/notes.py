@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import msgspec
 
-from app.resources.context_files import MemoryFile, add_line, added_by, memory_files
-from app.resources.files import read_text
+from app.resources.context_files import MemoryFile, add_line, appended_item_text, memory_files
 from app.resources.paths import Paths
+from app.resources.text_files import read_text
 from app.tui.page_protocols import AskPerson, ShowMessage
 from app.tui.status.header_and_footer import short_path
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import QuestionScreen
 from widgets.screens.preview import PreviewPart, PreviewText
@@ -37,7 +37,7 @@ class NotesPage(msgspec.Struct, frozen=True):
         rows = [
             *(
                 ListRow(
-                    id=str(number), title=f"add to {short_path(file.path, paths.home)}", detail=file.whose
+                    id=str(number), title=f"add to {short_path(file.path, paths.home)}", detail=file.label
                 )
                 for number, file in enumerate(files)
             ),
@@ -51,7 +51,7 @@ class NotesPage(msgspec.Struct, frozen=True):
         file = files[int(answer.id)]
         try:
             add_line(file, line, paths)
-        except Unable as problem:
+        except UserError as problem:
             self.say(str(problem), NoteKind.ERROR)
             return "kept"
         self.reload()
@@ -66,10 +66,10 @@ def _shown(files: tuple[MemoryFile, ...], line: str, paths: Paths) -> PreviewTex
         parts.append(PreviewPart(text=short_path(file.path, paths.home), is_heading=True))
         try:
             text = read_text(file.path) or ""
-        except Unable as problem:
+        except UserError as problem:
             parts.append(PreviewPart(text=str(problem), tone="error"))
             continue
         tail = text.rstrip().splitlines()[-_SHOWN:]
         parts += [PreviewPart(text=f"  {one}", tone="dim") for one in tail]
-        parts.append(PreviewPart(text=f"+ {added_by(text, line).strip()}", tone="success"))
+        parts.append(PreviewPart(text=f"+ {appended_item_text(text, line).strip()}", tone="success"))
     return PreviewText(parts=tuple(parts))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 
 from app.resources.paths import Paths
-from app.resources.rules.rule_files import Bucket, Rule, Rules, find_rules
+from app.resources.rules.rule_files import Rule, RuleActivation, Rules, find_rules
 from app.resources.settings.settings_agent import RuleSettings
 from app.tui.features.asking import read_card
 from app.tui.page_protocols import AskPerson, ShowMessage
@@ -16,7 +16,7 @@ from widgets.lists.rows import ListRow
 from widgets.screens.picker import Picked, PickerScreen
 from widgets.screens.preview import PreviewPart, PreviewText
 
-_BUCKETS: tuple[tuple[Bucket, str], ...] = (
+_BUCKETS: tuple[tuple[RuleActivation, str], ...] = (
     ("always", "In every prompt"),
     ("conditional", "When an answer matches"),
     ("rulebook", "Named in the prompt, read or sent when needed"),

@@ -35,7 +35,7 @@ class ScreenPage:
         self.leaving.clear(self.screen.action_table.key_of(action), self.screen.front())
 
     def _second_escape(self) -> None:
-        match self.screen.assembled.in_force.settings.interaction.double_escape_action:
+        match self.screen.assembled.effective_settings.settings.interaction.double_escape_action:
             case "tree":
                 self.screen.tasks.choose(self.screen.page(TREE).open())
             case "fork":

@@ -24,8 +24,8 @@ from app.tui.features.asking import ask_text, pick
 from app.tui.features.sessions.screen import SessionRow, SessionsScreen
 from app.tui.page_protocols import AskPerson, KeyLabel, ShowMessage, Spawn, Write
 from app.tui.status.header_and_footer import short_path
-from app.values.unable import Unable
-from app.values.usage import dollars
+from app.values.usage import format_dollars
+from app.values.user_errors import UserError
 from app.values.wire import now_ms
 from tools.amounts import age, ago, pluralized
 from widgets.lists.rows import ListRow
@@ -90,7 +90,7 @@ class SessionsPage(msgspec.Struct):
     async def import_file(self, name: str) -> None:
         """Imports a session file (`/import FILE`)."""
         if not name:
-            raise Unable(
+            raise UserError(
                 "Which file? /import FILE copies a session file (.jsonl) in and goes on with it; "
                 "sessions of pi come with `bayou import-pi`."
             )
@@ -113,7 +113,7 @@ class SessionsPage(msgspec.Struct):
         try:
             written = await asyncio.to_thread(self.session.export, target)
         except OSError as problem:
-            raise Unable(f"{problem.filename or name}: {problem.strerror or problem}") from None
+            raise UserError(f"{problem.filename or name}: {problem.strerror or problem}") from None
         self.say(f"Written: {written}")
 
     async def tell_counts(self) -> None:
@@ -129,7 +129,7 @@ class SessionsPage(msgspec.Struct):
             "Id": state.session_id,
             "Messages": f"{stats.user_messages} of yours, {answers}, {calls}",
             "Tokens": f"{usage.input:,} in, {usage.output:,} out, {usage.cache_read:,} from the cache",
-            "Cost": dollars(usage.cost.total),
+            "Cost": format_dollars(usage.cost.total),
         }
         self.say("\n".join(f"{label:<10}{text}" for label, text in told.items()))
 
@@ -297,7 +297,7 @@ class SessionsPage(msgspec.Struct):
 
 
 def _count(summary: SessionSummary) -> str:
-    cost = f" {dollars(summary.cost)}" if summary.cost else ""
+    cost = f" {format_dollars(summary.cost)}" if summary.cost else ""
     if summary.message_count < 0:
         return ""
     return f"{summary.message_count} message{'s' if summary.message_count != 1 else ''}{cost}"

@@ -14,7 +14,7 @@ from app.sessions.library import is_same_folder
 from app.sessions.log import SessionLog
 from app.tui.page_protocols import AskPerson, ShowMessage
 from app.tui.status.header_and_footer import short_path
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.files.presence import is_dir
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import QuestionScreen
@@ -58,7 +58,7 @@ class SessionOpener(msgspec.Struct, frozen=True):
         if answer == "fork" and (path := session.state.file) is not None:
             try:
                 await session.branches.open(await self._copy(path), "fork")
-            except Unable as problem:
+            except UserError as problem:
                 self.say(str(problem), NoteKind.ERROR)
         return answer is not None
 

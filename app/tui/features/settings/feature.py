@@ -20,7 +20,7 @@ class Settings(Feature["SettingsPage"]):
         from app.tui.features.settings.page import SettingsPage  # noqa: PLC0415  (when it is first used)
 
         own_shell = OwnShellPage(screen.session.own_shell, screen.ask)
-        return SettingsPage(screen.assembled.in_force, screen.ask, {"bash.ownShell": own_shell})
+        return SettingsPage(screen.assembled.effective_settings, screen.ask, {"bash.ownShell": own_shell})
 
 
 class Themes(Feature["ThemePage"]):

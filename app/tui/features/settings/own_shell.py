@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from app.engine.user_runs.own_shell import SessionShell
 from app.tui.features.asking import read_card
 from app.tui.page_protocols import AskPerson
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.amounts import ago, pluralized
 from tools.results import Card, TextBlock
 from tools.running.user_shell.shell_snapshot import ShellSnapshot
@@ -89,7 +89,7 @@ class OwnShellPage(msgspec.Struct, frozen=True):
     async def _take(self) -> tuple[ShellSnapshot | None, str]:
         try:
             return await self.verbs.take(), ""
-        except Unable as problem:
+        except UserError as problem:
             return self.verbs.view(), str(problem)
 
     def _note(self, found: ShellSnapshot | None) -> str:

@@ -6,40 +6,40 @@ from typing import Any, Protocol
 
 import msgspec
 
-from app.resources.settings.in_force import InForce, Origin
+from app.resources.settings.effective_settings import EffectiveSettings, SettingOrigin
 from app.resources.settings.settings import (
     SettingKey,
     SettingRefused,
-    choices,
     find_key,
     keys,
+    setting_choices,
     value_at,
 )
-from app.resources.settings.settings_flaws import check_value
+from app.resources.settings.value_checks import check_value
 from app.tui.features.settings.screen import SettingRow, SettingsScreen
 from app.tui.page_protocols import AskPerson, SaveDefault
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from widgets.lists.rows import ListRow
 from widgets.screens.common_pickers import ThemeScreen
 from widgets.screens.picker import Picked
 
 _HIDDEN = "the project or the command line overrides it, so it applies to this session only"
-_STILL: dict[Origin, str] = {
+_STILL: dict[SettingOrigin, str] = {
     "project": "saved; the project's settings override it",
     "flags": "saved; the command line overrides it",
 }
 
 
-_FROM: dict[Origin | None, str] = {"project": "project", "flags": "command line"}
+_FROM: dict[SettingOrigin | None, str] = {"project": "project", "flags": "command line"}
 
 
 def setting_rows(
-    in_force: InForce, setting_details: Mapping[str, "SettingDetails"] | None = None
+    effective_settings: EffectiveSettings, setting_details: Mapping[str, "SettingDetails"] | None = None
 ) -> list[SettingRow]:
     """Returns a row for each setting. `setting_details`: details by the setting's name."""
-    settings = in_force.settings
+    settings = effective_settings.settings
     problems: dict[str, list[str]] = {}
-    for problem in in_force.problems:
+    for problem in effective_settings.problems:
         problems.setdefault(problem.key, []).append(str(problem))
     told = {name: one for name, one in (setting_details or {}).items() if one.in_a_line()}
     return [
@@ -48,9 +48,9 @@ def setting_rows(
             group=key.group,
             value=shown(value_at(settings, key)),
             default=shown(key.default),
-            choices=tuple(shown(choice) for choice in choices(key) or ()),
+            choices=tuple(shown(choice) for choice in setting_choices(key) or ()),
             help=key.description,
-            source=_FROM.get(in_force.origin(key.name), ""),
+            source=_FROM.get(effective_settings.origin(key.name), ""),
             problems=tuple(problems.get(key.name, ())),
             facts=(told[key.name].in_a_line(),) if key.name in told else (),
             look="show what was taken" if key.name in told else "",
@@ -91,7 +91,7 @@ class SettingDetails(Protocol):
 class SettingsPage(msgspec.Struct, frozen=True):
     """Shows and changes the user's settings."""
 
-    in_force: InForce
+    effective_settings: EffectiveSettings
     ask: AskPerson
     setting_details: Mapping[str, SettingDetails] = {}
     """Details of settings, by the setting's name."""
@@ -105,7 +105,7 @@ class SettingsPage(msgspec.Struct, frozen=True):
         await self.ask(SettingsScreen(self._rows(), check=check), on_request=self._answer)
 
     def _rows(self) -> list[SettingRow]:
-        return setting_rows(self.in_force, self.setting_details)
+        return setting_rows(self.effective_settings, self.setting_details)
 
     async def _answer(self, request: SettingsScreen.Changed | SettingsScreen.DetailsRequested) -> None:
         if isinstance(request, SettingsScreen.Changed):
@@ -131,10 +131,10 @@ class SettingsPage(msgspec.Struct, frozen=True):
     def _write(self, name: str, value: Any, *, is_default: bool) -> str:
         """Writes a setting and returns the outcome as text. Raises `SettingRefused`."""
         if is_default:
-            self.in_force.reset(name)
-            return _STILL.get(self.in_force.origin(name) or "global", "saved")
-        self.in_force.keep(name, value)
-        return "saved" if self.in_force.origin(name) == "global" else f"saved; {_HIDDEN}"
+            self.effective_settings.reset(name)
+            return _STILL.get(self.effective_settings.origin(name) or "global", "saved")
+        self.effective_settings.keep(name, value)
+        return "saved" if self.effective_settings.origin(name) == "global" else f"saved; {_HIDDEN}"
 
 
 class ThemeChoice(Protocol):
@@ -162,7 +162,7 @@ class ThemePage(msgspec.Struct, frozen=True):
         the cursor."""
         if name:
             if (problem := self.themes.use(name)) is not None:
-                raise Unable(problem)
+                raise UserError(problem)
             return
         current = self.themes.name
         rows = [ListRow(id=name, title=name, is_checked=name == current) for name in self.themes.names()]

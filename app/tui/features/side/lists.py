@@ -11,7 +11,7 @@ from app.tui.page_protocols import SaveDefault, ShowMessage, Spawn
 from app.undo.history import has_changes
 from app.values.events import EntryAppended, Event, JobChanged, SessionReplaced, TodosChanged
 from app.values.todos import count_closed
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.amounts import MINUS, changed_files
 from widgets.status.side_panel import SidePanel, SideRow, SideSection, SideTone
 
@@ -104,7 +104,7 @@ class SideLists:
                 self._is_old = False
                 try:
                     found: Differences | None = await self._session.files.differences(SessionDiff())
-                except Unable:
+                except UserError:
                     found = None
                 self._files = _files(found) if found is not None and found.files else None
                 self._show()

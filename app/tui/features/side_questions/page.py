@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from app.engine.session import Session
 from app.tui.page_protocols import AskPerson, ShowMessage
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from widgets.screens.block import BlockScreen
 from widgets.screens.dialogs import TextScreen
 from widgets.transcript.blocks import NoteKind, Prose, ReplyBlock, ReplyState
@@ -26,7 +26,7 @@ class _Answer:
     async def _follow(self, asked: str, answering: Answering) -> None:
         try:
             self.text = await answering(asked, self._pieces.append)
-        except Unable as problem:
+        except UserError as problem:
             self.problem = str(problem)
 
     def block(self) -> ReplyBlock:

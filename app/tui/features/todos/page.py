@@ -171,7 +171,7 @@ def _counted(phases: Phases) -> str:
 # Plans
 
 PlanAnswer = Literal["accept", "edit", "remark", "stay"]
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 
 
 class PlanScreen(SheetScreen[PlanAnswer | None]):
@@ -214,7 +214,7 @@ class PlanScreen(SheetScreen[PlanAnswer | None]):
 
     def on_mount(self) -> None:
         self._arming.shown(self._clock())
-        self.set_interval(_LOOK_SECONDS, self.look)
+        self.set_interval(_POLL_SECONDS, self.look)
 
     def look(self) -> None:
         """Called while the screen is visible: starts the pause after which keys are accepted."""

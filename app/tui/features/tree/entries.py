@@ -31,7 +31,7 @@ from app.values.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from app.values.usage import dollars
+from app.values.usage import format_dollars
 from tools.amounts import changed_files, changed_lines, tokens
 from tools.effects import CallFiles
 from widgets.lists.rows import Badge
@@ -119,7 +119,7 @@ class TreeEntries:
             if before and message.model and message.model != before:
                 found.append(Badge(text=message.model))
             if message.usage.cost.total:
-                found.append(Badge(text=dollars(message.usage.cost.total), tone="dim"))
+                found.append(Badge(text=format_dollars(message.usage.cost.total), tone="dim"))
         elif isinstance(message, UserMessage):
             changed = tally(self._until_next_prompt(entry))
             if changed.files:

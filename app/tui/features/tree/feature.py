@@ -41,7 +41,7 @@ class Tree(Feature["TreePage"]):
             screen.copy,
             files=screen.page(UNDO),
             show_progress=screen.show_progress,
-            settings=lambda: screen.assembled.in_force.settings,
+            settings=lambda: screen.assembled.effective_settings.settings,
             clock=screen.clock,
         )
 

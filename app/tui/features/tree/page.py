@@ -21,7 +21,7 @@ from app.undo.images import Choice
 from app.values.content import text_of
 from app.values.entries import Entry, MessageEntry
 from app.values.messages import AssistantMessage, UserMessage
-from app.values.usage import dollars
+from app.values.usage import format_dollars
 from widgets.lists.rows import ListRow
 from widgets.screens.dialogs import GRACE_SECONDS, QuestionScreen
 from widgets.screens.preview import PreviewPart, PreviewText, preview_of
@@ -251,7 +251,7 @@ def _told(name: str, entries: Sequence[Entry], files: Sequence[str]) -> PreviewT
             PreviewPart(text=""),
             PreviewPart(
                 text=f"{len(messages)} message{'' if len(messages) == 1 else 's'}"
-                + (f", {dollars(cost)}" if cost else ""),
+                + (f", {format_dollars(cost)}" if cost else ""),
                 is_heading=True,
             ),
             *(PreviewPart(text=title) for title in messages),

@@ -11,7 +11,7 @@ from app.tui.features.undo.screen import ChangeRow, ChangesScreen
 from app.tui.page_protocols import AskPerson, ShowMessage
 from app.undo.images import Choice, RestoredData
 from app.undo.session_undo import restored_text
-from app.values.unable import Unable
+from app.values.user_errors import UserError
 from tools.amounts import changed_files, changed_lines
 from widgets.screens.picker import Picked
 
@@ -30,7 +30,7 @@ class FilesPage(msgspec.Struct, frozen=True):
 
     async def undo(self, argument: str = "") -> None:
         if argument and (not argument.isdecimal() or int(argument) < 1):
-            raise Unable(_NO_NUMBER)
+            raise UserError(_NO_NUMBER)
         await self._put_back(UndoPrompts(count=int(argument or 1)))
 
     async def redo(self) -> None:
@@ -44,7 +44,7 @@ class FilesPage(msgspec.Struct, frozen=True):
         """Returns the restore plan for that entry; None if nothing would change or no history is kept."""
         try:
             plan = await self.session.restoring.preview(ToEntry(entry_id=entry_id))
-        except Unable:
+        except UserError:
             return None
         return plan if any(row.state in ("ready", "conflict") for row in plan.rows) else None
 

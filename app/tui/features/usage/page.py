@@ -26,7 +26,7 @@ from app.sessions.library import usage_in
 from app.tui.features.usage.screen import UsageDay, UsageRow, UsageScreen, UsageView
 from app.tui.page_protocols import AskPerson
 from app.tui.status.header_and_footer import short_path
-from app.values.usage import dollars
+from app.values.usage import format_dollars
 from tools.amounts import percentage, tokens
 from widgets.screens.picker import Picked
 
@@ -110,14 +110,16 @@ class _OpenUsage:
             if found.session and found.session.cwd
             else "",
             amount=used.cost if is_money else used.tokens,
-            figures=(f"{used.answers:,}", tokens(used.tokens), _cached(used), dollars(used.cost)),
+            figures=(f"{used.answers:,}", tokens(used.tokens), _cached(used), format_dollars(used.cost)),
         )
 
 
 def _told(used: UsageSum) -> str:
     cached = _cached(used)
     return " · ".join(
-        filter(None, (dollars(used.cost), f"{tokens(used.tokens)} tokens", cached and f"{cached} cached"))
+        filter(
+            None, (format_dollars(used.cost), f"{tokens(used.tokens)} tokens", cached and f"{cached} cached")
+        )
     )
 
 
@@ -135,7 +137,7 @@ def _days(parts: Sequence[UsagePart], today: date, *, is_money: bool) -> tuple[U
             UsageDay(
                 name=day.isoformat(),
                 amount=used.cost if is_money else used.tokens,
-                figure=dollars(used.cost) if is_money else tokens(used.tokens),
+                figure=format_dollars(used.cost) if is_money else tokens(used.tokens),
             )
         )
     return tuple(shown)

@@ -1,0 +1,246 @@
+"""Runs the tool calls of one assistant message: prepares them in order, runs them concurrently or one by
+one, and answers all.
+
+`app.agent.tool_pipeline` has the steps of one call; this module schedules calls, stops them and
+publishes their events. Each call ends with exactly one `ToolExecutionEnd` that carries its result
+message."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from app.agent.loop_ports import LoopPorts
+from app.agent.tool_pipeline import PreparedCall, ToolPipeline
+from app.agent.tool_results import (
+    ABORTED_TEXT,
+    SKIPPED_TEXT,
+    describe_error,
+    failed_result,
+    not_run_after_length,
+    to_result_message,
+    to_wire_outcome,
+    validated_result,
+)
+from app.values.content import ToolCall
+from app.values.events import RunEvent, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
+from app.values.messages import AssistantMessage
+from tools.results import ToolResult
+
+
+class _CallState(msgspec.Struct, kw_only=True):
+    """The state of one call in the batch."""
+
+    call: ToolCall
+    prepared: PreparedCall | None = None
+    may_begin: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    result: ToolResult | None = None
+    progress: ToolResult | None = None
+    started: float | None = None
+    stopped: ToolResult | None = None
+    """The result of a stopped call that does not return one itself."""
+    task: asyncio.Task[None] | None = None
+    has_ended: bool = False
+    """Its `ToolExecutionEnd` was published."""
+
+    @property
+    def shown_arguments(self) -> dict[str, Any]:
+        return self.prepared.reading.shown_arguments if self.prepared else self.call.arguments
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether preparation is over: the call can run, or already has a result."""
+        return self.prepared is not None or self.result is not None
+
+
+class ToolCallBatch:
+    """Runs the calls of one message."""
+
+    def __init__(self, message: AssistantMessage, ports: LoopPorts) -> None:
+        self._ports = ports
+        self._was_cut = message.stop_reason == "length"
+        self._works = [_CallState(call=call) for call in message.tool_calls]
+        self._pipeline = ToolPipeline(
+            tools=ports.tools,
+            tool_context=ports.tool_context,
+            hooks=ports.hooks,
+            gate=ports.gate,
+            masks=ports.masks,
+        )
+        self._skip: ToolResult | None = None
+        self._inbox: asyncio.Queue[_CallState] = asyncio.Queue()
+        """Calls with news: they are prepared, have progress, or have ended."""
+
+    async def events(self) -> AsyncGenerator[RunEvent]:
+        """Runs each call in a separate task and yields the events of all."""
+        stop_watching = self._watch()
+        forget = self._ports.abort.on_set(self._stop)
+        try:
+            for work in self._works:
+                yield self._start(work)
+                self._begin(work)
+                while not (work.prepared or work.has_ended):
+                    if event := await self._next_event():
+                        yield event
+            while not all(work.has_ended for work in self._works):
+                if event := await self._next_event():
+                    yield event
+        finally:
+            forget()
+            stop_watching()
+            for work in self._works:
+                if work.task is not None:
+                    work.task.cancel()
+
+    def _watch(self) -> Callable[[], None]:
+        """In `immediate` mode, skips the rest of the batch when a steering message arrives."""
+        if self._ports.interrupt_mode() != "immediate":
+            return lambda: None
+
+        def skip() -> None:
+            self._skip = failed_result(SKIPPED_TEXT)
+            self._stop_calls([work for work in self._works if work.prepared], self._skip)
+
+        if self._ports.queues.waiting("steering"):
+            self._skip = failed_result(SKIPPED_TEXT)
+        return self._ports.queues.watch_steering(skip)
+
+    def _begin(self, work: _CallState) -> None:
+        early = self._refusal() or self._ports.watch.refusal(work.call)
+        if early is None and self._was_cut:
+            early = not_run_after_length(work.call.name)
+        if early is not None:
+            self._settle(work, early)
+            return
+        work.task = asyncio.create_task(self._execute(work))
+        work.task.add_done_callback(partial(self._on_task_end, work))
+
+    def _refusal(self) -> ToolResult | None:
+        return failed_result(ABORTED_TEXT) if self._ports.abort.is_set else self._skip
+
+    async def _next_event(self) -> RunEvent | None:
+        """Returns the event of the next call in the inbox, if there is one to publish."""
+        work = await self._inbox.get()
+        if work.result is None:
+            progress, work.progress = work.progress, None
+            return self._update(work, progress) if progress is not None else None
+        if work.has_ended:  # what it said last may still stand in the inbox
+            return None
+        work.has_ended = True
+        return self._end(work)
+
+    def _on_progress(self, work: _CallState, result: ToolResult) -> None:
+        if work.result is not None:
+            return
+        is_noted = work.progress is not None
+        work.progress = result
+        if not is_noted:
+            self._inbox.put_nowait(work)
+
+    async def _execute(self, work: _CallState) -> None:
+        try:
+            outcome = await self._pipeline.prepare(work.call, partial(self._on_progress, work))
+            if isinstance(outcome, PreparedCall):
+                outcome = await self._run(work, outcome)
+        except asyncio.CancelledError:
+            outcome = work.stopped or _cancelled(work)
+        self._settle(work, outcome)
+
+    async def _run(self, work: _CallState, prepared: PreparedCall) -> ToolResult:
+        work.prepared = prepared
+        refusal = self._refusal()
+        try:
+            if refusal is None and len(self._works) > 1:
+                await self._wait_for_turn(work)
+                refusal = self._refusal()
+            if refusal is None:
+                work.started = time.monotonic()
+        finally:
+            if work.started is None:  # it will not run
+                prepared.place.leave()
+        return refusal or await self._pipeline.run(prepared)
+
+    async def _wait_for_turn(self, work: _CallState) -> None:
+        self._release_ready()
+        if not work.may_begin.is_set():
+            self._inbox.put_nowait(work)
+            await work.may_begin.wait()
+
+    def _release_ready(self) -> None:
+        """Lets calls begin once all are prepared: all together, or one by one if a tool requires that."""
+        if not all(work.is_prepared for work in self._works):
+            return
+        waiting = [work for work in self._works if work.result is None]
+        is_sequential = any(
+            work.prepared and work.prepared.reading.tool.mode == "sequential" for work in self._works
+        )
+        for work in waiting[:1] if is_sequential else waiting:
+            work.may_begin.set()
+
+    def _on_task_end(self, work: _CallState, task: asyncio.Task[None]) -> None:
+        """Settles a call whose task was cancelled before it began, or failed with an exception."""
+        problem = None if task.cancelled() else task.exception()
+        fault = (
+            failed_result(f"Tool {work.call.name} failed: {describe_error(problem)}")
+            if problem
+            else _cancelled(work)
+        )
+        self._settle(work, work.stopped or fault)
+
+    def _settle(self, work: _CallState, result: ToolResult) -> None:
+        """Sets the call's result; a later result of an abandoned call is ignored."""
+        if work.result is None:
+            work.result = result
+            work.progress = None
+            self._inbox.put_nowait(work)
+            if len(self._works) > 1:
+                self._release_ready()
+
+    def _abandon(self, work: _CallState, result: ToolResult) -> None:
+        """Gives a cancelled call that does not end its result, so that the batch no longer waits for it."""
+        self._settle(work, result)
+        if work.prepared is not None:
+            work.prepared.place.leave()
+
+    def _stop(self) -> None:
+        self._stop_calls(self._works, failed_result(ABORTED_TEXT))
+
+    def _stop_calls(self, works: list[_CallState], result: ToolResult) -> None:
+        loop = asyncio.get_running_loop()
+        for work in works:
+            if work.task is not None and work.result is None and work.stopped is None:
+                work.stopped = result
+                work.task.cancel()
+                loop.call_later(self._ports.unwind_seconds, self._abandon, work, result)
+
+    def _start(self, work: _CallState) -> RunEvent:
+        return ToolExecutionStart(
+            tool_call_id=work.call.id, tool_name=work.call.name, args=work.call.arguments
+        )
+
+    def _update(self, work: _CallState, progress: ToolResult) -> RunEvent:
+        return ToolExecutionUpdate(
+            tool_call_id=work.call.id,
+            tool_name=work.call.name,
+            args=work.shown_arguments,
+            partial_result=to_wire_outcome(validated_result(work.call.name, progress)),
+        )
+
+    def _end(self, work: _CallState) -> RunEvent:
+        assert work.result is not None
+        duration = None if work.started is None else round((time.monotonic() - work.started) * 1000)
+        return ToolExecutionEnd(
+            tool_call_id=work.call.id,
+            tool_name=work.call.name,
+            result=to_wire_outcome(work.result),
+            is_error=work.result.is_error,
+            duration_ms=duration,
+            message=to_result_message(work.call, work.result, duration),
+        )
+
+
+def _cancelled(work: _CallState) -> ToolResult:
+    return failed_result(f"Tool {work.call.name} was cancelled")

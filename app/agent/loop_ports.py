@@ -1,0 +1,54 @@
+"""What the agent loop depends on: requests to the model, tools, queues and hooks.
+
+Each field has a default that does nothing, so that a test sets only what it needs."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Literal
+
+import msgspec
+
+from app.agent.abort import Abort
+from app.agent.call_watch import CallWatch
+from app.agent.hooks import LoopHooks
+from app.agent.queues import Queues
+from app.agent.tool_pipeline import Gate, NoMasks, SecretMasks, allow_all_calls
+from app.providers.contract import AssistantStream
+from app.values.content import ToolCall
+from app.values.messages import AssistantMessage, SystemMessage
+from tools.base import Tool, ToolContext
+from tools.results import ToolResult
+
+InterruptMode = Literal["wait", "immediate"]
+
+
+async def _do_nothing(abort: Abort) -> None:
+    return None
+
+
+class LoopPorts(msgspec.Struct, frozen=True, kw_only=True):
+    """The dependencies of one run of the loop."""
+
+    ask: Callable[[Abort], Awaitable[AssistantStream]]
+    """Starts a request with the whole conversation so far."""
+    tools: Callable[[], Mapping[str, Tool]] = dict
+    tool_context: Callable[[ToolCall, Callable[[ToolResult], None]], ToolContext]
+    queues: Queues
+    abort: Abort
+    hooks: LoopHooks = LoopHooks()
+    gate: Gate = allow_all_calls
+    """Decides on each call, after the hooks."""
+    masks: SecretMasks = NoMasks()
+    watch: CallWatch = CallWatch()
+    """Inspects calls while they arrive."""
+    interrupt_mode: Callable[[], InterruptMode] = lambda: "wait"
+    system_update: Callable[[], SystemMessage | None] = lambda: None
+    """Returns the changes of prompt and tools since the last request."""
+    before_request: Callable[[Abort], Awaitable[None]] = _do_nothing
+    """Runs after the turn's new messages are recorded; may compact."""
+    will_retry: Callable[[AssistantMessage], bool] = lambda message: False
+    is_interrupted: Callable[[], bool] = lambda: False
+    """Whether the arriving answer is to be discarded: however it ends, it counts as stopped."""
+    report: Callable[[str], None] = lambda text: None
+    """Reports a hook that failed and was ignored."""
+    unwind_seconds: float = 5.0
+    """Seconds that a cancelled tool may take to end before it is abandoned."""

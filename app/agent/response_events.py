@@ -1,0 +1,111 @@
+"""Turns one model response into events: start, updates, end."""
+
+import time
+from collections.abc import AsyncGenerator, Callable
+from typing import assert_never
+
+import msgspec
+
+from app.agent.hooks import LoopHooks
+from app.agent.loop_ports import LoopPorts
+from app.agent.tool_results import describe_error
+from app.providers.contract import AssistantStream
+from app.values.content import AssistantContent, ToolCall
+from app.values.events import MessageEnd, MessageStart, MessageUpdate, RunEvent
+from app.values.messages import AssistantMessage
+from app.values.stream import (
+    StreamDone,
+    StreamError,
+    StreamStart,
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ThinkingDelta,
+    ThinkingEnd,
+    ThinkingStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+from app.values.wire import new_id
+
+
+async def response_events(stream: AssistantStream, ports: LoopPorts) -> AsyncGenerator[RunEvent]:
+    """Yields one `MessageStart`, updates, and one `MessageEnd`, however the response ends."""
+    started = time.monotonic()
+    forget = ports.abort.on_set(stream.cancel)
+    try:
+        async for event in stream:
+            match event:
+                case (
+                    TextDelta()
+                    | ThinkingDelta()
+                    | ToolCallDelta()
+                    | TextStart()
+                    | TextEnd()
+                    | ThinkingStart()
+                    | ThinkingEnd()
+                    | ToolCallStart()
+                    | ToolCallEnd()
+                ):
+                    ports.watch.hear(event)
+                    yield MessageUpdate(usage=stream.draft.usage, assistant_message_event=event)
+                case StreamStart():
+                    begun = stream.partial
+                    ports.watch.begin(begun.id, stream.cancel)
+                    yield MessageStart(message=msgspec.structs.replace(begun, content=()))
+                case StreamDone() | StreamError():
+                    ended = event.message
+                    if event.reason == "aborted" and not ports.abort.is_set:
+                        ended = ports.watch.cut(ended) or ended
+                    if ended is not event.message:
+                        yield _end_of_call(ended)
+                    message = msgspec.structs.replace(
+                        ended,
+                        content=_with_unique_call_ids(ended.content),
+                        duration_ms=round((time.monotonic() - started) * 1000),
+                    )
+                    message = await _after_seal_hook(message, ports.hooks, ports.report)
+                    yield MessageEnd(message=_stopped(message) if ports.is_interrupted() else message)
+                case _:
+                    assert_never(event)
+    finally:
+        forget()
+        stream.cancel()
+
+
+def _end_of_call(cut: AssistantMessage) -> MessageUpdate:
+    """Returns the end event of the last call, for an answer that was cut right behind it."""
+    call = cut.content[-1]
+    assert isinstance(call, ToolCall)
+    end = ToolCallEnd(content_index=len(cut.content) - 1, tool_call=call)
+    return MessageUpdate(usage=cut.usage, assistant_message_event=end)
+
+
+def _stopped(message: AssistantMessage) -> AssistantMessage:
+    return msgspec.structs.replace(
+        message, stop_reason="aborted", error_message="The answer was interrupted."
+    )
+
+
+def _with_unique_call_ids(content: tuple[AssistantContent, ...]) -> tuple[AssistantContent, ...]:
+    """Replaces missing and duplicate call ids, which some servers send, so that results can be matched."""
+    seen: set[str] = set()
+    blocks: list[AssistantContent] = []
+    for block in content:
+        if isinstance(block, ToolCall) and (not block.id or block.id in seen):
+            block = msgspec.structs.replace(block, id=f"{block.id or 'call'}_{new_id()}")
+        if isinstance(block, ToolCall):
+            seen.add(block.id)
+        blocks.append(block)
+    return tuple(blocks)
+
+
+async def _after_seal_hook(
+    message: AssistantMessage, hooks: LoopHooks, report: Callable[[str], None]
+) -> AssistantMessage:
+    try:
+        return await hooks.seal(message)
+    except Exception as problem:  # noqa: BLE001  (a failing hook must not lose what the model said)
+        report(f"The answer stands as it came, because a hook behind it failed: {describe_error(problem)}")
+        return message

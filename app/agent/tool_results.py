@@ -1,0 +1,112 @@
+"""Converts results of tool calls to what the model reads, and makes the results of calls that never ran."""
+
+from typing import Any
+
+import msgspec
+
+from app.values.codec import encode_json
+from app.values.content import Image, Text, ToolCall, UserContent
+from app.values.events import ToolOutcome
+from app.values.messages import ToolResultMessage
+from tools.results import ImagePart, Json, TextPart, ToolResult, text_result
+
+ABORTED_TEXT = "Operation aborted"
+SKIPPED_TEXT = "Skipped due to queued user message."
+
+
+def failed_result(text: str, details: dict[str, Any] | None = None) -> ToolResult:
+    return text_result(text, details={} if details is None else details, is_error=True)
+
+
+def unknown_tool_result(name: str, known: tuple[str, ...]) -> ToolResult:
+    hint = f". Available tools: {', '.join(known)}" if known else ""
+    return failed_result(f"Tool {name} not found{hint}")
+
+
+def not_run_after_length(name: str) -> ToolResult:
+    return failed_result(
+        f'Tool call "{name}" was not executed: the response hit the output token limit, so its arguments '
+        "may be truncated. Re-issue the tool call with complete arguments."
+    )
+
+
+def validated_result(name: str, result: object) -> ToolResult:
+    """Returns the tool's result if it is valid and can be recorded; otherwise a failure."""
+    if not isinstance(result, ToolResult):
+        return failed_result(f"Tool {name} returned {type(result).__name__} instead of a result")
+    parts: tuple[object, ...] = result.content
+    for part in parts:
+        said: object = part.text if isinstance(part, TextPart) else None
+        if isinstance(part, ImagePart):
+            said = part.data
+        if not isinstance(said, str):
+            return failed_result(f"Tool {name} returned content that is neither text nor image")
+    if result.details is None and result.structured_content is None:
+        return result
+    try:
+        encode_json((result.details, result.structured_content))
+    except (TypeError, ValueError, RecursionError) as problem:
+        told = {"detailsError": f"The details of {name} cannot be kept: {describe_error(problem)}"}
+        return msgspec.structs.replace(result, details=told, structured_content=None)
+    return result
+
+
+def describe_error(problem: BaseException) -> str:
+    """Describes an exception in one line, even if its `str()` fails."""
+    try:
+        text = str(problem)
+    except Exception:  # noqa: BLE001  (foreign code: an exception with a broken text)
+        text = "(its text could not be made)"
+    if isinstance(problem, MemoryError):
+        return "there is not enough memory on this machine"
+    return f"{type(problem).__name__}: {text}"
+
+
+def to_wire_outcome(result: ToolResult) -> ToolOutcome:
+    return ToolOutcome(
+        content=result_content(result),
+        details=result.details,
+        structured_content=result.structured_content,
+        terminate=result.terminate or None,
+    )
+
+
+def to_result_message(call: ToolCall, result: ToolResult, duration_ms: int | None) -> ToolResultMessage:
+    return ToolResultMessage(
+        tool_call_id=call.id,
+        tool_name=call.name,
+        content=result_content(result),
+        details=result.details,
+        is_error=result.is_error,
+        duration_ms=duration_ms,
+    )
+
+
+def result_from_message(message: ToolResultMessage) -> ToolResult:
+    """Converts a stored result message back to the tool's result, for drawing."""
+    return result_from_outcome(message, is_error=message.is_error)
+
+
+def result_from_outcome(outcome: ToolOutcome | ToolResultMessage, *, is_error: bool = False) -> ToolResult:
+    """Converts a result that is not stored to the tool's result, for drawing."""
+    details: Json = outcome.details
+    return ToolResult(
+        content=tuple(
+            TextPart(text=block.text)
+            if isinstance(block, Text)
+            else ImagePart(data=block.data, mime_type=block.mime_type)
+            for block in outcome.content
+            if isinstance(block, Text | Image)
+        ),
+        details=details if isinstance(details, dict) else None,
+        is_error=is_error,
+    )
+
+
+def result_content(result: ToolResult) -> tuple[UserContent, ...]:
+    return tuple(
+        Text(text=part.text)
+        if isinstance(part, TextPart)
+        else Image(data=part.data, mime_type=part.mime_type)
+        for part in result.content
+    )

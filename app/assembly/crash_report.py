@@ -1,0 +1,54 @@
+"""Reports an internal error: writes the traceback to a file, and prints one line with its path instead of the
+traceback."""
+
+import os
+import platform
+import traceback
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from app.exit_codes import CRASHED
+from app.printing import print_problem
+from app.version import VERSION
+from tools.files.private import last_resort_folder
+
+
+class Crash(NamedTuple):
+    """An internal error and the path of its report."""
+
+    error: BaseException
+    report: Path | None
+    """The report's path; None: it could not be written."""
+
+
+def report_crash(folder: Path, error: BaseException) -> Crash:
+    """Writes a report to bayou's own folder of reports, else to a private folder among temporary files."""
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    text = f"{_system()}\n\n{''.join(traceback.format_exception(error))}"
+    for find in (lambda: folder, last_resort_folder):
+        try:
+            place = find()
+            place.mkdir(parents=True, exist_ok=True)
+            path = place / f"bayou-crash-{stamp}-{os.getpid()}.txt"
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(text)
+        except OSError:
+            continue
+        return Crash(error, path)
+    return Crash(error, None)
+
+
+def _system() -> str:
+    """Describes the system for the reader of the report. Settings and environment are left out: they hold
+    secrets."""
+    return f"bayou {VERSION}, Python {platform.python_version()}, {platform.platform()}"
+
+
+def print_crash(crash: Crash) -> int:
+    """Prints the error and the report's path; returns the exit code."""
+    what = " ".join(f"{type(crash.error).__name__}: {crash.error}".split())[:200]
+    where = f"Crash report: {crash.report}" if crash.report else "The crash report could not be written."
+    print_problem(f"an internal error ended the program ({what}); the session is saved. {where}")
+    return CRASHED

@@ -1,0 +1,214 @@
+"""Finds, loads, connects and starts the extensions of a session, for every user interface."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Literal
+
+import msgspec
+
+from app.assembly.assembled_session import AssembledSession
+from app.assembly.extensions.extension_choice import requested_extensions
+from app.assembly.extensions.session_resources import SessionResources
+from app.assembly.extensions.startup_summary import startup_summary
+from app.assembly.live_trust import untrusted_notice
+from app.assembly.options import Options, UsageError
+from app.assembly.tool_names import tool_choice
+from app.extensions.catalogue import ExtensionCatalogue
+from app.extensions.extension_runner import Extensions
+from app.extensions.hooks.event_forwarder import EventForwarder
+from app.extensions.hooks.payloads import ProjectTrust
+from app.extensions.loading.extension_sources import ExtensionFlags, choose_sources
+from app.extensions.registrations import ExtensionSource
+from app.extensions.session_binding import RegistrationTables, SessionBinding
+from app.extensions.ui_protocol import Mode, Ui
+from app.resources.paths import Paths
+from app.resources.trust.project_trust import TrustDecision, TrustQuestion, store_answer
+from app.values.user_errors import FileError
+from tools.running.withheld import child_variables
+
+
+class ConnectedExtensions(msgspec.Struct, kw_only=True):
+    """A session's connected extensions."""
+
+    extensions: Extensions
+    catalogue: ExtensionCatalogue
+    reload: Callable[[], Any]
+    options: Options
+    """The command line's options, without words that are values of extensions' flags."""
+    trust: Callable[[TrustQuestion, bool], Any]
+    """Applies the user's answer to a trust question; its effects are in force afterwards."""
+
+
+async def connect_extensions(
+    assembled: AssembledSession,
+    options: Options,
+    paths: Paths,
+    *,
+    mode: Mode,
+    ui: Ui,
+    shutdown: Callable[[], None],
+    reloaded: Callable[[ConnectedExtensions], None] = lambda extended: None,
+) -> ConnectedExtensions:
+    """Loads and starts a session's extensions. Publishes their errors as events; raises for unknown flags only.
+
+    `reloaded` is called after every reload, for any cause."""
+    session = assembled.session
+    extensions = assembled.extensions
+    extensions.may_read = partial(_may_read, assembled)
+    resources = SessionResources(assembled, options, paths)
+
+    async def reload() -> None:
+        bound.is_trusted = await assembled.project.counts_async()
+        resources.choose()
+        await extensions.reload(assembled.chosen.sources)
+        session.tools.choose(tool_choice(options, assembled.effective_settings.settings))
+        resolve_missing_model(assembled)
+        await resources.discover(extensions, "reload")
+        reloaded(extended)
+
+    async def follow() -> None:
+        """Replaces the extensions of the former folder with those of the new one."""
+        await reload()  # without the new folder's own, since no one has vouched for it yet
+        if await _vouched(assembled, paths, options):
+            await reload()
+        _tell_unasked(assembled, mode)
+
+    async def trust(question: TrustQuestion, is_trusted: bool) -> None:
+        apply_trust(
+            assembled, paths, requested_extensions(options), question, is_trusted=is_trusted, reason="answer"
+        )
+        bound.is_trusted = is_trusted
+        await reload()
+
+    bound = SessionBinding(
+        session=session,
+        mode=mode,
+        ui=ui,
+        places=assembled.places,
+        registrations=RegistrationTables(
+            session, assembled.choice, assembled.registry, assembled.workspace.exchange
+        ),
+        settings=assembled.effective_settings.settings_as_in_file,
+        prompt_sections=assembled.prompt.extra_sections,
+        passed_variables=lambda: child_variables(
+            assembled.effective_settings.settings.shell.shell_pass_environment
+        ),
+        cache_dir=paths.cache_dir,
+        is_trusted=assembled.project.decision.is_trusted,
+        shutdown=shutdown,
+        reload=reload,
+        expand=resources.expand,
+        file_commands=resources.commands,
+    )
+    extensions.bind(bound)
+    EventForwarder(extensions, assembled.hooks.catalogue).listen_to(session)
+    extended = ConnectedExtensions(
+        extensions=extensions,
+        catalogue=assembled.hooks.catalogue,
+        reload=reload,
+        trust=trust,
+        options=options,
+    )
+    await _load(assembled, paths, options, extensions)
+    bound.is_trusted = assembled.project.decision.is_trusted
+    session.tools.choose(tool_choice(options, assembled.effective_settings.settings))
+    if wrong := extended.catalogue.flag_errors():
+        raise UsageError(wrong[0])
+    extended.options = options.without_values_of(extended.catalogue.valued_flags())
+    resolve_missing_model(assembled, assembled.wishes.settle())
+    await resources.discover(extensions, "startup")
+    for text in (*assembled.chosen.problems, *resources.prompts.problems):
+        session.events.notify(text, "warning")
+    if options.verbose and mode == "tui":  # in other modes the summary goes to standard error
+        session.events.notify(startup_summary(assembled, extensions))
+    await extensions.start()
+    assembled.ground.subscribe(follow)
+    return extended
+
+
+def resolve_missing_model(assembled: AssembledSession, told: Sequence[str] = ()) -> None:
+    """Looks for a model that was missing, after extensions have added theirs, and warns when it is still
+    missing."""
+    assembled.choice.find_missing()
+    for text in told:
+        assembled.session.events.notify(text, "warning")
+    if assembled.choice.missing is not None:
+        assembled.session.events.notify(assembled.choice.missing_model_text, "warning")
+
+
+def _may_read(assembled: AssembledSession, source: ExtensionSource) -> bool:
+    """Whether an extension's file may be read: a project's own, or one named in its settings, only while the
+    project is trusted."""
+    is_named = source.origin == "settings" and assembled.effective_settings.origin("extensions") == "project"
+    return not (is_named or source.origin == "project") or assembled.project.counts()
+
+
+async def _load(assembled: AssembledSession, paths: Paths, options: Options, extensions: Extensions) -> None:
+    """Loads the extensions from outside the project, which may decide its trust, then the project's own, if
+    trusted."""
+    asked = requested_extensions(options)
+    if options.approve or options.no_approve or assembled.project.decision.question.is_empty:
+        await extensions.load(assembled.chosen.sources)
+        return
+    await extensions.load(
+        choose_sources(paths, assembled.effective_settings.settings, asked, is_trusted=False).sources
+    )
+    await _ask_extensions(assembled, paths, asked, extensions)
+    loaded = {extension.name for extension in extensions.hooked.loaded}
+    await extensions.load([source for source in assembled.chosen.sources if source.name not in loaded])
+
+
+def _tell_unasked(assembled: AssembledSession, mode: Mode) -> None:
+    if mode != "tui" and (left_out := untrusted_notice(assembled.project.decision)) is not None:
+        assembled.session.events.notify(left_out, "warning")
+
+
+async def _vouched(assembled: AssembledSession, paths: Paths, options: Options) -> bool | None:
+    """Asks extensions whether another folder is trusted, where there is no decision yet."""
+    if assembled.project.decision.reason != "not-asked":
+        return None
+    return await _ask_extensions(assembled, paths, requested_extensions(options), assembled.extensions)
+
+
+async def _ask_extensions(
+    assembled: AssembledSession, paths: Paths, asked: ExtensionFlags, extensions: Extensions
+) -> bool | None:
+    """Asks extensions whether the folder is trusted; None: none decides. None of the folder's own extensions
+    is loaded."""
+    question = assembled.project.decision.question
+    answer = await extensions.hooked.emit(
+        "project_trust",
+        ProjectTrust(
+            cwd=paths.cwd,
+            items=tuple(item.line for item in question.items),
+        ),
+    )
+    if answer is None or answer.trusted == "undecided":
+        return None
+    trusted = answer.trusted == "yes"
+    if answer.remember:
+        try:
+            store_answer(paths, question, is_trusted=trusted)
+        except FileError as problem:
+            assembled.session.events.notify(str(problem), "warning")
+    apply_trust(assembled, paths, asked, question, is_trusted=trusted, reason="extension")
+    return trusted
+
+
+def apply_trust(
+    assembled: AssembledSession,
+    paths: Paths,
+    asked: ExtensionFlags,
+    question: TrustQuestion,
+    *,
+    is_trusted: bool,
+    reason: Literal["extension", "answer"],
+) -> None:
+    """Applies a trust decision made after the settings were read: adds the project's settings, or removes
+    them."""
+    assembled.project.answer(TrustDecision(is_trusted=is_trusted, reason=reason, question=question))
+    for problem in assembled.effective_settings.trust(is_trusted):
+        assembled.session.events.notify(str(problem), "warning")
+    assembled.chosen = choose_sources(
+        paths, assembled.effective_settings.settings, asked, is_trusted=is_trusted
+    )

@@ -1,0 +1,109 @@
+"""Loads a session's templates, skills and themes: those found on disk and those that extensions name."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from app.assembly.assembled_session import AssembledSession
+from app.assembly.extensions.extension_choice import choose_extensions
+from app.assembly.options import Options
+from app.assembly.prompt_and_themes import load_themes
+from app.extensions.extension_runner import Extensions
+from app.extensions.hooks.payloads import ResourcesDiscover
+from app.resources.paths import Paths
+from app.resources.prompt_templates import PromptTemplates, find_prompts
+from app.values.user_errors import FileError
+
+if TYPE_CHECKING:
+    from app.engine.commands.results import CommandInfo
+
+
+class SessionResources:
+    """The resources of a session, read at the start and again at every reload."""
+
+    def __init__(self, assembled: AssembledSession, options: Options, paths: Paths) -> None:
+        self.prompts = PromptTemplates()
+        self._assembled = assembled
+        self._options = options
+        self._paths = paths
+
+    def choose(self) -> None:
+        """Chooses the extensions and the folders of all other resources again."""
+        here = self._assembled
+        here.chosen = choose_extensions(
+            self._options,
+            self._paths,
+            here.effective_settings.settings,
+            is_trusted=here.project.decision.is_trusted,
+        )
+        here.session.mcp.follow()
+
+    async def discover(self, extensions: Extensions, reason: Literal["startup", "reload"]) -> None:
+        """Reads the resource files, including those that extensions name."""
+        told = ResourcesDiscover(cwd=self._paths.cwd, reason=reason)
+        named = await extensions.hooked.emit("resources_discover", told)
+        skills, prompts, themes = (), (), ()
+        if named is not None:
+            skills, prompts, themes = map(
+                self._places, (named.skill_paths, named.prompt_paths, named.theme_paths)
+            )
+        here, trust = self._assembled, self._assembled.project.decision
+        self.prompts = self._find_prompts(prompts)
+        more_skills = (*here.chosen.skills, *skills)
+        fresh = msgspec.structs.replace(
+            here.prompt.choice, is_trusted=trust.is_trusted, more_skills=more_skills
+        )
+        if reason == "reload" or fresh != here.prompt.choice:
+            here.prompt.choice = fresh
+            here.prompt.reload()
+        if reason == "reload" or themes:
+            here.themes = load_themes(self._options, self._paths, trust, (*here.chosen.themes, *themes))
+
+    def _find_prompts(self, more: tuple[Path, ...]) -> PromptTemplates:
+        named = self._places(self._options.prompt_template)
+        if self._options.no_prompt_templates:
+            own = msgspec.structs.replace(self._paths, agent_dir=Path(os.devnull))
+            return find_prompts(own, is_trusted=False, more=named)
+        places = (*self._assembled.chosen.prompts, *more, *named)
+        return find_prompts(self._paths, is_trusted=self._assembled.project.decision.is_trusted, more=places)
+
+    def _places(self, names: tuple[str, ...]) -> tuple[Path, ...]:
+        return tuple(self._paths.cwd / Path(name).expanduser() for name in names)
+
+    def expand(self, text: str) -> str:
+        """Expands `/skill:name` or `/template` to its text."""
+        here = self._assembled
+        try:
+            enabled = here.effective_settings.settings.resources.enable_skill_commands and self._is_readable(
+                text
+            )
+            skill = here.prompt.skills.expand(text) if enabled else None
+        except FileError as problem:
+            here.session.events.notify(str(problem), "error")
+            return text
+        return skill or self.prompts.expand(text) or text
+
+    def _is_readable(self, text: str) -> bool:
+        """Whether a skill may be read when it is called: a project's skill only while the user's approval
+        covers it."""
+        skill, here = self._assembled.prompt.skills.skill_called_by(text), self._assembled
+        if skill is None:
+            return True
+        own = here.effective_settings.without_project().resources.skills
+        named = self._places(tuple(set(here.effective_settings.settings.resources.skills) - set(own)))
+        is_theirs = any(skill.path.is_relative_to(place) for place in (self._paths.top, *named))
+        return not is_theirs or here.project.counts()
+
+    def commands(self) -> "list[CommandInfo]":
+        # Imports the values of RPC's answers, which only this list needs.
+        from app.extensions.command_listing import file_commands  # noqa: PLC0415
+
+        here = self._assembled
+        skills = (
+            here.prompt.skills.skills
+            if here.effective_settings.settings.resources.enable_skill_commands
+            else ()
+        )
+        return file_commands(self.prompts.templates, skills, self._paths)

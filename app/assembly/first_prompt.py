@@ -1,0 +1,73 @@
+"""Builds the first prompt from the command line: standard input, `@file`s and words, combined as pi does."""
+
+import base64
+import sys
+from pathlib import Path
+
+import msgspec
+
+from app.assembly.options import Options, UsageError
+from app.engine.permissions.gate import PermissionGate
+from app.values.content import Image
+from tools.files.regular import read_file_or_pipe
+
+_IMAGE_SIGNATURES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
+
+
+class FirstInput(msgspec.Struct, frozen=True, kw_only=True):
+    """The prompts of a command line, and the images that go with the first one."""
+
+    prompts: tuple[str, ...] = ()
+    images: tuple[Image, ...] = ()
+
+
+def read_piped() -> str:
+    """Reads standard input, unless it is a terminal."""
+    return "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def read_input(options: Options, cwd: Path, permissions: PermissionGate, piped: str = "") -> FirstInput:
+    """Combines the piped text, the files' texts and the first message in one prompt."""
+    files = files_input(options.files, cwd, permissions)
+    first, *others = options.messages or ("",)
+    opening = piped + files.prompts[0] + first
+    prompts = (*([opening] if opening.strip() or files.images else []), *others)
+    return FirstInput(prompts=tuple(prompts), images=files.images)
+
+
+def files_input(names: tuple[str, ...], cwd: Path, permissions: PermissionGate) -> FirstInput:
+    """Reads the files of `@name` words: one text, and the images. Raises `UsageError` for a missing file, and
+    for one that `read` would need approval for, since no one can be asked yet."""
+    texts: list[str] = []
+    images: list[Image] = []
+    for name in names:
+        named = cwd / Path(name).expanduser()
+        path = named.resolve()
+        if why := permissions.read_restriction(named):
+            raise UsageError(
+                f"@{name}: {why}. It is not sent; what you mean to send all the same can be piped in."
+            )
+        try:
+            data = read_file_or_pipe(named)
+        except OSError as problem:
+            raise UsageError(f"@{name}: {problem.strerror or problem}.") from None
+        mime_type = image_type(data)
+        if mime_type is not None:
+            images.append(Image(data=base64.b64encode(data).decode("ascii"), mime_type=mime_type))
+            texts.append(f'<file name="{path}"></file>\n')
+        else:
+            texts.append(f'<file name="{path}">\n{data.decode("utf-8", "replace")}\n</file>\n')
+    return FirstInput(prompts=("".join(texts),), images=tuple(images))
+
+
+def image_type(data: bytes) -> str | None:
+    """Returns the image type by content, not by name."""
+    for start, mime_type in _IMAGE_SIGNATURES.items():
+        if data.startswith(start):
+            return mime_type
+    return "image/webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else None

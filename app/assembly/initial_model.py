@@ -1,0 +1,146 @@
+"""Determines the model with which a session begins: the one that command line or settings name, as soon as it
+is known.
+
+Extensions add models, and are loaded after the first paint. A model that is not found before that is looked
+up again then; until it is found no model answers, and no other takes its place.
+"""
+
+from collections.abc import Mapping
+
+from app.assembly.options import Options, UsageError
+from app.engine.core.model_choice import ModelChoice
+from app.providers.credentials import Credentials
+from app.providers.models.catalogue import ModelCatalogue
+from app.providers.models.model_names import ModelNotFound, Selection, select_model, select_scope
+from app.providers.offline.model import offline_model
+from app.resources.paths import Paths
+from app.resources.settings.effective_settings import EffectiveSettings
+from app.values.models import Model, thinking_level
+
+
+class InitialModel:
+    """The models that one program run is asked to use."""
+
+    def __init__(
+        self, options: Options, effective_settings: EffectiveSettings, paths: Paths, env: Mapping[str, str]
+    ) -> None:
+        self.catalogue = catalogue = ModelCatalogue.load(paths.agent_dir, env=env)
+        self.credentials = credentials = Credentials(paths.agent_dir, env)
+        self._options = options
+        self._in_force = effective_settings
+        self._providers: tuple[str, ...] = ()
+        self._begun_with: Model | None = None
+        """The model chosen at the start, when no other choice had been made."""
+        self._is_waiting = False
+        """Whether a named model was not found yet."""
+        self.is_restored = False
+        """Whether the resumed session names its model, which precedes the settings."""
+        asked = thinking_level(options.thinking)
+        self.choice = ModelChoice(
+            catalogue,
+            credentials,
+            thinking=asked or effective_settings.settings.model.default_thinking_level,
+            levels_of=lambda: effective_settings.settings.model.model_thinking_levels,
+            is_thinking_asked=asked is not None,
+        )
+
+    def look(self) -> tuple[str, ...]:
+        """Looks for the models before extensions are loaded. Returns the problems to show."""
+        return self._look(is_last=not self._has_extensions)
+
+    @property
+    def _has_extensions(self) -> bool:
+        return not self._options.safe
+
+    def settle(self) -> tuple[str, ...]:
+        """Looks again after extensions are loaded. Raises `UsageError` when the command line names an unknown
+        model."""
+        if not self._is_waiting and self.catalogue.providers == self._providers:
+            return ()
+        return self._look(is_last=True)
+
+    def _look(self, *, is_last: bool) -> tuple[str, ...]:
+        self._is_waiting = False
+        self._providers = self.catalogue.providers
+        told: list[str] = []
+        scope = self._scope(told, is_last=is_last)
+        selection = self._selection(told, is_last=is_last)
+        choice = self.choice
+        choice.scope = scope
+        if selection is not None:
+            told += [selection.warning] if selection.warning else []
+            self._take(selection)
+        elif self._is_waiting and self._options.model is not None:
+            choice.clear()
+        elif self._may_choose and (self._begun_with is None or self._begun_with.provider == "offline"):
+            self._begin_with(None if self._is_waiting else scope[0] if scope else self._default())
+        return tuple(told)
+
+    @property
+    def _may_choose(self) -> bool:
+        """Whether the model may still be set: no resumed session and no user choice has set it."""
+        return not self.is_restored and self.choice.model == self._begun_with
+
+    def _take(self, selection: Selection) -> None:
+        """Sets the model that the command line names, or the one from settings unless another was chosen
+        meanwhile."""
+        choice, model, is_given = self.choice, selection.model, self._options.model is not None
+        if self._options.api_key is not None and is_given:
+            self.credentials.use_for_this_run(model.provider, self._options.api_key)
+        if not is_given and not self._may_choose:
+            return
+        self._begin_with(model)
+        asked = thinking_level(self._options.thinking) or selection.thinking
+        if asked is not None:
+            choice.set_thinking(asked)
+
+    def _begin_with(self, model: Model | None) -> None:
+        self._begun_with = model
+        if model is None:
+            self.choice.clear()
+            return
+        self.choice.set(model)
+        if (asked := thinking_level(self._options.thinking)) is not None:
+            self.choice.set_thinking(asked)
+
+    def _scope(self, told: list[str], *, is_last: bool) -> tuple[Model, ...]:
+        names = self._options.models
+        patterns = names.split(",") if names else self._in_force.settings.model.enabled_models or ()
+        try:
+            return select_scope(patterns, self.catalogue, self.credentials)
+        except ModelNotFound as problem:
+            if not is_last:
+                self._is_waiting = True
+            elif names:
+                raise self._refused(problem) from None
+            else:
+                told.append(f"Setting enabledModels: {problem} All models are offered instead.")
+        return ()
+
+    def _selection(self, told: list[str], *, is_last: bool) -> Selection | None:
+        options, settings = self._options, self._in_force.settings.model
+        name, provider = options.model, options.provider
+        if name is None and not options.models:
+            name, provider = settings.default_model, settings.default_provider
+        if name is None:
+            return None
+        try:
+            return select_model(name, self.catalogue, self.credentials, provider)
+        except ModelNotFound as problem:
+            if not is_last:
+                self._is_waiting = True
+            elif options.model is not None:
+                raise self._refused(problem) from None
+            else:
+                told.append(f"Setting defaultModel: {problem}")
+        return None
+
+    def _refused(self, problem: ModelNotFound) -> UsageError:
+        return UsageError(" ".join([str(problem), *map(str, self.catalogue.problems)]))
+
+    def _default(self) -> Model:
+        """Returns the default of the first provider that has credentials; without any, the offline guide."""
+        for provider in self.catalogue.providers:
+            if self.credentials.has(provider) and (model := self.catalogue.default_of(provider)):
+                return model
+        return offline_model()

@@ -1,0 +1,75 @@
+"""Decides whether the project's own parts apply, and checks again whenever one of them would be read."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from app.resources.paths import Paths
+from app.resources.trust.project_items import ProjectItem
+from app.resources.trust.project_trust import TrustDecision, new_items, recheck_trust
+from tools.text import reveal_hidden_characters
+
+_MAX_NAMED_FILES = 3
+
+
+class LiveTrust:
+    """The trust decision about one project, valid while its files are those that were approved."""
+
+    def __init__(self, paths: Paths, decision: TrustDecision) -> None:
+        self.decision = decision
+        self.tell: Callable[[str], None] = lambda text: None
+        """Receives one text when files were added or changed since the decision."""
+        self._paths = paths
+
+    def counts(self) -> bool:
+        """Whether the project's parts apply. Files added or changed since the decision do not, until the user
+        approves them."""
+        return self._take(recheck_trust(self._paths, self.decision))
+
+    async def counts_async(self) -> bool:
+        """Checks like `counts`, without blocking while files are read."""
+        return self._take(await asyncio.to_thread(recheck_trust, self._paths, self.decision))
+
+    def counts_quietly(self) -> bool:
+        """Checks like `counts` without reporting changes; may be called from any thread."""
+        return recheck_trust(self._paths, self.decision).is_trusted
+
+    def answer(self, decision: TrustDecision) -> None:
+        self.decision = decision
+
+    def _take(self, now: TrustDecision) -> bool:
+        before, self.decision = self.decision, now
+        if now is not before and now.reason == "changed":
+            self.tell(_change(now, before))
+        return now.is_trusted
+
+
+def is_explicitly_approved(decision: TrustDecision) -> bool:
+    """Whether the user was shown exactly these files and approved them, as opposed to approval in advance or
+    by a flag."""
+    return decision.is_trusted and not decision.covers_future_items and decision.reason in ("saved", "answer")
+
+
+def untrusted_notice(decision: TrustDecision) -> str | None:
+    """Returns the notice for runs in which trust cannot be asked for; None when there is no need for it."""
+    if decision.is_trusted or decision.reason != "not-asked":
+        return None
+    return (
+        "This folder is not trusted, so its own settings and extensions are ignored "
+        f"({_named(decision.question.items)}). The full screen and RPC ask about it; --approve trusts it "
+        "for one run, --no-approve hides this line."
+    )
+
+
+def _change(now: TrustDecision, before: TrustDecision) -> str:
+    items = new_items(now.question, before.question)
+    what = _named(items) if items else "a file was removed"
+    return (
+        f"Files of this folder that bayou runs or applies have changed ({what}). They are ignored "
+        "until you trust them: /trust, or --approve for one run."
+    )
+
+
+def _named(items: Sequence[ProjectItem]) -> str:
+    names = list(dict.fromkeys(reveal_hidden_characters(item.path) for item in items))
+    more = f" and {len(names) - _MAX_NAMED_FILES} more" if len(names) > _MAX_NAMED_FILES else ""
+    return f"{', '.join(names[:_MAX_NAMED_FILES])}{more}"

@@ -1,0 +1,85 @@
+"""Finds the repository that a session's tools may map, without the files that rules hide; looks again only
+now and then."""
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from app.assembly.live_trust import LiveTrust
+from app.permits.rules import PermitRule, path_form
+from app.resources.paths import Paths
+from app.resources.settings.effective_settings import EffectiveSettings
+from tools.protected.keys import KEY_PLACES
+
+if TYPE_CHECKING:
+    from tools.repomap.repository import MappedRepository
+
+_CACHE_SECONDS = 5.0
+"""How long the repository of a folder is remembered before it is looked up again."""
+
+
+class _CachedRepository(msgspec.Struct, frozen=True):
+    cwd: Path
+    looked: float
+    repository: "MappedRepository"
+
+
+class MappedRepositories(msgspec.Struct, eq=False):
+    """Finds the mapped repository when the workspace needs it, usually from memory."""
+
+    paths: Paths
+    effective_settings: EffectiveSettings
+    project: LiveTrust
+    rules: Callable[[], Iterable[PermitRule]]
+    _known: _CachedRepository | None = None
+
+    def __call__(self, cwd: Path) -> "MappedRepository | None":
+        if not self.effective_settings.settings.repository_maps.enabled:
+            return None
+        known, now = self._known, time.monotonic()
+        if known is not None and known.cwd == cwd and now - known.looked < _CACHE_SECONDS:
+            return known.repository
+        # Imports SQLite and the mapper, which most sessions start without.
+        from tools.repomap.index.hidden import HiddenFiles  # noqa: PLC0415  (as above)
+        from tools.repomap.repository import MappedRepository, repository_root  # noqa: PLC0415  (as above)
+
+        root = repository_root(cwd)
+        if known is not None and (known.cwd, known.repository.root) == (cwd, root):
+            repository = known.repository
+        else:
+            repository = MappedRepository(
+                root,
+                self.paths.cache_dir,
+                asks_git_at_home=self._home_if_harmless,
+                hidden=lambda: HiddenFiles(hidden_patterns(self.rules(), cwd, self.paths.home)),
+                begins_at=cwd,
+            )
+        self._known = _CachedRepository(cwd, now, repository)
+        return repository
+
+    def _home_if_harmless(self) -> Path | None:
+        """Returns the home folder for git commands if the folder is trusted or has nothing to trust: only
+        then git reads its history."""
+        decision = self.project.decision
+        return self.paths.home if decision.is_trusted or decision.question.is_empty else None
+
+
+def hidden_patterns(rules: Iterable[PermitRule], cwd: Path, home: Path) -> tuple[str, ...]:
+    """Returns the patterns of files whose `read` would need approval, for whole paths."""
+    workspace, homes = os.path.realpath(cwd), dict.fromkeys((str(home), os.path.realpath(home)))
+    forms = [
+        path_form(rule.pattern, workspace, one)
+        for rule in rules
+        if rule.kind == "read" and rule.deed != "allow"
+        for one in homes
+    ]
+    for one in homes:
+        forms += [
+            path_form(f"{one}/{place.path}**" if place.is_folder else f"{one}/{place.path}", workspace, one)
+            for place in KEY_PLACES
+        ]
+    return tuple(dict.fromkeys(forms))

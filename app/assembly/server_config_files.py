@@ -1,0 +1,79 @@
+"""Collects a session's MCP servers from files, command line and extensions, as far as the project is
+trusted."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from app.assembly.live_trust import LiveTrust
+from app.assembly.options import Options, UsageError
+from app.assembly.tool_names import tool_choice
+from app.engine.mcp.servers import ServerSources
+from app.resources.paths import Paths
+from app.resources.settings.effective_settings import EffectiveSettings
+from tools.files.presence import is_file
+
+if TYPE_CHECKING:
+    from app.mcp.config_entries import ServerConfig
+    from app.mcp.server_config import ConfiguredServers
+    from app.mcp.stdio_process import Transport
+
+_PROJECT_FILES = ("mcp.json", ".mcp.json")
+
+
+def server_config_files(
+    paths: Paths,
+    project: LiveTrust,
+    effective_settings: EffectiveSettings,
+    options: Options,
+) -> ServerSources:
+    def named_file() -> Path | None:
+        if options.no_mcp or not options.mcp_config:
+            return None
+        file = Path(options.mcp_config).expanduser()
+        if not is_file(file):
+            raise UsageError(f"--mcp-config {options.mcp_config}: there is no such file.")
+        return file
+
+    named_file()
+
+    def files() -> tuple[Path, ...]:
+        """Returns the configuration files of the user and the project, or the named one."""
+        if options.no_mcp:
+            return ()
+        if options.mcp_config:
+            return (Path(options.mcp_config).expanduser(),)
+        own = (paths.agent_dir / "mcp.json", paths.project_dir / "mcp.json")
+        return (*own, *(paths.cwd / name for name in _PROJECT_FILES))
+
+    def find(brought: Mapping[str, Mapping[str, Any]]) -> "ConfiguredServers":
+        # Imported late: sessions without servers begin without it.
+        from app.mcp.server_config import AddedByExtensionServer, ConfiguredServers, merge_configured_servers  # noqa: PLC0415
+
+        if options.no_mcp:
+            return ConfiguredServers()
+        given = [AddedByExtensionServer(name, entry) for name, entry in brought.items()]
+        return merge_configured_servers(
+            paths, is_trusted=project.counts(), named_file=named_file(), given=given
+        )
+
+    def proxy() -> str | None:
+        return effective_settings.settings.network.http_proxy
+
+    def remote(config: "ServerConfig", log: object) -> "Callable[[], Transport]":
+        # Imported after the SDK, which a first contact loads on a thread.
+        from app.mcp.http_transport import http_transport  # noqa: PLC0415
+        from app.mcp.token_store import token_store_of  # noqa: PLC0415  (as above)
+
+        return http_transport(config, token_store_of(paths), proxy)
+
+    return ServerSources(
+        paths=paths,
+        files=files,
+        find=find,
+        choice=lambda: tool_choice(options, effective_settings.settings),
+        env=os.environ,
+        remote=remote,
+        proxy=proxy,
+    )

@@ -1,0 +1,173 @@
+"""Puts a session together: settings, trust, model, tools, prompt, log. Every user interface starts here."""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+import msgspec
+
+from app.assembly.assembled_session import AssembledSession
+from app.assembly.extensions.extension_choice import choose_extensions, make_extensions
+from app.assembly.initial_model import InitialModel
+from app.assembly.options import Options
+from app.assembly.prompt_and_themes import load_themes, require_theme, system_prompt_source
+from app.assembly.server_config_files import server_config_files
+from app.assembly.session_opening import OpenedSession, limits_of, open_session
+from app.assembly.session_workspace import permission_context_of, session_workspace
+from app.assembly.tool_names import tool_choice
+from app.assembly.working_folder import WorkingFolder
+from app.engine.context.summariser import summary_model
+from app.engine.core.options import (
+    SessionOptions,
+)
+from app.engine.core.toolbox import Toolbox
+from app.engine.dependencies import Dependencies
+from app.engine.secrets.known_secrets import SecretSources
+from app.engine.session import Session
+from app.extensions.hooks.session_hooks import ExtensionHooks
+from app.providers.classify import classify
+from app.providers.registry import Registry
+from app.resources.paths import Paths
+from app.resources.trust.project_trust import trust_file_problem
+from app.undo.blobs import UndoConfig
+from tools.base import Tool
+
+
+def assemble_session(
+    options: Options,
+    paths: Paths,
+    env: Mapping[str, str] = os.environ,
+    *,
+    can_ask: bool = False,
+    ends_with_answer: bool = False,
+) -> AssembledSession:
+    """Builds a session. Raises `UsageError` or `SessionError`. `can_ask`: a person can be asked whether the
+    project is trusted. `ends_with_answer`: the program ends when its prompts are answered."""
+    begun = open_session(options, paths, can_ask=can_ask)
+    effective_settings, project, places, log = (
+        begun.effective_settings,
+        begun.project,
+        begun.places,
+        begun.log,
+    )
+    settings, trust = effective_settings.settings, project.decision
+    registry = Registry()
+    chosen = choose_extensions(options, paths, settings, is_trusted=trust.is_trusted)
+    wishes = InitialModel(options, effective_settings, paths, env)
+    told, choice = wishes.look(), wishes.choice
+    extensions = make_extensions(options, effective_settings)
+    hooks = ExtensionHooks(extensions)
+    effective_settings.subscribe(lambda before: hooks.settings_changed())
+    workspace = session_workspace(paths, effective_settings, project, log, hooks, choice, has_person=can_ask)
+    ground = WorkingFolder(options, paths, begun, workspace, can_ask=can_ask)
+    toolbox = Toolbox(_own_tools(options, lambda: assembled), workspace)
+    workspace.active_tools = toolbox.active
+    prompt = system_prompt_source(paths, options, trust, chosen)
+    session = Session(
+        Dependencies(
+            log=log,
+            places=places,
+            registry=registry,
+            choice=choice,
+            toolbox=toolbox,
+            sections=prompt,
+            classify=classify,
+            hooks=hooks,
+            enter=ground.enter,
+            secrets=SecretSources(agent_dir=paths.agent_dir, home=paths.home, env=env),
+            undo=UndoConfig(
+                store=paths.agent_dir / "blobs", home=paths.home, may_ask_git=project.counts_quietly
+            ),
+            servers=server_config_files(paths, project, effective_settings, options),
+            standing=permission_context_of(paths, project, can_ask, ends_with_answer),
+            budget=limits_of(options),
+            options=_session_options(options, begun, can_ask, ends_with_answer),
+        )
+    )
+    project.tell = ground.tell = partial(session.events.notify, level="warning")
+    _, summary_problem = summary_model(settings.compaction.model, choice)
+    session.tools.choose(tool_choice(options, settings))
+    wishes.is_restored = _restore(session, options, has_level=choice.is_thinking_asked)
+    themes = require_theme(options.use_theme, load_themes(options, paths, trust, chosen.themes))
+    assembled = AssembledSession(
+        session=session,
+        choice=choice,
+        wishes=wishes,
+        registry=registry,
+        effective_settings=effective_settings,
+        extensions=extensions,
+        hooks=hooks,
+        prompt=prompt,
+        places=places,
+        project=project,
+        workspace=workspace,
+        ground=ground,
+        left=begun.left,
+        chosen=chosen,
+        themes=themes,
+        theme=settings.display.theme,
+        locked=begun.locked,
+        problems=(
+            *map(
+                str, (*effective_settings.problems, *wishes.catalogue.problems, *wishes.credentials.problems)
+            ),
+            *told,
+            *prompt.problems,
+            *log.take_problems(),
+            *themes.problems,
+            *filter(None, (summary_problem, trust_file_problem(paths.trust_file))),
+        ),
+    )
+    ground.subscribe(partial(_follow, assembled, options, paths))
+    return assembled
+
+
+def _own_tools(
+    options: Options, assembled: Callable[[], AssembledSession]
+) -> Callable[[Toolbox], Iterable[Tool]]:
+    def made(toolbox: Toolbox) -> Iterable[Tool]:
+        if options.no_builtin_tools:
+            return ()
+        from app.assembly.own_tools import own_tools  # noqa: PLC0415  (the first paint needs no tool)
+
+        whole = assembled()
+        return own_tools(whole.session, toolbox, whole.effective_settings, whole.choice)
+
+    return made
+
+
+async def _follow(assembled: AssembledSession, options: Options, paths: Paths) -> None:
+    """Switches resources, prompt, themes and tools to another folder; its extensions are loaded elsewhere."""
+    trust, prompt = assembled.project.decision, assembled.prompt
+    chosen = choose_extensions(
+        options, paths, assembled.effective_settings.settings, is_trusted=trust.is_trusted
+    )
+    assembled.chosen = chosen
+    prompt.choice = msgspec.structs.replace(
+        prompt.choice, is_trusted=trust.is_trusted, more_skills=chosen.skills
+    )
+    await asyncio.to_thread(prompt.reload)
+    assembled.themes = load_themes(options, paths, trust, chosen.themes)
+    assembled.session.tools.choose(tool_choice(options, assembled.effective_settings.settings))
+
+
+def _session_options(
+    options: Options, begun: OpenedSession, can_ask: bool, ends_with_answer: bool
+) -> SessionOptions:
+    return SessionOptions(
+        begun.effective_settings,
+        merges_deltas=not options.no_merge_deltas,
+        is_person_reading=can_ask,
+        ends_with_answer=ends_with_answer,
+    )
+
+
+def _restore(session: Session, options: Options, *, has_level: bool) -> bool:
+    """Restores the model and level of a resumed session, unless the command line names others; returns
+    whether it has a model."""
+    if options.plan:
+        session.plan.switch(True)
+    return session.branches.restore(
+        restores_model=options.model is None, restores_thinking=not has_level, name=options.name
+    )

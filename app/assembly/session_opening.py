@@ -1,0 +1,157 @@
+"""Opens the log that the command line asks for, with the folder, settings and trust that belong to it.
+
+A session works in its own folder. When bayou was started elsewhere, it changes to that folder before building
+the session.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.assembly.live_trust import LiveTrust
+from app.assembly.options import Options, UsageError
+from app.engine.core.request_budget import Budget, Limits
+from app.engine.tree.session_paths import SessionPaths
+from app.resources.paths import Paths
+from app.resources.settings.effective_settings import EffectiveSettings
+from app.resources.settings.settings import SettingRefused
+from app.resources.trust.project_trust import decide_trust
+from app.sessions.errors import SessionError, SessionLocked, SessionTooNew
+from app.sessions.folders import header_of, session_files
+from app.sessions.log import SessionLog
+
+
+class OpenedSession(msgspec.Struct, frozen=True, kw_only=True):
+    """An opened log with its settings, trust and folders."""
+
+    log: SessionLog
+    effective_settings: EffectiveSettings
+    project: LiveTrust
+    places: SessionPaths
+    locked: SessionLocked | None = None
+    """Set when another process writes the session; it is open read-only here."""
+    left: Path | None = None
+    """The folder where bayou was started, if the session works in another one."""
+
+
+def open_session(options: Options, paths: Paths, *, can_ask: bool) -> OpenedSession:
+    """Opens the log, its folder, settings and trust. Afterwards `paths` points to the session's folder."""
+    effective_settings, project = read_settings(options, paths, can_ask)
+    places = SessionPaths(own=paths.sessions_dir, cwd=paths.cwd, effective_settings=effective_settings)
+    log, locked = _opened(options, places, paths.cwd, can_ask)
+    left: Path | None = None
+    if places.is_elsewhere(log) and not log.is_read_only:
+        left = _leave(options, paths, log, can_ask)
+        effective_settings, project = read_settings(options, paths, can_ask)
+        places = SessionPaths(own=paths.sessions_dir, cwd=paths.cwd, effective_settings=effective_settings)
+    return OpenedSession(
+        log=log,
+        effective_settings=effective_settings,
+        project=project,
+        places=places,
+        locked=locked,
+        left=left,
+    )
+
+
+def _leave(options: Options, paths: Paths, log: SessionLog, can_ask: bool) -> Path:
+    """Changes to the session's own folder and returns the former one. Raises when a client named another
+    folder with `--cwd`."""
+    stood_in = paths.cwd
+    if options.cwd is not None and not can_ask:
+        log.close()
+        raise SessionError(
+            log.path,
+            f"the session belongs to the folder {log.cwd}, but --cwd says {stood_in}",
+            f"Leave out --cwd to continue there, or continue with a copy here: --fork {log.session_id}.",
+        )
+    os.chdir(log.cwd)
+    paths.enter(log.cwd)
+    return stood_in
+
+
+def read_settings(
+    options: Options, paths: Paths, can_ask: bool = False
+) -> tuple[EffectiveSettings, LiveTrust]:
+    """Reads the settings. The project's apply only once it is trusted, which the user's own settings
+    may say."""
+    try:
+        effective_settings = EffectiveSettings(paths, flags=flag_settings(options))
+    except SettingRefused as problem:
+        raise UsageError(str(problem)) from None
+    flag = True if options.approve else False if options.no_approve else None
+    default = effective_settings.settings.interaction.default_project_trust
+    trust = decide_trust(paths, flag=flag, default=default, can_ask=can_ask)
+    project = LiveTrust(paths, trust)
+    effective_settings.trust(trust.is_trusted)
+    effective_settings.project_counts = project.counts
+    return effective_settings, project
+
+
+def flag_settings(options: Options) -> dict[str, Any]:
+    """Returns the settings that the command line gives."""
+    said = {
+        "offline": options.offline or None,
+        "sessionDir": options.session_dir,
+        "theme": options.use_theme,
+        "permissions.mode": options.permissions,
+    }
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _opened(
+    options: Options, places: SessionPaths, cwd: Path, can_ask: bool
+) -> tuple[SessionLog, SessionLocked | None]:
+    """Opens the log. Where a person can be asked, a session of another process or of a newer bayou is opened
+    read-only."""
+    try:
+        log = open_log(options, places, cwd)
+    except SessionLocked as locked:
+        if not can_ask or locked.path is None:
+            raise
+        return places.open(locked.path, read_only=True), locked
+    except SessionTooNew as newer:
+        if not can_ask or newer.path is None:
+            raise
+        return places.open_newer(newer.path), None
+    if not can_ask:
+        log.require_cwd(cwd)
+    return log, None
+
+
+def open_log(options: Options, places: SessionPaths, cwd: Path) -> SessionLog:
+    """Opens the log that the command line asks for. A session that cannot be opened is an error, never a new
+    one."""
+    if options.no_session:
+        return SessionLog.in_memory(cwd)
+    if options.fork is not None:
+        return places.fork(options.fork, session_id=options.session_id)
+    if options.session is not None:
+        return places.find(options.session)
+    if options.session_id is not None:
+        return places.with_id(options.session_id)
+    if options.continue_:
+        return places.latest() or _first(places)
+    return places.new()
+
+
+def _first(places: SessionPaths) -> SessionLog:
+    """Begins a new session where there is none to continue; raises for an unreadable session file."""
+    for entry in session_files(places.folder):
+        if header_of(Path(entry.path)) is None:
+            places.open(Path(entry.path)).close()  # raises an error with the reason
+    return places.new()
+
+
+def limits_of(options: Options) -> Budget:
+    """Returns the limits of the command line, unused so far."""
+    return Budget(
+        Limits(
+            turns=options.max_turns,
+            cost=options.max_cost,
+            tokens=options.max_tokens,
+            seconds=options.time_limit,
+        )
+    )

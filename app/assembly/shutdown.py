@@ -1,0 +1,68 @@
+"""Ends a session, for every user interface."""
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable
+
+from app.engine.session import Session
+from app.printing import print_problem
+from app.sessions.errors import SessionError
+
+SHUTDOWN_SECONDS = 1.8
+"""The longest time from the request to end until the process has ended, even when something hangs: under two
+seconds."""
+_FINAL_OUTPUT_SECONDS = 0.15
+
+
+def force_exit_deadline(code: int, last_words: Callable[[], object] = lambda: None) -> Callable[[], None]:
+    """Forces the end of this process within two seconds, in case a thread or a wait hangs.
+
+    `last_words` is called first, with a short time limit, since a blocked terminal could hold it up. Child
+    processes end too: the keeper sees its link close. Uses threads, as the event loop may be what hangs.
+    Returns a function that cancels the forced end.
+    """
+
+    def end() -> None:
+        try:
+            last_words()
+        finally:
+            os._exit(code)
+
+    timers = (
+        threading.Timer(SHUTDOWN_SECONDS, end),
+        threading.Timer(SHUTDOWN_SECONDS + _FINAL_OUTPUT_SECONDS, os._exit, (code,)),
+    )
+    for timer in timers:
+        timer.daemon = True
+        timer.start()
+
+    def call_off() -> None:
+        for timer in timers:
+            timer.cancel()
+
+    return call_off
+
+
+async def close_session(session: Session, tell: Callable[[str], object] = print_problem) -> None:
+    """Ends a session: the partial answer is recorded as aborted, all child processes are ended, and a hanging
+    tool does not block.
+
+    `tell` gets sentences about what went wrong.
+    """
+    try:
+        await asyncio.wait_for(_end(session, tell), timeout=1.5)
+    except TimeoutError:
+        tell("some running work did not stop in time and was abandoned")
+
+
+async def _end(session: Session, tell: Callable[[str], object]) -> None:
+    """Announces the end to extensions while the session still exists, then closes it."""
+    try:
+        await asyncio.wait_for(session.announce_end(), timeout=0.7)
+    except TimeoutError:
+        tell("an extension did not shut down in time")
+    try:
+        await session.close()
+    except SessionError as problem:
+        tell(str(problem))

@@ -1,0 +1,89 @@
+"""Asks over RPC whether a folder is trusted: the question goes to the client program, which asks its user."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from app.assembly.assembled_session import AssembledSession
+from app.engine.core.questions import ask_question
+from app.resources.paths import Paths
+from app.resources.trust.project_trust import TrustQuestion, store_answer, trust_question_for
+from app.values.user_errors import FileError
+from tools.text import reveal_hidden_characters
+
+DECIDE_LATER = "Decide later: ignored until you decide"
+TRUST_FOLDER = "Trust this folder"
+DISTRUST_FOLDER = "Do not trust it, and do not ask again"
+_TOO_LARGE_NOTICE = "Some of it is too large to check for changes, so it cannot be trusted here."
+
+
+class RpcTrustPrompt:
+    """Asks for trust at the start and whenever the approved files have changed; one question at a time."""
+
+    def __init__(
+        self,
+        assembled: AssembledSession,
+        paths: Paths,
+        apply: Callable[[TrustQuestion, bool], Awaitable[None]],
+    ) -> None:
+        self._assembled = assembled
+        self._paths = paths
+        self._apply = apply
+        self._asking: asyncio.Task[None] | None = None
+        tell = assembled.project.tell
+
+        def tell_and_ask(text: str) -> None:
+            tell(text)
+            self.begin()
+
+        assembled.project.tell = tell_and_ask
+        assembled.ground.subscribe(self._follow)
+
+    def begin(self) -> None:
+        """Starts the question in the background. Until it is answered, nothing of the folder applies."""
+        decision = self._assembled.project.decision
+        is_open = not decision.is_trusted and decision.reason in ("not-asked", "changed")
+        if is_open and (self._asking is None or self._asking.done()):
+            self._asking = asyncio.get_running_loop().create_task(self._ask())
+
+    async def _follow(self) -> None:
+        """Cancels the open question after the session moved to another folder, and asks about the new one."""
+        if self._asking is not None:
+            self._asking.cancel()
+            self._asking = None
+        self.begin()
+
+    async def _ask(self) -> None:
+        session = self._assembled.session
+        question = await asyncio.to_thread(trust_question_for, self._paths)
+        if question.is_empty:
+            return
+        options = (
+            (DECIDE_LATER, DISTRUST_FOLDER)
+            if question.exceeded_limit
+            else (DECIDE_LATER, TRUST_FOLDER, DISTRUST_FOLDER)
+        )
+        chosen = await ask_question(session.events.publish_now, "select", _told(question), options=options)
+        if chosen not in (TRUST_FOLDER, DISTRUST_FOLDER) or chosen not in options:
+            return
+        await session.wait_until_idle()
+        if (await asyncio.to_thread(trust_question_for, self._paths)).fingerprint != question.fingerprint:
+            session.events.notify(
+                "The folder changed while the question was open, so the answer was ignored. /trust asks "
+                "again."
+            )
+            self._asking = None
+            self.begin()
+            return
+        try:
+            store_answer(self._paths, question, is_trusted=chosen == TRUST_FOLDER)
+        except FileError as problem:
+            session.events.notify(str(problem), "error")
+            return
+        await self._apply(question, chosen == TRUST_FOLDER)
+
+
+def _told(question: TrustQuestion) -> str:
+    """Formats the whole question as text, for clients that show nothing else."""
+    lines = [f"Trust {reveal_hidden_characters(str(question.folder))}? It has files that would run or apply:"]
+    lines += [f"  {item.line}" for item in question.items]
+    return "\n".join([*lines, *([_TOO_LARGE_NOTICE] if question.exceeded_limit else [])])

@@ -1,0 +1,64 @@
+"""The session's working folder, with the parts that follow when it changes.
+
+Tools and commands, the prompt with its context files and skills, the settings and the trust of the project,
+extensions and themes belong to the folder. Options of the command line stay, with paths relative to the
+folder where they were given (`options.resolve_word_paths`).
+"""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from app.assembly.options import Options
+from app.assembly.session_opening import OpenedSession
+from app.resources.paths import Paths
+from app.resources.trust.project_trust import TrustDecision, decide_trust
+from tools.workspace import Workspace
+
+FolderListener = Callable[[], Awaitable[None]]
+
+
+class WorkingFolder:
+    """Changes the session's working folder, and notifies the parts that follow."""
+
+    def __init__(
+        self, options: Options, paths: Paths, opened: OpenedSession, workspace: Workspace, *, can_ask: bool
+    ) -> None:
+        self._options = options
+        self._paths = paths
+        self._in_force = opened.effective_settings
+        self._project = opened.project
+        self._places = opened.places
+        self._workspace = workspace
+        self._can_ask = can_ask
+        self._followers: list[FolderListener] = []
+        self.tell: Callable[[str], None] = lambda text: None
+        """Receives the problems in the folder's settings."""
+
+    def subscribe(self, follower: FolderListener) -> None:
+        """Adds a function that is called, in order, after the folder has changed; the parts that others
+        depend on come first."""
+        self._followers.append(follower)
+
+    async def enter(self, folder: Path) -> None:
+        os.chdir(folder)
+        self._paths.enter(folder)
+        self._places.enter(folder)
+        self._workspace.enter(folder)
+        self._in_force.trust(False)
+        decision = await asyncio.to_thread(self._decision)
+        self._project.answer(decision)
+        for problem in self._in_force.trust(decision.is_trusted):
+            self.tell(str(problem))
+        for follower in self._followers:
+            await follower()
+
+    def _decision(self) -> TrustDecision:
+        """Decides trust. `--approve` applies only to the folder for which bayou was started."""
+        return decide_trust(
+            self._paths,
+            flag=False if self._options.no_approve else None,
+            default=self._in_force.settings.interaction.default_project_trust,
+            can_ask=self._can_ask,
+        )

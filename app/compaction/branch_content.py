@@ -1,0 +1,47 @@
+"""Selects the messages of a branch for its summary: the newest that fit into the window. Pure."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from app.compaction.compaction_plan import apply_context_edits, message_of
+from app.compaction.context_meter import estimate_tokens
+from app.sessions.projection import message_from_entry
+from app.values.entries import CompactionEntry, Entry
+from app.values.messages import BranchSummaryMessage, CompactionSummaryMessage, Message, ToolResultMessage
+
+
+class BranchContent(msgspec.Struct, frozen=True, kw_only=True):
+    """The messages of a branch that are summarised."""
+
+    messages: tuple[Message, ...]
+    """The messages, oldest first."""
+    left_out: int = 0
+    """The number of older messages that did not fit."""
+
+
+def branch_content(entries: Sequence[Entry], budget_tokens: int) -> BranchContent:
+    """Selects from `entries`, which reach from below the common ancestor to the old leaf. Tool results are
+    left out, their calls are not.
+
+    An earlier summary may exceed the budget, if at least a tenth of the budget was left, since it
+    stands for many messages."""
+    messages = [
+        message for entry in apply_context_edits(entries) if (message := _message_of(entry)) is not None
+    ]
+    kept: list[Message] = []
+    total = 0
+    for message in reversed(messages):
+        size = estimate_tokens(message)
+        is_summary = isinstance(message, CompactionSummaryMessage | BranchSummaryMessage)
+        if total + size > budget_tokens and not (is_summary and total < 0.9 * budget_tokens):
+            break
+        kept.append(message)
+        total += size
+    kept.reverse()
+    return BranchContent(messages=tuple(kept), left_out=len(messages) - len(kept))
+
+
+def _message_of(entry: Entry) -> Message | None:
+    message = message_from_entry(entry) if isinstance(entry, CompactionEntry) else message_of(entry)
+    return None if isinstance(message, ToolResultMessage) else message

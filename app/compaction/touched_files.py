@@ -1,0 +1,67 @@
+"""Lists the files that the summarised part read and changed; each compaction passes the lists to the next."""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import msgspec
+
+from app.values.content import ToolCall
+from app.values.entries import BranchSummaryEntry, CompactionEntry, Entry, MessageEntry
+from app.values.messages import AssistantMessage
+from tools.effects import CallFiles
+
+FilesOfCall = Callable[[ToolCall], CallFiles]
+_SUMMARIES = (BranchSummaryEntry, CompactionEntry)
+
+
+class FileLists(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The files read and the files changed in the summarised part."""
+
+    read_files: tuple[str, ...] = ()
+    """Files that were read and not changed."""
+    modified_files: tuple[str, ...] = ()
+
+    def as_text(self) -> str:
+        """Returns the lists as they are added to a summary; empty without files."""
+        blocks = []
+        if self.read_files:
+            blocks.append("<read-files>\n" + "\n".join(self.read_files) + "\n</read-files>")
+        if self.modified_files:
+            blocks.append("<modified-files>\n" + "\n".join(self.modified_files) + "\n</modified-files>")
+        return "".join(f"\n\n{block}" for block in blocks)
+
+
+def files_of(entries: Collection[Entry], of_call: FilesOfCall, *, carried: Any = None) -> FileLists:
+    """Collects files from the calls in `entries`, from summaries of other branches, and from `carried`
+    details. For a thread, since `of_call` may read files."""
+    read, changed = set[str](), set[str]()
+    for details in (carried, *(entry.details for entry in entries if isinstance(entry, _SUMMARIES))):
+        if isinstance(details, dict):
+            read |= _text_set(details.get("readFiles"))
+            changed |= _text_set(details.get("modifiedFiles"))
+    for entry in entries:
+        for call in _calls_made(entry):
+            files = of_call(call)
+            read.update(files.reads)
+            changed.update(files.writes)
+    return FileLists(read_files=tuple(sorted(read - changed)), modified_files=tuple(sorted(changed)))
+
+
+def _calls_made(entry: Entry) -> Sequence[ToolCall]:
+    """Returns the calls of an answer; none if the answer failed or was stopped, since they were not
+    executed."""
+    message = entry.message if isinstance(entry, MessageEntry) else None
+    if not isinstance(message, AssistantMessage) or message.stop_reason in ("error", "aborted"):
+        return ()
+    return message.tool_calls
+
+
+def extension_details(details: Any) -> dict[str, Any]:
+    """Returns the details that an extension added, without the file lists."""
+    if isinstance(details, dict):
+        return details
+    return {"extension": details} if details is not None else {}
+
+
+def _text_set(value: Any) -> set[str]:
+    return {item for item in value if isinstance(item, str)} if isinstance(value, list | tuple) else set()

@@ -1,0 +1,55 @@
+"""Lists what `/name` can stand for in a prompt, for programs: extensions' commands, templates, skills."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Literal
+
+from app.engine.commands.results import CommandInfo, CommandSource
+from app.extensions.registrations import Extension
+from app.resources.paths import Paths
+from app.resources.prompt_templates import PromptTemplate
+from app.resources.skills import Skill
+
+CommandScope = Literal["user", "project", "temporary"]
+_SCOPES: Mapping[str, CommandScope] = {"project": "project", "flag": "temporary"}
+
+
+def extension_commands(extensions: Iterable[Extension]) -> list[CommandInfo]:
+    """Lists the commands of extensions; the first one of a name counts."""
+    found: dict[str, CommandInfo] = {}
+    for extension in extensions:
+        source = extension.source
+        for command in extension.commands.values():
+            info = CommandSource(
+                path=source.path,
+                source=source.origin,
+                scope=_SCOPES.get(source.origin, "user"),
+                origin="package" if source.origin in ("package", "entry-point") else "top-level",
+            )
+            found.setdefault(command.name, _info(command.name, command.description, "extension", info))
+    return list(found.values())
+
+
+def file_commands(
+    templates: Iterable[PromptTemplate], skills: Iterable[Skill], paths: Paths
+) -> list[CommandInfo]:
+    return [
+        *(_info(t.name, t.description, "prompt", _file_source(t.path, paths)) for t in templates),
+        *(_info(f"skill:{s.name}", s.description, "skill", _file_source(s.path, paths)) for s in skills),
+    ]
+
+
+def _file_source(path: Path, paths: Paths) -> CommandSource:
+    scope: CommandScope = "temporary"
+    if path.is_relative_to(paths.agent_dir) or path.is_relative_to(paths.home / ".agents"):
+        scope = "user"
+    elif path.is_relative_to(paths.cwd) or ".agents" in path.parts:
+        scope = "project"
+    return CommandSource(path=str(path), source="local", scope=scope, origin="top-level")
+
+
+def _info(
+    name: str, description: str, source: Literal["extension", "prompt", "skill"], info: CommandSource
+) -> CommandInfo:
+    command = CommandInfo(name=name, source=source, sourceInfo=info)
+    return {**command, "description": description} if description else command

@@ -1,0 +1,187 @@
+"""Loads, reloads and ends the extensions of one session.
+
+`hooked` calls their handlers; `loader` finds their files; `session_hooks` implements the session's hooks with
+them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from app.extensions.hooks.event_hooks import HOOK_EVENT_TYPES, EventHookState
+from app.extensions.hooks.hook_registry import HookRegistry, describe_exception, is_cancelled
+from app.extensions.hooks.hook_table import SESSION_EVENTS
+from app.extensions.hooks.payloads import SessionShutdown, SessionStart
+from app.extensions.registrations import Extension, ExtensionProblem, ExtensionSource, ExtensionStatus
+from app.extensions.time_limits import call_sync_with_limit, call_with_limit
+from app.values.events import Event
+
+if TYPE_CHECKING:
+    from app.extensions.session_binding import SessionBinding
+
+
+class Extensions:
+    """All extensions of a session, loaded and reloaded."""
+
+    def __init__(self, **shared: Any) -> None:
+        """`shared` are the arguments of `Hooked`."""
+        self.hooked = HookRegistry(**shared)
+        self._epoch = 0
+        self._memory = EventHookState()
+        self._has_told_of_former_names = False
+        self.may_read: Callable[[ExtensionSource], bool] = lambda source: True
+        """Whether an extension's file may be read; checked before every file."""
+
+    def bind(self, bound: SessionBinding) -> None:
+        """Connects the extensions to a session and its user interface, and hands over what they registered
+        before."""
+        self.hooked.bound = bound
+        self._memory.begin(bound.session)
+        for extension in self.hooked.loaded:
+            for tool in extension.tools.values():
+                bound.registrations.add_tool(tool, extension.owner)
+            for name, entry in extension.servers.items():
+                bound.registrations.add_server(name, entry, extension.owner)
+            for spec in extension.providers.values():
+                bound.registrations.add_provider(spec, extension.owner_of(spec.name))
+            if extension.operations is not None:
+                bound.registrations.add_operations(*extension.operations, extension.owner)
+
+    # Loading
+
+    async def load(self, sources: Sequence[ExtensionSource]) -> tuple[ExtensionProblem, ...]:
+        """Loads extensions in order; one that fails does not affect the others. Returns the new problems."""
+        before = len(self.hooked.problems)
+        known = {extension.name for extension in self.hooked.loaded}
+        for source in sources:
+            if source.name in known:
+                self.hooked.report(
+                    source.path,
+                    "load",
+                    f"an extension called {source.name} is loaded already; this one is left out",
+                )
+                continue
+            known.add(source.name)
+            await self._load_one(source)
+        self._tell_of_former_names()
+        return tuple(self.hooked.problems[before:])
+
+    def _tell_of_former_names(self) -> None:
+        """Shows one notice for all extensions with the former import."""
+        former = [one.source.path for one in self.hooked.loaded if one.uses_former_name]
+        if not former or self._has_told_of_former_names or self.hooked.bound is None:
+            return
+        self._has_told_of_former_names = True
+        more = f" and {len(former) - 1} more" if len(former) > 1 else ""
+        self.hooked.bound.session.events.notify(
+            f"{former[0]}{more}: app.extensions.public still works, but is now `from bayou import …`"
+        )
+
+    async def _load_one(self, source: ExtensionSource) -> None:
+        self._epoch += 1
+        extension = Extension(source, self._epoch)
+        extension.may_read = partial(self.may_read, source)
+        from app.extensions.api import ExtensionApi  # noqa: PLC0415  (behind the first paint)
+
+        api = ExtensionApi(self.hooked, extension)
+        try:
+            function = call_sync_with_limit(source.load, extension, block=self.hooked.limits.load)
+            await call_with_limit(
+                function, api, seconds=self.hooked.limits.load, block=self.hooked.limits.load
+            )
+        except asyncio.CancelledError:
+            self._drop(extension)
+            if is_cancelled():
+                raise
+            self.hooked.report(source.path, "load", "it cancelled itself")
+        except (Exception, SystemExit) as problem:  # noqa: BLE001  (foreign code: it is named and left out)
+            self._drop(extension)
+            self.hooked.report(source.path, "load", describe_exception(problem, source.path))
+        else:
+            self.hooked.loaded = (*self.hooked.loaded, extension)
+
+    async def start(self, reason: Any = "startup") -> None:
+        await self.hooked.emit("session_start", SessionStart(reason=reason))
+
+    async def follow_settings(self) -> None:
+        """Restarts bayou's own extensions with changed settings. All other extensions check for changes
+        themselves."""
+        told = SessionStart(reason="reload")
+        await self.hooked.emit(
+            "session_start", told, asks=lambda extension: extension.source.origin == "builtin"
+        )
+
+    async def reload(self, sources: Sequence[ExtensionSource]) -> tuple[ExtensionProblem, ...]:
+        """Ends the old epoch, removing all its registrations, and loads the extensions again."""
+        await self.hooked.emit("session_shutdown", SessionShutdown(reason="reload"))
+        self._drop_all()
+        problems = await self.load(sources)
+        await self.start("reload")
+        return problems
+
+    async def close(self, reason: Any = "quit") -> None:
+        await self.hooked.emit("session_shutdown", SessionShutdown(reason=reason))
+        self._drop_all()
+
+    def _drop_all(self) -> None:
+        for extension in reversed(self.hooked.loaded):
+            self._drop(extension)
+        self.hooked.loaded = ()
+        self.hooked.clear_reported_problems()
+
+    def _drop(self, extension: Extension) -> None:
+        extension.close()
+        self.hooked.forget(extension)
+        if self.hooked.bound is not None:
+            brought = self.hooked.bound.registrations
+            for provider in extension.providers:
+                brought.remove_owner(extension.owner_of(provider))
+            brought.remove_owner(extension.owner)
+
+    async def hear(self, event: Event) -> None:
+        """Passes a session's event to its handlers, and calls the hooks that follow from it."""
+        name: Any = event.__struct_config__.tag
+        if name in SESSION_EVENTS and name in self.hooked.waiting:
+            await self.hooked.emit(name, event)
+        if name in HOOK_EVENT_TYPES:
+            hook = self._memory.hook_for(event, self.hooked.bound.session if self.hooked.bound else None)
+            if hook is not None:
+                await self.hooked.emit(*hook)
+
+    def status(self) -> tuple[ExtensionStatus, ...]:
+        """Returns the status of all extensions, for the screen that lists them; those that failed to load
+        have only problems."""
+        loaded = tuple(_status(extension, self.hooked.problems) for extension in self.hooked.loaded)
+        known = {status.path for status in loaded}
+        lost = dict.fromkeys(
+            problem.source for problem in self.hooked.problems if problem.source not in known
+        )
+        return loaded + tuple(
+            ExtensionStatus(
+                name=path, path=path, problems=tuple(p for p in self.hooked.problems if p.source == path)
+            )
+            for path in lost
+        )
+
+
+def _status(extension: Extension, problems: Sequence[ExtensionProblem]) -> ExtensionStatus:
+    counts = {
+        "hooks": extension.handler_count,
+        "tools": len(extension.tools),
+        "commands": len(extension.commands),
+        "shortcuts": len(extension.shortcuts),
+        "providers": len(extension.providers),
+        "renderers": len(extension.message_renderers)
+        + len(extension.entry_renderers)
+        + len(extension.tool_renderers),
+    }
+    return ExtensionStatus(
+        name=extension.name,
+        path=extension.source.path,
+        origin=extension.source.origin,
+        counts={what: count for what, count in counts.items() if count},
+        problems=tuple(problem for problem in problems if problem.source == extension.source.path),
+    )

@@ -1,0 +1,61 @@
+"""Turns an extension's function into a tool: describes its arguments, converts its answer, limits how long it
+blocks the loop."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from app.extensions.contexts import ToolCallContext
+from app.extensions.registrations import Extension
+from app.extensions.time_limits import HookLimits, HookTooSlow, TimeLimitedAwaitable, call_sync_with_limit
+from app.extensions.views import View, view_text
+from tools.base import Tool, ToolContext, ToolError
+from tools.results import ToolResult, text_result
+from tools.schema import schema_of
+
+
+def make_tool(
+    function: Callable[..., Any],
+    *,
+    name: str,
+    description: str,
+    arguments: type[msgspec.Struct] | None,
+    schema: dict[str, Any] | None,
+    context_of: Callable[[ToolContext], ToolCallContext],
+    extension: Extension,
+    limits: Callable[[], HookLimits],
+    **more: Any,
+) -> Tool:
+    async def run(given: Any, call: ToolContext) -> ToolResult:
+        if not extension.is_open:
+            raise ToolError(f"The tool {name} belongs to an extension that was reloaded or removed.")
+        block = limits().block
+        try:
+            answer = call_sync_with_limit(function, given, context_of(call), block=block)
+            if isinstance(answer, Awaitable):
+                # The function may take any time, but must not block the event loop.
+                answer = await TimeLimitedAwaitable(answer, block)
+        except HookTooSlow as problem:
+            raise ToolError(f"The tool {name} failed: {problem}") from None
+        return to_tool_result(answer)
+
+    if schema is None:
+        empty = {"type": "object", "properties": {}}
+        schema = schema_of(arguments) if arguments is not None else empty
+    return Tool(name=name, description=description, schema=schema, run=run, arguments=arguments, **more)
+
+
+def to_tool_result(answer: Any) -> ToolResult:
+    """Converts a result, a text, a view, or None to a tool result."""
+    if isinstance(answer, ToolResult):
+        return answer
+    if isinstance(answer, View):
+        return text_result(view_text(answer))
+    if answer is None:
+        return text_result("(done)")
+    if isinstance(answer, str):
+        return text_result(answer)
+    raise ToolError(
+        f"The tool returned {type(answer).__name__}; a text, a View or a ToolResult was expected."
+    )

@@ -1,0 +1,74 @@
+"""Chooses what to load from settings, flags, trust and installed packages, at a start and at every reload."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from app.extensions.loading.loader import ExtensionChoice, find_extensions
+from app.extensions.packages.package_contents import PackageError
+from app.extensions.packages.package_installer import InstalledParts, resource_paths
+from app.extensions.registrations import ExtensionSource
+from app.resources.paths import Paths
+from app.resources.settings.settings import Settings
+
+
+class ExtensionFlags(msgspec.Struct, frozen=True, kw_only=True):
+    """The flags of the command line that concern extensions."""
+
+    is_safe: bool = False
+    only_named: bool = False
+    named: tuple[str, ...] = ()
+
+
+class ChosenExtensions(msgspec.Struct, frozen=True, kw_only=True):
+    """The extensions to load, and further folders of resources."""
+
+    sources: tuple[ExtensionSource, ...] = ()
+    """The extensions to load, for `Extensions.load` and `.reload`."""
+    skills: tuple[Path, ...] = ()
+    prompts: tuple[Path, ...] = ()
+    themes: tuple[Path, ...] = ()
+    """More folders, from settings and packages, for `find_skills`, `find_prompts` and `find_themes`."""
+    problems: tuple[str, ...] = ()
+
+
+def choose_sources(
+    paths: Paths,
+    settings: Settings,
+    asked: ExtensionFlags = ExtensionFlags(),  # noqa: B008  (frozen)
+    *,
+    is_trusted: bool,
+) -> ChosenExtensions:
+    """Chooses sources without running anything. With `--safe` there are neither extensions nor packages."""
+    problems: list[str] = []
+    packages = InstalledParts()
+    if not asked.is_safe:
+        try:
+            packages = resource_paths(paths)
+        except PackageError as problem:
+            problems.append(str(problem))
+    mine = settings.resources
+    found = find_extensions(
+        paths,
+        ExtensionChoice(
+            is_safe=asked.is_safe,
+            only_named=asked.only_named,
+            named=asked.named,
+            settings=mine.extensions,
+            packages=packages.extensions,
+            sites=packages.sites,
+            is_trusted=is_trusted,
+        ),
+    )
+    return ChosenExtensions(
+        sources=found.sources,
+        skills=(*_places(paths, mine.skills), *packages.skills),
+        prompts=(*_places(paths, mine.prompts), *packages.prompts),
+        themes=(*_places(paths, mine.themes), *packages.themes),
+        problems=(*problems, *found.problems),
+    )
+
+
+def _places(paths: Paths, words: Iterable[str]) -> tuple[Path, ...]:
+    return tuple(paths.home / word[2:] if word.startswith("~/") else paths.cwd / word for word in words)

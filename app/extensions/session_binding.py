@@ -1,0 +1,191 @@
+"""Connects extensions to a session, to the user interface that shows it, and to the tables that take their
+tools, providers and servers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from app.engine.core.model_choice import ModelChoice
+from app.engine.session import Session
+from app.engine.tree.session_paths import SessionPaths
+from app.extensions.ui_protocol import Mode, ProviderSpec, Ui
+from app.providers.credentials import Credentials
+from app.providers.models.catalogue import ModelCatalogue
+from app.providers.registry import Registry
+from app.sessions.log import SessionLog
+from app.values.entries import Entry
+from app.values.messages import Message
+from app.values.wire import to_wire
+from tools.base import Tool
+from tools.effects import Effects
+from tools.operations import FileOperations, ProcessOperations
+
+if TYPE_CHECKING:
+    from app.engine.commands.results import CommandInfo
+
+
+class SessionBinding(msgspec.Struct, kw_only=True):
+    """One session and the user interface that shows it."""
+
+    session: Session
+    mode: Mode
+    ui: Ui
+    places: SessionPaths
+    registrations: "RegistrationTables"
+    settings: Callable[[], Mapping[str, Any]] = dict
+    """All settings, spelled as in the file, including keys that bayou does not know."""
+    prompt_sections: dict[str, str] = {}
+    """Sections of the system prompt that extensions own; changed in place."""
+    passed_variables: Callable[[], Mapping[str, str]] = dict
+    """Variables with secrets that the user passes on to programs started by extensions."""
+    cache_dir: Path | None = None
+    is_trusted: bool = False
+    shutdown: Callable[[], None] = lambda: None
+    reload: Callable[[], Any] = lambda: None
+    expand: Callable[[str], str] = str
+    """Expands `/skill:name` or `/template` to its text."""
+    file_commands: Callable[[], "Sequence[CommandInfo]"] = lambda: ()
+    """Lists the templates and skills that `/name` can stand for in a prompt."""
+
+
+class SessionRecord:
+    """Gives extensions read access to the conversation's log."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @property
+    def _log(self) -> SessionLog:
+        return self._session.log
+
+    @property
+    def id(self) -> str:
+        return self._log.session_id
+
+    @property
+    def file(self) -> Path | None:
+        return self._log.path
+
+    @property
+    def name(self) -> str | None:
+        return self._log.name
+
+    @property
+    def leaf_id(self) -> str | None:
+        return self._log.leaf_id
+
+    def entries(self) -> Sequence[Entry]:
+        return tuple(self._log.entries)
+
+    def entry(self, entry_id: str) -> Entry | None:
+        return self._log.entry(entry_id) if entry_id in self._log else None
+
+    def branch(self, from_id: str | None = None) -> Sequence[Entry]:
+        """Returns the entries from the root to an entry, or to the present leaf when None."""
+        return list(self._log.path_to(from_id))
+
+    def label(self, entry_id: str) -> str | None:
+        return self._log.label(entry_id)
+
+    def messages(self) -> Sequence[Message]:
+        """Returns the context: the messages that the next request sends."""
+        return self._session.messages
+
+    def effects_of(self, name: str, arguments: Mapping[str, Any]) -> Effects | None:
+        """Returns the effects of calling this tool with these arguments, for a new or an earlier call; None
+        when the tool does not exist or the arguments are invalid. Looks at files."""
+        return self._session.tools.effects_of(name, arguments)
+
+    def read_restriction(self, path: Path) -> str:
+        """Explains why a `read` of this file would need approval (a rule hides it, or it may hold secrets),
+        so that none of its content should reach the model. Usually empty."""
+        return self._session.permissions.read_restriction(path)
+
+
+class RegistrationTables(msgspec.Struct, eq=False):
+    """Holds what extensions registered, each item under its owner's name, and removes it with the owner."""
+
+    session: Session
+    choice: ModelChoice
+    registry: Registry
+    exchange: Callable[[FileOperations | None, ProcessOperations | None], object] = lambda *operations: None
+    """Switches the tools to these operations, or back to bayou's own."""
+    _tools_of: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    _servers_of: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    _operations: list[tuple[str, FileOperations | None, ProcessOperations | None]] = msgspec.field(
+        default_factory=list
+    )
+
+    def add_tool(self, tool: Tool, owner: str) -> None:
+        self.session.tools.register(tool, owner=owner)
+        self._tools_of.setdefault(owner, []).append(tool.name)
+
+    def remove_tool(self, name: str, owner: str) -> None:
+        if name in self._tools_of.get(owner, []):
+            self._tools_of[owner].remove(name)
+            self.session.tools.unregister(name)
+
+    def add_server(self, name: str, entry: Mapping[str, Any], owner: str) -> None:
+        self.session.mcp.bring(name, entry)
+        self._servers_of.setdefault(owner, []).append(name)
+
+    def remove_server(self, name: str, owner: str) -> None:
+        if name in self._servers_of.get(owner, []):
+            self._servers_of[owner].remove(name)
+            self.session.mcp.bring(name, None)
+
+    def add_provider(self, spec: ProviderSpec, owner: str) -> None:
+        register_provider_models(spec, self.choice.catalogue, self.choice.credentials, owner=owner)
+        if spec.adapter is not None:
+            for api in {model.api for model in spec.models}:
+                self.registry.register(api, spec.adapter, owner=owner)
+
+    def add_operations(
+        self, files: FileOperations | None, processes: ProcessOperations | None, owner: str
+    ) -> None:
+        """Adds an owner's operations. The latest of several owners is used; an owner that passes None keeps
+        its place."""
+        self._operations.append((owner, files, processes))
+        self._exchange_last()
+
+    def remove_operations(self, owner: str) -> None:
+        if any(whose == owner for whose, _, _ in self._operations):
+            self._operations = [entry for entry in self._operations if entry[0] != owner]
+            self._exchange_last()
+
+    def _exchange_last(self) -> None:
+        files = [files for _, files, _ in self._operations if files is not None]
+        processes = [processes for _, _, processes in self._operations if processes is not None]
+        self.exchange(files[-1] if files else None, processes[-1] if processes else None)
+
+    def remove_owner(self, owner: str) -> None:
+        self.remove_operations(owner)
+        for name in self._tools_of.pop(owner, []):
+            self.session.tools.unregister(name)
+        for name in self._servers_of.pop(owner, []):
+            self.session.mcp.bring(name, None)
+        self.registry.remove_owner(owner)
+        self.choice.catalogue.remove_owner(owner)
+        self.choice.credentials.withdraw(owner)
+
+
+def register_provider_models(
+    spec: ProviderSpec, catalogue: ModelCatalogue, credentials: Credentials, *, owner: str
+) -> None:
+    """Registers the provider's models, and the credentials, headers and adapter needed to call them."""
+    entry: dict[str, Any] = {"models": [to_wire(model) for model in spec.models]}
+    if spec.base_url:
+        entry["baseUrl"] = spec.base_url
+    catalogue.add_provider(spec.name, entry, owner=owner)
+    if spec.sign_in is not None:
+        credentials.offer(spec.name, spec.sign_in, owner=owner)
+    if spec.api_key is not None or spec.headers:
+        credentials.provide(
+            spec.name,
+            spec.api_key,
+            headers=spec.headers,
+            owner=owner,
+            is_for_address=bool(spec.base_url),
+        )

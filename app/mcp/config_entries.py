@@ -1,0 +1,483 @@
+"""Decodes and checks one entry of a configuration file: errors are described, and an invalid server never
+runs. Also formats a server for display, with possible secrets hidden."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+import msgspec
+
+from app.resources.server_files import ServerOrigin
+from tools.running.withheld import looks_secret
+from tools.text import escape_controls
+
+Exposure = Literal["auto", "direct", "search", "hidden"]
+EXPOSURES: tuple[Exposure, ...] = ("auto", "direct", "search", "hidden")
+ServerType = Literal["stdio", "http", "sse"]
+Grant = Literal["authorization_code", "client_credentials"]
+
+_PI_EXPOSURE_NAMES: dict[str, Exposure] = {"codemode": "search", "deferred": "search"}
+_TYPES: dict[str, ServerType] = {
+    **{"stdio": "stdio", "local": "stdio", "sse": "sse"},
+    **dict.fromkeys(("http", "streamable-http", "streamableHttp", "streamable_http", "remote"), "http"),
+}
+_MAX_TIMEOUT_SECONDS = 1800.0
+"""The longest timeout of a call. A larger number is read as milliseconds, as other programs write
+timeouts."""
+_DOWNLOADING_PROGRAMS = ("npx", "uvx", "docker", "podman", "pnpx", "bunx", "pipx")
+"""Programs that may download a server before they start it."""
+_ENTRY_KEYS = (
+    *("command", "args", "env", "cwd", "type", "url", "headers", "oauth", "enabled", "disabled", "exposure"),
+    *("tools", "toolExposure", "description", "startTimeout", "timeout", "trustHints"),
+)
+_GRANTS: tuple[Grant, ...] = ("authorization_code", "client_credentials")
+_OAUTH_TEXT_KEYS = {
+    **{
+        "client_id": "clientId",
+        "client_secret": "clientSecret",
+        "scope": "scope",
+        "client_name": "clientName",
+    },
+    **{"private_key": "privateKey", "algorithm": "algorithm", "issuer": "issuer"},
+}
+_OVERRIDE_KEYS = ("enabled", "exposure", "tools", "description", "start_timeout", "timeout", "trust_hints")
+
+
+class OAuthConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """The configured part of a sign-in. The server supplies every value that is left out."""
+
+    client_id: str = ""
+    client_secret: str = ""
+    scope: str = ""
+    callback_port: int = 0
+    """0: any free port."""
+    client_name: str = ""
+    grant: Grant = "authorization_code"
+    """Whether a person signs in, or the client with its own credentials."""
+    private_key: str = ""
+    """A private key in PEM, used instead of a secret when the client signs in by itself."""
+    algorithm: str = ""
+    issuer: str = ""
+    """The only authorization server that may receive the secret or a token signed with the key."""
+
+    @property
+    def signs_in_without_person(self) -> bool:
+        return self.grant == "client_credentials"
+
+
+class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """A server as it is configured. Values are as written: `ServerValues.resolved` fills them in."""
+
+    name: str
+    origin: ServerOrigin = "user"
+    file: Path | None = None
+    type: ServerType = "stdio"
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = {}
+    cwd: str | None = None
+    url: str | None = None
+    headers: Mapping[str, str] = {}
+    oauth: OAuthConfig | None = None
+    enabled: bool = True
+    exposure: Exposure | None = None
+    """None: not configured."""
+    tools: Mapping[str, Exposure] = {}
+    """Exposures by tool name or pattern; see `exposure_of`."""
+    description: str = ""
+    start_timeout: float = 30.0
+    timeout: float = 120.0
+    trust_hints: bool = False
+    problem: str = ""
+    """Why the entry cannot be used; the server is then in state `error`."""
+
+    @property
+    def key(self) -> str:
+        return server_key(self.name)
+
+    def exposure_of(self, tool: str) -> Exposure | None:
+        """Returns the configured exposure of a tool: by its exact name, else by the last matching pattern."""
+        import fnmatch  # noqa: PLC0415  (only where servers are)
+
+        if tool in self.tools:
+            return self.tools[tool]
+        fitting: list[Exposure] = [
+            each for pattern, each in self.tools.items() if fnmatch.fnmatchcase(tool, pattern)
+        ]
+        return fitting[-1] if fitting else self.exposure
+
+
+class EntryProblem(msgspec.Struct, frozen=True):
+    """A problem in an entry, and the keys that it concerns."""
+
+    keys: tuple[str, ...]
+    text: str
+    is_hint: bool = False
+    """The problem does not keep the server from running."""
+
+
+def server_key(name: str) -> str:
+    """Returns the key of a server. Names that differ only in `-` and `_` have the same key."""
+    return name.replace("-", "_")
+
+
+def is_override(entry: Any) -> bool:
+    """Whether the entry only changes a server that another file defines."""
+    return isinstance(entry, dict) and not entry.get("command") and not entry.get("url")
+
+
+def name_problem(name: str) -> str:
+    if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
+        return ""
+    return (
+        f'"{escape_controls(name)[:80]}" is not a valid server name: use 1 to 64 letters, digits, "_" and "-"'
+    )
+
+
+def decode_entry(
+    name: str, entry: Any, *, origin: ServerOrigin, file: Path | None = None
+) -> tuple[ServerConfig, tuple[EntryProblem, ...]]:
+    """Decodes an entry to a server and its problems. Never raises."""
+    return _Entry(name, entry).run(origin, file)
+
+
+def apply_override(
+    server: ServerConfig, entry: dict[str, Any]
+) -> tuple[ServerConfig, tuple[EntryProblem, ...]]:
+    """Returns the server with the changes of an override entry applied."""
+    reading = _Entry(server.name, entry)
+    said = reading.common()
+    changes = {field: said[field] for field in _OVERRIDE_KEYS if field in said}
+    if "tools" in changes:
+        changes["tools"] = {**server.tools, **changes["tools"]}
+    for key in ("args", "env", "headers", "cwd", "oauth"):
+        if entry.get(key):
+            text = f"`{key}` counts only beside `command` or `url`, so this is not used"
+            reading.problems.append(EntryProblem((key,), text, is_hint=True))
+    wrong = next((each.text for each in reading.problems if not each.is_hint), "")
+    if wrong and not server.problem:
+        changes["problem"] = wrong
+    return msgspec.structs.replace(server, **changes), tuple(reading.problems)
+
+
+class _Entry:
+    """Reads the valid fields of an entry, and notes the problems of the others."""
+
+    def __init__(self, name: str, entry: Any) -> None:
+        self.problems: list[EntryProblem] = []
+        self._name = name
+        self._entry: dict[str, Any] = entry if isinstance(entry, dict) else {}
+        if not isinstance(entry, dict):
+            self._note((), 'a server must be an object: { "command": … } or { "url": … }')
+        else:
+            self._hints()
+
+    def run(self, origin: ServerOrigin, file: Path | None) -> tuple[ServerConfig, tuple[EntryProblem, ...]]:
+        wrong_name = name_problem(self._name)
+        if wrong_name:
+            self._note((), wrong_name)
+        fields = {**self._way(), **self.common()}
+        fields.setdefault("start_timeout", _usual_start(fields.get("command")))
+        wrong = next((each.text for each in self.problems if not each.is_hint), "")
+        server = ServerConfig(name=self._name, origin=origin, file=file, problem=wrong, **fields)
+        return server, tuple(self.problems)
+
+    def common(self) -> dict[str, Any]:
+        """Reads the fields that an override may contain too."""
+        out: dict[str, Any] = {}
+        enabled = self._flag("enabled")
+        if enabled is None and (disabled := self._flag("disabled")) is not None:
+            enabled = not disabled
+        self._put(out, "enabled", enabled)
+        if "exposure" in self._entry:
+            self._put(out, "exposure", self._exposure(self._entry["exposure"], "exposure"))
+        tools: dict[str, Exposure] = {}
+        for key in ("toolExposure", "tools"):
+            tools |= self._tools(key)
+        if tools:
+            out["tools"] = tools
+        self._put(out, "description", self._text("description"))
+        self._put(out, "start_timeout", self._seconds("startTimeout"))
+        self._put(out, "timeout", self._seconds("timeout"))
+        self._put(out, "trust_hints", self._flag("trustHints"))
+        return out
+
+    def _way(self) -> dict[str, Any]:
+        """Reads how the server is reached: command or address."""
+        out: dict[str, Any] = {}
+        command, args = self._command()
+        url = self._text("url")
+        if command and url:
+            self._note(("url",), "has both `command` and `url`; remove one of them")
+        kind = self._type(url)
+        if url:
+            fault = "" if "${" in url or url.startswith("!") else address_problem(url)
+            if fault:
+                self._note(("url",), fault)
+            out |= {"url": url, "headers": self._texts("headers")}
+            self._put(out, "oauth", self._oauth())
+        if command:
+            out |= {"command": command, "args": args, "env": self._texts("env")}
+            self._put(out, "cwd", self._text("cwd"))
+        out["type"] = kind
+        return out
+
+    def _command(self) -> tuple[str | None, tuple[str, ...]]:
+        if isinstance(self._entry.get("command"), list):
+            text = '`command` is one program: write "command": "npx", "args": ["-y", …]'
+            self._note(("command",), text)
+            return None, ()
+        args = self._entry.get("args", [])
+        if not isinstance(args, list) or not all(_is_plain(each) for each in args):
+            self._note(("args",), "`args` must be a list of texts")
+            args = []
+        return self._text("command"), tuple(map(str, args))
+
+    def _type(self, url: str | None) -> ServerType:
+        given = self._entry.get("type")
+        if given is None:
+            return "http" if url else "stdio"
+        kind = _TYPES.get(given) if isinstance(given, str) else None
+        if kind is None:
+            self._note(("type",), '`type` is one of "stdio", "http", "sse"')
+            return "http" if url else "stdio"
+        if (kind == "stdio") == bool(url):
+            wanted = "`command`" if kind == "stdio" else "`url`"
+            self._note(("type",), f"`type` is {kind}, which needs {wanted}")
+        elif kind == "sse":
+            text = 'uses "sse", which is deprecated: use the server\'s streamable HTTP address'
+            self._note(("type",), text, is_hint=True)
+        return kind
+
+    def _oauth(self) -> OAuthConfig | None:
+        given = self._entry.get("oauth")
+        if given is None or given is False:
+            return None
+        if not isinstance(given, dict):
+            self._note(("oauth",), "`oauth` must be an object: { clientId, scope, … }")
+            return None
+        fields: dict[str, Any] = {}
+        for field, key in _OAUTH_TEXT_KEYS.items():
+            value = given.get(key, "")
+            if isinstance(value, str):
+                fields[field] = value
+            else:
+                self._note(("oauth", key), f"`oauth.{key}` must be a text")
+        port = given.get("callbackPort", 0)
+        if isinstance(port, int) and not isinstance(port, bool) and 0 <= port <= 65535:
+            fields["callback_port"] = port
+        else:
+            self._note(("oauth", "callbackPort"), "`oauth.callbackPort` must be a port: 1 to 65535")
+        fields["grant"] = self._grant(given, fields)
+        return OAuthConfig(**fields)
+
+    def _grant(self, given: dict[str, Any], fields: dict[str, Any]) -> Grant:
+        for known in _GRANTS:
+            if given.get("grantType", "authorization_code") != known:
+                continue
+            is_known = fields.get("client_id") and (fields.get("client_secret") or fields.get("private_key"))
+            if known == "client_credentials" and not is_known:
+                text = "client_credentials needs `clientId`, and `clientSecret` or `privateKey`"
+                self._note(("oauth", "grantType"), text)
+            return known
+        self._note(
+            ("oauth", "grantType"), '`oauth.grantType` is "authorization_code" or "client_credentials"'
+        )
+        return "authorization_code"
+
+    def _tools(self, key: str) -> dict[str, Exposure]:
+        given = self._entry.get(key)
+        if given is None or given == ["*"]:  # another program's notation for "all tools"
+            return {}
+        if not isinstance(given, dict):
+            self._note((key,), f'`{key}` must be an object: {{ "delete_*": "hidden" }}')
+            return {}
+        out: dict[str, Exposure] = {}
+        for pattern, value in given.items():
+            found = self._exposure(value, key, pattern)
+            if found is not None:
+                out[pattern] = found
+        return out
+
+    def _exposure(self, value: Any, *keys: str) -> Exposure | None:
+        for each in EXPOSURES:
+            if value == each:
+                return each
+        if isinstance(value, str) and value in _PI_EXPOSURE_NAMES:
+            return _PI_EXPOSURE_NAMES[value]
+        told = ", ".join(f'"{each}"' for each in EXPOSURES)
+        self._note(keys, f"`{escape_controls('.'.join(keys))}` must be one of {told}")
+        return None
+
+    def _seconds(self, key: str) -> float | None:
+        value = self._entry.get(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
+            self._note((key,), f"`{key}` must be a number of seconds above 0")
+            return None
+        return float(value) if value <= _MAX_TIMEOUT_SECONDS else min(value / 1000, _MAX_TIMEOUT_SECONDS)
+
+    def _flag(self, key: str) -> bool | None:
+        value = self._entry.get(key)
+        if value is None or isinstance(value, bool):
+            return value
+        self._note((key,), f"`{key}` must be true or false")
+        return None
+
+    def _text(self, key: str) -> str | None:
+        value = self._entry.get(key)
+        if value is None or (isinstance(value, str) and _is_plain(value)):
+            return value or None
+        self._note((key,), f"`{key}` must be a text")
+        return None
+
+    def _texts(self, key: str) -> dict[str, str]:
+        given = self._entry.get(key)
+        if given is None:
+            return {}
+        if not isinstance(given, dict):
+            self._note((key,), f'`{key}` must be an object: {{ "NAME": "value" }}')
+            return {}
+        fits: Callable[[str], object] = _HEADER.fullmatch if key == "headers" else _VARIABLE.fullmatch
+        out: dict[str, str] = {}
+        for name, value in given.items():
+            if not fits(name):
+                self._note((key, name), f'"{escape_controls(name)[:80]}" in `{key}` is not a valid name')
+            elif not _is_plain(value):
+                self._note((key, name), f"`{key}.{name}` must be a text")
+            else:
+                out[name] = str(value)
+        return out
+
+    def _hints(self) -> None:
+        """Reports a key that is unknown and similar to a known one; all other unknown keys are kept
+        silently."""
+        import difflib  # noqa: PLC0415  (only where servers are)
+
+        for key in self._entry:
+            close = [] if key in _ENTRY_KEYS else difflib.get_close_matches(key, _ENTRY_KEYS, n=1, cutoff=0.8)
+            if close:
+                self._note(
+                    (key,),
+                    f"`{escape_controls(key)}` does nothing. Did you mean `{close[0]}`?",
+                    is_hint=True,
+                )
+
+    def _put(self, out: dict[str, Any], field: str, value: Any) -> None:
+        if value is not None:
+            out[field] = value
+
+    def _note(self, keys: tuple[str, ...], text: str, *, is_hint: bool = False) -> None:
+        self.problems.append(EntryProblem(keys, text, is_hint))
+
+
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_VARIABLE = re.compile(r"[^=\0]+")
+
+
+def address_problem(url: str) -> str:
+    """Describes what is wrong with a URL, without repeating it: it may hold a secret."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return "`url` is no address"
+    if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"[\s\x00-\x1f\x7f]", url):
+        return "`url` must be an address that begins with https:// or http://"
+    return ""
+
+
+def _usual_start(command: str | None) -> float:
+    return 60.0 if command and Path(command).name.removesuffix(".cmd") in _DOWNLOADING_PROGRAMS else 30.0
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether the value is a text, or a number, which people often write without quotes."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return True
+    return isinstance(value, str) and "\0" not in value
+
+
+_SECRET_FLAG = re.compile(
+    r"(?i)^--?[\w-]*(?:key|token|secret|password|passwd|auth|credential|header|bearer)[\w-]*$"
+)
+_SECRET_VALUE = re.compile(
+    r"(?i)^((?:--?)?[\w-]*(?:key|token|secret|password|passwd|auth|credential|bearer)[\w-]*=).+"
+)
+HIDDEN_VALUE = "•••"
+
+
+def display_address(server: ServerConfig) -> str:
+    """Returns the command line or the address in one line."""
+    if server.url is not None:
+        return escape_controls(display_url(server.url))
+    return escape_controls(" ".join(_shown_words((server.command or "", *server.args))))
+
+
+def display_url(url: str) -> str:
+    """Returns the URL without user name, password and query."""
+    if url.startswith("!"):
+        return url
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return HIDDEN_VALUE
+    host = parts.netloc.rpartition("@")
+    return urlunsplit(
+        (
+            parts.scheme,
+            f"{HIDDEN_VALUE}@{host[2]}" if host[1] else host[2],
+            parts.path,
+            HIDDEN_VALUE if parts.query else "",
+            "",
+        )
+    )
+
+
+def display_lines(server: ServerConfig) -> Iterator[tuple[str, str]]:
+    """Returns all configured values with their labels, for display."""
+    yield ("command" if server.url is None else "address", display_address(server))
+    if server.cwd:
+        yield "folder", escape_controls(server.cwd)
+    for what, values in (("variables", server.env), ("headers", server.headers)):
+        if values:
+            yield (
+                what,
+                ", ".join(
+                    f"{escape_controls(name)}={display_value(value)}" for name, value in values.items()
+                ),
+            )
+    if server.oauth is not None and server.oauth.client_id:
+        alone = ", which signs in by itself" if server.oauth.signs_in_without_person else ""
+        yield "client", escape_controls(server.oauth.client_id) + alone
+    yield "exposure", server.exposure or "auto"
+    if server.tools:
+        yield (
+            "tools",
+            ", ".join(f"{escape_controls(name)}: {each}" for name, each in server.tools.items()),
+        )
+    yield "timeouts", f"{server.start_timeout:g} s to start, {server.timeout:g} s without an answer"
+    if server.trust_hints:
+        yield "hints", "its tool descriptions are trusted"
+    yield "defined in", str(server.file) if server.file else server.origin
+
+
+def display_value(value: str) -> str:
+    """Returns a value for display: names of variables and commands are shown, literal values are hidden."""
+    is_named = value.startswith("!") or re.fullmatch(r"(?:[A-Za-z]+ )?\$\{[^}:]*\}", value)
+    return escape_controls(value) if is_named else HIDDEN_VALUE
+
+
+def _shown_words(words: tuple[str, ...]) -> Iterator[str]:
+    is_secret = False
+    for word in words:
+        if (is_secret and not word.startswith("-")) or looks_secret("", word):
+            yield display_value(word)
+        elif "://" in word:
+            yield display_url(word)
+        else:
+            yield _SECRET_VALUE.sub(rf"\1{HIDDEN_VALUE}", word)
+        is_secret = bool(_SECRET_FLAG.match(word))

@@ -1,0 +1,208 @@
+"""Converts a server's elicitation schema to the fields of a form, and the person's answers to typed values.
+Pure functions.
+
+Only the flat schemas of the protocol are read; a value of any other type is asked for as text and checked as
+text.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any
+
+import msgspec
+
+from app.values.forms import AskedForm, FormChoice, FormField
+from tools.text import escape_controls
+
+_MOST_FIELDS, _MAX_GLOB_ALTERNATIVES = 50, 500
+_MAX_ANSWER_CHARS = 10_000
+SECRET_WARNING = "Never enter a password or key here: the server sees what you type."
+_YES, _NO = ("y", "yes", "true", "1", "on"), ("n", "no", "false", "0", "off")
+
+
+def elicitation_form(server: str, params: Mapping[str, Any]) -> AskedForm:
+    """Makes the form for the parameters of `elicitation/create`."""
+    message = escape_controls(str(params.get("message") or ""))[:4_000]
+    if params.get("mode") == "url":
+        return AskedForm(
+            server=server, message=message, url=escape_controls(str(params.get("url") or ""))[:4_000]
+        )
+    schema = _table(params.get("requestedSchema"))
+    required = schema.get("required")
+    needed = set(map(str, required)) if isinstance(required, list) else set[str]()
+    properties = list(_table(schema.get("properties")).items())[:_MOST_FIELDS]
+    fields = tuple(_field(name, _table(said), is_needed=name in needed) for name, said in properties)
+    return AskedForm(server=server, message=message, fields=fields)
+
+
+def validate_field(field: FormField, text: str) -> tuple[Any, str]:
+    """Returns the answer as the type that the server wants, or the error text. An empty answer counts as
+    none."""
+    text = text.strip()
+    if not text:
+        return None, f"{field.title} is required" if field.is_required else ""
+    if len(text) > _MAX_ANSWER_CHARS:
+        return None, f"longer than {_MAX_ANSWER_CHARS:,} characters"
+    match field.kind:
+        case "yes-no":
+            answer = text.lower()
+            return (answer in _YES, "") if answer in (*_YES, *_NO) else (None, "type yes or no")
+        case "number" | "integer":
+            return _number(field, text)
+        case "choice":
+            found = _choice(field, text)
+            return (found, "") if found is not None else (None, f"choose one of: {_told(field)}")
+        case "several":
+            return _several(field, text)
+        case "text":
+            return (None, wrong) if (wrong := _wrong_text(field, text)) else (text, "")
+
+
+def validate_answers(form: AskedForm, answers: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Returns all answers in the types that the server wants, and the errors by field."""
+    content: dict[str, Any] = {}
+    wrong: dict[str, str] = {}
+    for field in form.fields:
+        value, problem = validate_field(field, answers.get(field.name, ""))
+        if problem:
+            wrong[field.name] = problem
+        elif value is not None:
+            content[field.name] = value
+    return content, wrong
+
+
+def default_answers(form: AskedForm) -> dict[str, str]:
+    return {field.name: field.default for field in form.fields if field.default}
+
+
+def _field(name: str, said: Mapping[str, Any], *, is_needed: bool) -> FormField:
+    title = escape_controls(str(said.get("title") or name)).replace("\n", " ")[:200]
+    items = _table(said.get("items"))
+    kind = said.get("type")
+    choices = _choices(items if kind == "array" else said)
+    field = FormField(
+        name=name,
+        title=title,
+        description=escape_controls(str(said.get("description") or ""))[:1_000],
+        is_required=is_needed,
+        default=_default(said.get("default")),
+        choices=choices,
+    )
+    if kind == "array":
+        return _limited(field, "several", said, "minItems", "maxItems")
+    if choices:
+        return msgspec.structs.replace(field, kind="choice")
+    if kind == "boolean":
+        return msgspec.structs.replace(field, kind="yes-no")
+    if kind in ("number", "integer"):
+        return _limited(field, kind, said, "minimum", "maximum")
+    form = said.get("format")
+    field = msgspec.structs.replace(field, format=form if isinstance(form, str) else "")
+    return _limited(field, "text", said, "minLength", "maxLength")
+
+
+def _limited(field: FormField, kind: Any, said: Mapping[str, Any], least: str, most: str) -> FormField:
+    limits = {name: said.get(key) for name, key in (("least", least), ("most", most))}
+    numbers = {name: value for name, value in limits.items() if isinstance(value, int | float)}
+    return msgspec.structs.replace(field, kind=kind, **numbers)
+
+
+def _choices(said: Mapping[str, Any]) -> tuple[FormChoice, ...]:
+    for key in ("oneOf", "anyOf"):
+        listed = said.get(key)
+        if isinstance(listed, list):
+            pairs = [_table(each) for each in listed[:_MAX_GLOB_ALTERNATIVES]]
+            return tuple(_one_choice(each["const"], each.get("title")) for each in pairs if "const" in each)
+    listed, names = said.get("enum"), said.get("enumNames")
+    if not isinstance(listed, list):
+        return ()
+    titles = names if isinstance(names, list) and len(names) == len(listed) else listed
+    return tuple(
+        _one_choice(value, title)
+        for value, title in zip(listed[:_MAX_GLOB_ALTERNATIVES], titles, strict=False)
+    )
+
+
+def _one_choice(value: Any, title: Any) -> FormChoice:
+    text = str(value)
+    return FormChoice(value=text, title=escape_controls(str(title or text)).replace("\n", " ")[:200])
+
+
+def _default(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))[:_MAX_ANSWER_CHARS]
+    return escape_controls(str(value))[:_MAX_ANSWER_CHARS] if isinstance(value, str | int | float) else ""
+
+
+def _number(field: FormField, text: str) -> tuple[Any, str]:
+    is_whole = field.kind == "integer"
+    try:
+        number = int(text) if is_whole else float(text)
+    except ValueError:
+        return None, "type a whole number" if is_whole else "type a number"
+    if number != number or number in (float("inf"), float("-inf")):
+        return None, "type a number"
+    if field.least is not None and number < field.least:
+        return None, f"must be at least {field.least:g}"
+    if field.most is not None and number > field.most:
+        return None, f"must be at most {field.most:g}"
+    return number, ""
+
+
+def _choice(field: FormField, text: str) -> str | None:
+    for each in field.choices:
+        if text in (each.value, each.title):
+            return each.value
+    return next((each.value for each in field.choices if text.lower() == each.title.lower()), None)
+
+
+def _several(field: FormField, text: str) -> tuple[Any, str]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    found = [_choice(field, word) if field.choices else word for word in words]
+    for word, value in zip(words, found, strict=True):
+        if value is None:
+            return None, f'"{word}" is not one of: {_told(field)}'
+    values = list(dict.fromkeys(found))
+    if field.least is not None and len(values) < field.least:
+        return None, f"choose at least {field.least:g}"
+    if field.most is not None and len(values) > field.most:
+        return None, f"choose at most {field.most:g}"
+    return values, ""
+
+
+def _wrong_text(field: FormField, text: str) -> str:
+    if field.least is not None and len(text) < field.least:
+        return f"type at least {field.least:g} characters"
+    if field.most is not None and len(text) > field.most:
+        return f"type at most {field.most:g} characters"
+    match field.format:
+        case "email" if not re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", text):
+            return "type an e-mail address like name@example.org"
+        case "uri" if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:\S+$", text):
+            return "type an address like https://example.org"
+        case "date" if not _is_date(text, date.fromisoformat):
+            return "type a date like 2026-12-31"
+        case "date-time" if not _is_date(text, datetime.fromisoformat):
+            return "type a time like 2026-12-31T18:00:00Z"
+        case _:
+            return ""
+
+
+def _is_date(text: str, read: Any) -> bool:
+    try:
+        read(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _told(field: FormField) -> str:
+    shown = [each.title for each in field.choices[:12]]
+    return ", ".join(shown) + (" …" if len(field.choices) > 12 else "")
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,243 @@
+"""Connects to servers on the network: streamable HTTP, and SSE for old ones, with the proxy and certificates
+of bayou's settings. `oauth` handles the sign-in.
+
+Imported when such a server is contacted, after the SDK.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from typing import Any
+
+import httpx2
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+
+from app.mcp.config_entries import ServerConfig
+from app.mcp.oauth import HttpClientFactory, StoredAuth, forbidden_address_reason, sign_in
+from app.mcp.server_errors import ServerUnavailable
+from app.mcp.stdio_process import MAX_LINE_BYTES
+from app.mcp.token_store import TokenStore
+from app.providers.errors import ProviderError, retry_after_ms
+from app.providers.senders.client import CONNECT_SECONDS, ThroughSharedClient
+from app.providers.senders.connection_errors import connection_error
+from app.providers.signin.interface import SignInUi
+from app.providers.transport import USER_AGENT
+
+_MAX_RETRIES = 2
+_PAUSE_SECONDS, _LONGEST_PAUSE = 0.5, 10.0
+_RETRYABLE_STATUSES = (408, 429, 500, 502, 503, 504)
+_READ_TIMEOUT_SECONDS = 30 * 60.0
+"""The longest pause between bytes of an answer; the time limit of a call is checked elsewhere."""
+_LARGE_CHUNK_BYTES = 256 * 1024
+
+
+def http_transport(
+    server: ServerConfig, sign_ins: TokenStore, proxy: Callable[[], str | None] = lambda: None
+) -> Callable[[], AbstractAsyncContextManager[Any]]:
+    """Returns a function that makes the transport. `server` has its values filled in."""
+
+    @asynccontextmanager
+    async def opened() -> AsyncGenerator[Any, None]:
+        url = server.url or ""
+        clients = http_clients_for(server, proxy())
+        auth = None if has_own_key(server) else StoredAuth(server, sign_ins, clients)
+        if server.type == "sse":
+
+            def client(
+                headers: dict[str, str] | None = None,
+                timeout: httpx2.Timeout | None = None,
+                auth: httpx2.Auth | None = None,
+            ) -> httpx2.AsyncClient:
+                made = clients(auth)
+                made.headers.update({**server.headers, **(headers or {})})
+                return made
+
+            async with sse_client(url, auth=auth, httpx_client_factory=client) as streams:
+                yield streams
+            return
+        async with clients(auth) as made:
+            made.headers.update(server.headers)
+            # The length of an event is checked here, together with all other answers (`_SizeLimitedStream`).
+            async with streamable_http_client(url, http_client=made, max_sse_event_size=None) as streams:
+                yield streams
+
+    return opened
+
+
+async def sign_in_with_browser(
+    server: ServerConfig, sign_ins: TokenStore, ui: SignInUi, proxy: str | None = None
+) -> str:
+    """Lets the user sign in to a server; returns a sentence about the result. Raises `UserError`."""
+    if has_own_key(server):
+        raise ServerUnavailable(
+            f'"{server.name}" sends an Authorization header; remove it from the configuration to '
+            "sign in instead."
+        )
+    return await sign_in(server, sign_ins, http_clients_for(server, proxy), ui)
+
+
+def has_own_key(server: ServerConfig) -> bool:
+    return any(name.lower() == "authorization" for name in server.headers)
+
+
+def http_clients_for(server: ServerConfig, proxy: str | None) -> HttpClientFactory:
+    """Makes HTTP clients that use bayou's shared connections and the server's own sign-in, retries and
+    limits."""
+    url = server.url or ""
+
+    async def before(request: httpx2.Request) -> None:
+        refused = await forbidden_address_reason(str(request.url), url)
+        if refused:
+            raise ServerUnavailable(refused)
+
+    def made(auth: httpx2.Auth | None) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(
+            transport=_RetryingTransport(ThroughSharedClient(proxy), url, has_own_key=has_own_key(server)),
+            auth=auth,
+            headers={"User-Agent": USER_AGENT},
+            timeout=httpx2.Timeout(CONNECT_SECONDS, read=_READ_TIMEOUT_SECONDS),
+            event_hooks={"request": [before]},
+            trust_env=False,
+        )
+
+    return made
+
+
+class _RetryingTransport(httpx2.AsyncBaseTransport):
+    """Retries requests that are safe to repeat, and describes a server's refusal in words."""
+
+    def __init__(
+        self,
+        wire: httpx2.AsyncBaseTransport,
+        url: str,
+        *,
+        has_own_key: bool,
+    ) -> None:
+        self._wire = wire
+        self._has_own_key = has_own_key
+        self._origin = httpx2.URL(url)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        left = _MAX_RETRIES if _can_be_repeated(request) else 0
+        pause = _PAUSE_SECONDS
+        while True:
+            try:
+                response = await self._wire.handle_async_request(request)
+            except ProviderError as problem:  # a proxy or a certificate file that cannot be used
+                raise ServerUnavailable(str(problem)) from None
+            except httpx2.ConnectError as problem:
+                told = connection_error(problem, str(request.url))
+                if told.kind == "tls":
+                    raise ServerUnavailable(str(told)) from None
+                if not left:
+                    raise ServerUnavailable(f"{self._where(request)} cannot be reached: {problem}") from None
+            except httpx2.TimeoutException:
+                raise ServerUnavailable(f"{self._where(request)} does not answer") from None
+            except httpx2.ProxyError as problem:
+                raise ServerUnavailable(f"the proxy refused the connection: {problem}") from None
+            except httpx2.HTTPError as problem:
+                why = str(problem) or type(problem).__name__
+                raise ServerUnavailable(f"the connection to {self._where(request)} broke: {why}") from None
+            else:
+                if not left or response.status_code not in _RETRYABLE_STATUSES:
+                    return await self._checked(request, response)
+                asked = (retry_after_ms({"retry-after": response.headers.get("retry-after", "")}) or 0) / 1000
+                await response.aclose()
+                pause = max(pause, asked)
+                if pause > _LONGEST_PAUSE:
+                    raise ServerUnavailable(
+                        f"the server answered {response.status_code}: try again in {asked:.0f} s"
+                    )
+            left -= 1
+            await asyncio.sleep(pause)
+            pause *= 2
+
+    async def _checked(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        """Raises errors for answers outside of the protocol; all other answers go to the SDK."""
+        response = _bounded(response)
+        status = response.status_code
+        is_server = request.url.host == self._origin.host and request.method == "POST"
+        kind = response.headers.get("content-type", "")
+        if (
+            is_server
+            and (status in _RETRYABLE_STATUSES or status == 407)
+            and not kind.startswith("application/json")
+        ):
+            await response.aclose()
+            raise ServerUnavailable(f"the server answered {status} {response.reason_phrase}".rstrip())
+        if is_server and status == 405:
+            await response.aclose()
+            raise ServerUnavailable('the server answered 405; for an old server set "type": "sse"')
+        if is_server and status == 401 and self._has_own_key:
+            await response.aclose()
+            raise ServerUnavailable("the server rejected the Authorization in `headers` (401)")
+        return response
+
+    def _where(self, request: httpx2.Request) -> str:
+        port = f":{request.url.port}" if request.url.port else ""
+        return f"{request.url.host}{port}"
+
+    async def aclose(self) -> None:
+        await self._wire.aclose()
+
+
+class _SizeLimitedStream(httpx2.AsyncByteStream):
+    """Limits the decompressed size of answers and of single events to the longest line that a process may
+    send, so that small compressed answers cannot fill the memory."""
+
+    def __init__(self, answer: httpx2.Response, *, is_events: bool) -> None:
+        self._answer = answer
+        self._is_events = is_events
+        self._size = 0
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async with aclosing(self._answer.aiter_bytes()) as pieces:
+                async for piece in pieces:
+                    end = max(piece.rfind(b"\n\n"), piece.rfind(b"\r\n\r\n")) if self._is_events else -1
+                    self._size = self._size + len(piece) if end < 0 else len(piece) - end
+                    if self._size > MAX_LINE_BYTES:
+                        raise self._refused(
+                            f"the server sent an answer of more than {MAX_LINE_BYTES // 1024 // 1024} MB"
+                        )
+                    yield piece
+                    if len(piece) > _LARGE_CHUNK_BYTES:
+                        await asyncio.sleep(
+                            0
+                        )  # a little data can decompress to a lot: lets key presses be handled in between
+        except httpx2.DecodingError as problem:
+            raise self._refused(f"the server's answer cannot be decompressed: {problem}") from None
+
+    def _refused(self, why: str) -> Exception:
+        """Returns the exception that reaches the caller through the SDK: one kind for streams, another for
+        other answers."""
+        return httpx2.SSEError(why) if self._is_events else ServerUnavailable(why)
+
+    async def aclose(self) -> None:
+        await self._answer.aclose()
+
+
+def _bounded(answer: httpx2.Response) -> httpx2.Response:
+    kept = [
+        (name, value)
+        for name, value in answer.headers.multi_items()
+        if name.lower() not in ("content-encoding", "content-length")
+    ]
+    is_events = answer.headers.get("content-type", "").startswith("text/event-stream")
+    stream = _SizeLimitedStream(answer, is_events=is_events)
+    return httpx2.Response(answer.status_code, headers=kept, stream=stream, extensions=answer.extensions)
+
+
+def _can_be_repeated(request: httpx2.Request) -> bool:
+    """Whether a request can be repeated: greetings and lists can; a call cannot, since it may have been
+    carried out."""
+    if request.method != "POST":
+        return False
+    try:
+        message = json.loads(request.content)
+    except (ValueError, httpx2.RequestNotRead):
+        return False
+    method = message.get("method", "") if isinstance(message, dict) else ""
+    return method in ("initialize", "server/discover") or method.endswith("/list")

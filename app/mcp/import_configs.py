@@ -1,0 +1,238 @@
+"""Reads the MCP servers configured in other programs and converts them to bayou's entries. Reads files on
+request, writes none."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.mcp.config_entries import decode_entry, name_problem
+from app.resources.text_files import read_text
+from app.values.json_comments import JsonSyntaxError, parse_json_with_comments
+from app.values.user_errors import FileError, UserError
+
+PROGRAMS = ("claude", "cursor", "vscode", "codex", "opencode", "pi")
+_ENV = re.compile(r"\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
+_INPUT = re.compile(r"\$\{input:([^}]*)\}")
+
+
+class ImportableServer(msgspec.Struct, frozen=True, kw_only=True):
+    """A server of another program, converted to an entry of bayou's."""
+
+    name: str
+    file: Path
+    entry: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+    """Values that were changed in the conversion, or must be set by hand."""
+    problem: str = ""
+    """Why the server cannot be imported."""
+
+
+class ImportPreview(msgspec.Struct, frozen=True):
+    """The servers found, and the files that could not be read."""
+
+    servers: tuple[ImportableServer, ...]
+    files: tuple[Path, ...]
+    """The files that were looked for."""
+    problems: tuple[str, ...] = ()
+
+
+def servers_of_program(program: str, home: Path, cwd: Path, env: Mapping[str, str]) -> ImportPreview:
+    """Returns a program's servers; the nearest file wins by name. Raises `UserError` for an unknown program."""
+    if program not in PROGRAMS:
+        raise UserError(f'Unknown program "{program}". Programs: {", ".join(PROGRAMS)}.')
+    files = tuple(_files(program, home, cwd, env))
+    found: dict[str, ImportableServer] = {}
+    problems: list[str] = []
+    for file in files:
+        try:
+            data = _read(file)
+        except FileError as problem:
+            problems.append(str(problem))
+            continue
+        for name, entry in _entries(program, data, cwd):
+            found[name] = _taken(program, name, entry, file)
+    return ImportPreview(tuple(found.values()), files, tuple(problems))
+
+
+def _files(program: str, home: Path, cwd: Path, env: Mapping[str, str]) -> Iterator[Path]:
+    """Returns the program's files, the user's own before the folder's."""
+    config = Path(env.get("XDG_CONFIG_HOME") or home / ".config")
+    support = home / "Library" / "Application Support"
+    match program:
+        case "claude":
+            for base in (config, support):
+                yield base / "Claude" / "claude_desktop_config.json"
+            yield home / ".claude.json"
+        case "cursor":
+            yield home / ".cursor" / "mcp.json"
+            yield cwd / ".cursor" / "mcp.json"
+        case "vscode":
+            for base in (config, support):
+                yield base / "Code" / "User" / "settings.json"
+                yield base / "Code" / "User" / "mcp.json"
+            yield cwd / ".vscode" / "mcp.json"
+        case "codex":
+            yield Path(env.get("CODEX_HOME") or home / ".codex") / "config.toml"
+            yield cwd / ".codex" / "config.toml"
+        case "opencode":
+            for folder in (config / "opencode", cwd):
+                yield folder / "opencode.json"
+                yield folder / "opencode.jsonc"
+        case _:
+            yield home / ".pi" / "agent" / "mcp.json"
+            yield cwd / ".pi" / "mcp.json"
+
+
+def _read(file: Path) -> dict[str, Any]:
+    text = read_text(file)
+    if text is None or not text.strip():
+        return {}
+    if file.suffix == ".toml":
+        import tomllib  # noqa: PLC0415  (one program's files only)
+
+        try:
+            data: Any = tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as problem:
+            raise FileError(file, f"cannot be read: {problem}") from None
+    else:
+        try:
+            data = parse_json_with_comments(text)
+        except JsonSyntaxError as problem:
+            raise FileError(file, problem.message, problem.line, problem.column) from None
+    return data if isinstance(data, dict) else {}
+
+
+def _entries(program: str, data: dict[str, Any], cwd: Path) -> Iterator[tuple[str, Any]]:
+    tables: list[Any] = [data.get("mcpServers")]
+    match program:
+        case "claude":
+            projects = data.get("projects")
+            project = projects.get(str(cwd)) if isinstance(projects, dict) else None
+            tables.append(project.get("mcpServers") if isinstance(project, dict) else None)
+        case "vscode":
+            older = data.get("mcp")
+            tables = [older.get("servers") if isinstance(older, dict) else None, data.get("servers")]
+        case "codex":
+            tables = [data.get("mcp_servers")]
+        case "opencode":
+            tables = [data.get("mcp")]
+        case _:
+            pass
+    for table in tables:
+        if isinstance(table, dict):
+            yield from table.items()
+
+
+def _taken(program: str, name: str, entry: Any, file: Path) -> ImportableServer:
+    renamed = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:64]
+    notes = [f'is called "{renamed}" here'] if renamed != name else []
+    if not isinstance(entry, dict) or name_problem(renamed):
+        return ImportableServer(name=name, file=file, entry={}, problem="is not a server that bayou can use")
+    converted = _Conversion(entry, notes).run()
+    _, problems = decode_entry(renamed, converted, origin="user")
+    wrong = next((each.text for each in problems if not each.is_hint), "")
+    if not wrong and not converted.get("command") and not converted.get("url"):
+        wrong = "has neither a command nor an address"
+    return ImportableServer(name=renamed, file=file, entry=converted, notes=tuple(notes), problem=wrong)
+
+
+class _Conversion:
+    """Converts one entry of any supported program; their keys do not contradict each other."""
+
+    def __init__(self, entry: dict[str, Any], notes: list[str]) -> None:
+        self._entry = entry
+        self._notes = notes
+
+    def run(self) -> dict[str, Any]:
+        entry, out = self._entry, dict[str, Any]()
+        command = entry.get("command")
+        words = [command, *_list(entry.get("args"))] if isinstance(command, str) else _list(command)
+        if words:
+            out["command"], out["args"] = self._text(words[0]), [self._text(word) for word in words[1:]]
+            env = {**_table(entry.get("environment")), **_table(entry.get("env"))}
+            env |= {
+                str(name): f"${{{name}}}" for name in _list(entry.get("env_vars")) if isinstance(name, str)
+            }
+            self._put(out, "env", {name: self._text(value) for name, value in env.items()})
+            self._put(out, "cwd", self._text(entry.get("cwd")))
+        url = entry.get("url") or entry.get("serverUrl") or entry.get("httpUrl")
+        if url:
+            out["url"] = self._text(url)
+            if entry.get("type") == "sse":
+                out["type"] = "sse"
+            self._put(out, "headers", self._headers())
+            self._put(out, "oauth", self._oauth())
+        if entry.get("enabled") is False or entry.get("disabled") is True:
+            out["enabled"] = False
+        self._put(out, "tools", self._tools())
+        self._put(out, "exposure", entry.get("exposure"))
+        self._put(out, "description", entry.get("description"))
+        self._put(out, "startTimeout", entry.get("startup_timeout_sec") or entry.get("startTimeout"))
+        self._put(out, "timeout", entry.get("tool_timeout_sec") or entry.get("timeout"))
+        for key in ("envFile", "sandboxEnabled", "trust"):
+            if entry.get(key):
+                self._notes.append(f"`{key}` is not taken over")
+        return out
+
+    def _headers(self) -> dict[str, Any]:
+        entry = self._entry
+        headers = {**_table(entry.get("http_headers")), **_table(entry.get("headers"))}
+        out = {name: self._text(value) for name, value in headers.items()}
+        for name, variable in _table(entry.get("env_http_headers")).items():
+            out[name] = f"${{{variable}}}"
+        bearer = entry.get("bearer_token_env_var")
+        if isinstance(bearer, str) and bearer:
+            out["Authorization"] = f"Bearer ${{{bearer}}}"
+        return out
+
+    def _oauth(self) -> dict[str, Any]:
+        given = _table(self._entry.get("oauth") or self._entry.get("auth"))
+        aliases = {"CLIENT_ID": "clientId", "CLIENT_SECRET": "clientSecret", "client_id": "clientId"}
+        aliases |= {"client_secret": "clientSecret", "grant_type": "grantType", "grant": "grantType"}
+        renamed = {aliases.get(key, key): self._text(value) for key, value in given.items()}
+        return {
+            key: renamed[key]
+            for key in ("clientId", "clientSecret", "scope", "callbackPort", "grantType")
+            if key in renamed
+        }
+
+    def _tools(self) -> dict[str, Any]:
+        given = self._entry.get("toolExposure") or self._entry.get("tools")
+        out = dict(given) if isinstance(given, dict) else {}
+        enabled = [each for each in _list(self._entry.get("enabled_tools")) if isinstance(each, str)]
+        if isinstance(given, list) and given != ["*"]:
+            enabled += [each for each in given if isinstance(each, str)]
+        if enabled:
+            out |= {"*": "hidden", **dict.fromkeys(enabled, "auto")}
+        hidden = (*_list(self._entry.get("disabled_tools")), *_list(self._entry.get("disabledTools")))
+        return out | {each: "hidden" for each in hidden if isinstance(each, str)}
+
+    def _text(self, value: Any) -> Any:
+        """Converts the programs' notations for variables to bayou's."""
+        if not isinstance(value, str):
+            return value
+
+        def asked(match: re.Match[str]) -> str:
+            name = re.sub(r"\W+", "_", match[1]).strip("_").upper() or "INPUT"
+            self._notes.append(f"set the variable {name}: that program asks for it")
+            return f"${{{name}}}"
+
+        text = _ENV.sub(r"${\1}", re.sub(r"\$\{env:", "${", value))
+        text = _INPUT.sub(asked, text)
+        text = re.sub(r"\$\{workspaceFolder(?::[^}]*)?\}", ".", text)
+        return re.sub(r"\$\{userHome\}", "${HOME}", text)
+
+    def _put(self, out: dict[str, Any], key: str, value: Any) -> None:
+        if value not in (None, "", {}, []):
+            out[key] = value
+
+
+def _list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list) else []
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return dict(value) if isinstance(value, dict) else {}

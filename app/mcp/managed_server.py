@@ -1,0 +1,387 @@
+"""Manages one server of a session: its state, when it is connected, and the requests to it.
+
+A connection is made at the first request, once for all simultaneous callers. The next request after a loss
+connects again; after repeated failures the server is left alone for a while. A request that was sent is never
+sent twice.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from app.mcp.config_entries import ServerConfig
+from app.mcp.server_context import SERVER_STOP_TIMEOUT, ServerContext, ServerLog
+from app.mcp.server_errors import (
+    CallRefused,
+    CallTimedOut,
+    ConnectionLost,
+    ServerUnavailable,
+    SessionEnded,
+    SignInRequired,
+)
+from app.mcp.server_manifest import Manifest, manifest_key
+from app.values.mcp_servers import ServerState
+from app.values.user_errors import UserError
+
+if TYPE_CHECKING:
+    from app.mcp.server_connection import ConnectionAttempt, ListedKind, ServerCallbacks, ServerConnection
+    from tools.box.policy import Box
+
+
+_LIST_TIMEOUT = 30.0
+_CHANGE_DEBOUNCE_SECONDS = 0.3
+"""Changes in quick succession are handled together."""
+_IGNORED_LOG_LEVELS = frozenset({"debug"})
+
+
+class ManagedServer:
+    """A server with its connection. Requests work in every state: they connect if needed, or raise an error
+    with the reason."""
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        ground: ServerContext,
+        changed: Callable[[], None],
+        *,
+        is_trusted: bool = True,
+    ) -> None:
+        self.config = config
+        self.is_trusted = is_trusted
+        """Whether the source of the configuration may start programs here."""
+        self._ground = ground
+        self._changed = changed
+        self.key = manifest_key(connection_description(config))
+        self.manifest: Manifest | None = ground.manifests.load(self.key)
+        path = ground.logs / f"{config.name}.log" if ground.logs is not None else None
+        self.log = ServerLog(path, ground.mask)
+        self.reason = ""
+        """The reason of the last failure, until the server works again."""
+        self._needs_sign_in = False
+        self._contact: ConnectionAttempt | None = None
+        self._starting: asyncio.Task[ServerConnection] | None = None
+        self._listing: asyncio.Task[None] | None = None
+        self._changes: set[ListedKind] = set()
+        self._pauses = RetryBackoff(ground.now)
+        self._is_ending = False
+
+    # State
+
+    @property
+    def state(self) -> ServerState:
+        if self.config.problem:
+            return "error"
+        if not self.config.enabled:
+            return "off"
+        if not self.is_trusted:
+            return "untrusted"
+        if self._starting is not None and not self._starting.done():
+            return "starting"
+        if self._contact is not None and self._contact.is_open:
+            return "ready"
+        if self._needs_sign_in:
+            return "sign-in"
+        if self.reason and (self.wait_seconds > 0 or self.manifest is None):
+            return "failed"
+        return "known" if self.manifest is not None else "new"
+
+    async def box(self) -> "Box | None":
+        """Returns the sandbox that would be used now; None: the server is not a local program, or runs
+        without a sandbox."""
+        return await self._ground.box(self.config) if self.config.command is not None else None
+
+    def newly_hidden(self, now: "Box | None") -> tuple[str, ...]:
+        """Returns secret paths that a new sandbox would hide and the running one does not; each is reported
+        once per start."""
+        return self._contact.newly_hidden(now) if self._contact is not None and now is not None else ()
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the server is enabled and its configuration is valid."""
+        return self.config.enabled and self.is_trusted and not self.config.problem
+
+    @property
+    def wait_seconds(self) -> float:
+        """The seconds until the next automatic attempt."""
+        return self._pauses.seconds
+
+    @property
+    def pid(self) -> int | None:
+        return self._contact.pid if self._contact is not None else None
+
+    # Connecting
+
+    async def link(self) -> "ServerConnection":
+        """Returns the connection, and connects if there is none. Raises `ServerUnavailable` with a text for the
+        model."""
+        self._require_usable()
+        if self._contact is not None and self._contact.is_open and self._contact.link is not None:
+            return self._contact.link
+        if self._starting is None or self._starting.done():
+            if self.wait_seconds > 0:
+                raise ServerUnavailable(self.failure_text())
+            self._starting = asyncio.ensure_future(self._start())
+            self._starting.add_done_callback(_looked_at)
+            self._changed()
+        try:
+            return await asyncio.shield(self._starting)
+        except SignInRequired:
+            raise
+        except ServerUnavailable:
+            raise ServerUnavailable(self.failure_text()) from None
+
+    def failure_text(self) -> str:
+        """`docs is not available: it exited with 3 ("no config"). Tried again in 28 s.`"""
+        again = f" Next attempt in {round(self.wait_seconds)} s." if self.wait_seconds > 0 else ""
+        return f"{self.config.name} is not available: {self.reason or 'it could not be started'}.{again}"
+
+    def _require_usable(self) -> None:
+        name = self.config.name
+        if self._is_ending:
+            raise ServerUnavailable(f"{name} is not available: the session is ending.")
+        match self.state:
+            case "off":
+                raise ServerUnavailable(f'Server "{name}" is disabled. Run /mcp enable {name} first.')
+            case "untrusted":
+                raise ServerUnavailable(
+                    f'Server "{name}" belongs to this project, which is not trusted. The user can run /trust.'
+                )
+            case "error":
+                raise ServerUnavailable(f"{name} is not available: {self.config.problem}")
+            case _:
+                pass
+
+    async def _start(self) -> "ServerConnection":
+        try:
+            link, manifest = await self._connected()
+        except UserError as problem:
+            self._failed(problem)
+            raise (
+                problem if isinstance(problem, ServerUnavailable) else ServerUnavailable(str(problem))
+            ) from None
+        finally:
+            asyncio.get_running_loop().call_soon(self._changed)
+        self.reason, self._needs_sign_in = "", False
+        self._pauses.forget()
+        self._know(manifest)
+        return link
+
+    async def _connected(self) -> "tuple[ServerConnection, Manifest]":
+        from app.mcp.server_connection import load_sdk  # noqa: PLC0415  (sessions whose servers are only known do without)
+
+        await self._leave()
+        await load_sdk()
+        config = await self._ground.resolved(self.config)
+        try:
+            return await self._met(config, self.manifest)
+        except SignInRequired:
+            raise
+        except ServerUnavailable:
+            if self.manifest is None:
+                raise
+        # The command may start another server by now, so it is asked for its identity.
+        return await self._met(config, None)
+
+    async def _met(self, config: ServerConfig, known: Manifest | None) -> "tuple[ServerConnection, Manifest]":
+        from app.mcp.server_connection import ConnectionAttempt  # noqa: PLC0415  (as above)
+
+        self._contact = ConnectionAttempt(config, self._ground, self.log)
+        return await self._contact.meet(self._listeners(), known)
+
+    def _listeners(self) -> "ServerCallbacks":
+        from app.mcp.server_connection import ServerCallbacks  # noqa: PLC0415  (as above)
+
+        def roots() -> list[dict[str, str]]:
+            folder = self._ground.folder()
+            return [{"uri": folder.as_uri(), "name": folder.name}]
+
+        def logged(level: str, text: str) -> None:
+            if level not in _IGNORED_LOG_LEVELS:
+                self.log.note(f"[{level}] {text}")
+
+        def lost() -> None:
+            if not self._is_ending:
+                self._changed()
+
+        elicit = (
+            partial(self._ground.elicit, self.config.name)
+            if self._ground.elicit
+            else ServerCallbacks().elicit
+        )
+        return ServerCallbacks(
+            elicit=elicit, roots=roots, logged=logged, changed=self._list_changed, lost=lost
+        )
+
+    def _failed(self, problem: UserError) -> None:
+        self.reason = str(problem).rstrip(".")
+        self._needs_sign_in = isinstance(problem, SignInRequired)
+        self.log.note(f"[bayou] {self.reason}")
+        if not self._needs_sign_in:
+            self._pauses.failed()
+
+    # Offers
+
+    def _know(self, manifest: Manifest) -> None:
+        if manifest != self.manifest:
+            self.manifest = manifest
+            self._ground.manifests.keep(self.key, manifest)
+            self._changed()
+
+    def _list_changed(self, kind: "ListedKind") -> None:
+        self._changes.add(kind)
+        if self._listing is None or self._listing.done():
+            self._listing = asyncio.ensure_future(self._list_again())
+
+    async def _list_again(self) -> None:
+        from app.mcp.server_connection import fetch_manifest  # noqa: PLC0415  (as above)
+
+        await asyncio.sleep(_CHANGE_DEBOUNCE_SECONDS)
+        while (
+            self._changes
+            and self._contact is not None
+            and self._contact.is_open
+            and self.manifest is not None
+        ):
+            self._changes.clear()
+            link = self._contact.link
+            assert link is not None
+            try:
+                async with asyncio.timeout(_LIST_TIMEOUT):
+                    self._know(await fetch_manifest(link, self.manifest.greeting))
+            except (TimeoutError, UserError) as problem:
+                self.log.note(f"[bayou] its lists changed and could not be read: {problem}")
+                return
+
+    # Requests
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        progressed: Callable[[float, float | None, str | None], None] = lambda done, total, message: None,
+    ) -> dict[str, Any]:
+        """Calls a tool. Raises `UserError`. Never sends a call twice: a lost call may have been carried out."""
+        link = await self.link()
+        try:
+            try:
+                return await link.call(tool, arguments, silence=self.config.timeout, progressed=progressed)
+            except SessionEnded:  # the server refused the call without carrying it out
+                link = await self.link()
+                return await link.call(tool, arguments, silence=self.config.timeout, progressed=progressed)
+        except SignInRequired as problem:
+            self._failed(problem)
+            self._changed()
+            raise
+        except ConnectionLost as problem:
+            raise ConnectionLost(await self._while_asked(str(problem))) from None
+        except CallTimedOut as problem:
+            raise CallTimedOut(f"{self.config.name} failed: {problem}; the call was cancelled.") from None
+        except CallRefused as problem:
+            raise CallRefused(f"{self.config.name}: {problem}", problem.code) from None
+
+    async def read(self, uri: str) -> dict[str, Any]:
+        return await self._asked(lambda link: link.read(uri, silence=self.config.timeout))
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
+        return await self._asked(lambda link: link.prompt(name, arguments, silence=self.config.timeout))
+
+    async def complete(
+        self, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str]
+    ) -> dict[str, Any]:
+        return await self._asked(lambda link: link.complete(ref, argument, value, context, silence=10))
+
+    async def _asked(self, work: "Callable[[ServerConnection], Awaitable[dict[str, Any]]]") -> dict[str, Any]:
+        """Runs a request that only reads; after a lost connection it is repeated once over a new one."""
+        name = self.config.name
+        for is_last in (False, True):
+            link = await self.link()
+            try:
+                return await work(link)
+            except ConnectionLost as problem:
+                if is_last:
+                    raise ConnectionLost(await self._while_asked(str(problem))) from None
+            except CallTimedOut as problem:
+                raise CallTimedOut(f"{name} failed: {problem}.") from None
+            except CallRefused as problem:
+                raise CallRefused(f"{name}: {problem}", problem.code) from None
+        raise AssertionError("unreachable")
+
+    async def _while_asked(self, said: str) -> str:
+        why = await self._contact.why(said) if self._contact is not None else said
+        self._failed(ConnectionLost(why))
+        return (
+            f"{self.config.name} disconnected during the call: {why}. The call may have been carried "
+            "out; check before you call again."
+        )
+
+    # End
+
+    async def restart(self) -> None:
+        """Ends the connection and forgets failures, so that the next request starts afresh."""
+        self._pauses.forget()
+        self.reason, self._needs_sign_in = "", False
+        await self._leave()
+        self._changed()
+
+    async def end(self) -> None:
+        self._is_ending = True
+        for task in (self._starting, self._listing):
+            if task is not None and not task.done():
+                task.cancel()
+                await asyncio.wait({task}, timeout=SERVER_STOP_TIMEOUT)
+        await self._leave()
+
+    async def _leave(self) -> None:
+        contact, self._contact = self._contact, None
+        if contact is not None:
+            await contact.leave()
+
+
+def _looked_at(start: "asyncio.Task[ServerConnection]") -> None:
+    """Marks a failed start as seen: its caller may have stopped waiting, and `reason` holds the failure."""
+    if not start.cancelled():
+        start.exception()
+
+
+def connection_description(config: ServerConfig) -> Mapping[str, Any]:
+    """Returns how the server is reached, as it is written in the configuration."""
+    return {
+        "command": config.command,
+        "args": config.args,
+        "cwd": config.cwd,
+        "url": config.url,
+        "env": config.env,
+        "headers": config.headers,
+    }
+
+
+_FAILURES, _WITHIN_SECONDS = 3, 60.0
+_PAUSE_SECONDS, _LONGEST_PAUSE = 30.0, 300.0
+
+
+class RetryBackoff:
+    """Computes how long a server that fails repeatedly is left alone."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._failures: deque[float] = deque(maxlen=_FAILURES)
+        self._pause = _PAUSE_SECONDS
+        self._again_at = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """The seconds until the next attempt."""
+        return max(0.0, self._again_at - self._now())
+
+    def failed(self) -> None:
+        now = self._now()
+        self._failures.append(now)
+        if len(self._failures) == _FAILURES and now - self._failures[0] <= _WITHIN_SECONDS:
+            self._again_at = now + self._pause
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+
+    def forget(self) -> None:
+        self._failures.clear()
+        self._pause, self._again_at = _PAUSE_SECONDS, 0.0

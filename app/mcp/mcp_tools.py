@@ -1,0 +1,586 @@
+"""Defines the three tools through which the model reaches servers, and a tool for each tool of a server.
+
+`mcp_call` runs the real call within its own: hooks, approvals and records see `mcp__server__tool` with its
+arguments, just as for a direct call. A search is local: it contacts no server and starts none.
+"""
+
+import asyncio
+import difflib
+import math
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import msgspec
+
+from app.mcp.managed_server import ManagedServer
+from app.mcp.server_manifest import DescribedTool
+from app.mcp.server_registry import OfferedTool, ServerRegistry, server_prefix
+from app.values.user_errors import UserError
+from tools.base import Tool, ToolContext, ToolError, no_effects
+from tools.box.set_aside import changes_after, current_box, snapshot_before
+from tools.effects import Effects
+from tools.patterns import late
+from tools.results import Card, ImageBlock, ImagePart, TextBlock, TextPart, ToolResult, text_result
+from tools.running.box_notes import change_notes, late_keys_note
+from tools.running.commands import finish_despite_cancellation
+from tools.schema import schema_of
+from tools.text import escape_controls, one_line
+from tools.workspace import workspace_of
+
+if TYPE_CHECKING:
+    from app.mcp.result_conversion import AnswerConverter
+
+_Said = TypeVar("_Said")
+SEARCH, CALL, RESOURCE = "mcp_search", "mcp_call", "mcp_resource"
+_FULL, _NAMES, _PAGE = 5, 60, 200
+_FIRST_CONTACT_TIMEOUT = 15.0
+"""How long a search waits for servers in their first contact."""
+_MAX_INSTRUCTION_CHARS = 2_000
+_POLL_SECONDS = 0.1
+
+
+class McpSearchArguments(msgspec.Struct, frozen=True, kw_only=True):
+    query: Annotated[str, msgspec.Meta(description="Words, or a tool's exact name; empty lists names")]
+    server: str | None = None
+
+
+class McpCallArguments(msgspec.Struct, frozen=True, kw_only=True):
+    server: str
+    tool: str
+    arguments: Annotated[dict[str, Any], msgspec.Meta(description="As the tool's schema wants them")] = {}
+
+
+class McpResourceArguments(msgspec.Struct, frozen=True, kw_only=True):
+    server: str
+    uri: Annotated[str | None, msgspec.Meta(description="Without it: a list")] = None
+    offset: int = 0
+
+
+class ResourceAddress(msgspec.Struct, frozen=True, kw_only=True):
+    uri: str
+
+
+class McpTools:
+    """The MCP tools of one session."""
+
+    def __init__(self, hub: ServerRegistry) -> None:
+        self._hub = hub
+        self._instructed: set[str] = set()
+        """Servers whose instructions the model has read."""
+        self._outer: dict[str, ToolContext] = {}
+        """Running calls of `mcp_call`; the progress of the inner call is shown there."""
+
+    def own(self) -> tuple[Tool, ...]:
+        return (self._search_tool(), self._call_tool(), self._resource_tool())
+
+    def direct(self) -> tuple[Tool, ...]:
+        return tuple(
+            self.tool_of(entry) for entry in self._hub.reachable().values() if entry.reach == "direct"
+        )
+
+    def reachable(self) -> Mapping[str, Tool]:
+        """Returns the tools by full name, including those that are not declared, and the resource reader of
+        each server."""
+        tools = {name: self.tool_of(entry) for name, entry in self._hub.reachable().items()}
+        return {**tools, **self.readers()}
+
+    def readers(self) -> Mapping[str, Tool]:
+        """Returns a resource reader for each server: within `mcp_resource` the read is judged under the
+        reader's name."""
+        return {_reader_name(life.config.name): self._reader(life) for life in self._hub.usable}
+
+    # Finding
+
+    def _search_tool(self) -> Tool:
+        return Tool(
+            name=SEARCH,
+            label="mcp search",
+            description="Find tools of MCP servers by what they do; shows their arguments. Starts no server.",
+            schema=schema_of(McpSearchArguments),
+            arguments=McpSearchArguments,
+            effects=no_effects,
+            run=self._search,
+            show=show_search,
+            is_read_only=True,
+        )
+
+    async def _search(self, arguments: McpSearchArguments, context: ToolContext) -> ToolResult:
+        await self._hub.met(_FIRST_CONTACT_TIMEOUT)
+        if arguments.server is not None:
+            self._require(arguments.server)
+        entries = [
+            entry for entry in self._hub.reachable().values() if arguments.server in (None, entry.server)
+        ]
+        if not arguments.query.strip():
+            return text_result("\n".join([_names(entries), *self._absent()]).strip() or "There are no tools.")
+        found = await asyncio.to_thread(_ranked, arguments.query, entries)
+        by_name = {(entry.server, entry.tool.name): entry for entry in entries}
+        hits = [by_name[one.server, one.name] for one in found]
+        if not hits:
+            text = f"Nothing found for {arguments.query!r} among {len(entries)} tools."
+            return text_result("\n".join([text, _names(entries), *self._absent()]).strip())
+        parts = [_in_full(entry) for entry in hits[:_FULL]]
+        if len(hits) > _FULL:
+            parts.append("Also: " + _listed(hits[_FULL:]))
+        parts += self._instructions({entry.server for entry in hits[:_FULL]})
+        return text_result(
+            "\n\n".join([*parts, *self._absent()]),
+            details={"found": [entry.full_name for entry in hits[:_FULL]], "count": len(hits)},
+        )
+
+    def _instructions(self, servers: set[str]) -> list[str]:
+        """Returns each server's instructions, the first time that one of its tools was found."""
+        told: list[str] = []
+        for name in sorted(servers - self._instructed):
+            self._instructed.add(name)
+            manifest = self._hub.server(name).manifest
+            if manifest is not None and manifest.instructions:
+                told.append(f"Description of {name}:\n{manifest.instructions[:_MAX_INSTRUCTION_CHARS]}")
+        return told
+
+    def _absent(self) -> list[str]:
+        """Lists servers without a known manifest, with the reason."""
+        missing = [life for life in self._hub.usable if life.manifest is None]
+        return [
+            life.failure_text() if life.reason else f"{life.config.name} has not answered yet."
+            for life in missing
+        ]
+
+    def _require(self, server: str) -> None:
+        try:
+            life = self._hub.server(server)
+        except UserError:
+            known = ", ".join(life.config.name for life in self._hub.usable) or "none"
+            raise ToolError(f'There is no MCP server "{server}". Servers: {known}.') from None
+        if not life.is_usable:
+            raise ToolError(f'The MCP server "{server}" is not available: it is {life.state}.')
+
+    # Calling
+
+    def _call_tool(self) -> Tool:
+        return Tool(
+            name=CALL,
+            label="mcp",
+            description="Call a tool of an MCP server, as mcp_search shows it.",
+            schema=schema_of(McpCallArguments),
+            arguments=McpCallArguments,
+            effects=self._effects_of_call,
+            run=self._call,
+            show=show_call,
+            is_read_only=True,  # harmless by itself: the inner call is judged under its own name
+        )
+
+    def _effects_of_call(self, arguments: McpCallArguments, context: ToolContext) -> Effects:
+        """Declares no effect, since the inner call is judged under its own name, but keeps the order of
+        calls."""
+        entry = self._hub.entry(arguments.server, arguments.tool)
+        keeps_state = entry is not None and entry.tool.says_read_only
+        return Effects(state=f"server {arguments.server}", keeps_state=keeps_state)
+
+    async def _call(self, arguments: McpCallArguments, context: ToolContext) -> ToolResult:
+        self._require(arguments.server)
+        entry = self._hub.entry(arguments.server, arguments.tool)
+        if entry is None:
+            await self._hub.met(_FIRST_CONTACT_TIMEOUT)
+            entry = self._hub.entry(arguments.server, arguments.tool)
+        if entry is None:
+            raise ToolError(self._no_such(arguments))
+        if context.caller is None:
+            raise ToolError(f"{entry.full_name} cannot be called here.")
+        self._outer[context.call_id] = context
+        work = asyncio.ensure_future(context.caller.call(entry.full_name, arguments.arguments))
+        try:
+            return await _until_background(context, f"{entry.server} · {entry.tool.name}", work)
+        finally:
+            if work.done():
+                self._outer.pop(context.call_id, None)
+            else:
+                work.add_done_callback(lambda _: self._outer.pop(context.call_id, None))
+
+    def _no_such(self, arguments: McpCallArguments) -> str:
+        life = self._hub.server(arguments.server)
+        if life.manifest is None:
+            return life.failure_text() if life.reason else f"{arguments.server} has not answered yet."
+        names = [
+            entry.tool.name for entry in self._hub.reachable().values() if entry.server == arguments.server
+        ]
+        close = difflib.get_close_matches(arguments.tool, names, n=3)
+        hint = (
+            f"Did you mean {', '.join(close)}?" if close else f"It has {', '.join(names[:_NAMES]) or 'none'}."
+        )
+        return f'{arguments.server} has no tool "{arguments.tool}". {hint}'
+
+    def tool_of(self, entry: OfferedTool) -> Tool:
+        tool, life = entry.tool, entry.life
+
+        async def run(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+            outer = self._outer.get(context.call_id.rpartition("/")[0])
+            work = asyncio.ensure_future(self._called(entry, arguments, context, outer))
+            return await _until_background(context, f"{entry.server} · {tool.name}", work)
+
+        return Tool(
+            name=entry.full_name,
+            label=f"{entry.server} · {tool.title or tool.name}",
+            description=tool.description or tool.title or tool.name,
+            schema=tool.declared_schema,
+            run=run,
+            show=display_name(entry.server, tool.title or tool.name),
+            is_read_only=tool.says_read_only and life.config.trust_hints,
+            effects=_effects_in(life, only_looks=tool.says_read_only),
+            claim=_claim(tool),
+        )
+
+    async def _called(
+        self,
+        entry: OfferedTool,
+        arguments: Mapping[str, Any],
+        context: ToolContext,
+        outer: ToolContext | None,
+    ) -> ToolResult:
+        def progressed(done: float, total: float | None, message: str | None) -> None:
+            told = text_result(_progress(done, total, message))
+            context.progress(told)
+            if outer is not None:
+                outer.progress(told)
+
+        asked = entry.life.call(entry.tool.name, arguments, progressed)
+        return await _looking(entry.life, context, asked, _answers(entry.server, context).tool_result)
+
+    # Resources
+
+    def _resource_tool(self) -> Tool:
+        return Tool(
+            name=RESOURCE,
+            label="mcp resource",
+            description="Read a resource of an MCP server by its URI, or list what it has.",
+            schema=schema_of(McpResourceArguments),
+            arguments=McpResourceArguments,
+            effects=no_effects,
+            run=self._resource,
+            show=show_resource,
+            # harmless by itself: lists are known, and an inner read is judged under its server's name
+            is_read_only=True,
+        )
+
+    async def _resource(self, arguments: McpResourceArguments, context: ToolContext) -> ToolResult:
+        self._require(arguments.server)
+        life = self._hub.server(arguments.server)
+        if arguments.uri is not None:
+            name = _reader_name(arguments.server)
+            if context.caller is None:
+                raise ToolError(f"{name} cannot be called here.")
+            return await context.caller.call(name, {"uri": arguments.uri})
+        if life.manifest is None:
+            await _said(life.link())
+        return text_result(_resource_list(self._hub, arguments))
+
+    def _reader(self, life: ManagedServer) -> Tool:
+        server = life.config.name
+
+        async def run(arguments: ResourceAddress, context: ToolContext) -> ToolResult:
+            return await _looking(
+                life, context, life.read(arguments.uri), _answers(server, context).resource_result
+            )
+
+        return Tool(
+            name=_reader_name(server),
+            label=f"{server} · resource",
+            description="Read a resource of this server.",
+            schema=schema_of(ResourceAddress),
+            arguments=ResourceAddress,
+            run=run,
+            show=lambda arguments, result: show_resource({**arguments, "server": server}, result),
+            is_read_only=life.config.trust_hints,
+            effects=_effects_in(life, only_looks=True),
+            claim="reading should change nothing",
+        )
+
+
+def _effects_in(life: ManagedServer, *, only_looks: bool) -> Callable[[Any, ToolContext], Effects]:
+    """Returns the effects of a call to a server: the server, and everything that it may do. The server's
+    read-only hint affects the order of calls, and the approval only where the user trusts its hints."""
+    name = life.config.name
+    effects = Effects(
+        server=server_prefix(name),
+        opaque=not (only_looks and life.config.trust_hints),
+        state=f"server {name}",
+        keeps_state=only_looks,
+    )
+    return lambda arguments, context: effects
+
+
+def _reader_name(server: str) -> str:
+    """Returns the tool name under which rules for reads apply; no tool of a server can have this name."""
+    return f"{server_prefix(server)}resources.read"
+
+
+async def _said(asked: Awaitable[_Said]) -> _Said:
+    """Awaits a server's answer; errors become results with a text for the model."""
+    try:
+        return await asked
+    except UserError as problem:
+        raise ToolError(escape_controls(str(problem))) from None
+
+
+async def _looking(
+    life: ManagedServer,
+    context: ToolContext,
+    asked: Awaitable[_Said],
+    result_of: Callable[[_Said], ToolResult],
+) -> ToolResult:
+    """Returns the result, with the files that the server changed meanwhile where its sandbox could not
+    prevent it."""
+    now = await life.box()
+    box, workspace = current_box(now), workspace_of(context)
+    seen = await asyncio.to_thread(snapshot_before, box, workspace.nested, workspace.git_copies)
+    problem: ToolError | None = None
+    result = ToolResult()
+    try:
+        result = await asyncio.to_thread(result_of, await _said(asked))
+    except ToolError as failure:
+        problem = failure
+    finally:
+        behind = asyncio.to_thread(
+            changes_after,
+            seen,
+            box,
+            workspace.nested,
+            workspace.git_copies,
+            lambda: workspace.artifacts.set_aside,
+        )
+        notes = change_notes("server", await finish_despite_cancellation(behind))
+    if hidden := life.newly_hidden(now):
+        name = life.config.name
+        notes.append(late_keys_note(f"the MCP server `{name}`", hidden, f"/mcp restart {name}"))
+    if problem is not None:
+        raise ToolError("\n".join([str(problem), *notes])) from None
+    told = tuple(TextPart(text=f"[{note}]") for note in notes)
+    return msgspec.structs.replace(result, content=(*result.content, *told)) if told else result
+
+
+def _answers(server: str, context: ToolContext) -> "AnswerConverter":
+    from app.mcp.result_conversion import AnswerConverter  # noqa: PLC0415  (with the first answer)
+
+    return AnswerConverter(server, workspace_of(context).artifacts, reads_images=context.model_reads_images)
+
+
+async def _until_background(context: ToolContext, title: str, work: "asyncio.Task[ToolResult]") -> ToolResult:
+    """Returns the result, or a note about the background job that the call became when the user did not want
+    to wait."""
+
+    def kill() -> None:
+        work.cancel()
+
+    try:
+        while not work.done():
+            await asyncio.wait({work}, timeout=_POLL_SECONDS)
+            if not work.done() and context.jobs is not None and context.background_requested():
+                job = context.jobs.adopt(
+                    call_id=context.call_id, title=title, work=work, tail=lambda: "", kill=kill
+                )
+                return text_result(
+                    f"Background job {job} started: {escape_controls(title)}\n"
+                    "Its result arrives by itself when it ends; go on with other work."
+                )
+        return work.result()
+    except asyncio.CancelledError:
+        work.cancel()
+        await asyncio.wait({work}, timeout=1)
+        raise
+
+
+def _ranked(query: str, entries: list[OfferedTool]) -> "list[SearchCandidate]":
+    from app.mcp.mcp_tools import rank_candidates  # noqa: PLC0415  (with the first search)
+
+    return rank_candidates(query, [_candidate(entry) for entry in entries])
+
+
+def _candidate(entry: OfferedTool) -> "SearchCandidate":
+    from app.mcp.mcp_tools import SearchCandidate  # noqa: PLC0415  (as above)
+
+    properties: Mapping[str, Any] = entry.tool.schema.get("properties", {})
+    said = " ".join(f"{name} {node.get('description', '')}" for name, node in properties.items())
+    return SearchCandidate(
+        server=entry.server,
+        name=entry.tool.name,
+        description=f"{entry.tool.title} {entry.tool.description}",
+        parameters=said,
+    )
+
+
+def _claim(tool: DescribedTool) -> str:
+    if tool.says_read_only:
+        return "declared read-only"
+    return "declared destructive" if tool.says_destructive else ""
+
+
+def _in_full(entry: OfferedTool) -> str:
+    claim = _claim(entry.tool)
+    head = f"{entry.server} {entry.tool.name}" + (f" ({claim})" if claim else "")
+    schema = msgspec.json.encode(entry.tool.declared_schema).decode()
+    return f"{head}\n{entry.tool.description}\narguments: {schema}".replace("\n\n", "\n")
+
+
+def _names(entries: list[OfferedTool]) -> str:
+    servers = sorted({entry.server for entry in entries})
+    return "\n".join(
+        f"{server}: {_listed([entry for entry in entries if entry.server == server], with_server=False)}"
+        for server in servers
+    )
+
+
+def _listed(entries: list[OfferedTool], *, with_server: bool = True) -> str:
+    names = [f"{entry.server} {entry.tool.name}" if with_server else entry.tool.name for entry in entries]
+    more = f", and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return one_line(", ".join(names[:_NAMES])) + more
+
+
+def _resource_list(hub: ServerRegistry, arguments: McpResourceArguments) -> str:
+    manifest = hub.server(arguments.server).manifest
+    if manifest is None or not (manifest.resources or manifest.templates):
+        return f"{arguments.server} lists no resources."
+    found = [*manifest.resources, *manifest.templates]
+    page = found[arguments.offset : arguments.offset + _PAGE]
+    lines = [
+        " – ".join(filter(None, (one.uri, one.name, one.mime_type, one.description.split("\n", 1)[0][:120])))
+        for one in page
+    ]
+    left = len(found) - arguments.offset - len(page)
+    if left > 0:
+        lines.append(f"[{left} more: offset {arguments.offset + len(page)}]")
+    return (
+        "\n".join(lines) or f"{arguments.server} lists {len(found)} resources; there are none at that offset."
+    )
+
+
+def _progress(done: float, total: float | None, message: str | None) -> str:
+    count = f"{done:g}/{total:g}" if total else f"{done:g}"
+    return f"{count} {one_line(message or '')[:300]}".strip()
+
+
+_MAX_SUBJECT_CHARS = 200
+
+
+def show_search(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    where = f" in {arguments['server']}" if arguments.get("server") else ""
+    details = (result.details if result else None) or {}
+    count = details.get("count")
+    return Card(
+        title="mcp search",
+        subject=one_line(f"{arguments.get('query', '')}{where}"),
+        summary=f"{count} found" if isinstance(count, int) else "",
+        blocks=_blocks(result),
+    )
+
+
+def show_call(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    given = arguments.get("arguments")
+    given = given if isinstance(given, Mapping) else {}
+    title = f"{arguments.get('server', 'mcp')} · {arguments.get('tool', '')}"
+    return Card(title=one_line(title), subject=_subject(given), blocks=_blocks(result))
+
+
+def show_resource(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+    subject = one_line(str(arguments.get("uri") or "list"))
+    title = one_line(f"{arguments.get('server', 'mcp')} · resource")
+    return Card(title=title, subject=subject, blocks=_blocks(result))
+
+
+def display_name(server: str, name: str) -> Callable[[Mapping[str, Any], ToolResult | None], Card]:
+    def show(arguments: Mapping[str, Any], result: ToolResult | None) -> Card:
+        return Card(title=one_line(f"{server} · {name}"), subject=_subject(arguments), blocks=_blocks(result))
+
+    return show
+
+
+def _subject(arguments: Mapping[str, Any]) -> str:
+    said = ", ".join(f"{name}={value}" for name, value in arguments.items())
+    return one_line(said.split("\n", 1)[0][:_MAX_SUBJECT_CHARS])
+
+
+def _blocks(result: ToolResult | None) -> tuple[TextBlock | ImageBlock, ...]:
+    if result is None:
+        return ()
+    own = (result.details or {}).get("forPerson")
+    texts = [text for text in (result.text, own) if isinstance(text, str) and text]
+    images = [part for part in result.content if isinstance(part, ImagePart)]
+    return (
+        *(TextBlock(text=escape_controls(text)) for text in texts),
+        *(
+            ImageBlock(mime_type=image.mime_type, byte_count=len(image.data) * 3 // 4, data=image.data)
+            for image in images
+        ),
+    )
+
+
+_WORDS = late(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
+_FIELD_WEIGHTS = (("name", 4.0), ("server", 2.5), ("description", 1.5), ("parameters", 1.0))
+_SHORT_WORD_CHARS = 3
+
+
+class SearchCandidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool that a search may find, with the texts to match."""
+
+    server: str
+    name: str
+    description: str = ""
+    parameters: str = ""
+    """The names and descriptions of the parameters."""
+
+
+def rank_candidates(query: str, candidates: Sequence[SearchCandidate]) -> list[SearchCandidate]:
+    """Returns the candidates that match the query, best first; exact names come before all others."""
+    wanted = list(dict.fromkeys(_stems(query)))
+    plain = query.strip().casefold()
+    fields = [
+        {field: Counter(_stems(getattr(one, field))) for field, _ in _FIELD_WEIGHTS} for one in candidates
+    ]
+    frequency = Counter(
+        word for each in fields for word in {word for words in each.values() for word in words}
+    )
+    scored: list[tuple[float, int]] = []
+    for number, each in enumerate(fields):
+        score = _score(wanted, each, frequency, len(candidates))
+        one = candidates[number]
+        if plain and plain in (one.name.casefold(), f"{one.server} {one.name}".casefold()):
+            score += 1_000
+        elif plain and plain == one.server.casefold():
+            score += 100
+        if score > 0:
+            scored.append((-score, number))
+    return [candidates[number] for _, number in sorted(scored)]
+
+
+def _score(wanted: list[str], fields: dict[str, Counter[str]], frequency: Counter[str], count: int) -> float:
+    score, hits = 0.0, 0
+    for word in wanted:
+        best = 0.0
+        for field, weight in _FIELD_WEIGHTS:
+            words = fields[field]
+            if word in words:
+                best = max(best, weight * (1 + 0.2 * math.log(words[word])))
+            elif len(word) > _SHORT_WORD_CHARS and any(
+                known.startswith(word) or word.startswith(known)
+                for known in words
+                if len(known) > _SHORT_WORD_CHARS
+            ):
+                best = max(best, weight * 0.5)
+        if best:
+            hits += 1
+            score += best * math.log(1 + count / (1 + frequency.get(word, 0)) + 1)
+    return score * (hits / len(wanted)) if wanted else 0.0
+
+
+def _stems(text: str) -> list[str]:
+    found = _WORDS.findall(text)
+    return [_stem(word.casefold()) for word in found]
+
+
+def _stem(word: str) -> str:
+    """Reduces a word to its stem, so that `issue`, `search` and `delete` find `issues`, `searching` and
+    `deleted`."""
+    if not word.isascii() or len(word) <= _SHORT_WORD_CHARS + 1:
+        return word
+    return re.sub(r"(?:ies$)", "y", word) if word.endswith("ies") else re.sub(r"(?:ing|ed|es|s|e)$", "", word)

@@ -1,0 +1,189 @@
+"""Converts a server's answer to a tool result: for the model, for people, and in a file when it is long.
+
+Takes JSON as it is on the wire, so that no type of the SDK is needed here.
+"""
+
+import base64
+import binascii
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from app.mcp.server_manifest import sanitize_text
+from app.values.json_texts import with_texts
+from tools.files.artifacts import Artifacts
+from tools.limits import format_size, truncate_head
+from tools.patterns import late
+from tools.results import ImagePart, TextPart, ToolResult
+from tools.text import escape_controls, one_line
+
+_MAX_CHARS = 20_000_000
+_DECEPTIVE_CHARS = late("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+"""Characters that change the direction of writing, and tag characters that only a model reads."""
+_IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+
+
+class AnswerParts(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of an answer, sorted by reader: model or person."""
+
+    texts: tuple[str, ...] = ()
+    images: tuple[ImagePart, ...] = ()
+    for_person: tuple[str, ...] = ()
+
+
+class AnswerConverter:
+    """Converts the answers of one call; long texts and content that cannot be shown are kept in files beside
+    the session."""
+
+    def __init__(self, server: str, artifacts: Artifacts, *, reads_images: bool) -> None:
+        self._server = server
+        self._artifacts = artifacts
+        self._reads_images = reads_images
+
+    def tool_result(self, answer: Mapping[str, Any]) -> ToolResult:
+        """Converts a result of `tools/call`. An error of the server becomes an error result with the server's
+        text."""
+        taken = self._taken(answer.get("content") or ())
+        structured = answer.get("structuredContent")
+        texts = taken.texts
+        if structured is not None and not texts and not taken.images:
+            texts = (_told(msgspec.json.format(msgspec.json.encode(structured), indent=2).decode()),)
+        text = "\n\n".join(texts)
+        is_error = answer.get("isError") is True
+        if is_error:
+            text = f"{self._server}: {text or 'it failed and did not say why'}"
+        parts = [*self._text_part(text), *taken.images]
+        if not parts:
+            parts = [
+                TextPart(text="(done; it said nothing)" if not taken.for_person else "(shown to the user)")
+            ]
+        details: dict[str, Any] = {"server": self._server}
+        if taken.for_person:
+            details["forPerson"] = "\n\n".join(taken.for_person)[:50_000]
+        return ToolResult(
+            content=tuple(parts),
+            details=details,
+            is_error=is_error,
+            structured_content=with_texts(structured, _undeceiving),
+        )
+
+    def resource_result(self, answer: Mapping[str, Any]) -> ToolResult:
+        """Converts a result of `resources/read`."""
+        contents = [{"type": "resource", "resource": one} for one in answer.get("contents") or ()]
+        taken = self._taken(contents)
+        text = "\n\n".join(taken.texts)
+        parts = [*self._text_part(text), *taken.images]
+        return ToolResult(
+            content=tuple(parts) or (TextPart(text="(it is empty)"),), details={"server": self._server}
+        )
+
+    def _text_part(self, text: str) -> list[TextPart]:
+        if not text:
+            return []
+        cut = truncate_head(text)
+        if not cut.truncated:
+            return [TextPart(text=text)]
+        path = self._kept(text.encode("utf-8", "replace"))
+        note = (
+            f"[{cut.output_lines:,} of {cut.total_lines:,} lines, {format_size(cut.output_bytes)} of "
+            f"{format_size(cut.total_bytes)}. All of it: {path}]"
+        )
+        return [TextPart(text=f"{cut.content}\n\n{note}")]
+
+    def _taken(self, content: Sequence[Any]) -> AnswerParts:
+        texts: list[str] = []
+        images: list[ImagePart] = []
+        for_person: list[str] = []
+        for block in content:
+            part = self._part(block)
+            audience = (block.get("annotations") or {}).get("audience") or ()
+            if "user" in audience and "assistant" not in audience:
+                for_person.append(part if isinstance(part, str) else f"an image ({part.mime_type})")
+            elif isinstance(part, str):
+                texts.append(part)
+            else:
+                images.append(part)
+        return AnswerParts(texts=tuple(texts), images=tuple(images), for_person=tuple(for_person))
+
+    def _part(self, block: Mapping[str, Any]) -> str | ImagePart:
+        match block.get("type"):
+            case "text":
+                return _text(block.get("text"))
+            case "image":
+                return self._image(block)
+            case "audio":
+                return self._bytes(block.get("data"), "audio", _mime(block))
+            case "resource_link":
+                name = one_line(sanitize_text(block.get("title") or block.get("name"), 200))
+                about = ", ".join(filter(None, (name, _mime(block))))
+                return f"resource: {_uri(block)} ({about}) – read with mcp_resource"
+            case "resource":
+                return self._embedded(block.get("resource") or {})
+            case other:
+                return f"[a part of a kind that is not known here: {one_line(str(other))[:60]}]"
+
+    def _embedded(self, resource: Mapping[str, Any]) -> str | ImagePart:
+        head = f"{_uri(resource)}" + (f" ({_mime(resource)})" if _mime(resource) else "")
+        if isinstance(resource.get("text"), str):
+            return f"{head}:\n{_text(resource['text'])}"
+        if _mime(resource) in _IMAGE_TYPES:
+            block = {"data": resource.get("blob"), "mimeType": resource.get("mimeType")}
+            return self._image(block)
+        return f"{head}: {self._bytes(resource.get('blob'), 'data', _mime(resource))}"
+
+    def _image(self, block: Mapping[str, Any]) -> str | ImagePart:
+        mime, data = _mime(block), block.get("data")
+        if not isinstance(data, str) or _decoded(data) is None:
+            return f"[an image ({mime}) that is no valid base64]"
+        if mime not in _IMAGE_TYPES or not self._reads_images:
+            why = "" if self._reads_images else "; the model that reads this cannot see images"
+            return self._bytes(data, "an image", mime) + why
+        return ImagePart(data=data, mime_type=mime)
+
+    def _bytes(self, data: Any, what: str, mime: str) -> str:
+        raw = _decoded(data)
+        if raw is None:
+            return f"[{what} ({mime}) that is no valid base64]"
+        return f"[{what}, {mime or 'of no named type'}, {format_size(len(raw))}: {self._kept(raw)}]"
+
+    def _kept(self, data: bytes) -> str:
+        try:
+            artifact, descriptor = self._artifacts.create(f"mcp-{self._server}")
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data[: self._artifacts.file_size_limit])
+            self._artifacts.has_ended(artifact)
+        except OSError as problem:
+            return f"the result could not be saved: {problem.strerror}"
+        return str(artifact.path)
+
+
+def _decoded(data: Any) -> bytes | None:
+    if not isinstance(data, str):
+        return None
+    try:
+        return base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _text(text: Any) -> str:
+    return _told(text[:_MAX_CHARS].replace("\r\n", "\n")) if isinstance(text, str) else ""
+
+
+def _mime(block: Mapping[str, Any]) -> str:
+    return one_line(str(block.get("mimeType") or ""))[:100]
+
+
+def _uri(block: Mapping[str, Any]) -> str:
+    return one_line(str(block.get("uri") or ""))[:2_000]
+
+
+def _told(text: str) -> str:
+    """Shows deceptive characters by their number."""
+    return _undeceiving(escape_controls(text))
+
+
+def _undeceiving(text: str) -> str:
+    return _DECEPTIVE_CHARS.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)

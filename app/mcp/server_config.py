@@ -1,0 +1,338 @@
+"""Reads the configured servers: merges the files in their order and describes errors; changes single values
+in these files, leaving the rest of the text byte for byte; and fills in variables and commands when a server
+is contacted.
+
+Settings that the user makes for a project's server are stored in the user's own file: the project's file is
+shared, and a change to it would need new approval.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.mcp.config_entries import (
+    EntryProblem,
+    ServerConfig,
+    address_problem,
+    apply_override,
+    decode_entry,
+    is_override,
+    server_key,
+)
+from app.providers.key_values import KeyValues
+from app.resources.json_files import change_json
+from app.resources.paths import Paths
+from app.resources.server_files import (
+    SERVERS_KEY,
+    ServerConfigFile,
+    ServerOrigin,
+    UncheckedServers,
+    project_server_files,
+    read_servers,
+    user_servers_file,
+)
+from app.values.json_comments import with_value, without_key
+from app.values.user_errors import FileError, UserError
+from tools.running.withheld import looks_secret
+from tools.text import escape_controls
+
+
+class AddedByExtensionServer(msgspec.Struct, frozen=True):
+    """A server that no file defines: an extension's, or the client's."""
+
+    name: str
+    entry: Mapping[str, Any]
+    origin: ServerOrigin = "extension"
+
+
+class ServerProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """A problem in a configuration that the user should know, with its place and a text."""
+
+    file: Path | None
+    line: int = 0
+    server: str = ""
+    text: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}: " if self.line else f"{self.file}: " if self.file else ""
+        about = f'server "{escape_controls(self.server)[:80]}": ' if self.server else ""
+        return f"{place}{about}{self.text}"
+
+
+class ConfiguredServers(msgspec.Struct, frozen=True, kw_only=True):
+    """All servers by name. Those of an untrusted project are separate, and only shown to the user."""
+
+    servers: tuple[ServerConfig, ...] = ()
+    untrusted: tuple[ServerConfig, ...] = ()
+    problems: tuple[ServerProblem, ...] = ()
+
+    def named(self, name: str) -> ServerConfig | None:
+        key = server_key(name)
+        return next((each for each in (*self.servers, *self.untrusted) if each.key == key), None)
+
+
+def merge_configured_servers(
+    paths: Paths,
+    *,
+    is_trusted: bool,
+    named_file: Path | None = None,
+    given: Sequence[AddedByExtensionServer] = (),
+) -> ConfiguredServers:
+    """Merges all sources; later ones win by name: user, `mcp.json`, `.mcp.json`, `.bayou/mcp.json`,
+    `--mcp-config`, `given`. Overrides in the user's own file for servers defined elsewhere are applied last.
+    Never raises."""
+    places = config_files(paths, named_file)
+    everything = _merged(paths, places, given).done()
+    if is_trusted:
+        return everything
+    own = [place for place in places if place.origin != "project"]
+    counting = _merged(paths, own, given).done(is_whole=False)
+    known = {each.key for each in counting.servers}
+    withheld = (each for each in everything.servers if each.origin == "project" and each.key not in known)
+    return ConfiguredServers(servers=counting.servers, untrusted=tuple(withheld), problems=counting.problems)
+
+
+def config_files(paths: Paths, named_file: Path | None = None) -> tuple[ServerConfigFile, ...]:
+    """Returns the configuration files in their order; the last one wins."""
+    places = [ServerConfigFile(user_servers_file(paths), "user")]
+    places += [ServerConfigFile(path, "project") for path in project_server_files(paths)]
+    if named_file is not None:
+        places.append(ServerConfigFile(named_file, "flag"))
+    # In the home folder, the user's and the project's file are the same.
+    seen: dict[Path, ServerConfigFile] = {}
+    for place in places:
+        seen.setdefault(place.path, place)
+    return tuple(seen.values())
+
+
+class _Merging:
+    """Merges the entries of several files to servers and problems."""
+
+    def __init__(self) -> None:
+        self._servers: dict[str, ServerConfig] = {}
+        self._problems: list[ServerProblem] = []
+        self._wishes: list[tuple[str, dict[str, Any], UncheckedServers]] = []
+        """Overrides in the user's own file for servers that other files define."""
+
+    def merge_file(self, place: ServerConfigFile, symlink_escape: str) -> None:
+        written = read_servers(place.path, symlink_escape=symlink_escape)
+        if written.fault:
+            self._tell(written, written.fault, line=written.fault_line)
+        keys: dict[str, str] = {}
+        for name, entry in written.entries.items():
+            key = server_key(name)
+            if key in keys:
+                text = (
+                    f'is the same as "{escape_controls(keys[key])[:80]}" above: names that differ only in - '
+                    "and _ are equal"
+                )
+                self._tell(written, f"{text}. The later one is used.", name, written.line_of(name))
+            keys[key] = name
+            if place.origin == "user" and is_override(entry):
+                self._wishes.append((name, entry, written))
+            else:
+                self.take(name, entry, place.origin, written)
+
+    def take(
+        self, name: str, entry: Any, origin: ServerOrigin, written: UncheckedServers | None = None
+    ) -> None:
+        below = self._servers.get(server_key(name))
+        if is_override(entry) and below is not None:
+            self._servers[below.key], problems = apply_override(below, entry)
+        else:
+            file = written.path if written is not None else None
+            server, problems = decode_entry(name, entry, origin=origin, file=file)
+            if is_override(entry) and not server.problem:
+                server = self._without_way(server, written)
+            self._servers[server.key] = server
+        self._tell_all(name, problems, written)
+
+    def done(self, *, is_whole: bool = True) -> ConfiguredServers:
+        """Applies the overrides. With `is_whole` False, some servers are withheld, and an override without a
+        server is no error."""
+        for name, entry, written in self._wishes:
+            is_about_others = not set(entry) - {"enabled", "disabled", "exposure", "tools"}
+            if server_key(name) in self._servers or (is_whole and not is_about_others):
+                self.take(name, entry, "user", written)
+        servers = sorted(self._servers.values(), key=lambda each: each.key)
+        return ConfiguredServers(servers=tuple(servers), problems=tuple(self._problems))
+
+    def _without_way(self, server: ServerConfig, written: UncheckedServers | None) -> ServerConfig:
+        text = "has neither `command` nor `url`, and no earlier file defines a server of that name"
+        line = written.line_of(server.name) if written is not None else 0
+        self._tell(written, f"{text}.", server.name, line)
+        return msgspec.structs.replace(server, problem=text)
+
+    def _tell_all(
+        self, name: str, problems: tuple[EntryProblem, ...], written: UncheckedServers | None
+    ) -> None:
+        for each in problems:
+            line = written.line_of(name, *each.keys) if written is not None else 0
+            self._tell(written, f"{each.text}.", name, line)
+
+    def _tell(self, written: UncheckedServers | None, text: str, server: str = "", line: int = 0) -> None:
+        file = written.path if written is not None else None
+        self._problems.append(ServerProblem(file=file, line=line, server=server, text=text))
+
+
+def _merged(
+    paths: Paths, places: Sequence[ServerConfigFile], given: Sequence[AddedByExtensionServer]
+) -> _Merging:
+    reading = _Merging()
+    for place in places:
+        reading.merge_file(place, paths.symlink_escape(place.path) if place.origin == "project" else "")
+    for each in given:
+        reading.take(each.name, dict(each.entry), each.origin)
+    return reading
+
+
+_VARIABLE = re.compile(
+    r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<has_default>:-(?P<default>[^}]*))?\}"
+)
+_INPUT = re.compile(r"\$\{(?:input|command|config):[^}]*\}")
+
+
+class ServerRefused(UserError):
+    """A server cannot be contacted as it is configured. `str` names the missing value without showing any
+    value."""
+
+
+def secret_values(server: ServerConfig) -> Iterator[tuple[str, str]]:
+    """Returns the names and filled-in values of a server that must stay secret."""
+    for name, value in (*server.env.items(), *server.headers.items()):
+        secret = value.rpartition(" ")[2] if name in server.headers else value
+        if name.lower() == "authorization" or looks_secret(name.replace("-", "_"), secret):
+            yield name, secret
+    if server.oauth is not None:
+        yield "client-secret", server.oauth.client_secret
+        yield "private-key", server.oauth.private_key
+
+
+class ServerValues:
+    """Fills in variables and commands. Each command runs once per object; after `forget` it runs again at the
+    next contact."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._env = env
+        self._commands = KeyValues(env)
+
+    def forget(self) -> None:
+        """Forgets the output of commands, for example a token that the server refused."""
+        self._commands = KeyValues(self._env)
+
+    async def resolved(self, server: ServerConfig) -> ServerConfig:
+        """Returns the server with all values filled in. Raises `UserError`."""
+        if server.problem:
+            raise ServerRefused(server.problem)
+        changes: dict[str, object] = {}
+        if server.command is not None:
+            changes["command"] = self._filled(server.command)
+            changes["args"] = tuple(map(self._filled, server.args))
+            changes["env"] = await self._all(server.env, "the variable")
+            changes["cwd"] = self._filled(server.cwd) if server.cwd is not None else None
+        if server.url is not None:
+            changes["url"] = await self._one(server.url, "the address")
+            changes["headers"] = await self._all(server.headers, "the header")
+        if server.oauth is not None:
+            changes["oauth"] = msgspec.structs.replace(
+                server.oauth,
+                client_secret=await self._one(server.oauth.client_secret, "the client secret"),
+                private_key=await self._one(server.oauth.private_key, "the private key"),
+            )
+        found = msgspec.structs.replace(server, **changes)
+        self._check(found)
+        return found
+
+    async def _all(self, values: Mapping[str, str], what: str) -> dict[str, str]:
+        return {name: await self._one(value, f"{what} {name}") for name, value in values.items()}
+
+    async def _one(self, value: str, what: str) -> str:
+        if value.startswith("!"):
+            return await self._commands.resolve(value, what=what[:1].upper() + what[1:])
+        return self._filled(value)
+
+    def _filled(self, value: str) -> str:
+        foreign = _INPUT.search(value)
+        if foreign:
+            raise ServerRefused(
+                f"{escape_controls(foreign[0])} is another program's syntax for an input; "
+                f"write ${{NAME}} for a variable"
+            )
+        return _VARIABLE.sub(self._variable, value)
+
+    def _variable(self, match: re.Match[str]) -> str:
+        found = self._env.get(match["name"])
+        if match["has_default"]:
+            return found or match["default"]
+        if found is None:
+            raise ServerRefused(f"${{{match['name']}}} is not set")
+        return found
+
+    def _check(self, server: ServerConfig) -> None:
+        fault = address_problem(server.url) if server.url is not None else ""
+        if fault:
+            raise ServerRefused(f"{fault}, after its variables were filled in")
+        for name, value in server.headers.items():
+            if re.search(r"[\r\n\0]", value):
+                raise ServerRefused(
+                    f"the header {name} would contain a line break; check where its value comes from"
+                )
+        for name, value in server.env.items():
+            if "\0" in value:
+                raise ServerRefused(f"the variable {name} would contain a NUL character")
+
+
+def add_server(file: Path, name: str, entry: Mapping[str, Any]) -> None:
+    """Adds a server to a file. Raises `UserError` for an invalid entry, and when the name is taken."""
+    _, problems = decode_entry(name, dict(entry), origin="user", file=file)
+    for problem in problems:
+        if not problem.is_hint:
+            raise UserError(f'Server "{name}" was not added: {problem.text}.')
+    there = name_in_file(file, name)
+    if there is not None:
+        raise UserError(f'{file} has a server "{there}" already. Remove it first: bayou mcp remove {there}')
+    _change(file, lambda text: with_value(text, (SERVERS_KEY, name), dict(entry)))
+
+
+def remove_server(file: Path, name: str) -> None:
+    _change(file, lambda text: without_key(text, (SERVERS_KEY, name)))
+
+
+def name_in_file(file: Path, name: str) -> str | None:
+    """Returns a server's name as the file spells it. Raises `UserError` if the file is broken."""
+    written = read_servers(file)
+    if written.fault:
+        raise UserError(f"{file}: {written.fault} Fix the file first; it was not changed.")
+    key = server_key(name)
+    return next((each for each in written.entries if server_key(each) == key), None)
+
+
+def set_server_option(paths: Paths, server: ServerConfig, key: str, value: Any) -> Path:
+    """Sets `enabled` or `exposure` of a server, and returns the file that holds the value now."""
+    if server.origin not in ("user", "project"):
+        raise UserError(
+            f'Server "{server.name}" comes from {_whence(server)}, which decides whether it is '
+            "used; nothing was changed."
+        )
+    own = user_servers_file(paths)
+    there = name_in_file(own, server.name)
+    of_own = read_servers(own).entries.get(there) if there is not None else None
+    if server.origin == "project" and of_own is not None and not is_override(of_own):
+        raise UserError(f'"{server.name}" is also defined in {own}; change it in {server.file}.')
+    _change(own, lambda text: with_value(text, (SERVERS_KEY, there or server.name, key), value))
+    return own
+
+
+def _whence(server: ServerConfig) -> str:
+    whence = {"flag": "--mcp-config", "extension": "an extension", "client": "the editor"}
+    return whence.get(server.origin, str(server.file))
+
+
+def _change(file: Path, edit: Callable[[str], str]) -> None:
+    try:
+        change_json(file, edit, new_mode=0o600)  # the new text may contain a token
+    except OSError as problem:
+        raise FileError(file, f"cannot be written: {problem.strerror or problem}") from None

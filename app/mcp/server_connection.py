@@ -1,0 +1,572 @@
+"""Connects to one server through the official SDK. Only this module, `process`, `http` and the sign-in
+modules import the SDK: on a thread, at the first contact.
+
+A connection lives in its own task, since contexts of the SDK must be left in the task that entered them; each
+request runs in the caller's task and ends with it. Values go in and out as the JSON on the wire, so that
+other modules do not need the SDK's types. `server` decides when to connect and how to treat a failure.
+"""
+
+import asyncio
+import importlib
+import logging
+import warnings
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import msgspec
+
+from app.mcp.config_entries import ServerConfig
+from app.mcp.server_context import SERVER_STOP_TIMEOUT, ServerContext, ServerLog
+from app.mcp.server_errors import (
+    CallRefused,
+    CallTimedOut,
+    ConnectionLost,
+    ServerUnavailable,
+    SessionEnded,
+    SignInRequired,
+)
+from app.mcp.server_manifest import Manifest, ServerIntroduction, manifest_of
+from app.mcp.stdio_process import ServerProcess, StdioTransport, StreamWithEnd, Transport
+from app.version import VERSION
+from tools.base import ToolError
+from tools.box.places import newly_hidden
+from tools.box.policy import Box
+from tools.operations import CommandLine
+from tools.running.process import BoxFailed
+from tools.text import one_line
+
+if TYPE_CHECKING:
+    from mcp.client.client import Client
+
+
+ListedKind = Literal["tools", "prompts", "resources"]
+MAX_LISTED_ITEMS: Final = 20_000
+"""The most items listed per kind, so that a server that never ends its list cannot block bayou."""
+MAX_REQUEST_SECONDS: Final = 30 * 60.0
+"""The time limit of one request, even with constant progress."""
+_CONNECTION_CLOSED = -32000
+_SESSION_ENDED = (-32600, "Session terminated")
+"""The SDK's error for a server that does not know the session any more."""
+_STREAM_FAILED_PREFIX = "SSE stream failed: "
+_LOST_ANSWER_ERRORS = {
+    "SSE stream ended without a response": "the event stream ended without an answer",
+    "SSE stream ended and reconnection attempts were exhausted": "the event stream broke off repeatedly",
+}
+"""The SDK's errors for an answer that can no longer arrive in its stream of events."""
+_SDK_LOGGERS = ("mcp", "client", "httpx2")
+
+
+async def load_sdk() -> None:
+    """Imports the SDK on a thread: importing takes longer than a key press may wait."""
+    await asyncio.to_thread(_load)
+
+
+def _load() -> None:
+    for name in _SDK_LOGGERS:
+        logger = logging.getLogger(name)
+        # otherwise Python's last-resort handler writes tracebacks over the full screen
+        if not logger.handlers:
+            logger.addHandler(logging.NullHandler())
+            logger.propagate = False
+    # Imported late: it costs more than a start may take, and most sessions never contact a server.
+    importlib.import_module("mcp.client.client")
+    import anyio.lowlevel  # noqa: PLC0415  (as above)
+
+    anyio.run(
+        anyio.lowlevel.checkpoint
+    )  # loads its asyncio backend here; the first connection would load it on the event loop
+    from mcp.shared.exceptions import MCPDeprecationWarning  # noqa: PLC0415  (as above)
+
+    warnings.filterwarnings("ignore", category=MCPDeprecationWarning)
+
+
+async def _declined(params: dict[str, Any]) -> dict[str, Any]:
+    return {"action": "decline"}
+
+
+class ServerCallbacks(msgspec.Struct, frozen=True, kw_only=True):
+    """Callbacks for what a server asks or reports by itself."""
+
+    elicit: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] = _declined
+    """Answers a question to the user: takes the parameters as on the wire, returns the result."""
+    roots: Callable[[], list[dict[str, str]]] = list
+    logged: Callable[[str, str], None] = lambda level, text: None
+    changed: Callable[[ListedKind], None] = lambda kind: None
+    lost: Callable[[], None] = lambda: None
+
+
+class ServerConnection:
+    """An open connection to a server, until it is lost or closed."""
+
+    def __init__(
+        self,
+        transport: Callable[[], Transport],
+        listeners: ServerCallbacks,
+        *,
+        known: ServerIntroduction | None = None,
+        ended: asyncio.Event | None = None,
+    ) -> None:
+        """`known` is the server's greeting of an earlier connection. `ended` is set by a transport that has
+        received its last data."""
+        self._transport = transport
+        self._listeners = listeners
+        self._known = known
+        self._ended = ended or asyncio.Event()
+        self._stop = asyncio.Event()
+        self._client: Client | None = None
+        self._greeted: asyncio.Future[ServerIntroduction] = asyncio.get_running_loop().create_future()
+        self._task: asyncio.Task[None] | None = None
+        self._fault = ServerUnavailable("the connection was closed")
+        self._questions = 0
+        """The number of open questions: while a person answers, no request times out."""
+
+    @property
+    def is_open(self) -> bool:
+        return self._client is not None and not self._stop.is_set() and not self._ended.is_set()
+
+    async def open(self) -> ServerIntroduction:
+        """Connects. Raises `ServerUnavailable`. Cancel to stop waiting, then close the link."""
+        self._task = asyncio.ensure_future(self._live())
+        return await asyncio.shield(self._greeted)
+
+    async def close(self) -> None:
+        self._stop.set()
+        if self._task is not None and not self._greeted.done():
+            self._task.cancel()
+        if self._task is not None:
+            await asyncio.wait({self._task})
+        if self._greeted.done() and not self._greeted.cancelled():
+            self._greeted.exception()  # Marks the exception as seen, for a caller that stopped waiting.
+
+    async def _live(self) -> None:
+        try:
+            async with self._made() as client:
+                greeting = _greeting(client)
+                self._client = client
+                self._greeted.set_result(greeting)
+                await self._until_end(client, greeting)
+        except asyncio.CancelledError:
+            self._fail(ServerUnavailable("the request was cancelled"))
+        except BaseException as problem:  # noqa: BLE001  (whatever the SDK raises, in groups too, ends this alone)
+            self._fail(to_server_error(problem))
+        finally:
+            self._client = None
+            self._listeners.lost()
+
+    def _fail(self, fault: ServerUnavailable) -> None:
+        self._fault = fault
+        if not self._greeted.done():
+            self._greeted.set_exception(fault)
+
+    @asynccontextmanager
+    async def _watched(self) -> AsyncGenerator[Any]:
+        async with self._transport() as (heard, said):
+            yield StreamWithEnd(heard, self._ended), said
+
+    def _made(self) -> "Client":
+        from mcp.client.client import Client  # noqa: PLC0415  (see `load_sdk`)
+        from mcp_types import DiscoverResult, Implementation  # noqa: PLC0415  (as above)
+
+        known = self._known
+        mode, prior = "auto", None
+        if known is not None and known.discover is not None:
+            mode, prior = known.era, DiscoverResult.model_validate(known.discover)
+        elif known is not None:
+            mode = "legacy"
+        return Client(
+            self._watched(),  # pyright: ignore[reportArgumentType]  (its protocol, without its types)
+            mode=mode,
+            prior_discover=prior,
+            client_info=Implementation(name="bayou", version=VERSION),
+            elicitation_callback=self._elicit,  # pyright: ignore[reportArgumentType]  (late types)
+            list_roots_callback=self._roots,  # pyright: ignore[reportArgumentType]  (as above)
+            logging_callback=self._logged,  # pyright: ignore[reportArgumentType]  (as above)
+            message_handler=self._said,  # pyright: ignore[reportArgumentType]  (as above)
+            log_level="warning",
+            cache=None,
+        )
+
+    async def _until_end(self, client: "Client", greeting: ServerIntroduction) -> None:
+        waiting = [asyncio.ensure_future(event.wait()) for event in (self._stop, self._ended)]
+        listening = None
+        if greeting.discover is not None and (kinds := _changing(greeting.capabilities)):
+            listening = asyncio.ensure_future(self._listen(client, kinds))
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (*waiting, *([listening] if listening else [])):
+                task.cancel()
+            if listening is not None:
+                await asyncio.wait({listening})
+
+    # Notifications and requests of the server
+
+    async def _listen(self, client: "Client", kinds: set[ListedKind]) -> None:
+        """Subscribes to list changes in the newer protocol. A server that does not support it is left as it
+        is."""
+        from mcp.shared.subscriptions import (  # noqa: PLC0415  (see `load_sdk`)
+            PromptsListChanged,
+            ResourcesListChanged,
+            ToolsListChanged,
+        )
+
+        names: dict[type, ListedKind] = {
+            ToolsListChanged: "tools",
+            PromptsListChanged: "prompts",
+            ResourcesListChanged: "resources",
+        }
+        try:
+            async with client.listen(
+                tools_list_changed="tools" in kinds,
+                prompts_list_changed="prompts" in kinds,
+                resources_list_changed="resources" in kinds,
+            ) as changes:
+                async for change in changes:
+                    if (kind := names.get(type(change))) is not None:
+                        self._listeners.changed(kind)
+        except Exception as problem:  # noqa: BLE001  (what it says of itself is not worth the connection)
+            self._listeners.logged(
+                "warning", f"its change notifications do not arrive: {to_server_error(problem)}"
+            )
+
+    async def _said(self, message: Any) -> None:
+        names: dict[str, ListedKind] = {
+            "notifications/tools/list_changed": "tools",
+            "notifications/prompts/list_changed": "prompts",
+            "notifications/resources/list_changed": "resources",
+        }
+        if (kind := names.get(getattr(message, "method", ""))) is not None:
+            self._listeners.changed(kind)
+
+    async def _logged(self, params: Any) -> None:
+        data = params.data if isinstance(params.data, str) else msgspec.json.encode(params.data).decode()
+        self._listeners.logged(params.level, data)
+
+    async def _roots(self, context: Any) -> Any:
+        from mcp_types import ListRootsResult  # noqa: PLC0415  (see `load_sdk`)
+
+        return ListRootsResult.model_validate({"roots": self._listeners.roots()})
+
+    async def _elicit(self, context: Any, params: Any) -> Any:
+        from mcp_types import ElicitResult  # noqa: PLC0415  (see `load_sdk`)
+
+        self._questions += 1
+        try:
+            answer = await self._listeners.elicit(_json(params))
+        finally:
+            self._questions -= 1
+        return ElicitResult.model_validate(answer)
+
+    # Requests to the server
+
+    async def list_all(self, kind: Literal["tools", "prompts", "resources", "templates"]) -> list[Any]:
+        """Returns all items that the server lists of a kind. Raises `ServerUnavailable` and `CallRefused`."""
+        client = self._opened()
+        ask = {
+            "tools": client.list_tools,
+            "prompts": client.list_prompts,
+            "resources": client.list_resources,
+            "templates": client.list_resource_templates,
+        }[kind]
+        field = "resourceTemplates" if kind == "templates" else kind
+        found: list[Any] = []
+        cursor, seen = None, set[str]()
+        while len(found) < MAX_LISTED_ITEMS:
+            page = _json(await self._answered(ask(cursor=cursor)))
+            found += page.get(field, [])
+            cursor = page.get("nextCursor")
+            if not cursor or cursor in seen:
+                break
+            seen.add(cursor)
+        return found[:MAX_LISTED_ITEMS]
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        silence: float,
+        progressed: Callable[[float, float | None, str | None], None],
+    ) -> dict[str, Any]:
+        """Calls a tool. `silence` is the time limit without progress, in seconds. Raises `ConnectionLost`,
+        `CallTimedOut` and `CallRefused`; cancelling the task cancels the call at the server."""
+        client, patience = self._opened(), _ProgressTimeout(silence)
+
+        async def hear(progress: float, total: float | None, message: str | None) -> None:
+            patience.renew()
+            progressed(progress, total, message)
+
+        work = client.call_tool(tool, dict(arguments), progress_callback=hear)
+        return _json(await self._answered(patience.hold(work, lambda: self._questions > 0)))
+
+    async def read(self, uri: str, *, silence: float) -> dict[str, Any]:
+        work = self._opened().read_resource(uri)
+        return _json(await self._answered(_ProgressTimeout(silence).hold(work, lambda: self._questions > 0)))
+
+    async def prompt(self, name: str, arguments: Mapping[str, str], *, silence: float) -> dict[str, Any]:
+        work = self._opened().get_prompt(name, dict(arguments))
+        return _json(await self._answered(_ProgressTimeout(silence).hold(work, lambda: self._questions > 0)))
+
+    async def complete(
+        self, ref: Mapping[str, str], argument: str, value: str, context: Mapping[str, str], *, silence: float
+    ) -> dict[str, Any]:
+        from mcp_types import PromptReference, ResourceTemplateReference  # noqa: PLC0415  (see `load_sdk`)
+
+        kind = PromptReference if ref.get("type") == "ref/prompt" else ResourceTemplateReference
+        asked = {"name": argument, "value": value}
+        work = self._opened().complete(kind.model_validate(dict(ref)), asked, dict(context) or None)
+        return _json(await self._answered(_ProgressTimeout(silence).hold(work, lambda: False)))
+
+    def _opened(self) -> "Client":
+        if self._client is None or not self.is_open:
+            raise ConnectionLost("the connection is closed")
+        return self._client
+
+    async def _why_closed(self, known: str) -> ServerUnavailable:
+        """Returns the reason why the connection ended, which may arrive a moment later; `known` is the reason
+        when the answer's own stream ended."""
+        if known:
+            return ConnectionLost(known)
+        if self._task is not None:
+            await asyncio.wait({self._task}, timeout=1.0)
+        return self._fault if isinstance(self._fault, SignInRequired) else ConnectionLost(str(self._fault))
+
+    async def _answered(self, work: Awaitable[Any]) -> Any:
+        """Converts exceptions of the SDK to those of `faults`."""
+        from mcp.shared.exceptions import MCPError  # noqa: PLC0415  (see `load_sdk`)
+
+        try:
+            return await work
+        except (asyncio.CancelledError, CallTimedOut):
+            raise
+        except MCPError as problem:
+            if problem.code == _CONNECTION_CLOSED:
+                self._stop.set()
+                raise await self._why_closed(_of_its_stream(problem.message)) from None
+            if (problem.code, problem.message) == _SESSION_ENDED:
+                self._stop.set()
+                raise SessionEnded("the server ended the session") from None
+            raise CallRefused(one_line(problem.message), problem.code) from None
+        except SignInRequired:
+            raise
+        except BaseException as problem:  # noqa: BLE001  (as in `_live`)
+            fault = to_server_error(problem)
+            if not self.is_open:
+                raise ConnectionLost(str(fault)) from None
+            raise CallRefused(str(fault)) from None
+
+
+class _ProgressTimeout:
+    """The time limit for an answer, counted from the last progress."""
+
+    def __init__(self, silence: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._silence = silence
+        self._most = self._loop.time() + MAX_REQUEST_SECONDS
+        self._until = 0.0
+        self.renew()
+
+    def renew(self) -> None:
+        self._until = min(self._loop.time() + self._silence, self._most)
+
+    async def hold(self, work: Any, is_asking: Callable[[], bool]) -> Any:
+        task = asyncio.ensure_future(work)
+        try:
+            while not task.done():
+                await asyncio.wait({task}, timeout=max(0.0, self._until - self._loop.time()))
+                if not task.done() and is_asking():
+                    self.renew()
+                elif not task.done() and self._loop.time() >= self._until:
+                    raise CallTimedOut(f"no answer or progress for {self._silence:g} s")
+            return task.result()
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task}, timeout=1)
+
+
+def _of_its_stream(said: str) -> str:
+    """Returns why the stream that should bring an answer ended; empty when the connection itself ended."""
+    return _LOST_ANSWER_ERRORS.get(said, "") or (
+        said.removeprefix(_STREAM_FAILED_PREFIX) if said.startswith(_STREAM_FAILED_PREFIX) else ""
+    )
+
+
+def _json(value: Any) -> dict[str, Any]:
+    return value.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _greeting(client: "Client") -> ServerIntroduction:
+    discover, about = client.session.discover_result, client.server_info
+    return ServerIntroduction(
+        era=client.protocol_version,
+        name=one_line((about.title or about.name) if about else "")[:100],
+        version=one_line(about.version if about else "")[:40],
+        instructions=client.instructions or "",
+        capabilities=_json(client.server_capabilities),
+        discover=_json(discover) if discover is not None else None,
+    )
+
+
+def _changing(capabilities: Mapping[str, Any]) -> set[ListedKind]:
+    kinds: tuple[ListedKind, ...] = ("tools", "prompts", "resources")
+    return {kind for kind in kinds if (capabilities.get(kind) or {}).get("listChanged")}
+
+
+def to_server_error(problem: BaseException) -> ServerUnavailable:
+    """Returns the first exception of a group as a `ServerUnavailable`."""
+    while isinstance(problem, BaseExceptionGroup):
+        problem = problem.exceptions[0]
+    if isinstance(problem, ServerUnavailable):
+        return problem
+    if type(problem).__name__ == "ValidationError":
+        first = problem.errors()[0]  # pyright: ignore[reportAttributeAccessIssue]  (pydantic's, whose type comes late)
+        place = ".".join(map(str, first["loc"]))
+        return ServerUnavailable(f"its message does not follow the protocol: {place}: {first['msg']}"[:300])
+    if type(problem).__name__ == "MCPError":
+        return ServerUnavailable(one_line(str(problem.args[1]))[:500])
+    if type(problem).__name__ == "HTTPStatusError":
+        answer = problem.response  # pyright: ignore[reportAttributeAccessIssue]  (httpx2's, as above)
+        return ServerUnavailable(f"the server answered {answer.status_code} {answer.reason_phrase}".rstrip())
+    if isinstance(problem, OSError):
+        return ServerUnavailable(problem.strerror or str(problem))
+    return ServerUnavailable(one_line(f"{problem or type(problem).__name__}")[:500])
+
+
+_EXIT_SECONDS = 0.5
+
+
+class ConnectionAttempt:
+    """One attempt to reach a server: its process or address, the connection over it, and the reason of a
+    failure. Left once."""
+
+    def __init__(self, config: ServerConfig, ground: ServerContext, log: ServerLog) -> None:
+        """`config` has its values filled in."""
+        self._config = config
+        self._ground = ground
+        self._log = log
+        self._process: ServerProcess | None = None
+        self.link: ServerConnection | None = None
+        self._box: Box | None = None
+        self._told_hidden: set[str] = set()
+
+    def newly_hidden(self, now: Box) -> tuple[str, ...]:
+        """Returns the paths that a sandbox made now would hide and this contact's sandbox does not."""
+        if self._box is None:
+            return ()
+        new = tuple(path for path in newly_hidden(now, self._box) if path not in self._told_hidden)
+        self._told_hidden.update(new)
+        return new
+
+    @property
+    def is_open(self) -> bool:
+        return self.link is not None and self.link.is_open
+
+    @property
+    def pid(self) -> int | None:
+        process = self._process
+        return process.pid if process is not None and process.exit_code is None else None
+
+    async def meet(
+        self, listeners: ServerCallbacks, known: Manifest | None
+    ) -> tuple[ServerConnection, Manifest]:
+        """Connects, and lists all that the server offers unless `known` has it. On a failure it leaves and
+        raises `ServerUnavailable`."""
+        greeting = known.greeting if known is not None else None
+        seconds = self._config.start_timeout
+        try:
+            link = self.link = await self._made(listeners, greeting)
+            async with asyncio.timeout(seconds):
+                met = await link.open()
+                if known is None or met != greeting:
+                    known = await fetch_manifest(link, met)
+        except TimeoutError:
+            await self.leave()
+            raise ServerUnavailable(
+                f"the server did not answer within {seconds:g} s{self._last_words()}"
+            ) from None
+        except SignInRequired:
+            await self.leave()
+            raise
+        except (ServerUnavailable, CallRefused) as problem:
+            why = await self.why(str(problem))
+            await self.leave()
+            raise ServerUnavailable(why) from None
+        except BaseException:
+            await self.leave()
+            raise
+        return link, known
+
+    async def _made(self, listeners: ServerCallbacks, known: ServerIntroduction | None) -> ServerConnection:
+        if self._config.url is not None:
+            if self._ground.remote is None:
+                raise ServerUnavailable("remote servers cannot be reached from here")
+            # On a thread: the transport's imports would hold up key presses.
+            transport = await asyncio.to_thread(self._ground.remote, self._config, self._log)
+            return ServerConnection(transport, listeners, known=known)
+        self._process = await self._started()
+        pipes = StdioTransport(self._process)
+        return ServerConnection(pipes, listeners, known=known, ended=pipes.ended)
+
+    async def _started(self) -> ServerProcess:
+        config, folder = self._config, self._ground.folder()
+        assert config.command is not None
+        where = folder / config.cwd if config.cwd else folder
+        try:
+            self._box = await self._ground.box(config)
+            command = CommandLine(
+                argv=(config.command, *config.args),
+                cwd=str(where),
+                environment={**self._ground.environment(), **config.env},
+                box=self._box,
+            )
+            return await ServerProcess.start(self._ground.processes(), command, self._log)
+        except ToolError as problem:
+            raise ServerUnavailable(str(problem)) from None
+        except BoxFailed as problem:
+            raise ServerUnavailable(f"the sandbox could not be created: {problem.strerror}") from None
+        except OSError as problem:
+            what = f"the folder {where}" if not where.is_dir() else config.command
+            raise ServerUnavailable(f"{what}: {problem.strerror}") from None
+
+    async def why(self, said: str) -> str:
+        """Adds to the error what the process itself reported."""
+        process = self._process
+        if process is None:
+            return said
+        if process.fault:
+            return process.fault
+        code = await process.exited(_EXIT_SECONDS)
+        if code is None:
+            return said
+        how = (
+            f"the program exited with code {code}"
+            if code >= 0
+            else f"the program was killed by signal {-code}"
+        )
+        return f"{how}{self._last_words()}"
+
+    def _last_words(self) -> str:
+        return f' ("{self._log.last_line}")' if self._log.last_line else ""
+
+    async def leave(self) -> None:
+        closing = [asyncio.ensure_future(self.link.close())] if self.link is not None else []
+        if self._process is not None:
+            closing.append(asyncio.ensure_future(self._process.end()))
+        if closing:
+            await asyncio.wait(closing, timeout=SERVER_STOP_TIMEOUT)
+
+
+async def fetch_manifest(link: ServerConnection, greeting: ServerIntroduction) -> Manifest:
+    """Lists all that the server offers. Raises `ServerUnavailable` and `CallRefused`."""
+    listed: dict[str, list[Any]] = {}
+    for kind in ("tools", "prompts", "resources"):
+        if kind in greeting.capabilities:
+            listed[kind] = await link.list_all(kind)
+    if "resources" in greeting.capabilities:
+        try:
+            listed["templates"] = await link.list_all("templates")
+        except CallRefused:
+            pass  # Older servers have resources without templates.
+    return manifest_of(greeting, listed)

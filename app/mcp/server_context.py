@@ -1,0 +1,126 @@
+"""Holds what the servers of a session share: processes, folder, variables, sandbox, stored manifests, and a
+log for each server. Opens no connection, so that a session without contact to servers pays for none."""
+
+import os
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from app.mcp.config_entries import ServerConfig
+from app.mcp.server_manifest import ManifestStore
+from tools.text import plain_output
+
+if TYPE_CHECKING:
+    from app.mcp.stdio_process import Transport
+    from tools.box.policy import Box
+    from tools.running.process import LocalProcesses
+
+LOG_TAIL_BYTES = 20 * 1024
+MAX_LOG_FILE_BYTES = 1_000_000
+"""At this size the file is renamed to `NAME.log.1`, replacing the older one."""
+_MAX_LOG_LINE_BYTES = 4_000
+
+
+class ServerLog:
+    """The log of one server: its last lines in memory, all of it in a file."""
+
+    def __init__(self, path: Path | None = None, mask: Callable[[str], str] = str) -> None:
+        """With `path` None, no file is written. `mask` hides secrets in a text."""
+        self.path = path
+        self._mask = mask
+        self._lines: deque[str] = deque()
+        self._size = 0
+        self._rest = b""
+
+    @property
+    def file(self) -> Path | None:
+        """The file with the complete log; None while the log is empty."""
+        return self.path if self.path is not None and self.path.is_file() else None
+
+    def feed(self, data: bytes) -> None:
+        """Adds bytes of the server's standard error as they arrive."""
+        *lines, rest = (self._rest + data).split(b"\n")
+        if len(rest) > _MAX_LOG_LINE_BYTES:
+            lines, rest = [*lines, rest], b""
+        self._rest = rest
+        self._note_all(line.decode("utf-8", "replace") for line in lines)
+
+    def end(self) -> None:
+        """Adds the last line even without a line feed."""
+        rest, self._rest = self._rest, b""
+        if rest:
+            self.note(rest.decode("utf-8", "replace"))
+
+    def note(self, text: str) -> None:
+        self._note_all((text,))
+
+    def _note_all(self, texts: Iterable[str]) -> None:
+        """Writes lines that arrived together in one step."""
+        lines = [
+            line
+            for text in texts
+            if (line := self._mask(plain_output(text).rstrip())[:_MAX_LOG_LINE_BYTES]).strip()
+        ]
+        for line in lines:
+            self._lines.append(line)
+            self._size += len(line)
+            while self._size > LOG_TAIL_BYTES and len(self._lines) > 1:
+                self._size -= len(self._lines.popleft())
+        if lines:
+            self._write("\n".join(lines))
+
+    def last_lines(self, most: int = 20) -> tuple[str, ...]:
+        return tuple(self._lines)[-most:]
+
+    @property
+    def last_line(self) -> str:
+        return self._lines[-1].strip()[:300] if self._lines else ""
+
+    def _write(self, line: str) -> None:
+        if self.path is None:
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if self.path.is_file() and self.path.stat().st_size > MAX_LOG_FILE_BYTES:
+                self.path.replace(self.path.with_name(self.path.name + ".1"))
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "ab") as file:
+                file.write(line.encode("utf-8", "replace") + b"\n")
+        except OSError:
+            pass  # An unwritable log is no reason to stop; the last lines are in memory.
+
+
+SERVER_STOP_TIMEOUT = 1.0
+"""The time limit for ending one server."""
+
+
+async def _no_box(config: ServerConfig) -> "Box | None":
+    return None
+
+
+async def _as_written(config: ServerConfig) -> ServerConfig:
+    return config
+
+
+class ServerContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What the servers of a session share: processes, folder, variables, sandbox, manifests, logs."""
+
+    processes: "Callable[[], LocalProcesses]"
+    folder: Callable[[], Path]
+    """The session's working folder."""
+    environment: Callable[[], Mapping[str, str]]
+    """The variables of bayou that servers may see."""
+    resolved: Callable[[ServerConfig], Awaitable[ServerConfig]] = _as_written
+    """Fills in the variables and commands in a server's values. Raises `UserError`."""
+    remote: "Callable[[ServerConfig, ServerLog], Callable[[], Transport]] | None" = None
+    """Makes the transport of a server on the network."""
+    box: "Callable[[ServerConfig], Awaitable[Box | None]]" = _no_box
+    elicit: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]] | None = None
+    manifests: ManifestStore = msgspec.field(default_factory=lambda: ManifestStore(None))
+    logs: Path | None = None
+    mask: Callable[[str], str] = str
+    now: Callable[[], float] = time.monotonic

@@ -1,0 +1,31 @@
+"""Defines what can go wrong between bayou and a server, with texts for the user and the model."""
+
+from app.values.user_errors import UserError
+
+
+class ServerUnavailable(UserError):
+    """The server cannot be reached, or does not follow the protocol."""
+
+
+class SignInRequired(ServerUnavailable):
+    """The server requires a sign-in. `str` says how to sign in."""
+
+
+class ConnectionLost(ServerUnavailable):
+    """The connection was lost; the server may or may not have carried out the request."""
+
+
+class CallRefused(UserError):
+    """The server answered a request with an error: `str` is the server's own text."""
+
+    def __init__(self, message: str, code: int = 0) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class CallTimedOut(UserError):
+    """The server did not answer in time, and sent no progress."""
+
+
+class SessionEnded(ConnectionLost):
+    """The server does not know the session any more, so the request was not carried out."""

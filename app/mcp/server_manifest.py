@@ -1,0 +1,263 @@
+"""Stores what is known of a server without contacting it: its tools, prompts, resources and its description.
+
+There is one file for each way to reach a server, without secrets. Texts of servers are untrusted: they are
+cleaned when they arrive, and schemas are reduced to valid shapes, so that code that checks arguments can rely
+on them.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from app.version import VERSION
+from tools.patterns import late
+from tools.text import escape_controls, one_line
+
+CAPABILITIES: Final = "elicitation.form elicitation.url roots.listChanged"
+"""The capabilities that bayou declares, on which the server's offers depend."""
+_INVISIBLE_CHARS = late(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+_NAME_CHARS, _DESCRIPTION_CHARS, _MAX_INSTRUCTION_CHARS, _URI_CHARS = 200, 8_000, 8_000, 2_000
+_SCHEMA_ANNOTATIONS = frozenset({"$schema", "$id", "title"})
+_SCHEMA_DEPTH, _SCHEMA_BYTES = 40, 200_000
+
+
+class ServerIntroduction(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The server's introduction: protocol version, name, instructions and capabilities."""
+
+    era: str
+    """The protocol version."""
+    name: str = ""
+    version: str = ""
+    instructions: str = ""
+    capabilities: dict[str, Any] = {}
+    discover: dict[str, Any] | None = None
+    """What a server of the newer protocol said of itself; with it the next connection needs no request."""
+
+
+class DescribedTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A tool as its server described it."""
+
+    name: str
+    title: str = ""
+    description: str = ""
+    schema: dict[str, Any] = {}
+    says_read_only: bool = False
+    says_destructive: bool = False
+
+    @property
+    def first_line(self) -> str:
+        return self.description.strip().split("\n", 1)[0].strip()
+
+    @property
+    def declared_schema(self) -> dict[str, Any]:
+        """Returns the schema without keywords that mean nothing to a model and that some providers refuse."""
+        return {key: value for key, value in self.schema.items() if key not in _SCHEMA_ANNOTATIONS}
+
+    @property
+    def tokens(self) -> int:
+        """Estimates how many tokens the tool's declaration takes."""
+        return (
+            len(msgspec.json.encode(self.declared_schema)) + len(self.description) + len(self.name) + 60
+        ) // 4
+
+    @property
+    def digest(self) -> str:
+        """A hash of everything that the model sees of the tool."""
+        said = msgspec.json.encode((self.name, self.description, self.schema), order="sorted")
+        return hashlib.sha256(said).hexdigest()[:16]
+
+
+class PromptArgument(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """An argument of a server's prompt."""
+
+    name: str
+    description: str = ""
+    required: bool = False
+
+
+class DescribedPrompt(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A prompt as its server described it."""
+
+    name: str
+    title: str = ""
+    description: str = ""
+    arguments: tuple[PromptArgument, ...] = ()
+
+
+class DescribedResource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A resource, or a template of resources, as its server described it."""
+
+    uri: str
+    """The address; a template contains `{…}`."""
+    name: str = ""
+    description: str = ""
+    mime_type: str = ""
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A server's greeting, tools, prompts and resources."""
+
+    greeting: ServerIntroduction
+    tools: tuple[DescribedTool, ...] = ()
+    prompts: tuple[DescribedPrompt, ...] = ()
+    resources: tuple[DescribedResource, ...] = ()
+    templates: tuple[DescribedResource, ...] = ()
+
+    @property
+    def instructions(self) -> str:
+        return self.greeting.instructions
+
+    def tool(self, name: str) -> DescribedTool | None:
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+
+class ManifestStore:
+    """The manifests on disk. An unreadable file counts as unknown."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+
+    def load(self, key: str) -> Manifest | None:
+        if self._folder is None:
+            return None
+        try:
+            return msgspec.json.decode((self._folder / f"{key}.json").read_bytes(), type=Manifest)
+        except (OSError, msgspec.MsgspecError):
+            return None
+
+    def keep(self, key: str, manifest: Manifest) -> None:
+        if self._folder is None:
+            return
+        # Imported late: the file writer imports threads, which a start without servers does not need.
+        from tools.files.replacing import replace_atomically  # noqa: PLC0415
+
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            replace_atomically(self._folder / f"{key}.json", msgspec.json.encode(manifest), durable=False)
+        except OSError:
+            pass  # The next session asks the server again.
+
+
+def manifest_key(way: Mapping[str, Any]) -> str:
+    """Returns the file key for `way`, the description of how the server is reached."""
+    said = msgspec.json.encode((way, CAPABILITIES, VERSION), order="deterministic")
+    return hashlib.sha256(said).hexdigest()[:32]
+
+
+def manifest_of(greeting: ServerIntroduction, listed: Mapping[str, list[Any]]) -> Manifest:
+    """Converts a server's lists to a manifest with cleaned texts; items without a name and duplicates are
+    left out."""
+    return Manifest(
+        greeting=msgspec.structs.replace(
+            greeting, instructions=sanitize_text(greeting.instructions, _MAX_INSTRUCTION_CHARS)
+        ),
+        tools=tuple(_once([_tool(raw) for raw in listed.get("tools", ())])),
+        prompts=tuple(_once([_prompt(raw) for raw in listed.get("prompts", ())])),
+        resources=tuple(_resource(raw, "uri") for raw in listed.get("resources", ())),
+        templates=tuple(_resource(raw, "uriTemplate") for raw in listed.get("templates", ())),
+    )
+
+
+def sanitize_text(text: Any, most: int) -> str:
+    """Removes characters that control a terminal, are invisible, or change the direction of writing."""
+    if not isinstance(text, str):
+        return ""
+    text = escape_controls(_INVISIBLE_CHARS.sub("", text.replace("\r\n", "\n"))).strip()
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _once(found: list[Any]) -> list[Any]:
+    return list({one.name: one for one in reversed(found) if one.name}.values())[::-1]
+
+
+def _tool(raw: Mapping[str, Any]) -> DescribedTool:
+    hints = raw.get("annotations") or {}
+    return DescribedTool(
+        name=str(raw.get("name") or "")[:_NAME_CHARS],
+        title=one_line(sanitize_text(raw.get("title") or hints.get("title"), _NAME_CHARS)),
+        description=sanitize_text(raw.get("description"), _DESCRIPTION_CHARS),
+        schema=valid_schema(raw.get("inputSchema")),
+        says_read_only=hints.get("readOnlyHint") is True,
+        says_destructive=hints.get("destructiveHint") is True,
+    )
+
+
+def _prompt(raw: Mapping[str, Any]) -> DescribedPrompt:
+    return DescribedPrompt(
+        name=str(raw.get("name") or "")[:_NAME_CHARS],
+        title=one_line(sanitize_text(raw.get("title"), _NAME_CHARS)),
+        description=sanitize_text(raw.get("description"), _DESCRIPTION_CHARS),
+        arguments=tuple(
+            PromptArgument(
+                name=str(one.get("name") or ""),
+                description=sanitize_text(one.get("description"), _DESCRIPTION_CHARS),
+                required=one.get("required") is True,
+            )
+            for one in raw.get("arguments") or ()
+        ),
+    )
+
+
+def _resource(raw: Mapping[str, Any], field: str) -> DescribedResource:
+    return DescribedResource(
+        uri=one_line(str(raw.get(field) or ""))[:_URI_CHARS],
+        name=one_line(sanitize_text(raw.get("title") or raw.get("name"), _NAME_CHARS)),
+        description=sanitize_text(raw.get("description"), _DESCRIPTION_CHARS),
+        mime_type=one_line(str(raw.get("mimeType") or ""))[:100],
+    )
+
+
+def valid_schema(raw: Any) -> dict[str, Any]:
+    """Returns an object schema whose keywords all have valid shapes; invalid keywords are left out."""
+    if not isinstance(raw, dict) or len(msgspec.json.encode(raw)) > _SCHEMA_BYTES:
+        raw = {}
+    found = _sound(raw, 0)
+    return {**found, "type": "object", "properties": found.get("properties", {})}
+
+
+def _sound(node: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in node.items():
+        if key in ("properties", "$defs", "definitions", "patternProperties"):
+            fits = isinstance(value, dict) and depth < _SCHEMA_DEPTH
+            value = (
+                {k: _sound(v, depth + 1) for k, v in value.items() if isinstance(v, dict)} if fits else None
+            )
+        elif key in ("anyOf", "oneOf", "allOf"):
+            fits = isinstance(value, list) and depth < _SCHEMA_DEPTH
+            value = [_sound(one, depth + 1) for one in value if isinstance(one, dict)] if fits else None
+        elif key == "items":
+            fits = isinstance(value, dict) and depth < _SCHEMA_DEPTH
+            value = _sound(value, depth + 1) if fits else None
+        elif key == "additionalProperties":
+            fits = isinstance(value, dict | bool)
+            value = _sound(value, depth + 1) if isinstance(value, dict) else value
+        else:
+            fits, value = _plain(key, value)
+        if fits:
+            out[key] = value
+    return out
+
+
+def _plain(key: str, value: Any) -> tuple[bool, Any]:
+    """Checks a keyword that contains no schemas; returns whether it is valid, and its value."""
+    if key == "required":
+        return isinstance(value, list), [one for one in value if isinstance(one, str)] if isinstance(
+            value, list
+        ) else None
+    if key == "enum":
+        return isinstance(value, list), value
+    if key == "type":
+        return isinstance(value, str) or (
+            isinstance(value, list) and all(isinstance(one, str) for one in value)
+        ), value
+    if key in ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"):
+        return isinstance(value, int | float) and not isinstance(value, bool), value
+    if key in ("title", "description", "format", "pattern", "$ref", "$schema", "$id"):
+        return isinstance(value, str), sanitize_text(value, _DESCRIPTION_CHARS)
+    return key != "$comment", value

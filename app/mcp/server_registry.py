@@ -1,0 +1,393 @@
+"""Holds the servers of a session: their configuration, the exposure of their tools, and their end. `tools`
+makes the tools.
+
+Each tool is declared directly, found by search, or hidden. The hub decides this once, from what is known when
+a session begins, and keeps the decision as long as the session lives: tool definitions stand in front of the
+prompt, so changing them would make the next request pay for the whole prompt again.
+"""
+
+import asyncio
+import difflib
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from app.mcp.config_entries import Exposure, ServerConfig, display_address
+from app.mcp.managed_server import ManagedServer, connection_description
+from app.mcp.server_context import SERVER_STOP_TIMEOUT, ServerContext
+from app.mcp.server_errors import ServerUnavailable
+from app.mcp.server_manifest import DescribedTool, Manifest
+from app.values.mcp_servers import AutoReach, ExposureDecision, PromptView, ServerView, ToolReach, ToolView
+from app.values.user_errors import UserError
+from tools.patterns import late
+
+MAX_AUTO_DIRECT_TOOLS = 40
+"""The most tools that `auto` declares: some providers accept only 128 in all."""
+
+
+MAX_KEPT_DIRECT_TOOLS = 100
+"""The most tools that stay declared from an earlier decision, when servers have added tools since."""
+
+
+class ExposureSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings for the exposure of tools."""
+
+    exposure: Exposure = "auto"
+    direct_tokens: int = 3_000
+
+
+def configured_exposure(config: ServerConfig, wishes: ExposureSettings) -> Exposure:
+    return config.exposure or wishes.exposure
+
+
+def auto_exposure(
+    servers: Iterable[tuple[ServerConfig, Manifest | None]], wishes: ExposureSettings
+) -> AutoReach:
+    """Decides what `auto` means now. A server not contacted yet may have any number of tools, so it counts as
+    too many."""
+    found: list[DescribedTool] = []
+    for config, manifest in servers:
+        if configured_exposure(config, wishes) != "auto":
+            continue
+        if manifest is None:
+            return "search"
+        found += _of_auto(config, manifest)
+    is_little = (
+        sum(tool.tokens for tool in found) <= wishes.direct_tokens and len(found) <= MAX_AUTO_DIRECT_TOOLS
+    )
+    return "direct" if is_little else "search"
+
+
+def still_fits_limit(
+    servers: Iterable[tuple[ServerConfig, Manifest | None]], wishes: ExposureSettings
+) -> bool:
+    """Whether an earlier decision to declare tools directly still holds, given their present number."""
+    counts = [
+        len(_of_auto(config, manifest))
+        for config, manifest in servers
+        if manifest is not None and configured_exposure(config, wishes) == "auto"
+    ]
+    return sum(counts) <= MAX_KEPT_DIRECT_TOOLS
+
+
+def _of_auto(config: ServerConfig, manifest: Manifest) -> list[DescribedTool]:
+    return [tool for tool in manifest.tools if config.exposure_of(tool.name) in (None, "auto")]
+
+
+def tool_exposure(tool: DescribedTool, config: ServerConfig, server: ToolReach, auto: ToolReach) -> ToolReach:
+    """Returns how a tool is reached. `server` is the decision for its server; an entry for the tool itself
+    takes precedence."""
+    said = config.exposure_of(tool.name)
+    if said is None or said == config.exposure:
+        return server
+    return auto if said == "auto" else said
+
+
+MAX_PARALLEL_CONTACTS = 4
+"""How many new servers are contacted at the same time."""
+
+
+class OfferedTool(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool of a server, and how the model reaches it."""
+
+    life: ManagedServer
+    tool: DescribedTool
+    full_name: str
+    reach: ToolReach
+
+    @property
+    def server(self) -> str:
+        return self.life.config.name
+
+
+class ServerRegistry:
+    """The servers of a session, their exposure, and lookups of their tools."""
+
+    def __init__(
+        self,
+        ground: ServerContext,
+        wishes: Callable[[], ExposureSettings] = ExposureSettings,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._ground = ground
+        self._wishes = wishes
+        self._tell = changed
+        self._lives: dict[str, ManagedServer] = {}
+        self._auto: AutoReach | None = None
+        """The meaning of `auto`, once it is decided."""
+        self._reaches: dict[str, ToolReach] = {}
+        self._entries: dict[str, OfferedTool] | None = None
+        self._contacts: dict[str, asyncio.Task[None]] = {}
+        self._turns = asyncio.Semaphore(MAX_PARALLEL_CONTACTS)
+        self._leaving: set[asyncio.Task[None]] = set()
+
+    # Configured servers
+
+    def use(self, configs: Iterable[ServerConfig], untrusted: Iterable[ServerConfig] = ()) -> None:
+        """Replaces the configured servers. Connections of servers that did not change stay open."""
+        wanted = {config.name: config for config in configs}
+        before, self._lives = self._lives, {}
+        for name, config in wanted.items():
+            life = before.get(name)
+            if (
+                life is not None
+                and life.is_trusted
+                and connection_description(config) == connection_description(life.config)
+            ):
+                life.config = config
+                self._lives[name] = before.pop(name)
+            else:
+                self._lives[name] = ManagedServer(config, self._ground, self._changed)
+        for config in untrusted:
+            if config.name not in self._lives:
+                self._lives[config.name] = ManagedServer(
+                    config, self._ground, self._changed, is_trusted=False
+                )
+        leaving = list(before.values())
+        for life in self._lives.values():
+            if not life.config.enabled:
+                leaving.append(life)
+        for life in leaving:
+            if life.pid is not None or life.state in ("ready", "starting"):
+                stopped = life.restart() if self._lives.get(life.config.name) is life else life.end()
+                task = asyncio.ensure_future(stopped)
+                self._leaving.add(task)
+                task.add_done_callback(self._leaving.discard)
+        self._changed()
+
+    @property
+    def servers(self) -> tuple[ManagedServer, ...]:
+        return tuple(self._lives[name] for name in sorted(self._lives))
+
+    @property
+    def usable(self) -> tuple[ManagedServer, ...]:
+        return tuple(life for life in self.servers if life.is_usable)
+
+    def server(self, name: str) -> ManagedServer:
+        """Returns a server by name. Raises `UserError`."""
+        found = self._lives.get(name)
+        if found is None:
+            close = difflib.get_close_matches(name, self._lives, n=1)
+            hint = f" Did you mean {close[0]}?" if close else ""
+            raise UserError(f'Server "{name}" not found.{hint}\nTip: Run /mcp list to see available servers.')
+        return found
+
+    # Exposure of tools
+
+    def decide(self, kept: ExposureDecision | None = None) -> ExposureDecision:
+        """Decides the exposure of all servers and keeps it for present and later tools. `kept` is an earlier
+        decision of this session."""
+        if kept is not None and (kept.auto == "search" or still_fits_limit(self._offers(), self._wishes())):
+            names = {life.config.name for life in self.usable} & set(kept.servers)
+        else:
+            kept, names = None, {life.config.name for life in self.usable}
+        auto = self._auto = kept.auto if kept is not None else self._now()
+        self._reaches = {name: self._meant(self._lives[name], auto) for name in names}
+        self._entries = None
+        return kept or ExposureDecision(auto=auto, servers=tuple(sorted(names)))
+
+    @property
+    def is_decided(self) -> bool:
+        return self._auto is not None
+
+    def reset_decision(self) -> None:
+        """Drops the decision, after the user changed a setting or opened another session."""
+        self._auto, self._entries, self._reaches = None, None, {}
+        self._changed()
+
+    def _now(self) -> AutoReach:
+        return auto_exposure(self._offers(), self._wishes())
+
+    def _offers(self) -> list[tuple[ServerConfig, Manifest | None]]:
+        return [(life.config, life.manifest) for life in self.usable]
+
+    def _meant(self, life: ManagedServer, auto: ToolReach) -> ToolReach:
+        wished = configured_exposure(life.config, self._wishes())
+        return auto if wished == "auto" else wished
+
+    def reach(self, life: ManagedServer) -> ToolReach:
+        """Returns the exposure of a server. Servers that come after the decision are found by search, unless
+        configured otherwise."""
+        auto: ToolReach = self._auto or self._now()
+        late: ToolReach = "search" if self._auto is not None and auto == "direct" else auto
+        return self._reaches.get(life.config.name) or self._meant(life, late)
+
+    def entries(self) -> Mapping[str, OfferedTool]:
+        """Returns all tools by full name, including hidden ones."""
+        if self._entries is None:
+            self._entries = {
+                entry.full_name: entry for life in self.usable for entry in self._entries_of(life)
+            }
+        return self._entries
+
+    def _entries_of(self, life: ManagedServer) -> list[OfferedTool]:
+        if life.manifest is None:
+            return []
+        names = full_names(life.config.name, (tool.name for tool in life.manifest.tools))
+        server, auto = self.reach(life), self._auto or self._now()
+        return [
+            OfferedTool(
+                life=life,
+                tool=tool,
+                full_name=names[tool.name],
+                reach=tool_exposure(tool, life.config, server, auto),
+            )
+            for tool in life.manifest.tools
+        ]
+
+    def reachable(self) -> Mapping[str, OfferedTool]:
+        return {name: entry for name, entry in self.entries().items() if entry.reach != "hidden"}
+
+    def entry(self, server: str, tool: str) -> OfferedTool | None:
+        """Returns a tool by the server's own name for it or by the full name."""
+        for entry in self.reachable().values():
+            if entry.server == server and tool in (entry.tool.name, entry.full_name):
+                return entry
+        return None
+
+    # Contact
+
+    def connect_new_servers(self) -> None:
+        """Contacts servers that were never contacted, in the background. Runs once."""
+        for life in self.usable:
+            name = life.config.name
+            if life.state == "new" and name not in self._contacts:
+                self._contacts[name] = asyncio.ensure_future(self._meet(life))
+
+    async def _meet(self, life: ManagedServer) -> None:
+        async with self._turns:
+            try:
+                await life.link()
+            except ServerUnavailable:
+                pass  # The server's state shows the failure.
+
+    async def met(self, seconds: float, only: Callable[[ManagedServer], bool] = lambda life: True) -> None:
+        """Waits until servers in their first contact have answered, or time is up."""
+        waiting = [
+            task
+            for name, task in self._contacts.items()
+            if not task.done() and (life := self._lives.get(name)) is not None and only(life)
+        ]
+        if waiting:
+            await asyncio.wait(waiting, timeout=seconds)
+
+    async def test(self, name: str) -> ServerView:
+        """Opens a new connection and lists everything again. Raises `UserError` with a text for the user."""
+        life = self.server(name)
+        if not life.config.enabled:
+            raise UserError(f'Server "{name}" is disabled. Run /mcp enable {name} first.')
+        await life.restart()
+        life.manifest = None
+        await life.link()
+        return self.view(life)
+
+    async def end(self) -> None:
+        for task in self._contacts.values():
+            task.cancel()
+        ending = [asyncio.ensure_future(life.end()) for life in self._lives.values()]
+        ending += self._leaving
+        if ending:
+            await asyncio.wait(ending, timeout=2 * SERVER_STOP_TIMEOUT)
+
+    # Views
+
+    def view(self, life: ManagedServer) -> ServerView:
+        config, manifest = life.config, life.manifest
+        entries = self._entries_of(life)
+        tools = tuple(
+            ToolView(
+                name=entry.tool.name,
+                full_name=entry.full_name,
+                reach=entry.reach,
+                title=entry.tool.title,
+                description=entry.tool.description,
+                tokens=entry.tool.tokens,
+                says_read_only=entry.tool.says_read_only,
+                says_destructive=entry.tool.says_destructive,
+            )
+            for entry in entries
+        )
+        return ServerView(
+            name=config.name,
+            state=life.state,
+            reason=self._ground.mask(unavailable_reason(life)),
+            exposure=configured_exposure(config, self._wishes()),
+            reach=self.reach(life),
+            origin=str(config.file) if config.file else config.origin,
+            address=self._ground.mask(display_address(config)),
+            description=server_summary(life),
+            era=manifest.greeting.era if manifest else "",
+            version=manifest.greeting.version if manifest else "",
+            tools=tools,
+            prompt_count=len(manifest.prompts) if manifest else 0,
+            resource_count=len(manifest.resources) + len(manifest.templates) if manifest else 0,
+            tokens=sum(tool.tokens for tool in tools if tool.reach == "direct"),
+            stderr=life.log.last_lines(),
+            log=str(life.log.file or ""),
+            process=life.pid,
+        )
+
+    def prompts(self) -> tuple[PromptView, ...]:
+        return tuple(
+            PromptView(
+                server=life.config.name,
+                name=prompt.name,
+                title=prompt.title,
+                description=prompt.description,
+                arguments=tuple(one.name for one in prompt.arguments),
+                required=tuple(one.name for one in prompt.arguments if one.required),
+            )
+            for life in self.usable
+            if life.manifest is not None
+            for prompt in life.manifest.prompts
+        )
+
+    def _changed(self) -> None:
+        self._entries = None
+        self._tell()
+
+
+def server_summary(life: ManagedServer) -> str:
+    """Describes in one line what a server is for."""
+    said = life.config.description
+    if not said and life.manifest is not None:
+        said = life.manifest.instructions.strip().split("\n", 1)[0].lstrip("# ")
+    return said.strip()[:160]
+
+
+def unavailable_reason(life: ManagedServer) -> str:
+    if life.config.problem:
+        return life.config.problem
+    if life.state == "untrusted":
+        return "the project is not trusted: /trust"
+    if life.state == "failed" and life.wait_seconds > 0:
+        return f"{life.reason}; next attempt in {round(life.wait_seconds)} s"
+    return life.reason
+
+
+TOOL_NAME_PREFIX = "mcp__"
+MAX_TOOL_NAME_CHARS = 64
+_INVALID_NAME_CHARS = late(r"[^A-Za-z0-9_-]")
+_HASH_CHARS = 6
+
+
+def server_prefix(server: str) -> str:
+    return f"{TOOL_NAME_PREFIX}{_INVALID_NAME_CHARS.sub('_', server)}__"
+
+
+def full_names(server: str, tools: Iterable[str]) -> Mapping[str, str]:
+    """Returns full names by the server's own names. Names that are too long or taken end in part of a
+    hash."""
+    plain = {tool: server_prefix(server) + (_INVALID_NAME_CHARS.sub("_", tool) or "_") for tool in tools}
+    count = Counter(plain.values())
+    return {
+        tool: name if len(name) <= MAX_TOOL_NAME_CHARS and count[name] == 1 else _hashed(name, server, tool)
+        for tool, name in plain.items()
+    }
+
+
+def _hashed(name: str, server: str, tool: str) -> str:
+    digest = hashlib.sha256(f"{server}\0{tool}".encode("utf-8", "replace")).hexdigest()[:_HASH_CHARS]
+    return f"{name[: MAX_TOOL_NAME_CHARS - _HASH_CHARS - 1]}_{digest}"

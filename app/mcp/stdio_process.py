@@ -1,0 +1,291 @@
+"""Runs a server that is a program on this machine: its lines, its standard error, its end.
+
+It runs under the keeper (`tools.running.keeper`), which ends it with all its child processes, even when bayou
+dies. Of the protocol only the framing is known here (`StdioTransport`). The SDK's own transport is not used:
+it starts programs outside of the sandbox, leaves child processes behind when the server ends by itself, and
+joins lines without a limit.
+"""
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+from app.mcp.server_context import ServerLog
+from tools.operations import CommandLine, RunningProcess
+from tools.running.process import LocalProcesses, pipe
+
+MAX_LINE_BYTES = 64 * 1024 * 1024
+READ_AHEAD_BYTES = 8 * 1024 * 1024
+"""How many bytes are read ahead of the reader of lines."""
+EXIT_GRACE_SECONDS = 0.3
+"""The time that a server has to end by itself after its input was closed."""
+_PASSED_VARIABLES = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR", "TZ")
+_PASSED_PREFIXES = ("LC_", "XDG_")
+_PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+_CERTIFICATE_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
+
+
+def server_variables(env: Mapping[str, str]) -> dict[str, str]:
+    """Returns the variables of bayou that every server gets, without keys of providers."""
+    return {
+        name: value
+        for name, value in env.items()
+        if name in (*_PASSED_VARIABLES, *_CERTIFICATE_VARIABLES)
+        or name.startswith(_PASSED_PREFIXES)
+        or name.upper() in _PROXY_VARIABLES
+    }
+
+
+class ServerProcess:
+    """A server's process, running or ended."""
+
+    def __init__(self, process: RunningProcess, log: ServerLog) -> None:
+        self.log = log
+        self.fault = ""
+        """Why bayou stopped reading, when the server caused it."""
+        self.exit_code: int | None = None
+        self._process = process
+        self._lines = _LineProtocol(self._too_long)
+        self._errors = _StderrProtocol(log)
+        self._stdin: asyncio.StreamWriter | None = None
+        self._watching = asyncio.ensure_future(self._watch())
+
+    @staticmethod
+    async def start(processes: LocalProcesses, command: CommandLine, log: ServerLog) -> "ServerProcess":
+        """Starts the process. Raises `OSError`, including `BoxFailed`."""
+        ends = [*os.pipe(), *pipe(), *os.pipe()]
+        his_in, my_in, my_out, his_out, my_errors, his_errors = ends
+        try:
+            process = await processes.start_piped(command, his_in, his_out, his_errors)
+        except BaseException:
+            for end in (my_in, my_out, my_errors):
+                os.close(end)
+            raise
+        finally:
+            for end in (his_in, his_out, his_errors):
+                os.close(end)
+        server = ServerProcess(process, log)
+        await server._connect(my_in, my_out, my_errors)
+        return server
+
+    async def _connect(self, stdin: int, output: int, errors: int) -> None:
+        loop = asyncio.get_running_loop()
+        opened = [os.fdopen(descriptor, mode, 0) for descriptor, mode in ((output, "rb"), (errors, "rb"))]
+        await loop.connect_read_pipe(lambda: self._lines, opened[0])
+        await loop.connect_read_pipe(lambda: self._errors, opened[1])
+        transport, protocol = await loop.connect_write_pipe(
+            asyncio.streams.FlowControlMixin, os.fdopen(stdin, "wb", 0)
+        )
+        self._stdin = asyncio.StreamWriter(transport, protocol, None, loop)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    async def line(self) -> bytes | None:
+        """Returns the next line; None when the output has ended."""
+        return await self._lines.take()
+
+    async def write(self, line: bytes) -> None:
+        """Writes a line. Raises `OSError` when the process does not read any more."""
+        assert self._stdin is not None
+        self._stdin.write(line)
+        await self._stdin.drain()
+
+    async def end(self) -> None:
+        """Closes the input, then lets the keeper end the process with all its child processes."""
+        self._hang_up()
+        await asyncio.wait({self._watching}, timeout=EXIT_GRACE_SECONDS)
+        await self._process.end()
+        await asyncio.wait({self._watching}, timeout=EXIT_GRACE_SECONDS)
+        self._lines.close()
+        self._errors.close()
+
+    def _hang_up(self) -> None:
+        if self._stdin is not None and not self._stdin.transport.is_closing():
+            self._stdin.transport.abort()
+
+    async def _watch(self) -> None:
+        self.exit_code = await self._process.wait()
+
+    async def exited(self, seconds: float) -> int | None:
+        """Waits for the exit code, at most so many seconds; None when the process still runs."""
+        await asyncio.wait({self._watching}, timeout=seconds)
+        return self.exit_code
+
+    def _too_long(self) -> None:
+        self.fault = f"the server sent a line of more than {MAX_LINE_BYTES // 1024 // 1024} MB"
+
+
+class _LineProtocol(asyncio.Protocol):
+    """Splits the output at line feeds. Pieces of a line are joined once, at its end."""
+
+    def __init__(self, too_long: Callable[[], None]) -> None:
+        self._too_long = too_long
+        self._pieces: list[bytes] = []
+        self._size = self._waiting = 0
+        self._whole: deque[bytes] = deque()
+        self._news = asyncio.Event()
+        self._has_ended = False
+        self._pipe: asyncio.ReadTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.ReadTransport)
+        self._pipe = transport
+
+    def data_received(self, data: bytes) -> None:
+        *ends, rest = data.split(b"\n")
+        for end in ends:
+            self._pieces.append(end)
+            whole = b"".join(self._pieces)
+            self._pieces, self._size = [], 0
+            if whole.strip():
+                self._whole.append(whole)
+                self._waiting += len(whole)
+        if rest:
+            self._pieces.append(rest)
+            self._size += len(rest)
+        if self._size > MAX_LINE_BYTES:
+            self._too_long()
+            self._pieces = []
+            self.close()
+        self._news.set()
+        if self._waiting > READ_AHEAD_BYTES and self._pipe is not None:
+            self._pipe.pause_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._has_ended = True
+        self._news.set()
+
+    async def take(self) -> bytes | None:
+        while not self._whole:
+            if self._has_ended:
+                return None
+            self._news.clear()
+            await self._news.wait()
+        line = self._whole.popleft()
+        self._waiting -= len(line)
+        if self._waiting <= READ_AHEAD_BYTES // 2 and self._pipe is not None and not self._pipe.is_closing():
+            self._pipe.resume_reading()
+        return line
+
+    def close(self) -> None:
+        self._has_ended = True
+        self._news.set()
+        if self._pipe is not None:
+            self._pipe.close()
+
+
+class _StderrProtocol(asyncio.Protocol):
+    """Passes a server's standard error to its log."""
+
+    def __init__(self, log: ServerLog) -> None:
+        self._log = log
+        self._pipe: asyncio.BaseTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._pipe = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._log.feed(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._log.end()
+
+    def close(self) -> None:
+        if self._pipe is not None:
+            self._pipe.close()
+
+
+Transport = AbstractAsyncContextManager[Any]
+_MAX_NOISE_CHARS = 300
+
+
+class StdioTransport:
+    """Adapts a process to the SDK's streams."""
+
+    def __init__(self, process: ServerProcess) -> None:
+        self.process = process
+        self.ended = asyncio.Event()
+        """Set when the output has ended."""
+
+    @asynccontextmanager
+    async def __call__(self) -> AsyncGenerator[Any]:
+        import anyio  # noqa: PLC0415  (with the SDK)
+        from mcp.shared.message import SessionMessage  # noqa: PLC0415  (as above)
+        from mcp_types import jsonrpc_message_adapter  # noqa: PLC0415  (as above)
+
+        process = self.process
+        told, heard = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        said, asked = anyio.create_memory_object_stream[SessionMessage](0)
+
+        async def hear() -> None:
+            async with told:
+                while (line := await process.line()) is not None:
+                    try:
+                        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                    except ValueError:
+                        noise = line[:_MAX_NOISE_CHARS].decode("utf-8", "replace")
+                        process.log.note(f"[not of the protocol, on standard output] {noise}")
+                        continue
+                    try:
+                        await told.send(SessionMessage(message))
+                    except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+                        return
+            self.ended.set()
+
+        async def speak() -> None:
+            async with asked:
+                async for message in asked:
+                    text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                    try:
+                        await process.write(text.encode() + b"\n")
+                    except OSError:
+                        await told.aclose()  # No answer can arrive for open requests.
+                        self.ended.set()
+                        return
+
+        async with anyio.create_task_group() as both:
+            both.start_soon(hear)
+            both.start_soon(speak)
+            try:
+                yield heard, said
+            finally:
+                both.cancel_scope.cancel()
+
+
+class StreamWithEnd:
+    """A stream that sets `ended` when no more messages will arrive."""
+
+    def __init__(self, stream: Any, ended: asyncio.Event) -> None:
+        self._stream = stream
+        self._ended = ended
+
+    @property
+    def last_context(self) -> Any:
+        return getattr(self._stream, "last_context", None)
+
+    async def receive(self) -> Any:
+        return await self._stream.receive()
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    def __aiter__(self) -> "StreamWithEnd":
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await self._stream.__anext__()
+        except StopAsyncIteration:
+            self._ended.set()
+            raise
+
+    async def __aenter__(self) -> "StreamWithEnd":
+        return self
+
+    async def __aexit__(self, *problem: object) -> None:
+        await self.aclose()

@@ -1,0 +1,131 @@
+"""Stores the tokens of sign-ins to servers in `mcp-auth.json`: mode 0600, written whole under a lock, never
+overwritten when it is broken.
+
+The file is read again for each connection, so that a sign-in in one process applies to all of them at once.
+One process at a time refreshes an expired token: a refresh token often works only once.
+"""
+
+import asyncio
+import hashlib
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.resources.paths import Paths
+from app.resources.text_files import read_text, write_text
+from app.values.user_errors import FileError, UserError
+
+_LOCK_TIMEOUT = 40.0
+_EXPIRY_MARGIN_SECONDS = 30.0
+"""A token that expires within this time is not sent any more."""
+
+
+class StoredTokens(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """The OAuth data of one server's sign-in: the SDK's values as plain JSON."""
+
+    tokens: dict[str, Any] = {}
+    client: dict[str, Any] = {}
+    server: dict[str, Any] = {}
+    """The metadata of the authorization server."""
+    resource: dict[str, Any] = {}
+    """The metadata of the protected resource, which names its authorization servers."""
+    expires_at: float = 0.0
+    """Unix seconds; 0: the server named no expiry."""
+    wanted_scope: str = ""
+    """The scope whose lack caused a refusal; the next sign-in requests it."""
+
+    @property
+    def is_expired(self) -> bool:
+        return 0 < self.expires_at < time.time() + _EXPIRY_MARGIN_SECONDS
+
+
+class TokenStore:
+    """All sign-ins, by the server's name and address: after a change of the address a new sign-in is
+    needed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def of(self, name: str, url: str) -> StoredTokens | None:
+        """Returns a server's sign-in; None when it is missing or invalid. Raises `FileError` for a broken
+        file."""
+        entry = self._read().get(_key(name, url))
+        try:
+            return msgspec.convert(entry, StoredTokens) if entry is not None else None
+        except msgspec.ValidationError:
+            return None
+
+    def keep(self, name: str, url: str, sign_in: StoredTokens) -> None:
+        def put(table: dict[str, Any]) -> None:
+            table[_key(name, url)] = msgspec.to_builtins(sign_in)
+
+        self._change(put)
+
+    def forget(self, name: str, url: str) -> bool:
+        """Removes a sign-in. Returns False when there was none."""
+        found = _key(name, url) in self._read()
+        if found:
+            self._change(lambda table: table.pop(_key(name, url), None))
+        return found
+
+    @asynccontextmanager
+    async def refreshing(self, name: str, url: str) -> AsyncIterator[None]:
+        """Lets only one process at a time refresh a server's token. Raises `UserError`."""
+        from filelock import FileLock, Timeout  # noqa: PLC0415  (only where a token has run out)
+
+        mark = hashlib.sha256(_key(name, url).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(f"{self.path}.{mark}.lock", timeout=_LOCK_TIMEOUT, mode=0o600, thread_local=False)
+        taking = asyncio.ensure_future(asyncio.to_thread(lock.acquire))
+        try:
+            await asyncio.shield(taking)
+        except Timeout:
+            raise UserError(
+                f"another bayou has been refreshing the sign-in to {name} for too long; try again"
+            ) from None
+        except asyncio.CancelledError:
+            taking.add_done_callback(lambda done: None if done.exception() else lock.release(force=True))
+            raise
+        try:
+            yield
+        finally:
+            lock.release(force=True)
+
+    def _read(self) -> dict[str, Any]:
+        text = read_text(self.path)
+        if text is None or not text.strip():
+            return {}
+        try:
+            table = msgspec.json.decode(text)
+        except (msgspec.DecodeError, RecursionError):
+            table = None
+        if not isinstance(table, dict):
+            raise FileError(self.path, "is damaged and was not changed; delete it and sign in again")
+        return table
+
+    def _change(self, edit: Any) -> None:
+        from filelock import FileLock, Timeout  # noqa: PLC0415  (only changes need it)
+
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with FileLock(f"{self.path}.lock", timeout=5, mode=0o600):
+                table = self._read()
+                edit(table)
+                text = msgspec.json.format(msgspec.json.encode(table), indent=2).decode()
+                write_text(self.path, text + "\n", mode=0o600)
+        except Timeout:
+            raise FileError(self.path, "is locked by another process; try again") from None
+        except OSError as problem:
+            raise FileError(self.path, f"cannot be written: {problem.strerror or problem}") from None
+
+
+def token_store_of(paths: Paths) -> TokenStore:
+    return TokenStore(paths.agent_dir / "mcp-auth.json")
+
+
+def _key(name: str, url: str) -> str:
+    return f"{name.replace('-', '_')} {url.partition('?')[0]}"

@@ -1,0 +1,210 @@
+"""Runs prompts without a screen, one after the other, and describes a failed end as text and exit code."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import assert_never
+
+import msgspec
+
+from app.assembly.first_prompt import FirstInput
+from app.engine.core.prompt_intake import MissingApiKey, Refused
+from app.engine.permissions.past_verdicts import PastVerdict
+from app.engine.prompts import Disposition
+from app.engine.session import Session
+from app.exit_codes import BLOCKED, FAILED, LIMIT, MISFIT, PROVIDER, REFUSED, USAGE
+from app.modes.answer_schema import MAX_REPAIRS, AnswerSchema, UnusableSchema
+from app.printing import print_problem
+from app.sessions.errors import SessionWriteError
+from app.values.content import Image
+from app.values.entries import MessageEntry
+from app.values.messages import AssistantMessage, ToolResultMessage
+
+PrepareSession = Callable[[], Awaitable[FirstInput]]
+"""Completes the session (loads extensions) once the mode listens, and returns the prompts to send."""
+_UNATTENDED_SECTION = (
+    "Nobody can answer questions during this run. If you cannot do what was asked without something that only the user "
+    "can give, say so in your last message and end it with a line that begins with BLOCKED: and names it."
+)
+_BLOCKED_PREFIX = "BLOCKED:"
+NO_PROMPT_ERROR = "No prompt was given. Pass one as an argument or on standard input."
+
+
+READER_TIMEOUT = 30.0
+"""How many seconds a reader may read nothing, after bayou has ended, before the rest of the output is
+dropped."""
+SIGNALLED_READER_TIMEOUT = 0.3
+"""The same limit after a signal to end."""
+
+
+class EndRequest:
+    """Holds an extension's request to end bayou, which takes effect once the run has settled."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def ask(self) -> None:
+        self._event.set()
+
+    def skips(self, prompts: Sequence[str]) -> bool:
+        """Whether bayou is to end, so that these prompts are not sent; prints a note about them."""
+        if self._event.is_set() and prompts:
+            left = "a further prompt was" if len(prompts) == 1 else f"{len(prompts)} further prompts were"
+            print_problem(f"An extension ended bayou: {left} not sent.")
+        return self._event.is_set()
+
+    async def due(self, session: Session) -> None:
+        await self._event.wait()
+        await session.wait_until_idle()
+
+
+async def send_prompt(session: Session, prompt: str, images: Sequence[Image]) -> Disposition:
+    """Sends a prompt and waits until no run is active, including a run that a finished job has started."""
+    how = await session.prompt(prompt, images, while_running="follow_up", source="print")
+    await session.wait_until_idle()
+    return how
+
+
+async def wait_for_jobs(session: Session) -> None:
+    """Waits for background jobs, whose ends the agent was promised to learn; a note says what delays
+    the end."""
+    for job in session.jobs.all():
+        if job.state == "running":
+            print_problem(f"Waiting for background {job.id}: {job.title}")
+    await session.wait_until_idle()
+    while await session.jobs.wait_for_all():
+        await session.wait_until_idle()
+
+
+def print_refusal(problem: Refused) -> int:
+    """Prints why no prompt was sent, with a remedy for the command line; returns the exit code."""
+    if isinstance(problem, MissingApiKey):
+        provider = problem.provider
+        return print_failure(
+            f"No API key found for {provider}. Add one with: bayou auth login {provider}", PROVIDER
+        )
+    return print_failure(str(problem), USAGE)
+
+
+RemedyFor = Callable[[AssistantMessage], str]
+"""Returns the remedy for a failed answer."""
+NO_REMEDY: RemedyFor = lambda _: ""  # noqa: E731  (as much a constant as a function)
+
+
+class FailedEnd(msgspec.Struct, frozen=True):
+    """A failed end of a run, as an exit code and a text."""
+
+    code: int
+    problem: str
+    has_answer: bool = False
+    """Whether the run has a valid answer all the same."""
+
+
+async def check_run_end(
+    session: Session, schema: AnswerSchema | None = None, next_step: RemedyFor = NO_REMEDY
+) -> FailedEnd | None:
+    """Checks the end of a run; None: the last answer is valid, and nothing is open. Asks again for an answer
+    that does not match `schema`."""
+    misfit = ""
+    for repair in range(MAX_REPAIRS + 1):
+        if (failed := _failure_of(session, next_step)) is not None:
+            return failed
+        if (left_open := _left_open(session)) is not None:
+            return left_open
+        try:
+            misfit = schema.mismatch_text(session.last_answer.text) if schema and session.last_answer else ""
+        except UnusableSchema as problem:
+            return FailedEnd(
+                USAGE, f"The schema of --output-schema cannot be used: {problem}. Correct the schema file."
+            )
+        if not misfit:
+            return None
+        if repair < MAX_REPAIRS:
+            await send_prompt(session, AnswerSchema.repair(misfit), ())
+    return FailedEnd(MISFIT, f"The answer does not fit the schema: {misfit}.")
+
+
+def _failure_of(session: Session, next_step: RemedyFor) -> FailedEnd | None:
+    """Returns why the last answer is not valid; None when it is."""
+    message = session.last_answer
+    if message is None:
+        return FailedEnd(FAILED, "The model gave no answer.")
+    match message.stop_reason:
+        case "error" if session.budget.has_refused:
+            return FailedEnd(LIMIT, message.error_message or "A limit of this run is reached.")
+        case "error":
+            problem = message.error_message or "The request failed."
+            return FailedEnd(PROVIDER, _sentence(problem, next_step(message)))
+        case "aborted":
+            return FailedEnd(FAILED, message.error_message or "The request was aborted.")
+        case "length":
+            return FailedEnd(FAILED, "The answer was cut off: it reached the model's output limit.")
+        case "stop" | "toolUse" | "pending" | "deferred":
+            return None
+        case _:
+            assert_never(message.stop_reason)
+
+
+def _left_open(session: Session) -> FailedEnd | None:
+    """Returns whether the agent is blocked, or stopped after a refused call; None for neither."""
+    answer = session.last_answer
+    if answer is not None and (needed := blocked_on(answer.text)):
+        return FailedEnd(BLOCKED, f"The agent is blocked: {needed}", has_answer=True)
+    if (refused := _refused_call(session)) is not None:
+        problem = (
+            f"The agent stopped after a call of {refused.tool} was refused: {refused.decision.decisive.part.text}. "
+            "Allow it with a rule or another mode (--permissions)."
+        )
+        return FailedEnd(REFUSED, problem, has_answer=True)
+    return None
+
+
+def blocked_on(answer: str) -> str:
+    """Returns what a blocked agent needs, from the last line of its answer; empty when it is not blocked."""
+    last = answer.rstrip().rsplit("\n", 1)[-1].strip(" *`")
+    return (
+        last.removeprefix(_BLOCKED_PREFIX).strip(" *`") or "no reason given"
+        if last.startswith(_BLOCKED_PREFIX)
+        else ""
+    )
+
+
+def add_headless_sections(session: Session, schema: AnswerSchema | None) -> None:
+    """Tells the model in the system prompt that no person follows the run, and the schema of the answer."""
+    session.requests.add_section("unattended", _UNATTENDED_SECTION)
+    if schema is not None:
+        session.requests.add_section("answer_schema", schema.section)
+
+
+def _refused_call(session: Session) -> PastVerdict | None:
+    """Returns a refused call among those right before the last answer."""
+    calls: set[str] = set()
+    for entry in reversed(session.entries):
+        if not isinstance(entry, MessageEntry):
+            continue
+        if isinstance(entry.message, ToolResultMessage):
+            calls.add(entry.message.tool_call_id)
+        elif calls or not isinstance(entry.message, AssistantMessage):  # otherwise this is the answer itself
+            break
+    past = session.permissions.view().past
+    return next((one for one in past if one.call_id in calls and one.outcome == "refused"), None)
+
+
+def _sentence(problem: str, step: str) -> str:
+    if not step:
+        return problem
+    return f"{problem if problem.endswith(('.', '!', '?')) else f'{problem}.'} {step}"
+
+
+def flush_session(session: Session) -> int:
+    """Writes what is left of the session to disk; returns the exit code of a failure, or 0."""
+    try:
+        session.log.write_kept()
+    except SessionWriteError as problem:
+        return print_failure(f"The session was not saved. {problem}")
+    return 0
+
+
+def print_failure(text: str, code: int = FAILED) -> int:
+    """Prints an error to standard error; returns the exit code."""
+    print_problem(text)
+    return code

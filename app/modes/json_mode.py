@@ -1,0 +1,99 @@
+"""Implements JSON mode: prints the session's header, then every event, one object per line, of the same types
+as in RPC. Each text is sent twice: in deltas, and complete."""
+
+import asyncio
+
+from app.engine.core.prompt_intake import Refused
+from app.engine.session import Session
+from app.exit_codes import USAGE
+from app.modes.answer_schema import AnswerSchema
+from app.modes.event_deduplication import without_repeats
+from app.modes.headless_runs import (
+    NO_PROMPT_ERROR,
+    NO_REMEDY,
+    READER_TIMEOUT,
+    SIGNALLED_READER_TIMEOUT,
+    EndRequest,
+    PrepareSession,
+    RemedyFor,
+    add_headless_sections,
+    check_run_end,
+    flush_session,
+    print_failure,
+    print_refusal,
+    send_prompt,
+    wait_for_jobs,
+)
+from app.modes.stdout_writer import LineWriter, claim_stdout
+from app.modes.wire_events import EventLines
+from app.values.codec import encode
+from app.values.events import AgentSettled
+
+
+async def run_json(
+    session: Session,
+    prepare: PrepareSession,
+    *,
+    merge: bool = True,
+    next_step: RemedyFor = NO_REMEDY,
+    ending: EndRequest | None = None,
+    schema: AnswerSchema | None = None,
+) -> int:
+    """Runs the prompts in JSON mode. The reason of a failure is also printed to standard error."""
+    writer = LineWriter(claim_stdout())
+    lines = EventLines(writer.put_pieces, merge=merge, shape=without_repeats)
+    log = session.log
+    writer.put(encode(log.header))
+    leave = session.subscribe(lines.tell, pace=writer.room)  # a slow reader slows the session
+    try:
+        code = await writer.while_read(_converse(session, prepare, next_step, ending or EndRequest(), schema))
+    except asyncio.CancelledError:
+        # The session is being closed by other code; its last events are still printed.
+        stalled = asyncio.ensure_future(writer.give_up_when_stalled(SIGNALLED_READER_TIMEOUT))
+        await session.wait_until_idle()
+        stalled.cancel()
+        _end(lines)
+        await writer.flush(SIGNALLED_READER_TIMEOUT)
+        raise
+    finally:
+        leave()
+    _end(lines)
+    if await writer.flush(READER_TIMEOUT) and code is not None:
+        return code
+    return print_failure(writer.failure) if writer.failure else 1
+
+
+async def _converse(
+    session: Session,
+    prepare: PrepareSession,
+    next_step: RemedyFor,
+    ending: EndRequest,
+    schema: AnswerSchema | None,
+) -> int:
+    given = await prepare()
+    if not given.prompts:
+        return print_failure(NO_PROMPT_ERROR, USAGE)
+    add_headless_sections(session, schema)
+    how, answered, end = "", session.last_answer, None
+    try:
+        for index, prompt in enumerate(given.prompts):
+            if index and ending.skips(given.prompts[index:]):
+                break
+            how = await send_prompt(session, prompt, given.images if index == 0 else ())
+            await session.events.drain()
+        if not ending.skips(()):
+            await wait_for_jobs(session)
+        # otherwise the prompt was a command that called no model
+        if how != "handled" or session.last_answer is not answered:
+            end = await check_run_end(session, schema, next_step)
+        await session.events.drain()
+    except Refused as problem:
+        return print_refusal(problem)
+    return print_failure(end.problem, end.code) if end is not None else flush_session(session)
+
+
+def _end(lines: EventLines) -> None:
+    """Sends `agent_settled` even when no run was started, and writes the remaining deltas."""
+    if not lines.has_settled:
+        lines.tell(AgentSettled(aborted=False))
+    lines.flush()

@@ -1,0 +1,129 @@
+"""Implements print mode: sends the prompts one after the other, and prints the last answer's text to standard
+output.
+
+Fails with the reason on standard error when an answer ended in an error, was aborted or was cut off.
+"""
+
+import os
+
+from app.engine.core.prompt_intake import Refused
+from app.engine.session import Session
+from app.exit_codes import FAILED, USAGE
+from app.modes.answer_schema import AnswerSchema, strip_code_fence
+from app.modes.headless_runs import (
+    NO_PROMPT_ERROR,
+    NO_REMEDY,
+    EndRequest,
+    PrepareSession,
+    RemedyFor,
+    add_headless_sections,
+    check_run_end,
+    flush_session,
+    print_failure,
+    print_refusal,
+    send_prompt,
+    wait_for_jobs,
+)
+from app.modes.stdout_writer import claim_stdout
+from app.printing import print_problem
+from app.sessions.errors import error_text
+from app.values.entries import CustomMessageEntry, MessageEntry
+from app.values.events import AutoRetryStart, Event, ExtensionError, Notice, PlanProposed
+from app.values.messages import AssistantMessage, CustomMessage
+from tools.text import for_terminal
+
+_CHARS_PER_WRITE = 65536
+"""The number of characters encoded at once, so that a large answer is not copied as a whole."""
+
+
+async def run_print(
+    session: Session,
+    prepare: PrepareSession,
+    next_step: RemedyFor = NO_REMEDY,
+    *,
+    ending: EndRequest | None = None,
+    schema: AnswerSchema | None = None,
+) -> int:
+    own, ending = claim_stdout(), ending or EndRequest()
+    session.subscribe(_tell_stderr)
+    given = await prepare()
+    if not given.prompts:
+        return print_failure(NO_PROMPT_ERROR, USAGE)
+    add_headless_sections(session, schema)
+    before, answered, end = len(session.entries), session.last_answer, None
+    try:
+        for index, prompt in enumerate(given.prompts):
+            if index and ending.skips(given.prompts[index:]):
+                break
+            how = await send_prompt(session, prompt, given.images if index == 0 else ())
+            if index == len(given.prompts) - 1 and not ending.skips(()):
+                await wait_for_jobs(session)
+            if session.last_answer is answered:
+                if how == "handled":
+                    continue  # the prompt was a command that called no model
+                return print_failure("The run ended without an answer.")
+            is_last = index == len(given.prompts) - 1
+            end = await check_run_end(session, schema if is_last else None, next_step)
+            if end is not None and not end.has_answer:
+                return print_failure(end.problem, end.code)
+            answered = session.last_answer
+    except Refused as problem:
+        return print_refusal(problem)
+    said = _with_plan(_last_said(session, before), session.plan.unanswered)
+    if schema is not None and end is None and said is not None:
+        said = strip_code_fence(said)
+    failure = None
+    if said is not None:
+        failure = _write(own, said.rstrip("\n")) or _write(own, "\n")
+    if failure is not None:
+        return print_failure(failure) if failure else FAILED
+    return print_failure(end.problem, end.code) if end is not None else flush_session(session)
+
+
+def _last_said(session: Session, before: int) -> str | None:
+    """Returns the last answer to these prompts, or the message that an extension's command shows."""
+    for entry in reversed(session.entries[before:]):
+        if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
+            return entry.message.text
+        if isinstance(entry, CustomMessageEntry) and entry.display:
+            return session.shown_text(
+                CustomMessage(custom_type=entry.custom_type, content=entry.content, details=entry.details)
+            )
+    return None
+
+
+def _with_plan(said: str | None, proposed: PlanProposed | None) -> str | None:
+    """Adds a proposed plan that is missing in the answer: plan mode ends with the call that proposes the
+    plan."""
+    if proposed is None or (said is not None and proposed.plan.strip() in said):
+        return said
+    plan = f"# {proposed.title}\n\n{proposed.plan.strip()}"
+    return f"{said.rstrip()}\n\n{plan}" if said and said.strip() else plan
+
+
+def _write(descriptor: int, text: str) -> str | None:
+    """Writes the text; returns an error text, empty when the reader has gone, or None on success."""
+    if os.isatty(descriptor):
+        text = for_terminal(text)  # the model's output must not control a person's terminal
+    try:
+        for start in range(0, len(text), _CHARS_PER_WRITE):
+            rest = memoryview(text[start : start + _CHARS_PER_WRITE].encode("utf-8", "replace"))
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+    except BrokenPipeError:
+        return ""
+    except OSError as problem:
+        return f"The answer could not be written to standard output: {error_text(problem)}."
+    return None
+
+
+def _tell_stderr(event: Event) -> None:
+    if isinstance(event, Notice):
+        print_problem(event.text)
+    elif isinstance(event, ExtensionError):
+        print_problem(f"{event.extension_path} ({event.event}): {event.error}")
+    elif isinstance(event, AutoRetryStart):
+        print_problem(
+            f"{event.error_message.rstrip('.')}. Retrying in {event.delay_ms / 1000:.0f}s "
+            f"({event.attempt} of {event.max_attempts})."
+        )

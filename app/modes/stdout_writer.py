@@ -1,0 +1,177 @@
+"""Owns standard output for a mode: lines in order, bounded memory, and no output of other code between them.
+
+Nothing here blocks in a system call: a reader that has stopped reading never keeps bayou from ending.
+"""
+
+import asyncio
+import os
+import select
+import sys
+from collections import deque
+from collections.abc import Coroutine, Iterable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+_MAX_QUEUED_BYTES = 1024 * 1024
+_WRITE_BYTES = 4096
+"""A pipe or socket that is ready for writing takes this many bytes without blocking."""
+_WRITES_PER_STEP = 64
+"""After so many slices the event loop runs other tasks."""
+
+
+def claim_stdout() -> int:
+    """Returns a descriptor for the mode's output; all other writes to standard output go to standard error.
+
+    Works on the level of descriptors, so that C libraries and child processes are covered.
+    """
+    sys.stdout.flush()
+    own = os.dup(1)
+    os.set_inheritable(own, False)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return own
+
+
+def claim_stdin() -> int:
+    """Returns a descriptor for the mode's input; all other code that reads standard input finds it empty."""
+    own = os.dup(0)
+    os.set_inheritable(own, False)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return own
+
+
+class LineWriter:
+    """Writes lines in order without blocking the event loop; `room` lets the caller wait for a slow
+    reader."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._loop = asyncio.get_running_loop()
+        self._waiting: deque[memoryview] = deque()
+        self._size = 0
+        """The number of bytes not yet written."""
+        self._written = 0
+        self._is_scheduled = False
+        self._room = asyncio.Event()
+        self._room.set()
+        self._empty = asyncio.Event()
+        self._empty.set()
+        self.broken = asyncio.Event()
+        """Set when the reader has gone, or was given up."""
+        self.failure = ""
+        """Why writing failed, unless the reader has gone."""
+
+    @property
+    def is_broken(self) -> bool:
+        return self.broken.is_set()
+
+    @property
+    def has_room(self) -> bool:
+        return self._room.is_set()
+
+    def put(self, line: bytes) -> None:
+        self.put_pieces((line + b"\n",))
+
+    def put_pieces(self, line: Iterable[bytes]) -> None:
+        """Queues one line with its line feed; its pieces are kept without copying until they are written."""
+        if self.is_broken:
+            return
+        for piece in line:
+            if piece:
+                self._waiting.append(memoryview(piece))
+                self._size += len(piece)
+        self._empty.clear()
+        if self._size > _MAX_QUEUED_BYTES:
+            self._room.clear()
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            self._loop.call_soon(self._push)
+
+    async def room(self) -> None:
+        """Waits while too many bytes are unread."""
+        await self._room.wait()
+
+    async def flush(self, patience: float) -> bool:
+        """Waits until everything is written; drops the rest when the reader reads nothing for `patience`
+        seconds."""
+        watch = asyncio.ensure_future(self.give_up_when_stalled(patience))
+        try:
+            await self._empty.wait()
+        finally:
+            watch.cancel()
+        return not self.is_broken
+
+    async def while_read(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """Awaits the work and returns its result; None as soon as the reader has gone (`
+        head`)."""
+        working = asyncio.ensure_future(work)
+        gone = asyncio.ensure_future(self.broken.wait())
+        try:
+            await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
+            return await working if working.done() else None
+        finally:
+            working.cancel()
+            gone.cancel()
+
+    async def give_up_when_stalled(self, patience: float) -> None:
+        """Gives up the reader when lines are queued and it reads nothing for `patience` seconds."""
+        while not self.is_broken:
+            before = self._written
+            await asyncio.sleep(patience)
+            if self._waiting and self._written == before:
+                self._give_up()
+
+    def _push(self) -> None:
+        self._is_scheduled = False
+        try:
+            for _ in range(_WRITES_PER_STEP):
+                if not self._waiting or not self._can_write():
+                    break
+                self._has_written(os.write(self._descriptor, self._waiting[0][:_WRITE_BYTES]))
+        except OSError as problem:
+            if not isinstance(problem, BrokenPipeError):
+                self.failure = f"Standard output cannot be written: {problem.strerror}."
+            self._give_up()
+            return
+        if self._size <= _MAX_QUEUED_BYTES:
+            self._room.set()
+        if not self._waiting:
+            self._empty.set()
+            return
+        self._is_scheduled = True
+        if self._can_write():
+            self._loop.call_soon(self._push)
+        else:
+            self._loop.add_writer(self._descriptor, self._resume)
+
+    def _has_written(self, count: int) -> None:
+        self._written += count
+        self._size -= count
+        rest = self._waiting[0][count:]
+        if rest:
+            self._waiting[0] = rest
+        else:
+            self._waiting.popleft()
+
+    def _resume(self) -> None:
+        self._loop.remove_writer(self._descriptor)
+        self._push()
+
+    def _can_write(self) -> bool:
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLOUT)
+        return bool(poll.poll(0))
+
+    def _give_up(self) -> None:
+        if self._is_scheduled:
+            try:
+                self._loop.remove_writer(self._descriptor)
+            except (OSError, ValueError):
+                pass  # the descriptor was not watched
+        self.broken.set()
+        self._waiting.clear()
+        self._size = 0
+        self._room.set()
+        self._empty.set()

@@ -1,0 +1,147 @@
+"""Prompt templates: Markdown files that the user inserts with `/name arguments`."""
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from app.resources.frontmatter import files_in, read_document
+from app.resources.paths import Paths
+from tools.files.presence import is_file
+from tools.patterns import late
+
+
+class PromptTemplate(msgspec.Struct, frozen=True, kw_only=True):
+    """A prompt template: its name, its text with placeholders and its description."""
+
+    name: str
+    """The file's name without `.md`."""
+    path: Path
+    body: str
+    description: str = ""
+    argument_hint: str = ""
+
+    def expand(self, arguments: str) -> str:
+        return substitute(self.body, split_arguments(arguments))
+
+
+class PromptTemplates(msgspec.Struct, frozen=True, kw_only=True):
+    """The templates that were found, and the faults of unreadable ones."""
+
+    templates: tuple[PromptTemplate, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def named(self, name: str) -> PromptTemplate | None:
+        return next((template for template in self.templates if template.name == name), None)
+
+    def expand(self, text: str) -> str | None:
+        """Returns the prompt for `/name arguments`, or None if no template has that name."""
+        name, arguments = _command(text)
+        template = self.named(name) if name else None
+        return template.expand(arguments) if template else None
+
+
+def find_prompts(paths: Paths, *, is_trusted: bool, more: Iterable[Path] = ()) -> PromptTemplates:
+    """Finds the templates of the trusted project, then of the agent folder, then from settings, packages and
+    flags; of several with one name, the first is used."""
+    places = [paths.project_dir / "prompts"] if is_trusted else []
+    places += [paths.agent_dir / "prompts", *more]
+    found: dict[str, PromptTemplate] = {}
+    problems: list[str] = []
+    for place in places:
+        for path in [place] if is_file(place) else files_in(place, (".md",), problems):
+            if problem := paths.symlink_escape(path):
+                problems.append(problem)
+                continue
+            template = _read(path, problems)
+            if template is None:
+                continue
+            if template.name in found:
+                first = found[template.name].path
+                problems.append(f"{path}: /{template.name} is already defined by {first}, which counts")
+                continue
+            found[template.name] = template
+    return PromptTemplates(templates=tuple(found.values()), problems=tuple(problems))
+
+
+def _read(path: Path, problems: list[str]) -> PromptTemplate | None:
+    document = read_document(path, problems)
+    if document is None:
+        return None
+    if document.problem:
+        problems.append(f"{path}: {document.problem}")
+    description = document.fields.get("description")
+    hint = document.fields.get("argument-hint")
+    return PromptTemplate(
+        name=path.stem,
+        path=path,
+        body=document.body,
+        description=str(description) if description else _first_line(document.body),
+        argument_hint=str(hint) if isinstance(hint, str | list) and hint else "",
+    )
+
+
+def _first_line(body: str) -> str:
+    line = next((line.strip() for line in body.splitlines() if line.strip()), "").lstrip("# ")
+    return line if len(line) <= 60 else line[:59] + "…"
+
+
+def _command(text: str) -> tuple[str, str]:
+    match = re.match(r"/(\S+)\s*(.*)\Z", text.strip(), re.DOTALL)
+    return (match[1], match[2]) if match else ("", "")
+
+
+def split_arguments(text: str) -> tuple[str, ...]:
+    """Splits text into words. A quote has its meaning only at the start of an argument, so that `don't` stays
+    one word."""
+    words: list[str] = []
+    at = 0
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+            continue
+        if text[at] in "\"'":
+            end = text.find(text[at], at + 1)
+            if end > 0:
+                words.append(text[at + 1 : end])
+                at = end + 1
+                continue
+        match = re.compile(r"\S+").match(text, at)
+        assert match is not None  # it does not begin with white space
+        words.append(match.group())
+        at = match.end()
+    return tuple(words)
+
+
+_PLACEHOLDER = late(
+    r"\$(?:"
+    r"(?P<number>\d+)|(?P<all>@|ARGUMENTS\b)"
+    r"|\{(?P<from>@|ARGUMENTS):(?P<start>-?\d+)(?::(?P<count>\d+))?\}"
+    r"|\{(?P<name>\d+|@|ARGUMENTS)(?::-(?P<default>[^}]*))?\}"
+    r")"
+)
+
+
+def substitute(body: str, arguments: Sequence[str]) -> str:
+    """Replaces `$1`, `$@`, `$ARGUMENTS`, `${1:-default}`, `${@:-default}`, `${@:N}` and `${@:N:L}` in one
+    pass, so that placeholders inside arguments stay as they are."""
+
+    def value(match: re.Match[str]) -> str:
+        if match["from"]:
+            return _slice(arguments, int(match["start"]), match["count"])
+        name = match["number"] or match["name"] or "@"
+        if name.isdigit():
+            index = int(name)
+            found = arguments[index - 1] if 0 < index <= len(arguments) else ""
+        else:
+            found = " ".join(arguments)
+        return found or match["default"] or ""
+
+    return _PLACEHOLDER.sub(value, body)
+
+
+def _slice(arguments: Sequence[str], start: int, count: str | None) -> str:
+    first = max(start - 1, 0)
+    last = None if count is None else first + int(count)
+    return " ".join(arguments[first:last])

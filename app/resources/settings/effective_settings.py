@@ -1,0 +1,252 @@
+"""The settings in force: one object for a session and its user interface, which read each setting at the
+moment of use.
+
+Settings come in layers: set for this session, the command line's flags, the trusted project's file, the
+user's file. The first layer with a key decides its value; lists that add up are joined, the user's first."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from app.resources.paths import Paths
+from app.resources.settings.settings import (
+    SettingKey,
+    SettingRefused,
+    Settings,
+    find_key,
+    settings_as_in_file,
+    value_at,
+    with_value,
+)
+from app.resources.settings.settings_reader import SettingsLayer, SettingsProblem, read_layer
+from app.resources.settings.value_checks import convert_valid
+from tools.files.watched import WatchedFiles
+
+SettingOrigin = Literal["session", "flags", "project", "global"]
+ORIGIN_PRECEDENCE: tuple[SettingOrigin, ...] = ("session", "flags", "project", "global")
+SettingsListener = Callable[[Settings], None]
+"""Called with the previous settings whenever the settings in force change."""
+
+
+class EffectiveSettings:
+    """The settings in force and their layers. Without `paths` no files are read."""
+
+    def __init__(
+        self, paths: Paths | None = None, *, is_trusted: bool = False, flags: Mapping[str, Any] | None = None
+    ) -> None:
+        """`flags` are values by name for this run. Raises `SettingRefused` for an invalid value."""
+        self.settings = Settings()
+        self.project_counts: Callable[[], bool] = lambda: True
+        """Says, before the project's file is read again, whether it is unchanged since the user trusted it."""
+        self._paths = paths
+        self._is_trusted = is_trusted
+        given = {name: convert_valid(find_key(name), value) for name, value in (flags or {}).items()}
+        self._layers: dict[SettingOrigin, SettingsLayer] = dict.fromkeys(ORIGIN_PRECEDENCE, SettingsLayer())
+        self._layers["flags"] = SettingsLayer(values=given)
+        self._flaws: dict[SettingOrigin, tuple[SettingsProblem, ...]] = {}
+        """The problems of each file as of its last read."""
+        self.files = WatchedFiles()
+        """The files that were read, watched for changes."""
+        self._project_file: Path | None = None
+        self._followers: list[SettingsListener] = []
+        self._spelled: dict[str, Any] | None = None
+        self._read(self._files())
+
+    @property
+    def problems(self) -> tuple[SettingsProblem, ...]:
+        """Returns the problems of the settings files as of the last read."""
+        return (*self._flaws.get("global", ()), *self._flaws.get("project", ()))
+
+    def settings_as_in_file(self) -> Mapping[str, Any]:
+        """Returns all settings by their names in the file, unknown keys included. The result is cached until
+        a change."""
+        if self._spelled is None:
+            self._spelled = settings_as_in_file(self.settings)
+        return {**self._layers["global"].extra, **self._layers["project"].extra, **self._spelled}
+
+    def origin(self, name: str) -> SettingOrigin | None:
+        """Returns the first layer that has the setting, or None if the default is in force."""
+        return next((origin for origin in ORIGIN_PRECEDENCE if name in self._layers[origin].values), None)
+
+    def any_from_project(self, *names: str) -> bool:
+        """Says whether the project's file decides any of these settings."""
+        return any(self.origin(name) == "project" for name in names)
+
+    def said(self, name: str) -> Mapping[SettingOrigin, Any]:
+        """Returns the value of each layer that has the setting, for callers to which the origin matters."""
+        return {
+            origin: self._layers[origin].values[name]
+            for origin in ORIGIN_PRECEDENCE
+            if name in self._layers[origin].values
+        }
+
+    def is_sound(self, origin: SettingOrigin, group: str) -> bool:
+        """Says whether the file of that origin could be read and has no problem in that group of settings."""
+        return not any(
+            problem.kind == "broken" or problem.key.split(".")[0] == group
+            for problem in self._flaws.get(origin, ())
+        )
+
+    def subscribe(self, follower: SettingsListener) -> None:
+        """Adds a follower, for objects that cannot read a setting at each use, such as a widget."""
+        self._followers.append(follower)
+
+    # Changes
+
+    def set(self, name: str, value: Any) -> None:
+        """Sets a value for this session, above all files. Raises `SettingRefused`."""
+        mine = {**self._layers["session"].values, name: convert_valid(find_key(name), value)}
+        self._layers["session"] = SettingsLayer(values=mine)
+        self._settle()
+
+    def keep(self, name: str, value: Any) -> None:
+        """Writes a value to the user's file and makes sure that it is in force here, too. Raises
+        `SettingRefused`."""
+        self._write(name, value)
+        if not self._places or name in self._layers["session"].values or self._hides_file(name):
+            self.set(name, value)
+
+    def reset(self, name: str) -> None:
+        """Removes the setting from the user's file and from this session. Raises `SettingRefused`."""
+        mine = {key: value for key, value in self._layers["session"].values.items() if key != name}
+        self._write(name, None, is_reset=True)
+        self._layers["session"] = SettingsLayer(values=mine)
+        self._settle()
+
+    def trust(self, is_trusted: bool) -> tuple[SettingsProblem, ...]:
+        """Sets whether the project's file is used, as it is now. Returns the file's problems."""
+        if not (is_trusted or self._is_trusted):
+            return ()
+        self._is_trusted = is_trusted
+        if not is_trusted:
+            self._layers["project"] = SettingsLayer()
+            if self._project_file is not None:
+                self.files.forget(self._project_file)
+            self._flaws.pop("project", None)
+            self._settle()
+            return ()
+        return self._read(("project",))
+
+    def follow(self) -> tuple[SettingsProblem, ...]:
+        """Reads the files that have changed. Returns their problems; their valid values are used."""
+        if not self.files.any_changed():
+            return ()
+        places = self._places
+        changed: list[SettingOrigin] = [one for one in self._files() if self.files.has_changed(places[one])]
+        if "project" in changed and not self.project_counts():
+            changed.remove("project")  # the values read while the file was trusted stay
+            self.files.note(places["project"])
+        return self._read(tuple(changed)) if changed else ()
+
+    def without_project(self) -> Settings:
+        """Returns the settings without the project's file."""
+        return self._settled(("session", "flags", "global"))
+
+    # Reading
+
+    @property
+    def _places(self) -> dict[SettingOrigin, Path]:
+        """The settings files by origin. A property, because the project can change."""
+        paths = self._paths
+        return {"project": paths.project_settings_file, "global": paths.settings_file} if paths else {}
+
+    def _files(self) -> tuple[SettingOrigin, ...]:
+        if self._paths is None:
+            return ()
+        return ("project", "global") if self._is_trusted else ("global",)
+
+    def _read(self, origins: tuple[SettingOrigin, ...]) -> tuple[SettingsProblem, ...]:
+        found: list[tuple[SettingOrigin, SettingsProblem]] = []
+        places = self._places
+        for origin in reversed(origins):
+            file = places[origin]
+            self.files.note(file)
+            if origin == "project":
+                self._project_file = file
+            layer, problems = read_layer(file, is_project=origin == "project")
+            found.extend((origin, problem) for problem in problems)
+            if layer is not None:  # else the values read before stay
+                self._layers[origin] = _carried_over(self._layers[origin], layer, problems)
+        self._settle()
+        told = [(origin, self._with_consequence(origin, problem)) for origin, problem in found]
+        for origin in origins:
+            self._flaws[origin] = tuple(problem for whose, problem in told if whose == origin)
+        return tuple(problem for _, problem in told)
+
+    def _with_consequence(self, origin: SettingOrigin, problem: SettingsProblem) -> SettingsProblem:
+        """Adds to a problem which values stay in force, which the file alone does not show."""
+        if problem.kind == "broken":
+            stays = (
+                "Its previous settings stay in use"
+                if self._layers[origin].values
+                else "None of its settings are used"
+            )
+            text = f"{problem.text} {stays} until it is fixed."
+        elif problem.kind == "wrong" and (key := _key(problem.key)) is not None:
+            which = "default" if self.origin(key.name) is None else "previous value"
+            shown = msgspec.json.encode(value_at(self.settings, key)).decode()
+            text = f"{problem.text} The {which} stays in use: {shown}."
+        else:
+            return problem
+        return msgspec.structs.replace(problem, text=text)
+
+    def _settle(self) -> None:
+        """Merges the layers and calls the followers if the settings have changed."""
+        before = self.settings
+        settings = self.settings = self._settled(ORIGIN_PRECEDENCE)
+        if settings != before:
+            self._spelled = None
+            for follower in self._followers:
+                follower(before)
+
+    def _settled(self, origins: Sequence[SettingOrigin]) -> Settings:
+        settings = Settings()
+        layers = [self._layers[origin] for origin in origins]
+        for name in {name: None for layer in reversed(layers) for name in layer.values}:
+            key = find_key(name)
+            said = [layer.values[name] for layer in layers if name in layer.values]
+            value = tuple(one for part in reversed(said) for one in part) if key.is_merged_list else said[0]
+            settings = with_value(settings, key, value)
+        return settings
+
+    # Writing
+
+    def _hides_file(self, name: str) -> bool:
+        """Says whether flags or the project's file override the user's file for this setting. Lists that add
+        up are never overridden."""
+        return self.origin(name) in ("flags", "project") and not find_key(name).is_merged_list
+
+    def _write(self, name: str, value: Any, *, is_reset: bool = False) -> None:
+        if not self._places:
+            return
+        # Imported late: few sessions change a settings file.
+        from app.resources.settings.settings_file import set_value, unset_value  # noqa: PLC0415
+
+        if is_reset:
+            unset_value(self._places["global"], name)
+        else:
+            set_value(self._places["global"], name, value)
+        self._read(("global",))
+
+
+def _carried_over(
+    before: SettingsLayer, now: SettingsLayer, problems: tuple[SettingsProblem, ...]
+) -> SettingsLayer:
+    """Replaces wrong values by those that were read in their place before."""
+    wrong = tuple(problem.key for problem in problems if problem.kind == "wrong")
+    kept = {
+        name: value
+        for name, value in before.values.items()
+        if any(name == key or name.startswith(f"{key}.") for key in wrong)
+    }
+    return msgspec.structs.replace(now, values={**kept, **now.values})
+
+
+def _key(name: str) -> SettingKey | None:
+    """Returns the key, or None for the name of a group."""
+    try:
+        return find_key(name)
+    except SettingRefused:
+        return None

@@ -1,0 +1,316 @@
+"""Lists and hashes, without running anything, all that a project would run or bring into force if its user
+trusted it."""
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from app.resources.paths import Paths, folders_up_to
+from app.resources.server_files import project_server_files, read_servers, user_servers_file
+from app.resources.text_files import read_text
+from app.resources.trust.content_fingerprint import (
+    MAX_FINGERPRINT_FILES,
+    TooLargeToCheck,
+    fingerprint,
+    text_fingerprint,
+)
+from app.values.json_comments import JsonSyntaxError, parse_json_with_comments
+from app.values.user_errors import FileError
+from tools.files.presence import exists, is_dir, is_file
+from tools.git.repository import find_repository
+from tools.patterns import late
+from tools.text import reveal_hidden_characters
+
+ProjectItemKind = Literal["extension", "settings", "command", "server", "prompt", "rules", "models", "git"]
+_PATH_SETTINGS = (
+    *("extensions", "skills", "prompts", "themes"),
+    *("eval.python", "shellPath", "externalEditor", "shellCommandPrefix"),
+)
+"""Settings whose values may contain paths."""
+_MAX_SHOWN_CHARS = 10_000
+"""The largest number of characters of one value that is shown."""
+_CURRENT_FOLDER = late(r"\$\(\s*pwd(?:\s+-\w)?\s*\)|`\s*pwd(?:\s+-\w)?\s*`|~\+(?=/|\s|$)")
+_VARIABLE = late(r"\$(?:\{(?P<braced>[A-Za-z_]\w*)[^}]*\}|(?P<bare>[A-Za-z_]\w*))")
+_PATTERN = late(r"[*?\[]")
+_MOST_STEPS, _MOST_PATTERNS = 3, 20
+"""Limits on wildcards per pattern and on patterns, so that no large folder is walked before the question."""
+
+
+class ProjectItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One item that trusting the project lets run or come into force."""
+
+    kind: ProjectItemKind
+    path: str
+    """The path, relative to the project for files in it."""
+    detail: str = ""
+    fingerprint: str = ""
+    exceeded_limit: str = ""
+    """Which limit the item exceeds so that it cannot be checked; empty if it could be read to its end."""
+
+    @property
+    def runs_code(self) -> bool:
+        """Says whether the item is code or names a program; other items are text for the model, and looks."""
+        return self.kind in ("command", "extension", "git", "server", "models")
+
+    @property
+    def display_text(self) -> str:
+        """The item's description with hidden characters made visible."""
+        what = (
+            f"{self.detail} ({self.exceeded_limit}: too large to check)"
+            if self.exceeded_limit
+            else self.detail
+        )
+        return reveal_hidden_characters(what)
+
+    @property
+    def line(self) -> str:
+        return f"{self.kind} {reveal_hidden_characters(self.path)} {self.display_text}".rstrip()
+
+
+def project_items(paths: Paths) -> tuple[ProjectItem, ...]:
+    """Returns the project's items; those that start something come first."""
+    return tuple(sorted(map(_readable, _ItemCollector(paths).items()), key=lambda item: not item.runs_code))
+
+
+def _readable(item: ProjectItem) -> ProjectItem:
+    """Shortens a detail that is too long to read, and marks the item as too large to check."""
+    if len(item.detail) <= _MAX_SHOWN_CHARS:
+        return item
+    begin = f"{item.detail[:200]} …"
+    return msgspec.structs.replace(item, detail=begin, exceeded_limit=f"{len(item.detail):,} characters")
+
+
+class _ItemCollector:
+    """Collects the items of one project."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+        self._project = paths.project_dir
+        self._top = paths.top
+        self._patterns = 0
+        self._known: dict[str, str | TooLargeToCheck] = {}
+        """Fingerprints by resolved path, so that a file with several names is read once."""
+
+    def items(self) -> Iterator[ProjectItem]:
+        yield from self._extensions()
+        yield from self._settings()
+        for name in ("SYSTEM.md", "APPEND_SYSTEM.md"):
+            if is_file(self._project / name):
+                yield self._item("prompt", self._project / name, "replaces or extends the system prompt")
+        models = self._project / "models.json"
+        if is_file(models):
+            yield self._item("models", models, _programs_and_addresses(models))
+        yield from self._servers()
+        for name in ("skills", "prompts", "rules", "themes"):
+            if _has_something(self._project / name):
+                own: ProjectItemKind = "rules" if name == "rules" else "prompt"
+                yield self._item(own, self._project / name, f"the project's own {name}")
+        for folder in folders_up_to(self._paths.cwd, self._top):
+            if _has_something(folder / ".agents" / "skills"):
+                yield self._item("prompt", folder / ".agents" / "skills", "the project's own skills")
+        yield from self._rules_of_others()
+        yield from self._repository()
+
+    def _extensions(self) -> Iterator[ProjectItem]:
+        folder = self._project / "extensions"
+        try:
+            entries = sorted(folder.iterdir())
+        except OSError:
+            return
+        for path in entries:
+            is_code = path.suffix == ".py" or is_dir(path)
+            yield self._item("extension", path, "Python code" if is_code else "is in the extensions folder")
+
+    def _settings(self) -> Iterator[ProjectItem]:
+        file = self._paths.project_settings_file
+        try:
+            text = read_text(file)
+            data = None if text is None else parse_json_with_comments(text)
+        except (FileError, JsonSyntaxError) as problem:
+            why = problem.what if isinstance(problem, FileError) else problem
+            yield self._item("settings", file, f"cannot be used: {why}")
+            return
+        if text is None:
+            return
+        from app.resources.settings.settings import keys  # noqa: PLC0415  (only a project with settings pays for the table)
+
+        yield self._item("settings", file, "the project's settings")
+        known = {key.path: key for key in keys()}
+        named: dict[str, str] = {}
+        for path, value in _leaves(data, (), set(known)):
+            key, name = known.get(path), ".".join(path)
+            shown = json.dumps(value, ensure_ascii=False)
+            yield ProjectItem(
+                kind="command" if key is not None and key.runs else "settings",
+                path=self._shown(file),
+                detail=f"{name} = {shown}",
+                fingerprint=text_fingerprint(shown),
+            )
+            if name in _PATH_SETTINGS:
+                named.update((word, name) for word in self._words(value))
+        for word, name in named.items():
+            yield from self._named(word, name)
+
+    def _words(self, value: Any) -> Iterator[str]:
+        """Yields the parts of a setting's value that may be paths: each text of a list, or each word of a
+        command in shell syntax."""
+        if isinstance(value, list):
+            yield from (word.removeprefix("+") for word in value if isinstance(word, str) and word)
+        elif isinstance(value, str):
+            yield value
+            here = {name: path for name, path in os.environ.items() if path.startswith(f"{self._top}/")}
+            for word in words_of(value, {**here, "PWD": ".", "HOME": str(self._paths.home)}):
+                # Words such as `.` or `..` would name the whole folder, which a command does not mean.
+                if not self._paths.cwd.is_relative_to(os.path.normpath(self._paths.cwd / word)):
+                    yield from self._matching(word)
+
+    def _matching(self, word: str) -> Iterator[str]:
+        yield word
+        pattern = word.removeprefix("./").replace("**", "*")
+        steps = sum(_PATTERN.search(part) is not None for part in pattern.split("/"))
+        if not 0 < steps <= _MOST_STEPS or self._patterns >= _MOST_PATTERNS:
+            return
+        self._patterns += 1
+        try:
+            found = sorted(islice(self._paths.cwd.glob(pattern), MAX_FINGERPRINT_FILES + 1))
+        except (
+            ValueError,
+            NotImplementedError,
+            OSError,
+        ):  # not a valid pattern, or one that begins at the root
+            return
+        yield from map(str, found)
+
+    def _named(self, word: str, setting: str) -> Iterator[ProjectItem]:
+        """Yields the file or folder that a setting names. Programs outside the project are left out, because
+        the project cannot change them."""
+        path = self._paths.home / word[2:] if word.startswith("~/") else self._paths.cwd / word
+        is_program = setting in ("shellPath", "externalEditor", "eval.python")
+        if exists(path) and not (is_program and not path.is_relative_to(self._top)):
+            yield self._item("command" if is_program else "extension", path, f"named by {setting}")
+
+    def _servers(self) -> Iterator[ProjectItem]:
+        """Yields one item per server, so that a later question names the servers that changed."""
+        files = [path for path in project_server_files(self._paths) if exists(path)]
+        if not files:
+            return
+        from app.resources.trust.project_servers import project_servers  # noqa: PLC0415  (most projects bring none)
+
+        for file in files:
+            if file == user_servers_file(self._paths) or self._paths.symlink_escape(file):
+                continue  # the user's own file, and files that are not read anyway
+            for each in project_servers(read_servers(file)):
+                yield ProjectItem(
+                    kind="server",
+                    path=self._shown(file),
+                    detail=each.detail,
+                    fingerprint=text_fingerprint(each.content),
+                    exceeded_limit=each.exceeded_limit,
+                )
+
+    def _rules_of_others(self) -> Iterator[ProjectItem]:
+        cwd = self._paths.cwd
+        places = [cwd / ".cursor" / "rules", cwd / ".windsurf" / "rules"]
+        places += [folder / ".clinerules" for folder in folders_up_to(cwd, self._top)]
+        for place in places:
+            if is_file(place) or _has_something(place):
+                yield self._item("rules", place, "rules written for another agent")
+
+    def _repository(self) -> Iterator[ProjectItem]:
+        repository = find_repository(self._paths.cwd)
+        for oddity in repository.risky_settings(self._paths.home) if repository is not None else ():
+            yield ProjectItem(
+                kind="git",
+                path=self._shown(oddity.file),
+                detail=oddity.text,
+                fingerprint=text_fingerprint(oddity.text),
+            )
+
+    def _item(self, kind: ProjectItemKind, path: Path, detail: str) -> ProjectItem:
+        mark = self._marks(path)
+        if isinstance(mark, TooLargeToCheck):
+            return ProjectItem(kind=kind, path=self._shown(path), detail=detail, exceeded_limit=str(mark))
+        return ProjectItem(kind=kind, path=self._shown(path), detail=detail, fingerprint=mark)
+
+    def _marks(self, path: Path) -> "str | TooLargeToCheck":
+        real = os.path.realpath(path)
+        key = f"{path.name}\0{real}"
+        if key not in self._known:
+            try:
+                self._known[key] = fingerprint(path)
+            except TooLargeToCheck as problem:
+                self._known[key] = problem
+        return self._known[key]
+
+    def _shown(self, path: Path) -> str:
+        if path.is_relative_to(self._paths.cwd):
+            return path.relative_to(self._paths.cwd).as_posix()
+        return str(path)
+
+
+def _has_something(folder: Path) -> bool:
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is not None
+    except OSError:
+        return False
+
+
+def _leaves(
+    data: Any, path: tuple[str, ...], known: set[tuple[str, ...]]
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yields each setting with its value; an unknown key is yielded with its whole value."""
+    if isinstance(data, dict) and path not in known:
+        for name, value in data.items():
+            yield from _leaves(value, (*path, name), known)
+    elif path != ("$schema",):
+        yield path, data
+
+
+def words_of(command: str, variables: Mapping[str, str]) -> Iterator[str]:
+    """Yields the words of a shell command, with these variables expanded as in a shell."""
+
+    def value(match: re.Match[str]) -> str:
+        name = match["braced"] or match["bare"]
+        return variables.get(name, match[0])
+
+    text = _VARIABLE.sub(value, _CURRENT_FOLDER.sub(variables.get("PWD", "."), command))
+    try:
+        words = shlex.split(re.sub(r"[;&|<>()`]", " ", text))
+    except ValueError:
+        words = re.split(r"[\s;&|<>()`'\"]+", text)
+    for word in words:
+        name, is_set, rest = word.partition("=")
+        yield from (part for part in (word, rest if is_set and name else "") if part)
+
+
+def _programs_and_addresses(file: Path) -> str:
+    """Returns the `!command` values, server commands and addresses in a JSON file."""
+    try:
+        data = parse_json_with_comments(read_text(file) or "{}")
+    except (FileError, JsonSyntaxError):
+        return "cannot be read"
+    return "; ".join(sorted(set(_telling(data))))
+
+
+def _telling(data: Any) -> Iterator[str]:
+    if isinstance(data, dict):
+        command = data.get("command")
+        if isinstance(command, str):
+            arguments = data.get("args")
+            words = [command, *map(str, arguments)] if isinstance(arguments, list) else [command]
+            yield " ".join(words)
+        for value in data.values():
+            yield from _telling(value)
+    elif isinstance(data, list):
+        for value in data:
+            yield from _telling(value)
+    elif isinstance(data, str) and (data.startswith("!") or "://" in data):
+        yield data

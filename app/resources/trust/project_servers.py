@@ -1,0 +1,83 @@
+"""Describes, for the trust question, what a project's MCP servers would start or contact: one line per
+server.
+
+A line has the whole command line or address. Variables and headers appear by name only, because their
+values may be secrets. Commands that provide a value are shown, and the variables that are read."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from app.resources.server_files import SERVERS_KEY, UncheckedServers
+
+_MAX_SERVERS = 100
+_READ = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)")
+
+
+class ProjectServer(msgspec.Struct, frozen=True, kw_only=True):
+    """A server's line in the trust question."""
+
+    detail: str
+    content: str
+    """The whole entry, for its fingerprint."""
+    exceeded_limit: str = ""
+
+
+def project_servers(written: UncheckedServers) -> Iterator[ProjectServer]:
+    """Yields each server of a file, or a single item if the file is unusable."""
+    if written.fault:
+        yield ProjectServer(detail=f"cannot be used: {written.fault}", content=written.text)
+        return
+    if len(written.entries) > _MAX_SERVERS:
+        count = f"{len(written.entries):,} servers"
+        yield ProjectServer(detail=f"{SERVERS_KEY} …", content=written.text, exceeded_limit=count)
+        return
+    for name, entry in written.entries.items():
+        content = json.dumps([name, entry], ensure_ascii=False, sort_keys=True)
+        yield ProjectServer(detail=f"{name}: {_told(entry)}", content=content)
+
+
+def _told(entry: Any) -> str:
+    if not isinstance(entry, dict):
+        return "is not a valid server"
+    parts = [_way(entry)]
+    if entry.get("cwd"):
+        parts.append(f"in {entry['cwd']}")
+    for key, words in (("env", "sets"), ("headers", "sends")):
+        values = entry.get(key)
+        if isinstance(values, dict) and values:
+            parts.append(f"{words} {', '.join(map(str, values))}")
+    reads = sorted({name for text in _texts(entry) for name in _READ.findall(text)})
+    if reads:
+        parts.append(f"reads {', '.join(f'${name}' for name in reads)}")
+    runnable = _texts([entry.get(key) for key in ("env", "headers", "url", "oauth")])
+    commands = sorted({text for text in runnable if text.startswith("!")})
+    if commands:
+        parts.append(f"runs {', '.join(commands)}")
+    if entry.get("trustHints"):
+        parts.append("trusts its tool descriptions")
+    return "; ".join(part for part in parts if part)
+
+
+def _way(entry: dict[str, Any]) -> str:
+    command, url = entry.get("command"), entry.get("url")
+    if command:
+        arguments = entry.get("args")
+        words = [command, *arguments] if isinstance(arguments, list) else [command]
+        return shlex.join(map(str, words))  # quoted as in a shell, so that two words are not taken for one
+    if url:
+        return str(url)
+    changes = {key: entry[key] for key in ("enabled", "exposure", "tools") if key in entry}
+    return f"changes {json.dumps(changes, ensure_ascii=False)}" if changes else "has no details"
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)

@@ -38,7 +38,7 @@ def test_exceptions_of_app_are_of_the_family_or_have_a_reason() -> None:
     outside = {
         place
         for _, place, bases in all_
-        if "Unable" not in roots(bases) and any(map(_is_raised, roots(bases)))
+        if "UserError" not in roots(bases) and any(map(_is_raised, roots(bases)))
     }
     assert outside - {"app/values/user_errors.py:UserError"} == set(OF_A_MODULE_FOR_ITSELF)
 

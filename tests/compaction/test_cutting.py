@@ -37,7 +37,7 @@ def result(call: ToolCall, text: str = TOKENS_10) -> ToolResultMessage:
 
 
 def files(prepared: CompactionPlan) -> FileLists:
-    return files_in(prepared.recorded, prepared.carried)
+    return files_in(prepared.recorded_entries, prepared.previous_details)
 
 
 def path(*parts: Message | Entry) -> list[Entry]:

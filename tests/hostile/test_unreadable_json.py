@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.extensions.packages.package_installer import BadPackage, installed_packages
+from app.extensions.packages.package_installer import PackageError, installed_packages
 from app.providers.adapters.completions_compat import switches_for
 from app.providers.adapters.completions_request import payload as completions_payload
 from app.providers.adapters.google_identity import access_token
@@ -103,7 +103,7 @@ async def prompts(folder: Path, data: bytes) -> None:
 async def packages(folder: Path, data: bytes) -> None:
     paths = paths_in(folder)
     put(paths.packages_dir / "installed.json", data)
-    with pytest.raises(BadPackage, match="Fix or delete"):
+    with pytest.raises(PackageError, match="Fix or delete"):
         installed_packages(paths)
 
 

@@ -182,7 +182,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
     ) -> CompactionResult:
         """Compacts the session, with `draft` unchanged if given. `will_retry`: the failed answer is requested again.
 
-        Raises `CannotCompact` or `SummaryFailed`, after the end event has reported the failure."""
+        Raises `NothingToCompact` or `SummaryFailed`, after the end event has reported the failure."""
         with self._start_task() as abort:
             forget = run.on_set(abort.set) if run is not None else lambda: None
             try:
@@ -260,7 +260,7 @@ class Compactor(msgspec.Struct, eq=False, kw_only=True):
         """Returns the preparation with its file lists."""
         prepared = self.preparation(first_kept_entry_id)
         files = await asyncio.to_thread(
-            files_of, prepared.recorded, self.files_of_call, carried=prepared.carried
+            files_of, prepared.recorded_entries, self.files_of_call, carried=prepared.previous_details
         )
         return msgspec.structs.replace(prepared, files=files)
 

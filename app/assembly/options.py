@@ -111,6 +111,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int | None = None
     time_limit: float | None = None
     output_schema: str | None = None
+    result: str | None = None
     extension_flags: dict[str, str | bool] = {}
     follows: dict[str, int] = {}
     """For each flag of an extension, the index of the word behind it, which may be its value."""

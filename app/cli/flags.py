@@ -91,6 +91,11 @@ FLAG_GROUPS: tuple[FlagGroup, ...] = (
                 help="require an answer that matches the JSON Schema in this file (text and json output)",
             ),
             Flag(
+                name="result",
+                value="DIR",
+                help="write answer, patch, usage, trajectory and session into this folder (text and json output)",
+            ),
+            Flag(
                 name="no-merge-deltas",
                 help="json and rpc: print each text delta as the provider sent it, without joining",
             ),
@@ -111,7 +116,7 @@ FLAG_GROUPS: tuple[FlagGroup, ...] = (
             Flag(
                 name="time-limit",
                 value="SECONDS",
-                help="stop before the next request after this many seconds",
+                help="stop after this many seconds, running tools too",
             ),
         ),
     ),

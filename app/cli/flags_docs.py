@@ -36,15 +36,27 @@ folder, and `--fork` continues in a copy.
 Generated from `app/cli/flags.py` by `python -m app.cli.flags_docs`; a test compares the two.
 """
 
-_LIMITS = (
-    "The limits are checked before each request: the running request finishes, and no "
-    "further one is sent. Turns are\nrequests of the agent, retries included; summaries "
-    "count towards cost and tokens only. The cost of a model without\nprices is zero, so "
-    "limit its tokens or turns. With `--output-schema` standard output is JSON that fits the "
-    "schema; bayou\nasks up to two more times if an answer does not fit. It does not fetch a "
-    "`$ref` to an address.\n\n    bayou -p --max-turns 20 --max-cost 0.50 --output-schema "
-    'review.json "review the last commit"\n'
-)
+_LIMITS = """\
+The limits are checked before each request: the running request finishes, and no further one is sent. When the time of
+`--time-limit` is over, running tools, jobs and the request are stopped too. Turns are requests of the agent, retries
+included; summaries count towards cost and tokens only. `--max-cost` is refused for a model without prices: limit its
+tokens or turns. With `--output-schema` standard output is JSON that fits the schema; bayou asks up to two more times
+if an answer does not fit. It does not fetch a `$ref` to an address.
+
+    bayou -p --max-turns 20 --max-cost 0.50 --output-schema review.json "review the last commit"
+
+`--result DIR` keeps of a run, also of one that failed or was stopped:
+
+| File | Contains |
+| --- | --- |
+| `answer.md` | the last answer |
+| `changes.patch` | what the session changed in files, for `git apply` |
+| `usage.json` | exit code, turns, model, tokens and cost |
+| `trajectory.json` | all steps in Harbor's format ATIF 1.7; pictures are only named |
+| `session.jsonl` | the session, which `bayou --session FILE` opens |
+
+A file without content is not written, and those of an earlier run are removed first.
+"""
 
 
 def page() -> str:

@@ -18,11 +18,12 @@ from app.assembly.shutdown import close_session, force_exit_deadline
 from app.assembly.signals import ENDING_SIGNALS, on_signals
 from app.assembly.trust_prompt import RpcTrustPrompt
 from app.engine.session import Session
-from app.exit_codes import FAILED, USAGE
+from app.exit_codes import FAILED, INTERRUPTED, USAGE
 from app.extensions.headless_ui import EventUi, SilentUi
 from app.extensions.ui_protocol import Mode
 from app.modes.answer_schema import read_schema
 from app.modes.headless_runs import NO_PROMPT_ERROR, EndRequest, PrepareSession, print_failure
+from app.modes.run_result import make_result_folder, write_result
 from app.printing import print_note, print_problem
 from app.resources.paths import Paths
 from app.sessions.errors import SessionError, SessionWriteError
@@ -54,7 +55,7 @@ async def run_headless(options: Options, paths: Paths, face: Mode) -> int:
         _collect_later(assembled.session)
     stopped = _stop_on_signals()
     read = partial(read_input, cwd=stood_in, permissions=assembled.session.permissions, piped=piped)
-    work = asyncio.ensure_future(_work(options, paths, assembled, face, read))
+    work = asyncio.ensure_future(_work(options, paths, assembled, face, read, stood_in))
     await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
     if not work.done():
         work.cancel()
@@ -97,6 +98,7 @@ async def _work(
     assembled: AssembledSession,
     face: Mode,
     read: Callable[[Options], FirstInput],
+    stood_in: Path,
 ) -> int:
     session = assembled.session
     given: FirstInput | None = None
@@ -137,10 +139,22 @@ async def _work(
         if not given.prompts:
             return print_failure(NO_PROMPT_ERROR, USAGE)
     before = session.last_answer
-    code = await _run(options, assembled, face, prepare, ending)
+    folder = _result_folder(options, stood_in)
+    try:
+        code = await _run(options, assembled, face, prepare, ending)
+    except asyncio.CancelledError:
+        if folder is not None:
+            await write_result(folder, session, INTERRUPTED)
+        raise
+    if folder is not None:
+        code = await write_result(folder, session, code)
     if session.last_answer is not before and _is_guide_by_default(options, assembled):
         print_problem(NO_MODEL_NOTICE)
     return code
+
+
+def _result_folder(options: Options, stood_in: Path) -> Path | None:
+    return make_result_folder(stood_in / options.result) if options.result is not None else None
 
 
 async def _run(

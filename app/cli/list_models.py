@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import redirect_stdout
 
 from app.assembly.options import Options
-from app.printing import print_line, print_problem
+from app.printing import print_line, print_problem, safe_text
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.models.thinking import supported_levels
@@ -89,7 +89,7 @@ def models_table(catalogue: ModelCatalogue, credentials: Credentials, search: st
             if search
             else "No provider is connected, because no API key is configured. See /login."
         ]
-    rows = [_HEADER, *(_row(model) for model in shown)]
+    rows = [_HEADER, *(tuple(map(safe_text, _row(model))) for model in shown)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER))]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows

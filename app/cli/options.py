@@ -85,6 +85,8 @@ def _refuse_contradictions(options: Options) -> None:
         raise UsageError(
             "--output-schema is for print and JSON mode: a client of RPC compares answers itself."
         )
+    if options.mode == "rpc" and options.result is not None:
+        raise UsageError("--result is for print and JSON mode: a client of RPC reads the session itself.")
     if options.no_tools and options.tools:
         raise UsageError("--tools and --no-tools exclude each other.")
 

@@ -112,6 +112,17 @@ class Runner:
         self._pending = []
         self._last_end = None
         self._task = asyncio.get_running_loop().create_task(self._work(list(prompts)))
+        if self._requests.budget.seconds_left:  # otherwise there is no limit, or no request is sent at all
+            watch = asyncio.get_running_loop().create_task(self._stop_in_time(self._abort))
+            self._task.add_done_callback(lambda _: watch.cancel())
+
+    async def _stop_in_time(self, abort: Abort) -> None:
+        """Stops the run when the time of its limit is over."""
+        while left := self._requests.budget.seconds_left:  # noqa: ASYNC110  (a clock has no event)
+            await asyncio.sleep(left)
+        self._requests.budget.run_out()
+        abort.set()
+        self.countdown.cancel()
 
     async def abort(self) -> None:
         """Stops the run or the wait before a retry, and waits until it has settled."""

@@ -71,8 +71,12 @@ async def wait_for_jobs(session: Session) -> None:
         if job.state == "running":
             print_problem(f"Waiting for background {job.id}: {job.title}")
     await session.wait_until_idle()
-    while await session.jobs.wait_for_all():
-        await session.wait_until_idle()
+    try:
+        async with asyncio.timeout(session.budget.seconds_left):
+            while await session.jobs.wait_for_all():
+                await session.wait_until_idle()
+    except TimeoutError:
+        session.budget.run_out()
 
 
 def print_refusal(problem: Refused) -> int:
@@ -125,6 +129,10 @@ async def check_run_end(
 
 def _failure_of(session: Session, next_step: RemedyFor) -> FailedEnd | None:
     """Returns why the last answer is not valid; None when it is."""
+    if session.budget.has_run_out:
+        return FailedEnd(
+            LIMIT, f"The limit of {session.budget.limits.seconds:g} seconds is reached. The work was stopped."
+        )
     message = session.last_answer
     if message is None:
         return FailedEnd(FAILED, "The model gave no answer.")

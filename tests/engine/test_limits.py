@@ -97,7 +97,7 @@ async def test_no_run_goes_beyond_its_limits_by_more_than_one_request(
         (Limits(turns=1), "The limit of 1 turn is reached."),
         (Limits(cost=0.001), "The limit of $0.0010 ($0.50 used) is reached."),
         (Limits(tokens=3), "The limit of 3 tokens ("),
-        (Limits(seconds=2), "The limit of 2 seconds is reached."),
+        (Limits(seconds=4), "The limit of 4 seconds is reached."),
     ],
 )
 async def test_the_answer_that_is_not_asked_for_says_which_limit_is_reached(

@@ -58,6 +58,11 @@ def test_every_event_and_command_is_in_the_schema() -> None:
         assert known[event.__name__]["properties"]["type"] == {"enum": [event.__struct_config__.tag]}
 
 
+def test_the_clients_values_are_up_to_date() -> None:
+    text = (ROOT / client_methods.VALUES).read_text(encoding="utf-8")
+    assert text == client_methods.values(COMMANDS.values()), REMEDY
+
+
 def test_the_clients_methods_are_up_to_date() -> None:
     text = (ROOT / client_methods.OUTPUT_FILE).read_text(encoding="utf-8")
     assert text == client_methods.client_source(COMMANDS.values()), REMEDY

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from app.cli.list_models import models_table
+from app.printing import safe_text
 from app.providers.credentials import Credentials
 from app.providers.models.catalogue import ModelCatalogue
 from app.providers.models.known_providers import PROVIDERS
@@ -294,3 +295,13 @@ def test_the_list_of_models(catalogue: ModelCatalogue, tmp_path: Path):
     assert [row.split()[1] for row in rows] == ["acme/rocket-2", "sled:7b", "boat", "guide"]
     assert len(models_table(catalogue, credentials, "rocket")) == 1 + 4
     assert models_table(catalogue, credentials, "no such") == ["No model matches 'no such'."]
+
+
+def test_names_with_control_characters_do_not_move_columns(tmp_path: Path):
+    (tmp_path / "models.json").write_text(
+        '{"providers": {"odd": {"baseUrl": "http://x", "apiKey": "k", "api": "openai-completions",'
+        ' "models": [{"id": "a\\u001b[31m\\u202eb"}, {"id": "plain"}]}}}'
+    )
+    lines = models_table(load(tmp_path), Credentials(tmp_path, {}), "odd")
+    assert [safe_text(line) for line in lines] == lines
+    assert len({line.index("  128k") for line in lines[1:]}) == 1

@@ -116,6 +116,7 @@ async def connect_extensions(
         raise UsageError(wrong[0])
     extended.options = options.without_values_of(extended.catalogue.valued_flags())
     resolve_missing_model(assembled, assembled.wishes.settle())
+    refuse_without_prices(assembled, options)
     await resources.discover(extensions, "startup")
     for text in (*assembled.chosen.problems, *resources.prompts.problems):
         session.events.notify(text, "warning")
@@ -134,6 +135,18 @@ def resolve_missing_model(assembled: AssembledSession, told: Sequence[str] = ())
         assembled.session.events.notify(text, "warning")
     if assembled.choice.missing is not None:
         assembled.session.events.notify(assembled.choice.missing_model_text, "warning")
+
+
+def refuse_without_prices(assembled: AssembledSession, options: Options) -> None:
+    """Refuses a limit of cost for a model without prices, whose cost is always zero. Raises `UsageError`."""
+    model = assembled.choice.model
+    if options.max_cost is None or model is None or model.api == "offline":
+        return
+    if not (model.cost.input or model.cost.output):
+        raise UsageError(
+            f"--max-cost: {model.key} has no prices, so its cost would stay $0. Use --max-tokens or --max-turns, "
+            "or add its prices to models.json (docs/models.md)."
+        )
 
 
 def _may_read(assembled: AssembledSession, source: ExtensionSource) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 
 from app.assembly.options import UsageError
 from app.cli.change_folder import current_folder
-from app.printing import print_json, print_line, print_problem, print_text
+from app.printing import print_json, print_line, print_problem, print_text, safe_text
 from app.resources.paths import Paths
 from app.resources.settings.effective_settings import EffectiveSettings
 from app.sessions.index.usage import (
@@ -124,7 +124,7 @@ def _table(sums: list[UsageGroup], by: Grouping, most: int | None, home: Path) -
 
 
 def _title(found: UsageGroup, by: Grouping, home: Path) -> str:
-    title = " ".join(found.title.split())
+    title = safe_text(" ".join(found.title.split()))  # its width is that of what is printed
     if found.session is not None:
         id_ = found.session.id[-8:]
         return f"{title[: _MAX_NAME_CELLS - 10]:{_MAX_NAME_CELLS - 10}}  {id_}"

@@ -1,5 +1,5 @@
 """Limits of what a session uses: requests, cost, tokens and time. They are checked before each request, so that at most
-the request that is under way goes beyond them.
+the request that is under way goes beyond them. When the time is over, what is running is stopped.
 """
 
 import time
@@ -38,6 +38,8 @@ class Budget:
         self.limits = limits
         self.has_refused = False
         """Whether a request was not sent; none is sent any more from then on."""
+        self.has_run_out = False
+        """Whether the time was over while work was running, which was stopped."""
         self.turns = 0
         self._clock = clock
         self._began = clock()
@@ -51,6 +53,16 @@ class Budget:
         self._running = [stream for stream in self._running if not stream.is_over]
         self._ended = total_usage((self._ended, *(stream.draft.usage for stream in over)))
         return total_usage((self._ended, *(stream.draft.usage for stream in self._running)))
+
+    @property
+    def seconds_left(self) -> float | None:
+        """None: there is no limit."""
+        limit = self.limits.seconds
+        return None if limit is None else max(0.0, limit - (self._clock() - self._began))
+
+    def run_out(self) -> None:
+        """Called when the time is over while work is running."""
+        self.has_refused = self.has_run_out = True
 
     def admit(self, *, is_turn: bool = False) -> None:
         """Called before each request. Raises `LimitReached`."""

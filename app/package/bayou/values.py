@@ -400,10 +400,10 @@ class Usage(Wire, frozen=True, kw_only=True):
     cost: Cost = Cost()
 
     def __add__(self, other: "Usage") -> "Usage":
-        return total((self, other))
+        return total_usage((self, other))
 
 
-def total(usages: Sequence[Usage]) -> Usage:
+def total_usage(usages: Sequence[Usage]) -> Usage:
     """Returns the sum of all usages."""
     costs = [usage.cost for usage in usages]
     return Usage(
@@ -773,6 +773,71 @@ Entry = (
     | UnknownEntry
 )
 
+ServerState = Literal["off", "untrusted", "error", "new", "known", "starting", "ready", "sign-in", "failed"]
+
+ToolReach = Literal["direct", "search", "hidden"]
+
+ToolExposure = Literal["auto", "direct", "search", "hidden"]
+
+
+class ToolView(Wire, frozen=True, kw_only=True):
+    """A tool of an MCP server."""
+
+    name: str
+    full_name: str
+    """The name that the model, rules and records use."""
+    reach: ToolReach
+    title: str = ""
+    description: str = ""
+    tokens: int = 0
+    """Estimated tokens of its declaration, if it is declared."""
+    says_read_only: bool = False
+    says_destructive: bool = False
+
+
+class ServerView(Wire, frozen=True, kw_only=True):
+    """An MCP server with its state, tools and counts."""
+
+    name: str
+    state: ServerState
+    reason: str = ""
+    """Why the server is not ready."""
+    exposure: ToolExposure
+    reach: ToolReach
+    """What `exposure` amounts to in this session."""
+    origin: str = ""
+    """The file or extension that defines the server."""
+    address: str = ""
+    """Its command or URL without secrets."""
+    description: str = ""
+    era: str = ""
+    version: str = ""
+    tools: tuple[ToolView, ...] = ()
+    prompt_count: int = 0
+    resource_count: int = 0
+    tokens: int = 0
+    """Estimated tokens that its tools add to every request."""
+    stderr: tuple[str, ...] = ()
+    log: str = ""
+    """The file with the server's whole error output."""
+    process: int | None = None
+
+
+class McpServerState(Wire, frozen=True, kw_only=True):
+    """The state of an MCP server."""
+
+    name: str
+    state: str
+    reason: str = ""
+    tool_count: int = 0
+
+
+class McpServersChange(Wire, frozen=True, kw_only=True, tag_field="type", tag="mcp_servers_change"):
+    """An MCP server changed its state or its tools, prompts or resources."""
+
+    servers: tuple[McpServerState, ...]
+
+
 ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 
@@ -868,71 +933,6 @@ class PendingChanged(Wire, frozen=True, kw_only=True, tag_field="type", tag="pen
     resolved: PendingOutcome | None = None
 
 
-ServerState = Literal["off", "untrusted", "error", "new", "known", "starting", "ready", "sign-in", "failed"]
-
-ToolReach = Literal["direct", "search", "hidden"]
-
-ToolExposure = Literal["auto", "direct", "search", "hidden"]
-
-
-class ToolView(Wire, frozen=True, kw_only=True):
-    """A tool of an MCP server."""
-
-    name: str
-    full_name: str
-    """The name that the model, rules and records use."""
-    reach: ToolReach
-    title: str = ""
-    description: str = ""
-    tokens: int = 0
-    """Estimated tokens of its declaration, if it is declared."""
-    says_read_only: bool = False
-    says_destructive: bool = False
-
-
-class ServerView(Wire, frozen=True, kw_only=True):
-    """An MCP server with its state, tools and counts."""
-
-    name: str
-    state: ServerState
-    reason: str = ""
-    """Why the server is not ready."""
-    exposure: ToolExposure
-    reach: ToolReach
-    """What `exposure` amounts to in this session."""
-    origin: str = ""
-    """The file or extension that defines the server."""
-    address: str = ""
-    """Its command or URL without secrets."""
-    description: str = ""
-    era: str = ""
-    version: str = ""
-    tools: tuple[ToolView, ...] = ()
-    prompt_count: int = 0
-    resource_count: int = 0
-    tokens: int = 0
-    """Estimated tokens that its tools add to every request."""
-    stderr: tuple[str, ...] = ()
-    log: str = ""
-    """The file with the server's whole error output."""
-    process: int | None = None
-
-
-class McpServerState(Wire, frozen=True, kw_only=True):
-    """The state of an MCP server."""
-
-    name: str
-    state: str
-    reason: str = ""
-    tool_count: int = 0
-
-
-class McpServersChange(Wire, frozen=True, kw_only=True, tag_field="type", tag="mcp_servers_change"):
-    """An MCP server changed its state or its tools, prompts or resources."""
-
-    servers: tuple[McpServerState, ...]
-
-
 class _BlockEvent(Wire, frozen=True, kw_only=True, tag_field="type", tag="*block"):
     content_index: int
 
@@ -1003,7 +1003,7 @@ BlockEvent = (
 
 TodoStatus = Literal["pending", "in_progress", "completed", "abandoned"]
 
-OPEN: tuple[TodoStatus, ...] = ("pending", "in_progress")
+OPEN_STATUSES: tuple[TodoStatus, ...] = ("pending", "in_progress")
 
 
 class TodoItem(Wire, frozen=True, kw_only=True):
@@ -1018,7 +1018,7 @@ class TodoItem(Wire, frozen=True, kw_only=True):
 
     @property
     def is_open(self) -> bool:
-        return self.status in OPEN
+        return self.status in OPEN_STATUSES
 
 
 class TodoPhase(Wire, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from app.tui.page_protocols import ShowMessage
 from app.tui.prompt.attachments import joined
 from app.tui.register import Register
 from app.tui.startup import warm_up
-from app.tui.terminal.suspending import suspend
+from app.tui.terminal.terminal_parts import suspend
 from app.values.events import (
     AgentSettled,
     CompactionEnd,
@@ -38,33 +38,33 @@ if TYPE_CHECKING:
 
 def full_screen(app: "BayouApp") -> FullScreen:
     def await_answer(question: str, answer: "asyncio.Future[Any] | None" = None) -> None:
-        app.notifications.asked(question, answer)
+        app.terminal.notifications.asked(question, answer)
         if answer is not None:
-            app.title_line.ask()
+            app.terminal.title.ask()
 
     return FullScreen(
         assembled=app.assembled,
-        ask=app.screens.ask,
+        ask=app.page.screens.ask,
         say=app.presenter.note,
-        copy=app.system_clipboard.copy,
+        copy=app.terminal.clipboard.copy,
         told=await_answer,
         tasks=app.tasks,
         action_table=app.action_table,
-        user_keys=app.user_keys,
+        user_keys=app.prompt.user_keys,
         look=app.look,
         presenter=app.presenter,
         status=app.status,
         session_texts=app.session_texts,
-        remembered=app.remembered,
+        remembered=app.prompt.remembered,
         transcript=app.transcript,
-        search_bar=app.search_bar,
+        search_bar=app.page.search_bar,
         editor=app.editor,
-        queue_view=app.queue_view,
+        queue_view=app.page.queue_view,
         approval_bar=app.approval_bar,
-        side_panel=app.side_panel,
+        side_panel=app.page.side_panel,
         clock=lambda: app.clock(),
         home=app.home,
-        program_env=lambda: app.program_env,
+        program_env=lambda: app.terminal.program_env,
         open_in=partial(open_externally, app),
         front=lambda: app.screen,
         screens=lambda: app.screen_stack,
@@ -78,18 +78,22 @@ def full_screen(app: "BayouApp") -> FullScreen:
 
 def listen(app: "BayouApp", register: Register) -> None:
     """Subscribes the listeners that belong to no feature."""
-    for listener in (app.title_line, app.notifications, app.cache_misses):
+    cache_misses = CacheMisses(
+        app.presenter.note,
+        is_told=lambda: app.assembled.effective_settings.settings.model.show_cache_miss_notices,
+    )
+    for listener in (app.terminal.title, app.terminal.notifications, cache_misses):
         register.listen(listener.EVENT_TYPES, listener.note)
-    app.screens.opened = register.page(APPROVALS).mark
-    register.listen((QueueUpdate,), lambda _: app.unsent.save())
+    app.page.screens.opened = register.page(APPROVALS).mark
+    register.listen((QueueUpdate,), lambda _: app.prompt.unsent.save())
     register.listen((ModelChanged,), lambda _: warm_up(app))
     register.listen((AgentSettled,), lambda _: app.tasks.spawn(app.status.look_at_git()))
     register.listen((SessionReplaced,), lambda _: _show_other_session(app))
 
 
 def _show_other_session(app: "BayouApp") -> None:
-    app.key_texts.tell_of_session()
-    if (left := app.unsent.session_replaced()) is not None:
+    app.prompt.key_texts.tell_of_session()
+    if (left := app.prompt.unsent.session_replaced()) is not None:
         app.editor.restore(left if app.editor.model.is_blank else joined([app.editor.model.draft(), left]))
 
 

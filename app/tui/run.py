@@ -84,13 +84,19 @@ def run_tui(options: Options, paths: Paths, held: EarlyTerminal) -> int:
     faults = FaultReports(app, paths.crash_dir)
     app.driver_class = cast(
         type[Driver],
-        partial(TerminalDriver, held=held, ahead=app.typed_ahead, raw=app.raw_input, images=app.images),
+        partial(
+            TerminalDriver,
+            held=held,
+            ahead=app.prompt.typed_ahead,
+            raw=app.terminal.raw_input,
+            images=app.terminal.images,
+        ),
     )
     terminal = assembled.effective_settings.settings.terminal
     if terminal.true_color != "auto":
         current_theme.use_colors(app, is_true_color=terminal.true_color == "on")
     if terminal.scroll_regions:
-        OutputDiff(app, app.images.over).install()
+        OutputDiff(app, app.terminal.images.over).install()
     code = asyncio.run(_run(app, leaving, faults, mouse=terminal.mouse))
     leaving.say_goodbye()
     if faults.refused is not None:

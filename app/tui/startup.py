@@ -25,6 +25,7 @@ from app.extensions.catalogue import ExtensionCatalogue
 from app.resources import launch_frame
 from app.resources.launch_frame import LaunchFrame
 from app.resources.paths import Paths
+from app.tui.display_settings import ShownSettings
 from app.tui.features.extensions.feature import TRUST
 from app.tui.features.permissions.feature import APPROVALS
 from app.tui.features.sessions.feature import RESUME, SESSIONS
@@ -67,22 +68,31 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     def begin(self, app: "BayouApp") -> None:
         """Prepares the page before the first paint."""
-        app.shown_settings.begin(app.assembled.effective_settings)
+        ShownSettings(
+            header=app.page.header,
+            transcript=app.transcript,
+            editor=app.editor,
+            status=app.status,
+            register=app.register,
+            look=app.look,
+            say=app.presenter.note,
+            env=app.env,
+        ).begin(app.assembled.effective_settings)
         if app.theme_problem:
             app.presenter.note(app.theme_problem, NoteKind.WARNING)
-        key_problems = app.user_keys.read()
+        key_problems = app.prompt.user_keys.read()
         app.session.subscribe(app.presenter.show)
         app.presenter.show_all()
         if not app.assembled.effective_settings.settings.display.quiet_startup and bars.is_offline_session(
             app.session
         ):
-            app.transcript.add(app.first_screen.block(app.assembled.places.folder))
+            app.transcript.add(app.page.first_screen.block(app.assembled.places.folder))
         if app.size.width < LEAST.width or app.size.height < LEAST.height:
             app.presenter.note(SMALL.format(size=app.size), NoteKind.WARNING)
         for text in (*app.assembled.problems, *key_problems):
             app.presenter.note(text, NoteKind.WARNING)
         app.editor.focus()
-        if (draft := app.unsent.restore()) is not None:
+        if (draft := app.prompt.unsent.restore()) is not None:
             app.editor.reset(draft)
         if typed := self.typed():
             app.editor.insert(typed)
@@ -92,7 +102,7 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
     async def complete(self, app: "BayouApp") -> None:
         """Completes the start after the first paint: extensions, parts of the model's provider, then
         what the command line requests."""
-        app.garbage.begin()
+        app.page.garbage.begin()
         app.presenter.show_earlier()
         app.tasks.spawn(asyncio.to_thread(app.look.keep_rules))
         app.tasks.spawn(_look_at_system(app.session.permissions, app.status.refresh))
@@ -118,7 +128,7 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
         app.assembled.ground.subscribe(partial(self._follow, app))
         warm_up(app)
         app.look.watch()
-        app.title_line.show()
+        app.terminal.title.show()
         app.tasks.spawn(app.status.look_at_git())
         app.is_ready.set()
         servers = app.session.mcp
@@ -136,9 +146,9 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
     async def _follow(self, app: "BayouApp") -> None:
         """Updates the page after a change of the working folder: history, status, and the project's
         trust."""
-        app.remembered.start_over()
+        app.prompt.remembered.start_over()
         await self._remember(app)
-        app.title_line.show()
+        app.terminal.title.show()
         app.status.refresh()
         app.tasks.spawn(app.status.look_at_git())
         if app.assembled.project.decision.needs_answer:
@@ -146,12 +156,12 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _remember(self, app: "BayouApp") -> None:
         """Loads older prompts into the history, followed by drafts that were never sent."""
-        prompts = await asyncio.to_thread(app.remembered.read_prompts)
-        abandoned = app.unsent.abandoned(app.assembled.places.folder)
+        prompts = await asyncio.to_thread(app.prompt.remembered.read_prompts)
+        abandoned = app.prompt.unsent.abandoned(app.assembled.places.folder)
         for draft in abandoned:
-            app.remembered.add_prompt(draft)
+            app.prompt.remembered.add_prompt(draft)
         app.editor.history.replace([*prompts, *abandoned, *app.editor.history.entries])
-        app.remembered.take_files(await asyncio.to_thread(app.remembered.read_files))
+        app.prompt.remembered.take_files(await asyncio.to_thread(app.prompt.remembered.read_files))
         if abandoned:
             key_label, is_behind = app.action_table.key_label, not app.editor.model.is_blank
             app.presenter.note(_found_again(len(abandoned), key_label, is_behind=is_behind))
@@ -200,18 +210,18 @@ def make_extensions(assembled: AssembledSession, options: Options, paths: Paths)
 
         ui = ScreenUi(
             app,
-            app.screens.ask,
+            app.page.screens.ask,
             app.presenter.note,
-            asked=app.notifications.asked,
+            asked=app.terminal.notifications.asked,
             beside=app.register.page(APPROVALS).ask,
             is_busy=lambda: app.session.state.is_busy or not app.editor.model.is_blank,
-            header=app.header,
+            header=app.page.header,
             transcript=app.transcript,
             prompt_editor=app.editor,
-            footer=app.footer,
+            footer=app.page.footer,
             status=app.status,
             look=app.look,
-            raw_input=app.raw_input,
+            raw_input=app.terminal.raw_input,
         )
         return await connect_extensions(
             assembled,

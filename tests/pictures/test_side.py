@@ -51,5 +51,5 @@ async def test_the_right_third(screen: Screen, photographs: Photographs) -> None
         await app.session.jobs.close()
         await tour.until("✗ echo building")
         await tour.press("alt+i")
-        assert "1 running" not in text_of(app) and not app.side_panel.display
+        assert "1 running" not in text_of(app) and not app.page.side_panel.display
         assert app.assembled.effective_settings.settings.display.side_panel is False

@@ -89,7 +89,7 @@ async def blinking(seat: Seat) -> Any:
 async def right_third(seat: Seat) -> Any:
     await seat.pilot.resize_terminal(120, 40)
     await seat.pilot.pause()
-    return seat.app.side_panel.display
+    return seat.app.page.side_panel.display
 
 
 @ON_SCREEN.add("fullscreenScrollbar", "auto", "hidden")
@@ -101,7 +101,7 @@ async def scroll_bar(seat: Seat) -> Any:
 @ON_SCREEN.add("fullscreenCopyOnSelect", True, False)
 async def copying(seat: Seat) -> Any:
     copied: list[str] = []
-    seat.app.system_clipboard.copy = lambda text, what: copied.append(text)
+    seat.app.terminal.clipboard.copy = lambda text, what: copied.append(text)
     await seat.prompt("go", say("harbour"))
     rows = [y for y, line in enumerate(seat.app.screen_text.splitlines()) if "harbour" in line]
     await seat.pilot.click(offset=(5, rows[-1]), times=2)
@@ -232,13 +232,13 @@ async def footer_looks(seat: Seat) -> Any:
 @ON_SCREEN.add("footer.header", True, False)
 async def header(seat: Seat) -> Any:
     await seat.pilot.pause()
-    return seat.app.header.display
+    return seat.app.page.header.display
 
 
 @ON_SCREEN.add("quietStartup", False, "header")
 async def quiet(seat: Seat) -> Any:
     await seat.pilot.pause()
-    return seat.app.header.display
+    return seat.app.page.header.display
 
 
 @ON_SCREEN.add("terminal.hyperlinks", "on", "off")
@@ -299,7 +299,7 @@ async def unfocused(seat: Seat) -> Any:
 @ON_SCREEN.add("notifications.onQuestion", True, False, ALWAYS)
 async def question(seat: Seat) -> Any:
     seat.escapes()
-    seat.app.notifications.asked("Which pier?")
+    seat.app.terminal.notifications.asked("Which pier?")
     return "\x07" in seat.escapes()
 
 
@@ -364,7 +364,7 @@ async def cache_miss(seat: Seat) -> Any:
     before = seat.app.screen_text
     for one in (usage, missed):
         message = AssistantMessage(usage=one, stop_reason="stop", provider="scripted", model="script")
-        seat.app.cache_misses.note(MessageEnd(message=message))
+        seat.app.register.hear(MessageEnd(message=message))
     await seat.pilot.pause()
     return seat.app.screen_text != before
 

@@ -6,7 +6,7 @@ import pytest
 
 from app.providers.scripted import fail, say
 from app.sessions.log import SessionLog
-from app.tui.terminal.clipboard import say_briefly
+from app.tui.terminal.terminal_parts import say_briefly
 from app.tui.transcript.welcome import tries_in
 from app.values.messages import UserMessage
 from tests.agent.stage import plain

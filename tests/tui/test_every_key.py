@@ -220,7 +220,7 @@ PAGE = (
     Step("app.plan.toggle", tells("Plan mode: nothing changes until you accept a plan.")),
     Step("app.queue.focus", tells("No message is waiting.")),
     Step("app.transcript.focus", lambda app: app.transcript.has_focus),
-    Step("tui.altScreen.search", lambda app: app.search_bar.has_focus_within),
+    Step("tui.altScreen.search", lambda app: app.page.search_bar.has_focus_within),
     Step("tui.altScreen.top", lambda app: app.transcript.scroll_offset.y == 0, ("ctrl+end",)),
     Step("tui.altScreen.bottom", lambda app: app.transcript.is_vertical_scroll_end, ("ctrl+home",)),
     Step("tui.altScreen.pageUp", lambda app: not app.transcript.is_vertical_scroll_end, ("ctrl+end",)),
@@ -251,7 +251,7 @@ async def test_the_pages(tmp_path: Path) -> None:
                 app.editor.reset(UnsentPrompt(text=""))
                 app.transcript.open_all(thinking=False)
                 app.transcript.open_all(tools=False)
-                app.search_bar.display = False
+                app.page.search_bar.display = False
                 app.presenter.show_all()
                 await pilot.press(*step.before)
                 await pilot.pause()
@@ -317,7 +317,7 @@ BLOCKS = (
 async def test_the_transcripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copied: list[str] = []
     async with page(tmp_path) as (app, pilot):
-        monkeypatch.setattr(app.system_clipboard, "copy", lambda text, what: copied.append(text))
+        monkeypatch.setattr(app.terminal.clipboard, "copy", lambda text, what: copied.append(text))
         transcript = app.transcript
 
         async def begin(*before: str) -> None:

@@ -276,7 +276,7 @@ async def test_a_question_given_up_before_it_stands_there_does_not_stay(home: Pa
     app = make_app(home, say("x"), extension=ASKING)
     async with app.run_test(size=(120, 30)) as pilot:
         await ready(app, pilot)
-        asked = asyncio.ensure_future(app.screens.ask(ConfirmScreen("Still there?", "")))
+        asked = asyncio.ensure_future(app.page.screens.ask(ConfirmScreen("Still there?", "")))
         await asyncio.sleep(0)  # pushed, and not yet mounted
         assert len(app.screen_stack) == 2
         asked.cancel()

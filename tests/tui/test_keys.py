@@ -199,7 +199,7 @@ async def test_a_screen_over_the_page_takes_the_keys_of_the_page_away(home: Path
         await app.settling_until(pilot, lambda: len(app.screen_stack) == 2)
         app.editor.set_text("a draft")
         await pilot.press("shift+tab", "ctrl+f")
-        assert not app.search_bar.display
+        assert not app.page.search_bar.display
         assert app.session.state.thinking == level
         await pilot.press("ctrl+c")
         await app.settling_until(pilot, lambda: len(app.screen_stack) == 1)

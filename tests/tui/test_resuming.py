@@ -226,7 +226,7 @@ async def test_what_was_not_sent_waits_in_its_session_and_what_is_written_goes_a
     app = make_app(home, say("hello"), options=Options(session=str(first), offline=True))
     async with app.run_test(size=(100, 30)) as pilot:
         app.editor.set_text("left in first")
-        app.unsent.save()
+        app.prompt.unsent.save()
         app.session.log.close()
     other = make_app(home, say("hello"), options=Options(session=str(second), offline=True))
     async with other.run_test(size=(100, 30)) as pilot:

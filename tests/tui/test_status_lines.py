@@ -193,7 +193,7 @@ async def test_what_the_mouse_selects_is_copied_if_one_wishes(
     app = make_app(home, say("harbour"))
     async with app.run_test(size=(100, 30)) as pilot:
         copied: list[str] = []
-        monkeypatch.setattr(app.system_clipboard, "copy", lambda text, what: copied.append(text))
+        monkeypatch.setattr(app.terminal.clipboard, "copy", lambda text, what: copied.append(text))
         await submit(app, pilot, "go")
         await settled(app, pilot)
         row = next(y for y, line in enumerate(app.screen_text.splitlines()) if "harbour" in line)

@@ -78,10 +78,10 @@ async def test_the_rules_of_a_tcss_theme_are_added_and_go_with_it(home: Path) ->
     app = make_app(home, say("x"), theme="mine")
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.pause()
-        assert app.footer.size.height == 3
+        assert app.page.footer.size.height == 3
         await submit(app, pilot, "/theme bayou-dark")
         await pilot.pause()
-        assert app.footer.size.height == 1
+        assert app.page.footer.size.height == 1
 
 
 async def test_a_rule_that_cannot_be_read_is_named_and_the_theme_is_not_used(home: Path) -> None:

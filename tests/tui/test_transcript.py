@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.providers.scripted import call, fail, say
-from app.tui.links import open_link
+from app.tui.terminal.terminal_parts import open_link
 from app.tui.transcript import replay
 from app.values.diagnostics import Diagnostic
 from app.values.events import JobChanged, MessageEnd

@@ -20,8 +20,8 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 
+from app.tui.page_parts import Screens
 from app.tui.page_protocols import OnRequest
-from app.tui.screens import Screens
 from app.tui.tasks import Tasks
 from tests.support.clock import Clock
 from tests.widgets.host import Host, screen_text

@@ -1,0 +1,125 @@
+"""The widgets of the page, the parts that fill them, and what opens screens over the page."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from textual.app import App
+from textual.screen import Screen
+
+from app.assembly.assembled_session import AssembledSession
+from app.tui.keys.action_table import ActionTable
+from app.tui.keys.key_texts import PLACEHOLDER, next_steps
+from app.tui.page_protocols import OnRequest
+from app.tui.status.status_lines import StatusLines
+from app.tui.tasks import Garbage, Tasks, tell_fault_of_task, words_of
+from app.tui.transcript.presenter import Presenter
+from app.tui.transcript.welcome import FirstScreen
+from app.values.events import Event
+from widgets.editor.prompt import PromptEditor
+from widgets.screens.requests import ScreenRequest
+from widgets.status.approval import ApprovalBar
+from widgets.status.footer import StatusFooter
+from widgets.status.header import StatusHeader
+from widgets.status.queue import QueueView
+from widgets.status.side_panel import SidePanel
+from widgets.transcript.blocks import NoteKind
+from widgets.transcript.searching.search_bar import SearchBar
+from widgets.transcript.view import Transcript
+
+
+class PageParts:
+    """The page's widgets, and the parts that fill them."""
+
+    def __init__(
+        self,
+        app: App[Any],
+        assembled: AssembledSession,
+        table: ActionTable,
+        *,
+        hear: Callable[[Event], None],
+        is_ready: asyncio.Event,
+        home: Path,
+        env: Mapping[str, str],
+        clock: Callable[[], float],
+    ) -> None:
+        """`hear`: gets each session event after the transcript; `is_ready`: set after the start."""
+        session, key_label = assembled.session, table.key_label
+        self.transcript = Transcript(id="transcript", clock=clock)
+        self.editor = PromptEditor(placeholder=PLACEHOLDER, id="editor")
+        self.header = StatusHeader(id="header")
+        self.footer = StatusFooter(id="footer")
+        self.queue_view = QueueView(id="queue")
+        self.search_bar = SearchBar(self.transcript, id="search")
+        self.approval_bar = ApprovalBar(clock=clock, give_back=self.editor.insert, id="approval")
+        self.side_panel = SidePanel(id="side")
+        self.first_screen = FirstScreen(session, key_label)
+        self.presenter = Presenter(
+            session,
+            self.transcript,
+            hear,
+            key_label,
+            clock,
+            next_steps(assembled.choice, table.key_of, env),
+            lambda work: self.tasks.spawn(work),
+        )
+        self.status = StatusLines(
+            assembled,
+            header=self.header,
+            footer=self.footer,
+            editor=self.editor,
+            home=home,
+            tick=self.presenter.tick,
+            key_label=key_label,
+            clock=clock,
+        )
+        self.tasks = Tasks(
+            fault=partial(tell_fault_of_task, app, is_ready),
+            refused=lambda problem: self.presenter.note(words_of(problem, key_label), NoteKind.ERROR),
+            done=self.status.refresh_all,
+        )
+        self.screens = Screens(app, self.tasks)
+        self.garbage = Garbage()
+
+
+class Screens:
+    """Opens screens of one application and returns their answers."""
+
+    def __init__(self, app: App[Any], tasks: Tasks) -> None:
+        self._app = app
+        self._tasks = tasks
+        self.opened: Callable[[Screen[Any]], None] = lambda screen: None
+        """Called with each screen that has opened."""
+        self._askers: WeakKeyDictionary[Screen[Any], OnRequest] = WeakKeyDictionary()
+        """The request handlers by screen, kept as long as the screen, because requests may arrive after its
+        end."""
+
+    async def ask(self, screen: Screen[Any], *, on_request: OnRequest | None = None) -> Any:
+        """Shows a screen and waits for its answer; None if there was none."""
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+        def take(result: Any) -> None:
+            if not answer.done():
+                answer.set_result(result)
+
+        if on_request is not None:
+            self._askers[screen] = on_request
+        mounted = asyncio.ensure_future(self._app.push_screen(screen, take))
+        try:
+            await asyncio.shield(mounted)
+            self.opened(screen)
+            return await answer
+        finally:
+            await mounted  # a screen cannot be closed while it is being mounted
+            if self._app.screen_stack[-1:] == [screen]:  # the caller was cancelled
+                self._app.pop_screen()
+
+    def requested(self, request: ScreenRequest[Any]) -> None:
+        """Passes a screen's request to the code that opened the screen."""
+        asker = self._askers.get(request.screen)
+        answer = asker(request) if asker is not None else None
+        if answer is not None:
+            self._tasks.choose(answer)

@@ -1,0 +1,102 @@
+"""What the user types: drafts, history, completion, the person's own keys, and sending."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from textual.app import App
+
+from app.assembly.assembled_session import AssembledSession
+from app.tui.keys.action_table import ActionTable
+from app.tui.keys.key_texts import KeyTexts
+from app.tui.keys.type_ahead import TypeAhead
+from app.tui.keys.user_keys import UserKeys
+from app.tui.page_parts import PageParts
+from app.tui.page_protocols import FindProgram
+from app.tui.prompt.completions import LoadedExtensions, arguments_of, popup_for
+from app.tui.prompt.project_history import ProjectHistory
+from app.tui.prompt.sending import Sending
+from app.tui.prompt.unsent_draft import UnsentDraft
+from widgets.completion.popup import CompletionPopup
+
+
+class PromptParts:
+    """The parts between one application's keyboard, its editor and its session."""
+
+    def __init__(
+        self, app: App[Any], assembled: AssembledSession, page: PageParts, table: ActionTable
+    ) -> None:
+        session, editor, status = assembled.session, page.editor, page.status
+        self._assembled = assembled
+        self._page = page
+        self._table = table
+        self.unsent = UnsentDraft(session, lambda: (editor.text, editor.attachments))
+        self.remembered = ProjectHistory(
+            assembled.prompt.paths,
+            most_prompts=lambda: assembled.effective_settings.settings.editor.history_size,
+        )
+        self.key_texts = KeyTexts(
+            table.key_of,
+            is_read_only=lambda: session.state.is_read_only,
+            editor=editor,
+            queue_view=page.queue_view,
+            presenter=page.presenter,
+        )
+        self.user_keys = UserKeys(
+            assembled.prompt.paths.keybindings_file,
+            table,
+            app,
+            page.presenter.note,
+            tell=lambda text: status.tell(text, is_hints=True) if text else status.say_again(),
+            changed=self.key_texts.tell,
+        )
+        self.typed_ahead = TypeAhead(app, page.tasks)
+
+    def sending(
+        self,
+        *,
+        may_begin: Callable[[], Awaitable[object]],
+        run_slash: Callable[[str], Awaitable[bool]],
+        note: Callable[[str], Awaitable[str]],
+    ) -> Sending:
+        """Returns the part that sends prompts. `run_slash` and `note`: the features' commands and notes."""
+        session, page = self._assembled.session, self._page
+        return Sending(
+            session,
+            session.cells,
+            page.editor,
+            page.presenter,
+            page.status,
+            self.unsent,
+            settings=lambda: self._assembled.effective_settings.settings,
+            may_begin=may_begin,
+            meant=page.first_screen.meant,
+            run_slash=run_slash,
+            note=note,
+            key_label=self._table.key_label,
+            command_names=self._table.command_names,
+        )
+
+    def completion_popup(
+        self,
+        *,
+        hints: Mapping[str, str],
+        themes: Callable[[], Sequence[str]],
+        extended: LoadedExtensions,
+        find_program: FindProgram,
+    ) -> CompletionPopup:
+        """Creates the editor's completion list. `hints`: argument names of bayou's commands."""
+        session = self._assembled.session
+        return popup_for(
+            self._page.editor,
+            lambda: session.cwd,
+            self.remembered,
+            command_names=self._table.command_names,
+            hints=hints,
+            arguments=arguments_of(session, self._assembled.choice, themes),
+            extended=extended,
+            find_program=find_program,
+            maps=session.repository,
+            cells=session.cells,
+            servers=session.mcp,
+            max_rows=self._assembled.effective_settings.settings.editor.autocomplete_max_visible,
+        )

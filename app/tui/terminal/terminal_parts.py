@@ -1,0 +1,183 @@
+"""The terminal that the application runs in: programs in it, images, clipboard, title, notifications, links."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from textual.app import App
+from textual.driver import Driver
+from textual.screen import Screen
+
+from app.assembly.assembled_session import AssembledSession
+from app.resources.settings.effective_settings import EffectiveSettings
+from app.tui.page_protocols import Copy, FindProgram, Spawn
+from app.tui.terminal.notifications import Notifications
+from app.tui.terminal.title import TerminalTitle
+from tools.running.browser import open_page
+from tools.running.own_programs import find_own_program
+from tools.running.pty.pty_host import PtyProgram
+from tools.running.withheld import child_variables
+from widgets.graphics.image_support import ImageSupport
+from widgets.graphics.terminal_images import TerminalImages
+from widgets.terminal import clipboard
+from widgets.terminal.raw_input import RawInput
+from widgets.terminal.terminal_control import write_to
+from widgets.terminal.terminal_driver import TerminalDriver
+from widgets.textual_internals import driver_of
+from widgets.transcript.painting.sgr import color_system
+
+if TYPE_CHECKING:
+    from app.tui.terminal.shown_program import ShownProgram
+
+
+class TerminalParts:
+    """What one application does with its terminal and with programs of the machine."""
+
+    def __init__(
+        self,
+        app: App[Any],
+        assembled: AssembledSession,
+        spawn: Spawn,
+        *,
+        env: Mapping[str, str],
+        clock: Callable[[], float],
+    ) -> None:
+        self._session, self._in_force = assembled.session, assembled.effective_settings
+        self._spawn = spawn
+        self._env = env
+        settings = lambda: assembled.effective_settings.settings  # noqa: E731
+        self.programs = TerminalHost(app)
+        self._session.use_terminal(self.programs)
+        self.images = images_for(app, assembled.effective_settings, env, self.find_program)
+        self.raw_input = RawInput()
+        self.title = TerminalTitle(self._session, partial(write_to, app), settings)
+        self.notifications = Notifications(partial(write_to, app), settings, clock=clock, env=env)
+        self.clipboard = Clipboard(
+            lambda: driver.write if (driver := driver_of(app)) is not None else None,
+            partial(say_briefly, app),
+            spawn,
+            fallback=assembled.prompt.paths.cache_dir / "clipboard.txt",
+            env=self.program_env,
+            find_program=self.find_program,
+        )
+
+    def find_program(self, name: str) -> str | None:
+        """Finds a program of the machine by name, never one in the project folder."""
+        return find_own_program(name, outside=self._session.cwd, env=self._env)
+
+    @property
+    def program_env(self) -> Mapping[str, str]:
+        """The environment for programs that bayou starts: without secrets, except those passed on."""
+        return child_variables(self._in_force.settings.shell.shell_pass_environment, self._env)
+
+    def open_page(self, address: str) -> None:
+        self._spawn(open_page(address, outside=self._session.cwd))
+
+    def open_link(self, address: str) -> None:
+        open_link(address, self.open_page, self.clipboard.copy, self._env)
+
+
+SHOWN_SECONDS = 2.5
+"""Seconds for which a confirmation is shown."""
+
+
+def say_briefly(app: App[Any], text: str) -> None:
+    """Shows a short confirmation in place of the previous one."""
+    app.clear_notifications()
+    app.notify(text, markup=False, timeout=SHOWN_SECONDS)
+
+
+class Clipboard:
+    """Copies text for one application."""
+
+    def __init__(
+        self,
+        write: Callable[[], Callable[[str], None] | None],
+        notify: Callable[[str], None],
+        spawn: Spawn,
+        *,
+        fallback: Path,
+        env: Mapping[str, str],
+        find_program: FindProgram,
+    ) -> None:
+        """`write`: writes to the terminal, if there is one; `fallback`: the file to write without a
+        clipboard."""
+        self._write = write
+        self._notify = notify
+        self._spawn = spawn
+        self._fallback = fallback
+        self._env = env
+        self._own_program = find_program
+
+    def copy(self, text: str, what: str) -> None:
+        """Copies the text in the background, because a system tool may take a while."""
+        self._spawn(self._copy(text, what))
+
+    async def _copy(self, text: str, what: str) -> None:
+        copied = await asyncio.to_thread(
+            clipboard.copy,
+            text,
+            self._write(),
+            fallback=self._fallback,
+            env=self._env,
+            find=self._own_program,
+        )
+        self._notify(f"{copied.text}: {what}")
+
+
+def images_for(
+    app: App[Any],
+    effective_settings: EffectiveSettings,
+    env: Mapping[str, str],
+    find_program: Callable[[str], str | None],
+) -> TerminalImages:
+    ability = ImageSupport(
+        effective_settings.settings.images.protocol,
+        env=env,
+        find_program=find_program,
+        color_system=lambda: color_system(app.console),
+    )
+    images = TerminalImages(lambda sequence: write_to(app, sequence), ability, lines=lambda: app.size.height)
+    effective_settings.subscribe(lambda before: images.use(effective_settings.settings.images.protocol))
+    return images
+
+
+class TerminalHost:
+    """Shows programs on screens over one application."""
+
+    def __init__(self, app: App[Any]) -> None:
+        self._app = app
+        self._screens: WeakSet[Screen[Any]] = WeakSet()
+
+    def open(self, program: PtyProgram) -> "ShownProgram":
+        from app.tui.terminal.shown_program import ShownProgram  # noqa: PLC0415  (loads the emulator, with the first program)
+
+        shown = ShownProgram(self._app, program)
+        self._screens.add(shown.screen)
+        return shown
+
+    @property
+    def has_keyboard(self) -> bool:
+        """Whether a program is in front and gets all keys."""
+        return bool(self._screens) and self._app.screen in self._screens
+
+
+def suspend(app: App[Any], say: Callable[[str], object]) -> None:
+    driver = driver_of(app)
+    if not isinstance(driver, TerminalDriver):
+        return
+    if not driver.suspend_to_shell():
+        say("There is no shell that could bring bayou back, so it stays.")
+    app.post_message(Driver.SignalResume())
+
+
+def open_link(address: str, open_page: Callable[[str], None], copy: Copy, env: Mapping[str, str]) -> None:
+    """Opens a web page in the browser; over SSH, or for other addresses, copies the address."""
+    is_remote = env.get("SSH_CONNECTION") or env.get("SSH_TTY")
+    if is_remote or not address.startswith(("http://", "https://")):
+        copy(address, "address")
+    else:
+        open_page(address)
